@@ -1,0 +1,53 @@
+# Trunkline: every task of the project. `make` alone lists them.
+# Everything is installed into .venv inside the clone; nothing outside it is touched.
+
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help env demo test check format bench test-pythons snapshots lock clean
+
+help: ## list these tasks
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+env: .venv/.stamp ## make .venv with the locked packages (PYTHON=python3.12 chooses the interpreter of a new one)
+
+.venv/.stamp: requirements.lock pyproject.toml
+	@sh tools/env.sh .venv "$(PYTHON)"
+
+demo: env ## the guided tour; a plain report where there is no terminal
+	@$(BIN)/trunkline tour $(ARGS)
+
+test: env ## all tests (ARGS='-k name' passes options on to pytest)
+	@$(PYTEST) -n auto --dist worksteal $(ARGS)
+
+check: env ## lint, format, types and import arrows; all of them run, whichever fails
+	@failed=; \
+	for step in 'ruff check' 'ruff format --check' 'basedpyright --warnings' 'lint-imports --no-logo'; do \
+		echo "== $$step"; \
+		$(BIN)/$$step || failed="$$failed [$$step]"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "check: failed:$$failed"; exit 1; fi; \
+	echo 'check: all passed'
+
+format: env ## format the code and apply the safe fixes (ARGS='core/keys.py' for some files only)
+	@$(BIN)/ruff check --fix-only --quiet $(ARGS)
+	@$(BIN)/ruff format $(ARGS)
+
+bench: env ## the benchmarks
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+test-pythons: ## the determinism tests on every supported Python found here
+	@sh tools/test-pythons.sh
+
+snapshots: env ## take the pictures of the terminal app anew
+	@$(PYTEST) tests/snapshot --snapshot-update $(ARGS)
+
+lock: ## pin requirements.lock anew (needs uv on PATH)
+	@sh tools/lock.sh
+
+clean: ## remove the environments, caches and build output
+	rm -rf .venv .venv.lock .venv.log .venvs build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache snapshot_report.html
+	find core sim app tests tools -type d -name __pycache__ -exec rm -rf {} +

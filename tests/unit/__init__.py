@@ -1,0 +1,1 @@
+"""Pure tests: no store, no clock, no network."""
