@@ -1,0 +1,199 @@
+"""The gateway's configuration: one validated model, read from a file or from a scenario's ``gateway`` section.
+
+Field names are snake_case; the upstream camelCase spelling of each is accepted too. Times are seconds, or text such
+as ``90s``, ``1m30s``, ``250ms``. Every default is the safe choice: peers are isolated, ambiguity is parked.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import (
+    AliasChoices,
+    AliasGenerator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from core.values import ChatKind
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_WHOLE = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
+
+
+def parse_duration(value: object) -> float:
+    """Seconds from a number or from text such as ``1m30s``. Raises `ValueError` with the accepted forms."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError("expected a time such as 5s, 250ms or 1m30s")
+    if isinstance(value, str):
+        text = value.replace(" ", "")
+        if not _WHOLE.fullmatch(text):
+            raise ValueError(f"{value!r} is not a time: write 5s, 250ms or 1m30s")
+        return round(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)), 6)
+    if value < 0:
+        raise ValueError("a time cannot be negative")
+    return float(value)
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(parse_duration),
+    PlainSerializer(float),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "examples": ["5s", "1m30s"]}]}),
+]
+
+
+class Model(BaseModel):
+    """Base of all configuration models: frozen, and unknown fields are errors."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        alias_generator=AliasGenerator(validation_alias=lambda name: AliasChoices(name, to_camel(name))),
+    )
+
+
+class DmScope(StrEnum):
+    """Which direct conversations share a session."""
+
+    MAIN = "main"
+    PER_PEER = "per-peer"
+    PER_CHANNEL_PEER = "per-channel-peer"
+    PER_ACCOUNT_CHANNEL_PEER = "per-account-channel-peer"
+
+
+class AgentConfig(Model):
+    """An agent that the gateway can hand messages to."""
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")
+    """Lower case letters, digits, `-` and `_`."""
+    default: bool = False
+    """Answers what no binding claims. Without any, the first agent is the default."""
+
+
+class PeerMatch(Model):
+    """A conversation that a route binding names."""
+
+    kind: ChatKind
+    id: str = Field(min_length=1)
+    """The platform's id, or `*` for every conversation of this kind."""
+
+
+class RouteMatch(Model):
+    """What an inbound message must have: all constraints that are given must hold together."""
+
+    channel: str
+    """Platform name."""
+    account: str | None = None
+    """Account id; `*` for every account; not given: the default account only."""
+    peer: PeerMatch | None = None
+    guild: str | None = None
+    team: str | None = None
+    roles: tuple[str, ...] = ()
+    """The sender holds at least one of them."""
+
+
+class RouteBinding(Model):
+    """Gives conversations to an agent."""
+
+    agent: str
+    name: str = ""
+    """Name in explanations; by default its position, e.g. `bindings[0]`."""
+    match: RouteMatch
+
+
+class SessionConfig(Model):
+    """How conversations become sessions."""
+
+    dm_scope: DmScope = DmScope.PER_ACCOUNT_CHANNEL_PEER
+    identity_links: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Canonical name -> ids (`<id>` or `<channel>:<id>`) of one person on several platforms."""
+
+
+class ChannelConfig(Model):
+    """Settings of one platform."""
+
+    auto_thread: bool = False
+    """Answer a top-level message of a group or channel in a thread opened on it."""
+    text_limit: Annotated[int, Field(gt=0)] | None = None
+    """Longest text of one message; by default what the adapter says."""
+
+
+class DeliveryConfig(Model):
+    """How outbound messages are tried."""
+
+    request_timeout: Duration = 10.0
+    """A send that has no answer by then is ambiguous."""
+    max_attempts: int = Field(default=5, gt=0)
+    backoff: tuple[Duration, ...] = Field(default=(5.0, 25.0, 120.0, 600.0), min_length=1)
+    """Wait before attempt 2, 3, ...; the last one repeats."""
+    max_age: Duration = 86400.0
+    """Older intents expire instead of being sent."""
+    lanes: int = Field(default=256, gt=0)
+    """Conversations that are sent to at the same time."""
+
+
+class HandConfig(Model):
+    """How one hand is run."""
+
+    deadline: Duration = 1800.0
+    """A run that has not ended by then is reported as timed out."""
+    on_restart: Literal["lost", "rerun"] = "lost"
+    """What a run becomes whose process died: reported as lost, or (declared repeatable) run again."""
+
+
+class HandsConfig(Model):
+    """How the results of async hands are told."""
+
+    announce: Literal["turn", "direct"] = "turn"
+    """`turn`: the requester's agent gets the result and answers; `direct`: the result is posted as it is."""
+    defaults: HandConfig = HandConfig()
+    each: dict[str, HandConfig] = Field(default_factory=dict)
+    """Settings by hand id."""
+
+    def of(self, hand: str) -> HandConfig:
+        """Settings of one hand."""
+        return self.each.get(hand, self.defaults)
+
+
+class GatewayConfig(Model):
+    """Everything that the gateway is told."""
+
+    agents: tuple[AgentConfig, ...] = Field(default=(AgentConfig(id="main"),), min_length=1)
+    bindings: tuple[RouteBinding, ...] = ()
+    session: SessionConfig = SessionConfig()
+    channels: dict[str, ChannelConfig] = Field(default_factory=dict)
+    delivery: DeliveryConfig = DeliveryConfig()
+    hands: HandsConfig = HandsConfig()
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> GatewayConfig:
+        ids = [agent.id for agent in self.agents]
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"agents: two agents share an id: {', '.join(sorted(ids))}")
+        for index, binding in enumerate(self.bindings):
+            if binding.agent not in ids:
+                raise ValueError(f"bindings[{index}].agent: no agent {binding.agent!r}; there are: {', '.join(ids)}")
+        return self
+
+    @property
+    def default_agent(self) -> str:
+        """The agent flagged as default, else the first."""
+        return next((agent.id for agent in self.agents if agent.default), self.agents[0].id)
+
+    def channel(self, name: str) -> ChannelConfig:
+        """Settings of a platform."""
+        return self.channels.get(name, _CHANNEL_DEFAULTS)
+
+
+_CHANNEL_DEFAULTS = ChannelConfig()

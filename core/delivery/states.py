@@ -1,0 +1,87 @@
+"""The state machine of an intent: this table is all there is (DESIGN section 5).
+
+Everything that changes an intent's state goes through `next_state`; the store refuses what the table refuses. An
+illegal event raises and changes nothing. The diagram in docs/architecture.md is generated from the table.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from core.errors import IllegalTransition
+from core.values import IntentState
+
+
+class DeliveryEvent(StrEnum):
+    """What can happen to an intent."""
+
+    #: a chunk is about to be handed to an adapter that cannot tell later whether it took it
+    MARK = "mark"
+    #: a chunk has its receipt, and more chunks follow
+    ACK_CHUNK = "ack-chunk"
+    #: the last chunk has its receipt
+    ACK_LAST = "ack-last"
+    #: tried again later
+    DEFER = "defer"
+    #: refused for good
+    REFUSE = "refuse"
+    #: attempts used up
+    EXHAUST = "exhaust"
+    #: older than allowed
+    EXPIRE = "expire"
+    #: ambiguous, and nobody can tell
+    PARK = "park"
+    #: withdrawn
+    CANCEL = "cancel"
+
+
+_S, _E = IntentState, DeliveryEvent
+
+TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
+    _S.PREPARED: {
+        _E.MARK: _S.SENDING,
+        _E.ACK_CHUNK: _S.PREPARED,
+        _E.ACK_LAST: _S.DELIVERED,
+        _E.DEFER: _S.PREPARED,
+        _E.REFUSE: _S.FAILED,
+        _E.EXHAUST: _S.DEAD,
+        _E.EXPIRE: _S.EXPIRED,
+        _E.PARK: _S.UNKNOWN,
+        _E.CANCEL: _S.CANCELLED,
+    },
+    _S.SENDING: {
+        _E.ACK_CHUNK: _S.PREPARED,
+        _E.ACK_LAST: _S.DELIVERED,
+        _E.DEFER: _S.PREPARED,
+        _E.REFUSE: _S.FAILED,
+        _E.EXHAUST: _S.DEAD,
+        _E.PARK: _S.UNKNOWN,
+    },
+    _S.DELIVERED: {},
+    _S.PARTIAL: {},
+    _S.FAILED: {},
+    _S.DEAD: {},
+    _S.EXPIRED: {},
+    _S.CANCELLED: {},
+    _S.UNKNOWN: {},
+}
+
+#: endings of an intent of which some chunks have been accepted
+_AFTER_ACCEPTS = frozenset({_E.REFUSE, _E.EXHAUST, _E.EXPIRE, _E.CANCEL})
+
+
+def next_state(state: IntentState, event: DeliveryEvent, *, accepted_chunks: int = 0) -> IntentState:
+    """The state after an event. Raises `IllegalTransition` for an event that the table does not allow.
+
+    An intent that ends without being whole, but with chunks accepted, is partial whatever ended it.
+    """
+    after = TRANSITIONS[state].get(event)
+    if after is None:
+        allowed = ", ".join(TRANSITIONS[state]) or "nothing: it is final"
+        raise IllegalTransition(f"{event.value!r} on an intent that is {state.value!r} (allowed: {allowed})")
+    return IntentState.PARTIAL if accepted_chunks and event in _AFTER_ACCEPTS else after
+
+
+def is_final(state: IntentState) -> bool:
+    """Whether nothing more happens to it by itself."""
+    return not TRANSITIONS[state]

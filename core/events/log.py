@@ -1,0 +1,126 @@
+"""One ordered story: the event, the log that numbers events, and the recorder that each node writes with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from core.events.bodies import Body
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that happened. `at` is in seconds (virtual in a simulation, wall clock otherwise)."""
+
+    #: position in the story, from 1
+    seq: int
+    at: float
+    #: who recorded it: ``gateway``, ``discord``, ``sim``, ``hand:<id>``
+    node: str
+    #: incarnation of the process that recorded it; 0 where there are none
+    generation: int = 0
+    #: seq of the event that made this one happen
+    cause: int | None = None
+    inbound: str | None = None
+    turn: str | None = None
+    intent: str | None = None
+    delegation: str | None = None
+    binding: str | None = None
+    body: Body
+
+    @property
+    def kind(self) -> str:
+        """Dotted name of the body, e.g. ``wire.accepted``."""
+        return self.body.kind
+
+
+class EventSink(Protocol):
+    """Where a part of the system tells what it did. Safe to call from any thread."""
+
+    def record(
+        self,
+        body: Body,
+        cause: int | None = None,
+        *,
+        inbound: str | None = None,
+        turn: str | None = None,
+        intent: str | None = None,
+        delegation: str | None = None,
+        binding: str | None = None,
+    ) -> int:
+        """Append an event and return its seq."""
+        ...
+
+
+class EventLog:
+    """The ordered list of all events of a run, with subscribers that see each event as it is appended.
+
+    Durable facts are recorded from the thread that committed them, so appending takes a lock. `start` continues the
+    numbers of an earlier process. `keep=False` only numbers and forwards: for long-lived gateways that write a file.
+    """
+
+    def __init__(self, clock: Callable[[], float], *, start: int = 0, keep: bool = True) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._seq = start
+        self._keep = keep
+        self.events: list[Event] = []
+        self._subscribers: tuple[Callable[[Event], None], ...] = ()
+
+    def subscribe(self, see: Callable[[Event], None]) -> None:
+        """Call `see` with every event from now on, in order, inside the append."""
+        self._subscribers = (*self._subscribers, see)
+
+    def recorder(self, node: str, generation: int = 0) -> Recorder:
+        """A sink that writes as `node`."""
+        return Recorder(self, node, generation)
+
+    def append(self, node: str, generation: int, body: Body, cause: int | None, ids: tuple[str | None, ...]) -> int:
+        """Number an event and show it to the subscribers. `ids`: inbound, turn, intent, delegation, binding."""
+        with self._lock:
+            self._seq = seq = self._seq + 1
+            event = Event(
+                seq=seq,
+                at=round(self._clock(), 6),
+                node=node,
+                generation=generation,
+                cause=cause,
+                inbound=ids[0],
+                turn=ids[1],
+                intent=ids[2],
+                delegation=ids[3],
+                binding=ids[4],
+                body=body,
+            )
+            if self._keep:
+                self.events.append(event)
+            for see in self._subscribers:
+                see(event)
+        return seq
+
+
+class Recorder:
+    """An `EventSink` for one node and one incarnation of it."""
+
+    __slots__ = ("_log", "generation", "node")
+
+    def __init__(self, log: EventLog, node: str, generation: int = 0) -> None:
+        self._log = log
+        self.node = node
+        self.generation = generation
+
+    def record(
+        self,
+        body: Body,
+        cause: int | None = None,
+        *,
+        inbound: str | None = None,
+        turn: str | None = None,
+        intent: str | None = None,
+        delegation: str | None = None,
+        binding: str | None = None,
+    ) -> int:
+        """Append an event and return its seq."""
+        return self._log.append(self.node, self.generation, body, cause, (inbound, turn, intent, delegation, binding))

@@ -1,0 +1,194 @@
+"""The file format of a run: JSON lines, a header first, then one event a line.
+
+Header: ``{"trunkline_trace": 1, "scenario": ..., "title": ..., "seed": ..., "bugs": [...], ...}``. A whole trace ends
+with ``run.ended``; a file without it was cut. Same scenario and seed give the same bytes (DESIGN section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from core.errors import UsageError
+from core.events.bodies import BODIES, Body
+from core.events.log import Event
+
+#: version of the format that this code writes, and the newest that it reads
+TRACE_VERSION = 1
+
+
+class TraceError(UsageError):
+    """Unreadable trace."""
+
+
+class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """First line of a trace: what was run."""
+
+    trunkline_trace: int = msgspec.field(name="trunkline_trace", default=TRACE_VERSION)
+    #: id of the scenario, usually its file name without the ending
+    scenario: str
+    title: str = ""
+    #: path of the scenario file as it was given, for the command that reproduces the run
+    path: str = ""
+    source: str = ""
+    seed: int = 0
+    bugs: tuple[str, ...] = ()
+    #: expectations of the scenario, as JSON text, so that a replay can judge them
+    expect: str = ""
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """A header and its events, in order of seq."""
+
+    header: TraceHeader
+    events: tuple[Event, ...]
+
+
+class _Line(msgspec.Struct, kw_only=True, omit_defaults=True):
+    seq: int
+    at: float
+    node: str
+    kind: str
+    generation: int = 0
+    cause: int | None = None
+    inbound: str | None = None
+    turn: str | None = None
+    intent: str | None = None
+    delegation: str | None = None
+    binding: str | None = None
+    body: Any
+
+
+class _RawLine(_Line, kw_only=True, omit_defaults=True):
+    body: msgspec.Raw  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_line = msgspec.json.Decoder(_RawLine).decode
+_decoders: dict[str, msgspec.json.Decoder[Body]] = {kind: msgspec.json.Decoder(body) for kind, body in BODIES.items()}
+
+
+def encode_header(header: TraceHeader) -> bytes:
+    """The first line of a trace, without the line end. The version is always written."""
+    return _encode({"trunkline_trace": TRACE_VERSION, **msgspec.to_builtins(header)})
+
+
+def encode_event(event: Event) -> bytes:
+    """One line of a trace, without the line end."""
+    return _encode(
+        _Line(
+            seq=event.seq,
+            at=event.at,
+            node=event.node,
+            kind=event.body.kind,
+            generation=event.generation,
+            cause=event.cause,
+            inbound=event.inbound,
+            turn=event.turn,
+            intent=event.intent,
+            delegation=event.delegation,
+            binding=event.binding,
+            body=event.body,
+        )
+    )
+
+
+def encode_trace(trace: Trace) -> bytes:
+    """The whole file."""
+    lines = [encode_header(trace.header), *(encode_event(event) for event in trace.events)]
+    return b"\n".join(lines) + b"\n"
+
+
+def decode_event(line: bytes) -> Event:
+    """Read one line back. Raises `TraceError` with what is wrong with it."""
+    try:
+        raw = _decode_line(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise TraceError(f"not an event line ({error})") from error
+    decoder = _decoders.get(raw.kind)
+    if decoder is None:
+        raise TraceError(f"unknown event kind {raw.kind!r}: written by another version of Trunkline?")
+    try:
+        body = decoder.decode(raw.body)
+    except msgspec.DecodeError as error:
+        raise TraceError(f"event {raw.seq} of kind {raw.kind!r} does not fit ({error})") from error
+    return Event(
+        seq=raw.seq,
+        at=raw.at,
+        node=raw.node,
+        generation=raw.generation,
+        cause=raw.cause,
+        inbound=raw.inbound,
+        turn=raw.turn,
+        intent=raw.intent,
+        delegation=raw.delegation,
+        binding=raw.binding,
+        body=body,
+    )
+
+
+def decode_header(line: bytes) -> TraceHeader:
+    """Read the first line. Raises `TraceError` when it is no header, or of a newer version."""
+    try:
+        found = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise TraceError(f"the first line is not JSON, so this is not a trace ({error})") from error
+    version = cast("dict[str, object]", found).get("trunkline_trace") if isinstance(found, dict) else None
+    if not isinstance(version, int):
+        raise TraceError("the first line has no 'trunkline_trace', so this is not a trace")
+    if version > TRACE_VERSION:
+        raise TraceError(
+            f"version {version} is newer than {TRACE_VERSION}, the newest this Trunkline reads: upgrade Trunkline"
+        )
+    try:
+        return msgspec.convert(found, TraceHeader)
+    except msgspec.ValidationError as error:
+        raise TraceError(f"unusable header ({error})") from error
+
+
+def parse_trace(lines: Iterable[bytes], *, name: str = "trace", whole: bool = True) -> Trace:
+    """Read a trace from lines. With `whole`, a trace that does not end in ``run.ended`` is an error (it was cut)."""
+    header: TraceHeader | None = None
+    events: list[Event] = []
+    number = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            if header is None:
+                header = decode_header(line)
+                continue
+            event = decode_event(line)
+            if event.seq != len(events) + 1:
+                raise TraceError(f"event {event.seq} follows event {len(events)}: lines are missing")
+            events.append(event)
+        except TraceError as error:
+            raise TraceError(f"{name}:{number}: {error.facts}") from error
+    if header is None:
+        raise TraceError(f"{name}:1: the file is empty")
+    if whole and (not events or events[-1].kind != "run.ended"):
+        raise TraceError(
+            f"{name}:{number}: the trace ends before 'run.ended': the file was cut; copy or record it again"
+        )
+    return Trace(header=header, events=tuple(events))
+
+
+def read_trace(path: Path, *, whole: bool = True) -> Trace:
+    """Read a trace file. Raises `TraceError` naming file and line."""
+    try:
+        with path.open("rb") as file:
+            return parse_trace((line.rstrip(b"\r\n") for line in file), name=str(path), whole=whole)
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror or error}") from error
+
+
+def write_trace(path: Path, trace: Trace) -> None:
+    """Write a trace file whole or not at all. Raises `TraceError` when the place cannot be written."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_bytes(encode_trace(trace))
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise TraceError(f"{path}: {error.strerror or error}") from error

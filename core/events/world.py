@@ -1,0 +1,179 @@
+"""Events that the world around the gateway records: the run, its people and places, and the wire truth.
+
+What a platform did (``wire.*``, ``peer.said``, ``platform.*``, ``thread.*``) is told by the fake platform itself, never
+by the gateway: invariants compare the two stories.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from core.events.base import Body
+from core.reasons import Reason
+from core.values import Address, Peer
+
+# ---------------------------------------------------------------- the run and its world (node: sim)
+
+
+class RunPhase(Body, frozen=True, kw_only=True):
+    """A phase began: ``faults`` (the script runs), ``healed`` (no new faults), ``rest`` (nothing is open)."""
+
+    kind: ClassVar[str] = "run.phase"
+    phase: str
+
+
+class RunEnded(Body, frozen=True, kw_only=True):
+    """The run is over; always the last event of a whole trace. `open` names what never came to rest."""
+
+    kind: ClassVar[str] = "run.ended"
+    at_rest: bool
+    open: tuple[str, ...] = ()
+
+
+class BugEnabled(Body, frozen=True, kw_only=True):
+    """A bug switch is on in this run."""
+
+    kind: ClassVar[str] = "bug.enabled"
+    bug: str
+    sentence: str
+
+
+class FaultFired(Body, frozen=True, kw_only=True):
+    """A fault of the scenario took effect."""
+
+    kind: ClassVar[str] = "fault.fired"
+    fault: str
+    detail: str = ""
+
+
+class WorldAccount(Body, frozen=True, kw_only=True):
+    """A bot account of the gateway exists on a platform."""
+
+    kind: ClassVar[str] = "world.account"
+    channel: str
+    account: str
+    bot: Peer
+
+
+class WorldPerson(Body, frozen=True, kw_only=True):
+    """A person exists on a platform."""
+
+    kind: ClassVar[str] = "world.person"
+    channel: str
+    peer: Peer
+
+
+class WorldPlace(Body, frozen=True, kw_only=True):
+    """A conversation, thread or topic exists; `name` is what people and scenario files call it."""
+
+    kind: ClassVar[str] = "world.place"
+    address: Address
+    name: str
+    #: the name of the place it hangs under, for threads and topics
+    under: str | None = None
+
+
+# ---------------------------------------------------------------- platforms: the wire truth
+
+
+class PeerSaid(Body, frozen=True, kw_only=True):
+    """A person posted a message on the platform."""
+
+    kind: ClassVar[str] = "peer.said"
+    address: Address
+    peer: Peer
+    message_id: str
+    text: str
+
+
+class PlatformPushed(Body, frozen=True, kw_only=True):
+    """The platform handed an inbound message to the gateway's live connection."""
+
+    kind: ClassVar[str] = "platform.pushed"
+    address: Address
+    #: id under which it is delivered now
+    message_id: str
+    #: id under which it was first posted; differs where replay makes new ids
+    original_id: str
+    replay: bool = False
+
+
+class PlatformConnected(Body, frozen=True, kw_only=True):
+    """A gateway process opened its connection for an account."""
+
+    kind: ClassVar[str] = "platform.connected"
+    channel: str
+    account: str
+
+
+class ThreadOpened(Body, frozen=True, kw_only=True):
+    """A thread was opened, by a person or on behalf of the gateway, maybe on a message."""
+
+    kind: ClassVar[str] = "thread.opened"
+    address: Address
+    name: str
+    on_message: str | None = None
+
+
+class ThreadClosed(Body, frozen=True, kw_only=True):
+    """A thread was archived or deleted."""
+
+    kind: ClassVar[str] = "thread.closed"
+    address: Address
+    how: str
+
+
+class WireAccepted(Body, frozen=True, kw_only=True):
+    """The platform accepted a chunk: it is visible to people at `address` from now on."""
+
+    kind: ClassVar[str] = "wire.accepted"
+    #: where it really is
+    address: Address
+    #: where the request asked it to be
+    requested: Address
+    text: str
+    provider_id: str
+    key: str
+    chunk: int
+    attempt: int
+    reply_to: str | None = None
+
+
+class WireDeduplicated(Body, frozen=True, kw_only=True):
+    """The platform recognised an idempotency key and gave the first receipt again; nothing new is visible."""
+
+    kind: ClassVar[str] = "wire.deduplicated"
+    address: Address
+    provider_id: str
+    key: str
+    chunk: int
+    attempt: int
+
+
+class WireRefused(Body, frozen=True, kw_only=True):
+    """The platform refused a request; nothing is visible."""
+
+    kind: ClassVar[str] = "wire.refused"
+    address: Address
+    reason: Reason
+    chunk: int
+    attempt: int
+    detail: str = ""
+
+
+class WireResponseLost(Body, frozen=True, kw_only=True):
+    """The platform's answer to a request never reached the gateway."""
+
+    kind: ClassVar[str] = "wire.response_lost"
+    address: Address
+    chunk: int
+    attempt: int
+
+
+class WireLookedUp(Body, frozen=True, kw_only=True):
+    """The platform was asked whether it has a send with this key."""
+
+    kind: ClassVar[str] = "wire.looked_up"
+    address: Address
+    key: str
+    found: bool

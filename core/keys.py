@@ -1,0 +1,115 @@
+"""Session keys: a structured value, and the ``v1`` text form of it.
+
+``v1`` (seed 001, DESIGN section 4)::
+
+    agent:main
+    agent:channel:account[:guild:<id> | :team:<id>]:kind:peer[:thread:<id> | :topic:<id>]
+
+where ``agent`` is the agent's id. Parts are lower case and URL-safe. The form is injective: whatever could collide
+(delimiters, percent signs, and upper case where the platform's ids tell case apart) is percent-encoded, so different
+conversations never share a key. ``*`` stands for a part that the DM scope left out, and marks the canonical name
+of linked people (``*ana``), which is no platform's id; an id is never encoded to it.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from core.errors import KeyFormatError
+from core.values import ChatKind
+
+_SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._~@+")
+_ANY = "*"
+_SPACES = ("guild", "team")
+_THREADS = ("thread", "topic")
+_MAIN = "main"
+
+
+class SessionKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which conversation a session belongs to. `kind` none: the agent's main session."""
+
+    agent: str
+    channel: str | None = None
+    account: str | None = None
+    kind: ChatKind | None = None
+    peer: str = ""
+    #: `peer` is the canonical name of identity-linked people, not a platform's id
+    linked: bool = False
+    #: ``("guild", id)`` or ``("team", id)``
+    space: tuple[str, str] | None = None
+    #: ``("thread", id)`` or ``("topic", id)``
+    thread: tuple[str, str] | None = None
+
+    @property
+    def is_main(self) -> bool:
+        """Whether this is the agent's main session."""
+        return self.kind is None
+
+    def __str__(self) -> str:
+        """The ``v1`` text."""
+        return encode_v1(self)
+
+
+def _encode_part(text: str) -> str:
+    """Percent-encode every byte that is not lower case, digit or one of ``-._~@+``."""
+    if text.isascii() and text.isalnum() and text.islower():
+        return text
+    return "".join(chr(byte) if byte in _SAFE else f"%{byte:02x}" for byte in text.encode("utf-8", "surrogatepass"))
+
+
+def _decode_part(part: str, whole: str) -> str:
+    try:
+        text = unquote_to_bytes(part).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise KeyFormatError(f"{whole!r}: {part!r} is not percent-encoded UTF-8") from error
+    if _encode_part(text) != part:
+        raise KeyFormatError(f"{whole!r}: {part!r} is not in canonical form, which is {_encode_part(text)!r}")
+    return text
+
+
+def encode_v1(key: SessionKey) -> str:
+    """The text of a key. Raises `KeyFormatError` for a key that has no conversation and is not main."""
+    agent = _encode_part(key.agent)
+    if key.kind is None:
+        return f"{agent}:{_MAIN}"
+    if not key.peer:
+        raise KeyFormatError("a conversation's session key needs a peer")
+    parts = [agent]
+    parts.extend(_ANY if part is None else _encode_part(part) for part in (key.channel, key.account))
+    if key.space is not None:
+        parts += [key.space[0], _encode_part(key.space[1])]
+    parts += [key.kind.value, (_ANY if key.linked else "") + _encode_part(key.peer)]
+    if key.thread is not None:
+        parts += [key.thread[0], _encode_part(key.thread[1])]
+    return ":".join(parts)
+
+
+def parse_v1(text: str) -> SessionKey:
+    """Read a key back. Raises `KeyFormatError` naming what is wrong; accepts canonical text only."""
+    parts = text.split(":")
+    if len(parts) == 2 and parts[1] == _MAIN and parts[0]:
+        return SessionKey(agent=_decode_part(parts[0], text))
+    if len(parts) < 5 or not all(parts):
+        raise KeyFormatError(f"{text!r}: expected agent:channel:account:kind:peer or agent:main")
+    agent, channel, account, *rest = parts
+    space = thread = None
+    if rest[0] in _SPACES:
+        space = (rest[0], _decode_part(rest[1], text))
+        rest = rest[2:]
+    if len(rest) == 4 and rest[2] in _THREADS:
+        thread = (rest[2], _decode_part(rest[3], text))
+        rest = rest[:2]
+    if len(rest) != 2 or rest[0] not in tuple(ChatKind):
+        raise KeyFormatError(f"{text!r}: expected direct, group or channel, a peer, and at most a thread")
+    return SessionKey(
+        agent=_decode_part(agent, text),
+        channel=None if channel == _ANY else _decode_part(channel, text),
+        account=None if account == _ANY else _decode_part(account, text),
+        kind=ChatKind(rest[0]),
+        peer=_decode_part(rest[1].removeprefix(_ANY), text),
+        linked=rest[1].startswith(_ANY),
+        space=space,
+        thread=thread,
+    )

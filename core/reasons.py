@@ -1,0 +1,129 @@
+"""The closed set of reason codes: one enum, shown unchanged in events, queue rows, CLI and TUI.
+
+Nothing is dropped, suppressed, redirected or given up without one (invariant V1). The sentence of each code is its
+documentation; `docs/reasons.md` is generated from here.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why something happened, or did not."""
+
+    # inbound
+    ADMITTED = "admitted"
+    DUPLICATE_MESSAGE = "duplicate-message"
+    DUPLICATE_REPLAY = "duplicate-replay"
+    OWN_MESSAGE = "own-message"
+    EMPTY_MESSAGE = "empty-message"
+    # why a route binding won or lost
+    MATCHED = "matched"
+    OTHER_CHANNEL = "other-channel"
+    OTHER_ACCOUNT = "other-account"
+    OTHER_PEER = "other-peer"
+    OTHER_GUILD = "other-guild"
+    OTHER_TEAM = "other-team"
+    ROLE_MISSING = "role-missing"
+    LESS_SPECIFIC = "less-specific"
+    DECLARED_LATER = "declared-later"
+    DEFAULT_AGENT = "default-agent"
+    # why a destination was chosen
+    REPLY_TO_ORIGIN = "reply-to-origin"
+    REPLY_IN_OPENED_THREAD = "reply-in-opened-thread"
+    EXPLICIT_TARGET = "explicit-target"
+    CALLBACK_TURN = "callback-turn"
+    DIRECT_ANNOUNCE = "direct-announce"
+    HAND_SESSION_ROUTE = "hand-session-route"
+    # why nothing is said
+    NO_REPLY = "no-reply"
+    NO_ORIGIN = "no-origin"
+    ALREADY_QUEUED = "already-queued"
+    # turns and hands
+    AGENT_RAISED = "agent-raised"
+    UNKNOWN_AGENT = "unknown-agent"
+    UNKNOWN_HAND = "unknown-hand"
+    HAND_RAISED = "hand-raised"
+    HAND_DEADLINE = "hand-deadline"
+    PROCESS_DIED = "process-died"
+    ALREADY_FINISHED = "already-finished"
+    # delivery
+    ACCEPTED = "accepted"
+    FOUND_BY_LOOKUP = "found-by-lookup"
+    NOT_FOUND_BY_LOOKUP = "not-found-by-lookup"
+    LOOKUP_FAILED = "lookup-failed"
+    NOT_SENT = "not-sent"
+    RATE_LIMITED = "rate-limited"
+    PLATFORM_ERROR = "platform-error"
+    REFUSED = "refused"
+    PLACE_GONE = "place-gone"
+    UNAUTHORIZED = "unauthorized"
+    RESPONSE_LOST = "response-lost"
+    CRASH_AMBIGUOUS = "crash-ambiguous"
+    SAME_KEY_RESEND = "same-key-resend"
+    ATTEMPTS_EXHAUSTED = "attempts-exhausted"
+    TOO_OLD = "too-old"
+    NO_ADAPTER = "no-adapter"
+    PARKED = "parked"
+    RECOVERED = "recovered"
+    STORE_ERROR = "store-error"
+
+    @property
+    def sentence(self) -> str:
+        """One sentence for people."""
+        return _SENTENCES[self]
+
+
+_SENTENCES: dict[Reason, str] = {
+    Reason.ADMITTED: "A new message; it starts or joins exactly one turn.",
+    Reason.DUPLICATE_MESSAGE: "The platform delivered a message again under the id it already had.",
+    Reason.DUPLICATE_REPLAY: "The platform replayed a message under a new id; sender, time and text are the same.",
+    Reason.OWN_MESSAGE: "The gateway's own message came back.",
+    Reason.EMPTY_MESSAGE: "The message carries nothing to act on.",
+    Reason.MATCHED: "Every constraint of the binding holds and no earlier tier matched.",
+    Reason.OTHER_CHANNEL: "The binding names another channel.",
+    Reason.OTHER_ACCOUNT: "The binding names another account (no account means the default account only).",
+    Reason.OTHER_PEER: "The binding names another peer, or a peer of another kind.",
+    Reason.OTHER_GUILD: "The binding names another guild.",
+    Reason.OTHER_TEAM: "The binding names another team.",
+    Reason.ROLE_MISSING: "The sender holds none of the roles that the binding lists.",
+    Reason.LESS_SPECIFIC: "A binding of a more specific tier matched.",
+    Reason.DECLARED_LATER: "A binding of the same tier was declared before it.",
+    Reason.DEFAULT_AGENT: "No binding matched: the default agent answers.",
+    Reason.REPLY_TO_ORIGIN: "The answer goes to the exact place that the question came from.",
+    Reason.REPLY_IN_OPENED_THREAD: "Auto-thread is on: the answer goes to the thread opened on the question.",
+    Reason.EXPLICIT_TARGET: "The agent named the target.",
+    Reason.CALLBACK_TURN: "The hand's result is given to the requester's session as one turn.",
+    Reason.DIRECT_ANNOUNCE: "The hand's result is posted as it is, without a turn of the requester.",
+    Reason.HAND_SESSION_ROUTE: "The hand's own session resolved to this place.",
+    Reason.NO_REPLY: "The agent chose to say nothing.",
+    Reason.NO_ORIGIN: "The turn was not started from any conversation, so a final text has nowhere to go.",
+    Reason.ALREADY_QUEUED: "The same turn queued the same intent before (a re-run after a crash).",
+    Reason.AGENT_RAISED: "The agent raised an error; the turn ended without an answer.",
+    Reason.UNKNOWN_AGENT: "The route names an agent that is not installed.",
+    Reason.UNKNOWN_HAND: "The agent delegated to a hand that is not installed.",
+    Reason.HAND_RAISED: "The hand raised an error.",
+    Reason.HAND_DEADLINE: "The hand did not finish within its deadline.",
+    Reason.PROCESS_DIED: "The process that ran it died.",
+    Reason.ALREADY_FINISHED: "A first result was stored before; the first one counts.",
+    Reason.ACCEPTED: "The platform accepted it.",
+    Reason.FOUND_BY_LOOKUP: "The platform was asked and has it.",
+    Reason.NOT_FOUND_BY_LOOKUP: "The platform was asked, after the request's lifetime, and does not have it.",
+    Reason.LOOKUP_FAILED: "The look-up itself failed; that is not a no.",
+    Reason.NOT_SENT: "The failure is proven to precede the platform.",
+    Reason.RATE_LIMITED: "The platform asked to wait.",
+    Reason.PLATFORM_ERROR: "The platform said it did not take it, for a reason that may pass.",
+    Reason.REFUSED: "The platform refused it for good.",
+    Reason.PLACE_GONE: "The conversation or thread no longer takes messages.",
+    Reason.UNAUTHORIZED: "The platform did not accept the account's token.",
+    Reason.RESPONSE_LOST: "The request left, and no answer came back: it may have been accepted.",
+    Reason.CRASH_AMBIGUOUS: "The process died while the request may have been on the wire.",
+    Reason.SAME_KEY_RESEND: "Resent under the same idempotency key: the platform keeps one.",
+    Reason.ATTEMPTS_EXHAUSTED: "The attempts allowed were used up.",
+    Reason.TOO_OLD: "It is older than the age limit.",
+    Reason.NO_ADAPTER: "No adapter is installed for that channel and account.",
+    Reason.PARKED: "Nobody can tell whether it was accepted: parked for a person, never resent silently.",
+    Reason.RECOVERED: "Found unfinished at start.",
+    Reason.STORE_ERROR: "The store refused the write; it is tried again.",
+}

@@ -1,0 +1,47 @@
+"""From a place to its session key: the one rule for inbound, outbound and mirroring (invariant S1).
+
+Whoever answers at a place (`agent`), the same place gives the same key in every direction. Direct conversations follow
+the DM scope and the identity links; groups and channels always have a session of their own.
+"""
+
+from __future__ import annotations
+
+from core.channels import rules_for
+from core.config import DmScope, SessionConfig
+from core.keys import SessionKey
+from core.values import Address, ChatKind
+
+_WITH_CHANNEL = (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER)
+
+
+def _linked(channel: str, peer: str, links: dict[str, tuple[str, ...]]) -> str | None:
+    """The canonical name under which a peer is linked over platforms, or none. First declared wins."""
+    wanted = (peer.strip().lower(), f"{channel}:{peer}".strip().lower())
+    for name, ids in links.items():
+        if name.strip() and any(entry.strip().lower() in wanted for entry in ids):
+            return name.strip().lower()
+    return None
+
+
+def session_key_for(agent: str, address: Address, config: SessionConfig) -> SessionKey:
+    """The session key of a place for an agent."""
+    rules = rules_for(address.channel)
+    peer = address.conversation if rules.case_sensitive else address.conversation.lower()
+    thread = None if address.thread is None else (rules.thread_word, address.thread)
+    if address.kind is not ChatKind.DIRECT:
+        return SessionKey(
+            agent=agent, channel=address.channel, account=address.account, kind=address.kind, peer=peer, thread=thread
+        )
+    scope = config.dm_scope
+    if scope is DmScope.MAIN:
+        return SessionKey(agent=agent)
+    linked = _linked(address.channel, address.conversation, config.identity_links)
+    return SessionKey(
+        agent=agent,
+        channel=address.channel if scope in _WITH_CHANNEL else None,
+        account=address.account if scope is DmScope.PER_ACCOUNT_CHANNEL_PEER else None,
+        kind=ChatKind.DIRECT,
+        peer=linked or peer,
+        linked=linked is not None,
+        thread=thread,
+    )

@@ -1,0 +1,152 @@
+"""Intake: inbound -> duplicate? -> route -> session -> durable -> ack -> turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.channels import ChannelAdapter
+from core.errors import PlatformError
+from core.events.bodies import InboundAdmitted, InboundDropped, InboundReceived, RouteDecided, TranscriptAppended
+from core.reasons import Reason
+from core.routing import session_key_for
+from core.shell.context import Context
+from core.shell.lanes import Lanes
+from core.store.rows import Admission, SessionRow, Work
+from core.values import Envelope, InboundId, Peer, SessionId, WorkKind
+
+_Lane = tuple[str, str, str, str]
+#: session of admitted work, and the seq of its admission
+Told = tuple[SessionId, int]
+#: admissions that run at the same time
+_WORKERS = 64
+
+
+class Intake:
+    """Takes envelopes from adapters; hands admitted work on, in order per conversation."""
+
+    def __init__(self, context: Context, start_turn: Callable[[Work, SessionId, int], None]) -> None:
+        self._ctx = context
+        self._start_turn = start_turn
+        self.lanes: Lanes[_Lane, tuple[ChannelAdapter, Envelope]] = Lanes(
+            "intake", self._handle, workers=_WORKERS, now=context.env.now
+        )
+
+    async def listen(self, adapter: ChannelAdapter) -> None:
+        """Take everything that an adapter brings."""
+        async with adapter.connect() as envelopes:
+            async for envelope in envelopes:
+                self.lanes.put(envelope.address.lane, (adapter, envelope))
+
+    async def _handle(self, _lane: _Lane, item: tuple[ChannelAdapter, Envelope]) -> None:
+        adapter, envelope = item
+        await self._admit(adapter, envelope)
+        try:
+            await adapter.ack(envelope)
+        except PlatformError:
+            # It is durable here; when the platform delivers it again, it is dropped as a duplicate.
+            return
+
+    async def _admit(self, adapter: ChannelAdapter, envelope: Envelope) -> None:
+        ctx, place = self._ctx, envelope.address
+        inbound = InboundId(ctx.env.ids.new("inbound", *place.lane, envelope.message_id))
+        received = ctx.events.record(
+            InboundReceived(address=place, peer=envelope.peer, message_id=envelope.message_id, text=envelope.text),
+            envelope.cause,
+            inbound=inbound,
+        )
+        if not envelope.text.strip():
+            ctx.events.record(InboundDropped(reason=Reason.EMPTY_MESSAGE), received, inbound=inbound)
+            return
+        work, routed = self._route(inbound, envelope, received)
+        identity = ctx.decisions.identify(envelope, adapter.capabilities)
+        session = ctx.new_session(work.session_key, work.agent, work.reply_to)
+
+        def story(admission: Admission) -> Told | None:
+            return self._tell(work, admission, routed, stable=adapter.capabilities.stable_ids)
+
+        told = await ctx.store.admit(work, identity, session, ctx.env.now(), story)
+        if told is not None:
+            self._start_turn(work, *told)
+
+    def _route(self, inbound: InboundId, envelope: Envelope, cause: int) -> tuple[Work, int]:
+        """Decide agent, session and return address, and record all three."""
+        ctx = self._ctx
+        route = ctx.decisions.resolve_route(envelope, ctx.config)
+        reply = ctx.decisions.plan_reply(envelope, ctx.config)
+        # A thread that is about to be opened on the message has a session of its own.
+        key = route.key if reply.open_on is None else session_key_for(route.agent, reply.address, ctx.config.session)
+        work = Work(
+            id=inbound,
+            kind=WorkKind.MESSAGE,
+            agent=route.agent,
+            session_key=str(key),
+            peer=envelope.peer,
+            text=envelope.text,
+            message_id=envelope.message_id,
+            place=envelope.address,
+            reply_to=reply.address,
+            reply_reason=reply.reason,
+            open_on=reply.open_on,
+        )
+        seq = ctx.events.record(
+            RouteDecided(
+                agent=route.agent,
+                session_key=work.session_key,
+                matched_by=route.matched_by,
+                binding=route.binding,
+                candidates=route.candidates,
+                reply_to=reply.address,
+                reply_reason=reply.reason,
+            ),
+            cause,
+            inbound=inbound,
+        )
+        return work, seq
+
+    def _tell(self, work: Work, admission: Admission, cause: int | None, *, stable: bool) -> Told | None:
+        """The story of an admission: admitted, or dropped as a duplicate."""
+        events = self._ctx.events
+        if admission.session is None:
+            reason = Reason.DUPLICATE_MESSAGE if stable else Reason.DUPLICATE_REPLAY
+            events.record(InboundDropped(reason=reason, first=admission.first), cause, inbound=work.id)
+            return None
+        return admission.session.id, tell_admitted(self._ctx, work, admission.session, cause)
+
+    async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
+        """Start a turn that no peer asked for, in the agent's main session; its answer has nowhere to go."""
+        ctx = self._ctx
+        inbound = InboundId(ctx.env.ids.new("wake", agent, text))
+        work = Work(
+            id=inbound,
+            kind=WorkKind.WAKE,
+            agent=agent,
+            session_key=f"{agent}:main",
+            peer=Peer(id="schedule", name="schedule"),
+            text=text,
+        )
+        session = ctx.new_session(work.session_key, agent, None)
+
+        def story(admission: Admission) -> Told | None:
+            return self._tell(work, admission, cause, stable=True)
+
+        told = await ctx.store.admit(work, f"wake/{inbound}", session, ctx.env.now(), story)
+        if told is not None:
+            self._start_turn(work, *told)
+
+
+def tell_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | None) -> int:
+    """Record session, admission and transcript line of admitted work; returns the admission's seq."""
+    ctx.tell_session(session, work.agent, work.reply_to, "inbound", cause)
+    admitted = ctx.events.record(
+        InboundAdmitted(work=work.kind, session_id=session.id, session_key=session.key),
+        cause,
+        inbound=work.id,
+        delegation=None if work.callback is None else work.callback.delegation,
+    )
+    role = "hand" if work.kind is WorkKind.CALLBACK else "user"
+    ctx.events.record(
+        TranscriptAppended(session_id=session.id, session_key=session.key, role=role, text=work.text),
+        admitted,
+        inbound=work.id,
+    )
+    return admitted

@@ -1,0 +1,190 @@
+"""Turns: one at a time per session, in the order of admission; what the agent says becomes intents."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from core.agent import CALLBACK_PROMPT, CallbackFacts
+from core.delivery.prepare import chunk_text
+from core.errors import UnknownName
+from core.events.bodies import IntentSuppressed, ToolCalled, TurnEnded, TurnStarted
+from core.reasons import Reason
+from core.shell.context import Context
+from core.shell.lanes import Lanes
+from core.store.rows import IntentRow, Work
+from core.values import Address, DelegationId, IntentId, IntentKind, Peer, SessionId, TurnId, WorkKind
+
+#: turns that run at the same time
+_WORKERS = 256
+
+
+class LiveTurn:
+    """What an agent holds while it works: `core.agent.Turn`."""
+
+    def __init__(self, turns: Turns, work: Work, started: int, session_id: SessionId) -> None:
+        self._turns = turns
+        self._work = work
+        self._started = started
+        self._calls = 0
+        self.id: TurnId = work.turn
+        self.agent: str = work.agent
+        self.session_key: str = work.session_key
+        self.session_id: str = session_id
+        self.work: WorkKind = work.kind
+        self.text: str = work.text
+        self.peer: Peer = work.peer
+        self.place: Address | None = work.place
+        self.callback: CallbackFacts | None = work.callback
+        self.prompt: str | None = None if work.callback is None else CALLBACK_PROMPT
+
+    async def send(self, text: str, to: Address | None = None) -> None:
+        """The message tool; see `core.agent.Turn.send`."""
+        self._calls += 1
+        await self._turns.tool_send(self._work, self._calls, text, to, self._started)
+
+    async def delegate(self, hand: str, task: str) -> DelegationId:
+        """Give a task to a hand; see `core.agent.Turn.delegate`."""
+        self._calls += 1
+        return await self._turns.delegate(self._work, self._calls, hand, task, self._started)
+
+
+class Turns:
+    """Runs turns and turns what they say into durable intents."""
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        deliver: Callable[[IntentRow, int | None], None],
+        delegate: Callable[[Work, int, str, str, int], Awaitable[DelegationId]],
+    ) -> None:
+        self._ctx = context
+        self._deliver = deliver
+        self._delegate = delegate
+        self.lanes: Lanes[str, tuple[Work, SessionId, int]] = Lanes(
+            "turns", self._handle, workers=_WORKERS, now=context.env.now
+        )
+
+    def start(self, work: Work, session: SessionId, cause: int) -> None:
+        """Queue a piece of work behind the others of its session."""
+        self.lanes.put(work.session_key, (work, session, cause))
+
+    async def _handle(self, _lane: str, item: tuple[Work, SessionId, int]) -> None:
+        work, session, cause = item
+        ctx = self._ctx
+        started = ctx.events.record(
+            TurnStarted(
+                agent=work.agent,
+                session_id=session,
+                session_key=work.session_key,
+                work=work.kind,
+                origin=work.place,
+            ),
+            cause,
+            inbound=work.id,
+            turn=work.turn,
+            delegation=None if work.callback is None else work.callback.delegation,
+        )
+        answer, failure = await self._ask(work, started, session)
+        await self._finish(work, answer, failure, started)
+
+    async def _ask(self, work: Work, started: int, session: SessionId) -> tuple[str | None, TurnEnded | None]:
+        """Let the agent work; its answer, or how it failed."""
+        agent = self._ctx.agents.get(work.agent)
+        if agent is None:
+            return None, TurnEnded(outcome="failed", reason=Reason.UNKNOWN_AGENT, detail=work.agent)
+        try:
+            return await agent.turn(LiveTurn(self, work, started, session)), None
+        except Exception as error:  # noqa: BLE001 -- an agent may raise anything; it is recorded, and the turn ends
+            detail = f"{type(error).__name__}: {error}"
+            return None, TurnEnded(outcome="failed", reason=Reason.AGENT_RAISED, detail=detail)
+
+    async def _finish(self, work: Work, answer: str | None, failure: TurnEnded | None, started: int) -> None:
+        ctx = self._ctx
+        intents: list[IntentRow] = []
+        if answer is not None and work.reply_to is not None:
+            row = self._intent(work, IntentKind.REPLY, IntentId(f"{work.id}.reply"), answer, work.reply_to)
+            intents = [row] if row.chunks else []
+        ended = failure or TurnEnded(outcome="replied" if intents else "silent")
+
+        def story(new: tuple[IntentId, ...]) -> list[tuple[IntentRow, int]]:
+            seq = ctx.events.record(ended, started, inbound=work.id, turn=work.turn)
+            if not intents and failure is None:
+                self._suppressed(work, answer, seq)
+            reason = Reason.CALLBACK_TURN if work.kind is WorkKind.CALLBACK else work.reply_reason
+            return [
+                (row, ctx.tell_prepared(row, targeted=False, reason=reason, cause=seq))
+                for row in intents
+                if row.id in new
+            ]
+
+        for row, cause in await ctx.store.finish_turn(work, intents, ctx.env.now(), story):
+            self._deliver(row, cause)
+
+    def _suppressed(self, work: Work, answer: str | None, cause: int) -> None:
+        """Nothing will be said: tell why."""
+        silent = answer is None or not answer.strip()
+        self._ctx.events.record(
+            IntentSuppressed(reason=Reason.NO_REPLY if silent else Reason.NO_ORIGIN, text=answer or ""),
+            cause,
+            inbound=work.id,
+            turn=work.turn,
+        )
+
+    def _intent(self, work: Work, kind: IntentKind, intent: IntentId, text: str, to: Address) -> IntentRow:
+        """A prepared intent: its bytes, its destination and its mirror are final."""
+        ctx = self._ctx
+        mirror = ctx.decisions.plan_mirror(kind, work.agent, work.session_key, to, ctx.config)
+        return IntentRow(
+            id=intent,
+            kind=kind,
+            address=to,
+            chunks=chunk_text(text, ctx.text_limit(to)),
+            agent=work.agent,
+            mirror_key=None if mirror.key is None else str(mirror.key),
+            turn=work.turn,
+            inbound=work.id,
+            delegation=None if work.callback is None else work.callback.delegation,
+            open_on=work.open_on if to == work.reply_to else None,
+            created_at=ctx.env.now(),
+        )
+
+    async def tool_send(self, work: Work, call: int, text: str, to: Address | None, cause: int) -> None:
+        """The message tool: an intent of its own, durable when this returns."""
+        ctx = self._ctx
+        target = to or work.reply_to
+        called = ctx.events.record(
+            ToolCalled(tool="message", detail=str(target)), cause, inbound=work.id, turn=work.turn
+        )
+        row = (
+            None
+            if target is None
+            else self._intent(work, IntentKind.TOOL, IntentId(f"{work.id}.send{call}"), text, target)
+        )
+        if row is None or not row.chunks:
+            reason = Reason.NO_ORIGIN if row is None else Reason.NO_REPLY
+            ctx.events.record(IntentSuppressed(reason=reason, text=text), called, inbound=work.id, turn=work.turn)
+            return
+        reason = Reason.EXPLICIT_TARGET if to is not None else work.reply_reason
+
+        def story(new: bool) -> int | None:
+            if not new:
+                ctx.events.record(
+                    IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text), called, turn=work.turn, intent=row.id
+                )
+                return None
+            return ctx.tell_prepared(row, targeted=to is not None, reason=reason, cause=called)
+
+        prepared = await ctx.store.enqueue(row, ctx.env.now(), story)
+        if prepared is not None:
+            self._deliver(row, prepared)
+
+    async def delegate(self, work: Work, call: int, hand: str, task: str, cause: int) -> DelegationId:
+        """The delegation tool: refused before any work starts, or durable before the hand starts (S2, S4)."""
+        ctx = self._ctx
+        called = ctx.events.record(
+            ToolCalled(tool="delegate", detail=f"{hand}: {task}"), cause, inbound=work.id, turn=work.turn
+        )
+        if not ctx.hands.has(hand):
+            raise UnknownName(f"no hand {hand!r} ({Reason.UNKNOWN_HAND.sentence})")
+        return await self._delegate(work, call, hand, task, called)

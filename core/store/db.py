@@ -1,0 +1,92 @@
+"""aiosqlite with one more verb: whole transactions in one hop to the connection's thread.
+
+Each thread hop costs far more than a statement, so everything that is ready goes over together (DESIGN section 5.6).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiosqlite
+import msgspec
+
+from core.errors import StoreError
+
+T = TypeVar("T")
+Op = Callable[[sqlite3.Connection], Any]
+
+
+class Write(msgspec.Struct, frozen=True):
+    """One write: what it does to the database, and the story told after the commit."""
+
+    op: Op
+    story: Callable[[Any], Any]
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """A write that was refused for its own fault; the others of its batch went through."""
+
+    error: Exception
+
+
+class Db(aiosqlite.Connection):
+    """A connection in autocommit mode whose writes are explicit transactions."""
+
+    async def transact(self, writes: Sequence[Write]) -> list[Any]:
+        """Commit all writes in one transaction and return what their stories returned.
+
+        A write that fails for its own fault gives `Failed`. Raises `sqlite3.OperationalError` when the database
+        refuses everything (disk full, I/O error): nothing was stored then, and it may be tried again.
+        """
+        return await self._execute(_transact, self._conn, writes)  # pyright: ignore[reportUnknownMemberType]
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a function on the raw connection, in the connection's thread."""
+        return await self._execute(work, self._conn)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _transact(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
+    try:
+        return _together(connection, writes)
+    except sqlite3.OperationalError:
+        raise
+    except Exception:  # noqa: BLE001 -- one bad write must not sink its batch: find it by running them one by one
+        return [_alone(connection, write) for write in writes]
+
+
+def _together(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        answers = [write.op(connection) for write in writes]
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return [write.story(answer) for write, answer in zip(writes, answers, strict=True)]
+
+
+def _alone(connection: sqlite3.Connection, write: Write) -> Any:
+    try:
+        return _together(connection, [write])[0]
+    except sqlite3.OperationalError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- handed to the caller of this write
+        return Failed(error)
+
+
+def connect_file(path: Path, *, durability: str = "full") -> Db:
+    """A connection to a store file. `durability`: ``full`` (a commit survives power loss) or ``normal``."""
+    if durability not in ("full", "normal"):
+        raise StoreError(f"durability {durability!r}: expected full or normal")
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(f"PRAGMA synchronous={durability.upper()}")
+        return connection
+
+    return Db(connect, 64)

@@ -1,0 +1,58 @@
+"""Numbered migrations: ``migrations/NNNN_name.sql``, each in one transaction with the number that it reaches."""
+
+from __future__ import annotations
+
+import sqlite3
+from functools import cache
+from importlib import resources
+
+from core.errors import StoreError, StoreTooNew
+
+#: "TRNK": marks a SQLite file as ours
+APPLICATION_ID = 0x54524E4B
+
+
+@cache
+def migrations() -> tuple[tuple[int, str], ...]:
+    """Number and SQL of every migration, in order."""
+    found: list[tuple[int, str]] = []
+    for entry in resources.files("core.store").joinpath("migrations").iterdir():
+        if entry.name.endswith(".sql"):
+            found.append((int(entry.name.split("_", 1)[0]), entry.read_text(encoding="utf-8")))
+    return tuple(sorted(found))
+
+
+def newest() -> int:
+    """Number of the newest migration that this version knows."""
+    return migrations()[-1][0]
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection) -> int:
+    """Bring a database up to date; returns how many migrations ran.
+
+    Raises `StoreTooNew` for one of a newer version and `StoreError` for a file of something else; both are left as
+    they were.
+    """
+    version, owner = _number(connection, "user_version"), _number(connection, "application_id")
+    if version > newest():
+        raise StoreTooNew(f"it has version {version}, this Trunkline knows up to {newest()}: upgrade Trunkline")
+    if owner not in (0, APPLICATION_ID) or (owner == 0 and _has_tables(connection)):
+        raise StoreError("the file is a SQLite database of another program: choose another path")
+    due = [(number, sql) for number, sql in migrations() if number > version]
+    for number, sql in due:
+        script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version={number};PRAGMA application_id={APPLICATION_ID};COMMIT;"
+        try:
+            connection.executescript(script)
+        except sqlite3.Error as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise StoreError(f"migration {number} failed and was undone: {error}") from error
+    return len(due)
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None

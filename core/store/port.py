@@ -1,0 +1,115 @@
+"""What the gateway asks of a store: verbs of the domain, each one transaction.
+
+`story` is called with the verb's answer right after the commit, by the thread that committed, and before anybody who
+waits is woken: durable facts are told in the order in which they became durable. What it returns is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from core.reasons import Reason
+from core.store.rows import (
+    Admission,
+    DelegationRow,
+    Finish,
+    IntentRow,
+    NewSession,
+    SessionRow,
+    Settled,
+    TranscriptLine,
+    Unfinished,
+    Work,
+)
+from core.values import DelegationId, HandResult, InboundId, IntentId, IntentState, Receipt
+
+T = TypeVar("T")
+
+
+class Store(Protocol):
+    """Durable state. Raises `core.errors.StoreError` when it cannot be used; a failing write is retried inside."""
+
+    async def open(self) -> None:
+        """Open, and bring an older store up to date. Raises `StoreTooNew` and leaves a newer one untouched."""
+        ...
+
+    async def close(self) -> None: ...
+
+    async def run(self) -> None:
+        """The writer: runs as long as the gateway does."""
+        ...
+
+    async def unfinished(self) -> Unfinished: ...
+
+    async def admit(
+        self, work: Work, identity: str, session: NewSession, now: float, story: Callable[[Admission], T]
+    ) -> T:
+        """Store a message once, with its session and its transcript line; a known identity stores nothing."""
+        ...
+
+    async def finish_turn(
+        self, work: Work, intents: Sequence[IntentRow], now: float, story: Callable[[tuple[IntentId, ...]], T]
+    ) -> T:
+        """The turn is over: its intents and the end of its work in one. The story gets the ids that were new."""
+        ...
+
+    async def enqueue(self, intent: IntentRow, now: float, story: Callable[[bool], T]) -> T:
+        """Store a prepared intent; the story gets whether it is new (a re-run turn queues nothing twice)."""
+        ...
+
+    async def mark_sending(self, intent: IntentRow, now: float) -> None:
+        """From now on a crash leaves this intent ambiguous."""
+        ...
+
+    async def ack_chunk(
+        self, intent: IntentRow, receipt: Receipt, mirror: NewSession | None, now: float, story: Callable[[Settled], T]
+    ) -> T:
+        """Receipt of the next chunk; with the last one, mirror and end of the intent in the same transaction."""
+        ...
+
+    async def defer(
+        self, intent: IntentRow, next_at: float, reason: Reason, now: float, story: Callable[[None], T]
+    ) -> T:
+        """Try again later; attempts are kept."""
+        ...
+
+    async def end_intent(
+        self,
+        intent: IntentRow,
+        state: IntentState,
+        reason: Reason,
+        mirror: NewSession | None,
+        now: float,
+        story: Callable[[Settled], T],
+    ) -> T:
+        """A final state other than delivered; what was accepted so far is mirrored as partial."""
+        ...
+
+    async def accept_delegation(self, row: DelegationRow, story: Callable[[bool], T]) -> T:
+        """Store a task before its hand starts; the story gets whether it is new."""
+        ...
+
+    async def start_delegation(self, delegation: DelegationId) -> None: ...
+
+    async def finish_delegation(
+        self,
+        delegation: DelegationId,
+        result: HandResult,
+        callback: tuple[Work, str, NewSession] | None,
+        intents: Sequence[IntentRow],
+        now: float,
+        story: Callable[[Finish], T],
+    ) -> T:
+        """The first result, with what it sets going, in one; a later result changes nothing."""
+        ...
+
+    async def ensure_session(self, session: NewSession, now: float, story: Callable[[SessionRow], T]) -> T:
+        """The session of a key, created at most once."""
+        ...
+
+    async def transcript(self, session_key: str) -> tuple[TranscriptLine, ...]: ...
+
+    async def intent_state(self, intent: IntentId) -> IntentState | None: ...
+
+    async def find_inbound(self, identity: str) -> InboundId | None: ...

@@ -1,0 +1,149 @@
+"""What the store keeps, as values: work (what starts turns), intents, delegations, and the answers of its verbs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.agent import CallbackFacts
+from core.hands.states import DelegationState
+from core.reasons import Reason
+from core.values import (
+    Address,
+    DelegationId,
+    HandOutcome,
+    InboundId,
+    IntentId,
+    IntentKind,
+    IntentState,
+    Peer,
+    SessionId,
+    TurnId,
+    WorkKind,
+)
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that starts a turn, with everything that the turn was promised at admission (invariant R3)."""
+
+    id: InboundId
+    kind: WorkKind
+    agent: str
+    session_key: str
+    peer: Peer
+    text: str
+    message_id: str = ""
+    #: where it was said; none for wake-ups
+    place: Address | None = None
+    #: where an answer without a target goes; none: nowhere
+    reply_to: Address | None = None
+    reply_reason: Reason = Reason.REPLY_TO_ORIGIN
+    #: the answer's thread is opened on this message first
+    open_on: str | None = None
+    callback: CallbackFacts | None = None
+
+    @property
+    def turn(self) -> TurnId:
+        """Id of the turn it starts; the same when the turn is run again after a crash."""
+        return TurnId(f"t-{self.id}")
+
+
+class NewSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session to be created when there is none for its key."""
+
+    key: str
+    agent: str
+    #: id that it gets when it is created now
+    id: SessionId
+    address: Address | None
+
+
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that exists; `created`: by this very call."""
+
+    key: str
+    id: SessionId
+    generation: int
+    created: bool
+
+
+class Admission(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an inbound message. `first`: it repeats that one, and nothing was stored."""
+
+    session: SessionRow | None
+    first: InboundId | None = None
+
+
+class Finish(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a hand's result. `first`: it counts. `session`: of the callback that it sets going."""
+
+    first: bool
+    session: SessionRow | None = None
+
+
+class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing to be said, as prepared: its chunks never change any more."""
+
+    id: IntentId
+    kind: IntentKind
+    state: IntentState = IntentState.PREPARED
+    address: Address
+    chunks: tuple[str, ...]
+    #: how many leading chunks have a receipt
+    acked: int = 0
+    attempts: int = 0
+    agent: str
+    #: session that mirrors it; none: no mirror
+    mirror_key: str | None
+    turn: TurnId | None = None
+    inbound: InboundId | None = None
+    delegation: DelegationId | None = None
+    reply_to: str | None = None
+    open_on: str | None = None
+    created_at: float
+
+    def key(self, chunk: int) -> str:
+        """Idempotency key of a chunk on the wire: stable over retries, restarts and processes."""
+        return f"{self.id}/{chunk}"
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """What a settling write did: the session that holds the mirrored text, if any."""
+
+    mirror: SessionRow | None
+    mirror_text: str = ""
+
+
+class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One task given to a hand. `origin` is frozen at the tool call (seed 004)."""
+
+    id: DelegationId
+    state: DelegationState = DelegationState.ACCEPTED
+    hand: str
+    task: str
+    agent: str
+    session_key: str
+    turn: TurnId
+    inbound: InboundId
+    origin: Address | None
+    outcome: HandOutcome | None = None
+    result: str | None = None
+    accepted_at: float
+
+
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+    """What an earlier process left open, each in order of creation."""
+
+    #: with the session that each belongs to
+    works: tuple[tuple[Work, SessionId], ...]
+    intents: tuple[IntentRow, ...]
+    delegations: tuple[DelegationRow, ...]
+
+
+class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a session's transcript; `ref` is the inbound or intent that it came from."""
+
+    role: str
+    text: str
+    ref: str
+    partial: bool
+    at: float

@@ -1,0 +1,188 @@
+"""Frozen values that the whole gateway speaks in: addresses, peers, envelopes, requests, receipts.
+
+All of them are `msgspec.Struct`s: immutable, hashable, keyword-only, and readable as JSON. Identifiers on the
+wire keep the platform's own bytes; folding and encoding belong to session keys only (`core.keys`, DESIGN section 4).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NewType
+
+import msgspec
+
+InboundId = NewType("InboundId", str)
+TurnId = NewType("TurnId", str)
+IntentId = NewType("IntentId", str)
+DelegationId = NewType("DelegationId", str)
+SessionId = NewType("SessionId", str)
+AgentId = NewType("AgentId", str)
+
+
+class ChatKind(StrEnum):
+    """What a conversation is to its members."""
+
+    DIRECT = "direct"
+    GROUP = "group"
+    CHANNEL = "channel"
+
+
+class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One place on one platform, seen through one account: where a message came from or goes to.
+
+    `conversation` and `thread` are the platform's own ids, byte for byte. A Telegram topic is a `thread` of its
+    group. A Discord thread is a conversation of its own whose `parent` is the channel it hangs under.
+    """
+
+    #: platform name, lower case, e.g. ``discord``
+    channel: str
+    #: which of the gateway's accounts (bots) on that platform
+    account: str
+    kind: ChatKind
+    conversation: str
+    thread: str | None = None
+    parent: str | None = None
+
+    @property
+    def lane(self) -> tuple[str, str, str, str]:
+        """The unit of strict FIFO delivery: channel, account, conversation, thread (``""`` when none)."""
+        return (self.channel, self.account, self.conversation, self.thread or "")
+
+    def __str__(self) -> str:
+        """Readable form for reports: ``discord:default/123/7``."""
+        tail = f"/{self.thread}" if self.thread else ""
+        return f"{self.channel}:{self.account}/{self.conversation}{tail}"
+
+
+class Peer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who speaks: the platform's id and a display name."""
+
+    id: str
+    name: str = ""
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One inbound message as an adapter hands it over, before any decision."""
+
+    address: Address
+    peer: Peer
+    #: the platform's message id; may change on replay where `Capabilities.stable_ids` is false
+    message_id: str
+    text: str
+    #: the platform's create time, seconds
+    sent_at: float
+    reply_to: str | None = None
+    guild: str | None = None
+    team: str | None = None
+    roles: tuple[str, ...] = ()
+    #: seq of the event that brought it, from adapters that write to the gateway's own log
+    cause: int | None = None
+
+
+class WorkKind(StrEnum):
+    """Why a turn runs."""
+
+    #: a peer spoke
+    MESSAGE = "message"
+    #: a hand that the agent delegated to has ended (seed 004)
+    CALLBACK = "callback"
+    #: a schedule or an operator woke the agent: there is no place to answer to
+    WAKE = "wake"
+
+
+class IntentKind(StrEnum):
+    """Which path of the gateway wants to say something."""
+
+    #: the final text of a turn
+    REPLY = "reply"
+    #: the message tool, during a turn
+    TOOL = "tool"
+    #: a hand's result posted as it is, without a turn of the requester
+    ANNOUNCE = "announce"
+
+
+class IntentState(StrEnum):
+    """Where an intent stands; the transitions are the table in `core.delivery.states`."""
+
+    #: hooks and chunking are done and committed; nothing was sent
+    PREPARED = "prepared"
+    #: an attempt on a chunk may be on the wire
+    SENDING = "sending"
+    #: every chunk has a durable receipt
+    DELIVERED = "delivered"
+    #: some chunks have a receipt, the others will not be sent
+    PARTIAL = "partial"
+    #: the platform refused for good
+    FAILED = "failed"
+    #: attempts used up
+    DEAD = "dead"
+    #: too old to be sent
+    EXPIRED = "expired"
+    #: withdrawn before anything was sent
+    CANCELLED = "cancelled"
+    #: it may or may not have been accepted, and nobody can tell: parked for a person
+    UNKNOWN = "unknown"
+
+
+class Idempotency(StrEnum):
+    """What an adapter can do about a send whose response was lost (DESIGN section 5.3)."""
+
+    #: the platform refuses a second send with the same key
+    KEY = "key"
+    #: recent sends can be looked up by key
+    LOOKUP = "lookup"
+    #: neither: an ambiguous send stays ambiguous
+    NONE = "none"
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What an adapter's platform can do; decisions read this, never the adapter's name."""
+
+    idempotency: Idempotency = Idempotency.NONE
+    #: longest time, seconds, that a request on the wire may still be accepted after its response was given up
+    in_flight_seconds: float = 30.0
+    #: a replayed message comes back under the id it first had
+    stable_ids: bool = True
+    text_limit: int = 4000
+    threads: bool = True
+    #: a thread can be opened on a message, and opening it again gives the same thread
+    opens_threads: bool = False
+
+
+class SendRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One chunk on its way to a platform. A resend of the chunk carries the same bytes and the same key."""
+
+    address: Address
+    text: str
+    #: idempotency key, stable over retries, restarts and processes
+    key: str
+    intent: IntentId
+    chunk: int
+    attempt: int
+    reply_to: str | None = None
+    #: seq of the attempt in the gateway's log
+    cause: int | None = None
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a platform said when it accepted a chunk: its message id and the place it put it."""
+
+    provider_id: str
+    address: Address
+
+
+class HandOutcome(StrEnum):
+    """How a delegated run ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    #: the process that ran it died
+    LOST = "lost"
+
+
+class HandResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a hand gave back."""
+
+    outcome: HandOutcome
+    text: str
