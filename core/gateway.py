@@ -73,7 +73,7 @@ class Gateway:
     async def run(self) -> None:
         """Serve until cancelled: recover what is open, then take what comes."""
         ctx = self._ctx
-        started = ctx.events.record(ProcessStarted())
+        started = ctx.events.record(ProcessStarted(dm_scope=ctx.config.session.dm_scope.value))
         await ctx.store.open()
         try:
             async with anyio.create_task_group() as group:

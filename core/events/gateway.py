@@ -17,6 +17,8 @@ class ProcessStarted(Body, frozen=True, kw_only=True):
     """A gateway process started on the store."""
 
     kind: ClassVar[str] = "process.started"
+    #: how direct conversations share sessions, as configured
+    dm_scope: str = ""
 
 
 class ProcessRecovered(Body, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -55,7 +56,7 @@ class EventSink(Protocol):
 
 
 class EventLog:
-    """The ordered list of all events of a run, with subscribers that see each event as it is appended.
+    """The ordered list of all events of a run, with subscribers that see each event, in order, as it is appended.
 
     Durable facts are recorded from the thread that committed them, so appending takes a lock. `start` continues the
     numbers of an earlier process. `keep=False` only numbers and forwards: for long-lived gateways that write a file.
@@ -68,6 +69,7 @@ class EventLog:
         self._keep = keep
         self.events: list[Event] = []
         self._subscribers: tuple[Callable[[Event], None], ...] = ()
+        self._untold: deque[Event] = deque()
 
     def subscribe(self, see: Callable[[Event], None]) -> None:
         """Call `see` with every event from now on, in order, inside the append."""
@@ -96,9 +98,21 @@ class EventLog:
             )
             if self._keep:
                 self.events.append(event)
-            for see in self._subscribers:
-                see(event)
+            self._untold.append(event)
+            if len(self._untold) == 1:
+                self._tell()
         return seq
+
+    def _tell(self) -> None:
+        """Show what is untold to every subscriber; what they append meanwhile comes after, for all of them."""
+        try:
+            while self._untold:
+                for see in self._subscribers:
+                    see(self._untold[0])
+                self._untold.popleft()
+        except BaseException:
+            self._untold.clear()
+            raise
 
 
 class Recorder:

@@ -1,0 +1,27 @@
+"""Bug switches: named defects that real gateways had, off by default, each caught by an invariant when on."""
+
+from core.errors import UnknownName
+from sim.bugs.base import Bug
+from sim.bugs.delivery import DELIVERY_BUGS
+from sim.bugs.hands import HAND_BUGS
+from sim.bugs.places import PLACE_BUGS
+
+#: every bug switch by name
+BUGS: dict[str, Bug] = {bug.name: bug for bug in (*HAND_BUGS, *PLACE_BUGS, *DELIVERY_BUGS)}
+
+
+def find_bugs(name: str) -> tuple[str, ...]:
+    """The switches that a name stands for: its own, or those of a report such as ``B001``. Raises `UnknownName`."""
+    if name in BUGS:
+        return (name,)
+    found = tuple(bug.name for bug in BUGS.values() if name.upper() in bug.reports)
+    if not found:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, BUGS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise UnknownName(f"no bug switch {name!r}{hint} (see `trunkline bugs`)")
+    return found
+
+
+__all__ = ["BUGS", "Bug", "find_bugs"]

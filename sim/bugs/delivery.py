@@ -1,0 +1,108 @@
+"""Defects in taking, sending and telling: duplicates, losses, lies and silence."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from core.channels import InboundStream
+from core.delivery.decide import RecoveryAction, RecoveryDecision
+from core.errors import Refused
+from core.events import EventSink
+from core.events.bodies import InboundDropped
+from core.reasons import Reason
+from core.values import Capabilities, Envelope, Receipt, SendRequest
+from sim.bugs.base import Bug, deciding
+from sim.bugs.ports import AdapterWrapper, DeafSink, wrapping
+from sim.wiring import Wiring
+
+
+def _replay_blindly(_state: Any, **_: Any) -> RecoveryDecision:
+    """Unacked means unsent: everything that is found at start is sent again."""
+    return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
+
+
+def _install_memory_cache(wiring: Wiring) -> None:
+    """The dedupe cache lives in memory, so each process starts empty, and knows messages by the platform's id only."""
+    generation = wiring.generation
+
+    def identify(envelope: Envelope, _can: Capabilities) -> str:
+        return f"{generation}/{'/'.join(envelope.address.lane)}/{envelope.message_id}"
+
+    wiring.replace(identify=identify)
+
+
+class _AckFirst(AdapterWrapper):
+    """Tells the platform that it has a message before the message is durable."""
+
+    def connect(self) -> InboundStream:
+        return self._connect()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
+        async with self.inner.connect() as envelopes:
+            yield self._acked(envelopes)
+
+    async def _acked(self, envelopes: AsyncIterator[Envelope]) -> AsyncIterator[Envelope]:
+        async for envelope in envelopes:
+            await self.inner.ack(envelope)
+            yield envelope
+
+
+class _RefusedIsDelivered(AdapterWrapper):
+    """Takes a refusal for a delivery: no error, no message id."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        try:
+            return await self.inner.send(request)
+        except Refused:
+            return Receipt(provider_id="unknown", address=request.address)
+
+
+def _install_silent_drops(wiring: Wiring) -> None:
+    before = wiring.wrap_events
+
+    def wrap(sink: EventSink) -> EventSink:
+        return DeafSink(before(sink), (InboundDropped,))
+
+    wiring.wrap_events = wrap
+
+
+DELIVERY_BUGS = (
+    Bug(
+        name="recovery-resends-blindly",
+        reports=("B108",),
+        sentence="An entry that was accepted but not acked before a crash is indistinguishable from an unsent one.",
+        caught_by=("D1",),
+        install=deciding(recover=_replay_blindly),
+    ),
+    Bug(
+        name="dedupe-forgets-on-restart",
+        reports=("B013",),
+        sentence="The dedupe cache is in memory only, and keyed on ids that the platform makes anew on replay.",
+        caught_by=("D7",),
+        install=_install_memory_cache,
+    ),
+    Bug(
+        name="ack-before-commit",
+        reports=(),
+        sentence="The platform is told that a message is safe before it is; a crash in between loses it.",
+        caught_by=("L1",),
+        install=wrapping(_AckFirst),
+    ),
+    Bug(
+        name="refused-is-delivered",
+        reports=(),
+        sentence="A refusal without an exception counts as a delivery.",
+        caught_by=("L3",),
+        install=wrapping(_RefusedIsDelivered),
+    ),
+    Bug(
+        name="silent-drops",
+        reports=(),
+        sentence="Messages that are dropped as duplicates are dropped without an event.",
+        caught_by=("V1",),
+        install=_install_silent_drops,
+    ),
+)

@@ -1,0 +1,49 @@
+"""Defects in how the results of hands are told."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.config import HandsConfig
+from core.events.bodies import CompletionStep
+from core.hands.completion import DIRECT, Completed, CompletionPlan, plan_completion
+from core.reasons import Reason
+from sim.bugs.base import Bug, deciding
+
+
+def _announce_when_busy(done: Completed, config: HandsConfig) -> CompletionPlan:
+    """A busy requester is told directly, and again by the queued turn: the two paths share no marker."""
+    plan = plan_completion(done, config)
+    if not done.requester_busy or done.origin is None:
+        return plan
+    extra = CompletionStep(mode=DIRECT, reason=Reason.DIRECT_ANNOUNCE, address=done.origin)
+    return CompletionPlan(steps=(extra, *plan.steps))
+
+
+def _hand_announces_too(done: Completed, config: HandsConfig) -> CompletionPlan:
+    """The hand resolves a route of its own to the channel and posts there as well."""
+    plan = plan_completion(done, config)
+    if done.origin is None:
+        return plan
+    room = done.origin.parent or done.origin.conversation
+    main = msgspec.structs.replace(done.origin, conversation=room, parent=None)
+    extra = CompletionStep(mode=DIRECT, reason=Reason.HAND_SESSION_ROUTE, address=main)
+    return CompletionPlan(steps=(*plan.steps, extra))
+
+
+HAND_BUGS = (
+    Bug(
+        name="announce-busy-twice",
+        reports=("B001",),
+        sentence="A completion that finds its requester busy is announced directly and again by the queued turn.",
+        caught_by=("D2",),
+        install=deciding(plan_completion=_announce_when_busy),
+    ),
+    Bug(
+        name="hand-announces-too",
+        reports=("B002",),
+        sentence="A completion is announced by the requester and by the hand's own session, in the main channel.",
+        caught_by=("D2",),
+        install=deciding(plan_completion=_hand_announces_too),
+    ),
+)

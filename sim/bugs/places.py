@@ -1,0 +1,122 @@
+"""Defects in where answers go and in which session they are remembered."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.config import GatewayConfig
+from core.decisions import MirrorPlan, ReplyPlan, plan_mirror, plan_reply
+from core.errors import PlaceGone
+from core.keys import parse_v1
+from core.values import Address, Envelope, IntentKind, Receipt, SendRequest
+from sim.bugs.base import Bug, deciding
+from sim.bugs.ports import AdapterWrapper, wrapping
+
+
+def main_channel(place: Address) -> Address:
+    """The room that a thread or topic belongs to; the place itself when it is no thread."""
+    if place.thread is not None:
+        return msgspec.structs.replace(place, thread=None)
+    return msgspec.structs.replace(place, conversation=place.parent or place.conversation, parent=None)
+
+
+def _reply_without_thread(envelope: Envelope, config: GatewayConfig) -> ReplyPlan:
+    """The thread is in the session key, but was never copied to the delivery context."""
+    plan = plan_reply(envelope, config)
+    return plan if plan.open_on is not None else msgspec.structs.replace(plan, address=main_channel(plan.address))
+
+
+class _AutoReplyDropsTopic(AdapterWrapper):
+    """The auto-reply path calls the platform without the topic; tool sends keep it."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        if request.intent.endswith(".reply"):
+            request = msgspec.structs.replace(request, address=main_channel(request.address))
+        return await self.inner.send(request)
+
+
+class _DeadThreadToMain(AdapterWrapper):
+    """A thread that is gone silently becomes the main channel."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        try:
+            return await self.inner.send(request)
+        except PlaceGone:
+            elsewhere = msgspec.structs.replace(request, address=main_channel(request.address))
+            return await self.inner.send(elsewhere)
+
+
+def _mirror_only_at_home(
+    kind: IntentKind, agent: str, running: str, target: Address, config: GatewayConfig
+) -> MirrorPlan:
+    """A send to another conversation than the running one is delivered without a mirror."""
+    plan = plan_mirror(kind, agent, running, target, config)
+    return plan if plan.key is not None and str(plan.key) == running else MirrorPlan(key=None)
+
+
+def _mirror_where_running(
+    kind: IntentKind, agent: str, running: str, target: Address, config: GatewayConfig
+) -> MirrorPlan:
+    """Every send is mirrored into the session that happens to run (seed 000, issue 1520)."""
+    return MirrorPlan(key=parse_v1(running))
+
+
+def _key_without_account(
+    kind: IntentKind, agent: str, running: str, target: Address, config: GatewayConfig
+) -> MirrorPlan:
+    """The outbound key leaves the account out, the inbound key has it."""
+    plan = plan_mirror(kind, agent, running, target, config)
+    return plan if plan.key is None else MirrorPlan(key=msgspec.structs.replace(plan.key, account=None))
+
+
+PLACE_BUGS = (
+    Bug(
+        name="reply-loses-thread",
+        reports=("B043",),
+        sentence="The delivery context has no thread: answers to a thread are posted in the main channel.",
+        caught_by=("R1",),
+        install=deciding(plan_reply=_reply_without_thread),
+    ),
+    Bug(
+        name="thread-only-when-opened",
+        reports=("B044",),
+        sentence="The target is the thread only in the turn that opened it; later answers drift to the parent.",
+        caught_by=("R1",),
+        install=deciding(plan_reply=_reply_without_thread),
+    ),
+    Bug(
+        name="auto-reply-drops-topic",
+        reports=("B050",),
+        sentence="The auto-reply path calls the platform without the topic; explicit tool sends keep it.",
+        caught_by=("R1",),
+        install=wrapping(_AutoReplyDropsTopic),
+    ),
+    Bug(
+        name="dead-thread-to-main",
+        reports=(),
+        sentence="A thread that is archived or deleted silently becomes the main channel.",
+        caught_by=("R2",),
+        install=wrapping(_DeadThreadToMain),
+    ),
+    Bug(
+        name="mirror-only-at-home",
+        reports=("B061",),
+        sentence="A send from one conversation to another is delivered, and is missing from the target's transcript.",
+        caught_by=("M1",),
+        install=deciding(plan_mirror=_mirror_only_at_home),
+    ),
+    Bug(
+        name="mirror-where-running",
+        reports=(),
+        sentence="Every send is mirrored into the session that happens to run, not into the target's (seed 000).",
+        caught_by=("M1",),
+        install=deciding(plan_mirror=_mirror_where_running),
+    ),
+    Bug(
+        name="outbound-key-loses-account",
+        reports=(),
+        sentence="The session key of an outbound message leaves the account out: one conversation, two sessions.",
+        caught_by=("S1",),
+        install=deciding(plan_mirror=_key_without_account),
+    ),
+)

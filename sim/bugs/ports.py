@@ -1,0 +1,92 @@
+"""Wrapped ports: adapters and event sinks that pass everything on, for defects to override one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.channels import ChannelAdapter, InboundStream
+from core.events import Body, EventSink
+from core.values import Address, Capabilities, Envelope, Receipt, SendRequest
+from sim.wiring import Wiring
+
+
+class AdapterWrapper:
+    """A `ChannelAdapter` that does what the wrapped one does."""
+
+    def __init__(self, inner: ChannelAdapter) -> None:
+        self.inner = inner
+
+    @property
+    def channel(self) -> str:
+        """As the wrapped one."""
+        return self.inner.channel
+
+    @property
+    def account(self) -> str:
+        """As the wrapped one."""
+        return self.inner.account
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """As the wrapped one."""
+        return self.inner.capabilities
+
+    def connect(self) -> InboundStream:
+        """As the wrapped one."""
+        return self.inner.connect()
+
+    async def ack(self, envelope: Envelope) -> None:
+        """As the wrapped one."""
+        await self.inner.ack(envelope)
+
+    async def send(self, request: SendRequest) -> Receipt:
+        """As the wrapped one."""
+        return await self.inner.send(request)
+
+    async def find(self, address: Address, key: str) -> Receipt | None:
+        """As the wrapped one."""
+        return await self.inner.find(address, key)
+
+    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+        """As the wrapped one."""
+        return await self.inner.open_thread(place, message_id, title)
+
+
+class DeafSink:
+    """An `EventSink` that swallows some kinds of events."""
+
+    def __init__(self, inner: EventSink, swallowed: tuple[type[Body], ...]) -> None:
+        self._inner = inner
+        self._swallowed = swallowed
+
+    def record(
+        self,
+        body: Body,
+        cause: int | None = None,
+        *,
+        inbound: str | None = None,
+        turn: str | None = None,
+        intent: str | None = None,
+        delegation: str | None = None,
+        binding: str | None = None,
+    ) -> int:
+        """Record, or swallow and answer with the cause."""
+        if isinstance(body, self._swallowed):
+            return cause or 0
+        return self._inner.record(
+            body, cause, inbound=inbound, turn=turn, intent=intent, delegation=delegation, binding=binding
+        )
+
+
+def wrapping(wrapper: type[AdapterWrapper]) -> Callable[[Wiring], None]:
+    """An installer that wraps every adapter."""
+
+    def install(wiring: Wiring) -> None:
+        before = wiring.wrap_adapter
+
+        def wrap(adapter: ChannelAdapter) -> ChannelAdapter:
+            return wrapper(before(adapter))
+
+        wiring.wrap_adapter = wrap
+
+    return install

@@ -1,0 +1,114 @@
+"""Scripted agents and hands: the first rule that fits is played; texts are templates, nothing is executed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import anyio
+
+from core.agent import Turn
+from core.errors import HandError, UnknownName
+from core.hands import HandTask
+from core.values import Address, WorkKind
+from sim.faults import text_matches
+from sim.scenario.model import Action, AgentRule, HandRule, Match
+
+_SLOT = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+
+
+def fill(template: str, slots: Mapping[str, str]) -> str:
+    """Fill ``{slot}``s of a template; ``{{`` and ``}}`` are braces."""
+
+    def one(found: re.Match[str]) -> str:
+        name = found[1]
+        return found[0][0] if name is None else slots.get(name, found[0])
+
+    return _SLOT.sub(one, template)
+
+
+class ScriptFailure(Exception):
+    """What a scripted agent raises when its rule says ``fail``."""
+
+
+class ScriptedAgent:
+    """`core.Agent` that plays the rules of a scenario."""
+
+    def __init__(self, rules: Sequence[AgentRule], resolve: Callable[[str], Address]) -> None:
+        self._rules = rules
+        self._resolve = resolve
+
+    async def turn(self, turn: Turn) -> str | None:
+        """Play the first rule that fits; without any, say nothing."""
+        rule = next((rule for rule in self._rules if self._fits(rule.when, turn)), None)
+        if rule is None:
+            return None
+        slots = _slots(turn)
+        for action in rule.do:
+            if action.reply is not None:
+                return fill(action.reply, slots)
+            if action.silent:
+                return None
+            await self._act(action, turn, slots)
+        return None
+
+    async def _act(self, action: Action, turn: Turn, slots: Mapping[str, str]) -> None:
+        if action.think is not None:
+            await anyio.sleep(action.think)
+        elif action.send is not None:
+            to = None if action.send.to is None else self._resolve(action.send.to)
+            await turn.send(fill(action.send.text, slots), to)
+        elif action.delegate is not None:
+            await turn.delegate(action.delegate.hand, fill(action.delegate.task, slots))
+        elif action.fail is not None:
+            raise ScriptFailure(fill(action.fail, slots))
+
+    def _fits(self, when: Match, turn: Turn) -> bool:
+        callback = turn.callback
+        if (when.callback is None) is not (callback is None) or bool(when.wake) is not (turn.work is WorkKind.WAKE):
+            return False
+        if callback is not None and not _hand_fits(when, callback.hand, callback.outcome.value):
+            return False
+        if when.person is not None and when.person not in (turn.peer.name, turn.peer.id):
+            return False
+        if when.place is not None and (turn.place is None or self._resolve(when.place).lane != turn.place.lane):
+            return False
+        return when.text is None or text_matches(when.text, turn.text)
+
+
+def _hand_fits(when: Match, hand: str, outcome: str) -> bool:
+    return when.callback in ("*", hand) and when.outcome in (None, outcome)
+
+
+def _slots(turn: Turn) -> dict[str, str]:
+    callback = turn.callback
+    return {
+        "text": turn.text,
+        "peer": turn.peer.name or turn.peer.id,
+        "result": turn.text if callback is not None else "",
+        "hand": "" if callback is None else callback.hand,
+        "outcome": "" if callback is None else callback.outcome.value,
+    }
+
+
+class ScriptedHands:
+    """`core.HandRunner` that plays the rules of a scenario: takes a while, then gives a result or fails."""
+
+    def __init__(self, rules: Mapping[str, Sequence[HandRule]]) -> None:
+        self._rules = rules
+
+    def has(self, hand: str) -> bool:
+        """Whether the scenario has such a hand."""
+        return hand in self._rules
+
+    async def run(self, task: HandTask) -> str:
+        """Play the first rule that fits the task."""
+        for rule in self._rules[task.hand]:
+            if rule.when.text is None or text_matches(rule.when.text, task.task):
+                break
+        else:
+            raise UnknownName(f"hand {task.hand!r} has no rule for {task.task!r}")
+        await anyio.sleep(rule.takes)
+        if rule.fails is not None:
+            raise HandError(fill(rule.fails, {"task": task.task, "hand": task.hand}))
+        return fill(rule.result or "done", {"task": task.task, "hand": task.hand, "text": task.task})

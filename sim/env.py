@@ -1,0 +1,35 @@
+"""The simulated `core.env.Env`: virtual time, readable ids made from content, dice keyed by what they are for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from core.env import Env
+
+
+class SimIds:
+    """Ids that depend on what they are for, never on how many others were made before (DESIGN section 6).
+
+    `name_of` translates a platform's message (channel, account, conversation, thread, message id) to the name that
+    the scenario gave it. Asking twice for the same thing gives ``m1`` and ``m1+2``; sessions keep theirs for life.
+    """
+
+    def __init__(self, name_of: Callable[[tuple[str, ...]], str | None]) -> None:
+        self._name_of = name_of
+        self._asked: Counter[tuple[str, str]] = Counter()
+
+    def new(self, kind: str, *parts: str) -> str:
+        """See `core.env.Ids`."""
+        if kind == "session":
+            return f"s-{'/'.join(parts)}"
+        base = self._name_of(parts) if kind == "inbound" else None
+        base = base or f"{kind}-{'/'.join(part for part in parts if part)}"
+        self._asked[kind, base] += 1
+        count = self._asked[kind, base]
+        return base if count == 1 else f"{base}+{count}"
+
+
+def sim_env(now: Callable[[], float], ids: SimIds, seed: int) -> Env:
+    """An environment on virtual time."""
+    return Env(now=now, ids=ids, seed=str(seed))

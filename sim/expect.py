@@ -1,0 +1,167 @@
+"""What a scenario expects beyond the invariants, compared with a trace: messages, transcripts, events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from core.events import Event
+from core.events.bodies import MirrorAppended, TranscriptAppended, WireAccepted, WorldPlace
+from core.values import Address
+from sim.faults import text_matches
+from sim.invariants import Status, Verdict
+from sim.scenario import PlaceRef, ScenarioFile
+from sim.scenario.model import ExpectedEvent
+
+
+class Unmet(msgspec.Struct, frozen=True, kw_only=True):
+    """An expectation that does not hold. `line`: where the scenario file states it."""
+
+    summary: str
+    expected: tuple[str, ...] = ()
+    actual: tuple[str, ...] = ()
+    line: int | None = None
+
+
+class _Seen:
+    """What a run did, by place."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events = events
+        self.names: dict[tuple[str, str, str], Address] = {}
+        self.labels: dict[tuple[str, str, str, str], str] = {}
+        self.accepts: list[WireAccepted] = []
+        self.transcripts: dict[str, list[str]] = {}
+        self.session_at: dict[tuple[str, str, str, str], str] = {}
+        for event in events:
+            self._see(event)
+
+    def _see(self, event: Event) -> None:
+        body = event.body
+        if isinstance(body, WorldPlace):
+            place = body.address
+            self.names[place.channel, place.account, body.name] = place
+            self.labels[place.lane] = f"{place.channel}/{body.name}"
+        elif isinstance(body, WireAccepted):
+            self.accepts.append(body)
+        elif isinstance(body, TranscriptAppended | MirrorAppended):
+            role = body.role if isinstance(body, TranscriptAppended) else "assistant"
+            self.transcripts.setdefault(body.session_key, []).append(f"{role}: {body.text}")
+
+    def address(self, ref: PlaceRef) -> Address | None:
+        """Where a place is; none when it never came to be."""
+        return self.names.get((ref.platform, ref.account, ref.tail))
+
+    def label(self, address: Address) -> str:
+        """What people call a place."""
+        return self.labels.get(address.lane, str(address))
+
+
+def check_expectations(file: ScenarioFile, events: Sequence[Event], verdicts: Iterable[Verdict]) -> tuple[Unmet, ...]:
+    """Compare a run with what its scenario expects; every difference is one `Unmet`."""
+    seen = _Seen(events)
+    return (
+        *_accepted(file, seen),
+        *_transcripts(file, seen),
+        *_events(file, seen),
+        *_exercised(file, verdicts),
+    )
+
+
+def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
+    """The exact multiset of what was accepted anywhere."""
+    left = list(seen.accepts)
+    for index, wanted in enumerate(file.scenario.expect.accepted):
+        ref = file.resolve(wanted.place)
+        place = seen.address(ref)
+        found = [a for a in left if place and a.address.lane == place.lane and text_matches(wanted.text, a.text)]
+        for accept in found[: wanted.times]:
+            left.remove(accept)
+        if len(found) < wanted.times:
+            yield Unmet(
+                summary=f"“{wanted.text}” was not seen at {wanted.place} as often as expected",
+                expected=(f"{wanted.times}× “{wanted.text}” at {ref.platform}/{ref.tail}",),
+                actual=(f"{len(found)}×", *(f"“{a.text}” at {seen.label(a.address)}" for a in left[:5])),
+                line=file.line_of(("expect", "accepted", index)),
+            )
+    for accept in left:
+        yield Unmet(
+            summary=f"“{accept.text}” was seen at {seen.label(accept.address)}, which nobody expected",
+            expected=("nothing but the messages under expect.accepted",),
+            actual=(f"“{accept.text}” at {seen.label(accept.address)}",),
+            line=file.line_of(("expect", "accepted")),
+        )
+
+
+def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
+    from core.routing import session_key_for
+
+    config = file.scenario.gateway
+    for index, wanted in enumerate(file.scenario.expect.transcripts):
+        place = seen.address(file.resolve(wanted.place))
+        found: list[str] = []
+        for agent in config.agents:
+            if place is not None:
+                found += seen.transcripts.get(str(session_key_for(agent.id, place, config.session)), [])
+        fits = len(found) == len(wanted.lines) and all(
+            text_matches(want, have) for want, have in zip(wanted.lines, found, strict=True)
+        )
+        if not fits:
+            yield Unmet(
+                summary=f"the transcript of {wanted.place} is another",
+                expected=wanted.lines,
+                actual=tuple(found) or ("(empty)",),
+                line=file.line_of(("expect", "transcripts", index)),
+            )
+
+
+def _events(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
+    for index, wanted in enumerate(file.scenario.expect.events):
+        count = sum(_event_fits(wanted, event, file, seen) for event in seen.events)
+        if count == wanted.times or (wanted.times is None and count > 0):
+            continue
+        often = "at least once" if wanted.times is None else f"{wanted.times}×"
+        yield Unmet(
+            summary=f"{wanted.kind} happened {count}×",
+            expected=(f"{often} {_describe(wanted)}",),
+            actual=(f"{count}×",),
+            line=file.line_of(("expect", "events", index)),
+        )
+
+
+def _describe(wanted: ExpectedEvent) -> str:
+    facts = [wanted.kind]
+    for name in ("reason", "state", "text", "place"):
+        value = getattr(wanted, name)
+        if value is not None:
+            facts.append(f"{name} {value}")
+    return ", ".join(facts)
+
+
+def _event_fits(wanted: ExpectedEvent, event: Event, file: ScenarioFile, seen: _Seen) -> bool:
+    body = event.body
+    if event.kind != wanted.kind:
+        return False
+    for name in ("reason", "state"):
+        value = getattr(wanted, name)
+        if value is not None and getattr(body, name, None) != value:
+            return False
+    if wanted.text is not None and not text_matches(wanted.text, str(getattr(body, "text", ""))):
+        return False
+    if wanted.place is None:
+        return True
+    address, place = getattr(body, "address", None), seen.address(file.resolve(wanted.place))
+    return isinstance(address, Address) and place is not None and address.lane == place.lane
+
+
+def _exercised(file: ScenarioFile, verdicts: Iterable[Verdict]) -> Iterable[Unmet]:
+    idle = {verdict.id for verdict in verdicts if verdict.status is Status.NOT_EXERCISED}
+    for index, wanted in enumerate(file.scenario.expect.exercised):
+        if wanted in idle:
+            yield Unmet(
+                summary=f"{wanted} was not put to the test",
+                expected=(f"something in the run that {wanted} speaks of",),
+                actual=("not exercised",),
+                line=file.line_of(("expect", "exercised", index)),
+            )

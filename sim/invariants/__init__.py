@@ -1,0 +1,38 @@
+"""Invariants: small checkers over the trace, run after every event (catalogue: docs/invariants.md)."""
+
+from collections.abc import Iterable
+
+from core.events import Event
+from sim.invariants.base import Checker, Judge, Status, Verdict, Violation
+from sim.invariants.cardinality import InboundOnce, OncePerIntent, OneAnnouncement
+from sim.invariants.places import ExactReturnAddress, MirrorOnce, NoHiddenRedirect, OneKey
+from sim.invariants.truth import EverythingEnds, NothingSilent, StatusIsTruth
+
+#: every checker, in the order of the catalogue
+CHECKERS: tuple[type[Checker], ...] = (
+    OncePerIntent,
+    OneAnnouncement,
+    InboundOnce,
+    EverythingEnds,
+    StatusIsTruth,
+    ExactReturnAddress,
+    NoHiddenRedirect,
+    OneKey,
+    MirrorOnce,
+    NothingSilent,
+)
+
+#: ids of all invariants that are checked
+INVARIANTS: tuple[str, ...] = tuple(checker.id for checker in CHECKERS)
+
+
+def judge(events: Iterable[Event]) -> tuple[Verdict, ...]:
+    """The verdicts on a recorded run."""
+    judging = Judge(CHECKERS)
+    for event in events:
+        judging.see(event)
+    judging.finish()
+    return judging.verdicts()
+
+
+__all__ = ["CHECKERS", "INVARIANTS", "Checker", "Judge", "Status", "Verdict", "Violation", "judge"]

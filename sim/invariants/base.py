@@ -1,0 +1,153 @@
+"""What an invariant checker is, and what it says.
+
+A checker is a small machine over the events of a trace: it sees each event once, in order, keeps what it needs, and
+may report a violation at once, with its evidence. `finish` is called when the trace is over, for promises that only
+the end can break. Checkers read the trace and nothing else, so live runs, recorded files and replays look the same.
+Catalogue and numbering: docs/invariants.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import ClassVar
+
+import msgspec
+
+from core.events import Body, Event
+from core.events.bodies import RunEnded
+from sim.invariants.story import Story
+
+
+class Status(StrEnum):
+    """What a checker says of a whole run."""
+
+    OK = "ok"
+    VIOLATED = "violated"
+    #: nothing happened that the invariant speaks of: green would be a lie
+    NOT_EXERCISED = "not exercised"
+
+
+class Violation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One breach of an invariant, pointing at its evidence."""
+
+    #: id of the invariant, e.g. ``D2``
+    invariant: str
+    #: seq of the event at which it was seen
+    at: int
+    #: what was broken, in one sentence with the facts of this case
+    summary: str
+    expected: tuple[str, ...]
+    actual: tuple[str, ...]
+    #: seqs of the events that prove it, in order; the doubled deliveries of D1 and D2 are all here
+    evidence: tuple[int, ...]
+    #: seq of the first event that went wrong, where it can be told
+    first_wrong: int | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What one invariant says of a run."""
+
+    id: str
+    title: str
+    sentence: str
+    status: Status
+    #: how many times the invariant had something to judge
+    exercised: int
+    violations: tuple[Violation, ...]
+
+
+class Checker:
+    """Base of all checkers: subclass, name the events of interest, report through `violate`."""
+
+    id: ClassVar[str]
+    #: a few words, e.g. ``Once per intent``
+    title: ClassVar[str]
+    #: the promise in one sentence
+    sentence: ClassVar[str]
+
+    def __init__(self, story: Story) -> None:
+        #: what is known of the run so far; already knows the event that a handler is given
+        self.story = story
+        self.exercised = 0
+        self.violations: list[Violation] = []
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Body type -> method that sees events with such a body."""
+        raise TypeError(f"{type(self).__name__} names no events")
+
+    def finish(self, last: Event) -> None:
+        """The trace is over; `last` is its last event."""
+
+    def violate(
+        self,
+        *,
+        at: int,
+        summary: str,
+        expected: Sequence[str],
+        actual: Sequence[str],
+        evidence: Sequence[int],
+        first_wrong: int | None = None,
+    ) -> None:
+        """Report a breach."""
+        self.violations.append(
+            Violation(
+                invariant=self.id,
+                at=at,
+                summary=summary,
+                expected=tuple(expected),
+                actual=tuple(actual),
+                evidence=tuple(evidence),
+                first_wrong=first_wrong,
+            )
+        )
+
+    def verdict(self) -> Verdict:
+        """What this checker says by now."""
+        if self.violations:
+            status = Status.VIOLATED
+        else:
+            status = Status.OK if self.exercised else Status.NOT_EXERCISED
+        return Verdict(
+            id=self.id,
+            title=self.title,
+            sentence=self.sentence,
+            status=status,
+            exercised=self.exercised,
+            violations=tuple(self.violations),
+        )
+
+
+class Judge:
+    """All checkers over one run: feed it events in order, ask for verdicts at any time."""
+
+    def __init__(self, checkers: Sequence[type[Checker]]) -> None:
+        self.story = Story()
+        self._checkers = tuple(checker(self.story) for checker in checkers)
+        self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {}
+        self._last: Event | None = None
+        for checker in self._checkers:
+            for body, see in checker.handlers().items():
+                self._by_body[body] = (*self._by_body.get(body, ()), see)
+
+    def see(self, event: Event) -> None:
+        """Show one event to the checkers that care for it."""
+        self._last = event
+        self.story.see(event)
+        for see in self._by_body.get(type(event.body), ()):
+            see(event)
+
+    def finish(self) -> None:
+        """The trace is over. A trace without ``run.ended`` was cut: what only the end can break is not judged."""
+        if self._last is not None and isinstance(self._last.body, RunEnded):
+            for checker in self._checkers:
+                checker.finish(self._last)
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What each checker says, in the order of the catalogue."""
+        return tuple(checker.verdict() for checker in self._checkers)
+
+    def violations(self) -> list[Violation]:
+        """All breaches so far, in order of the event at which they were seen."""
+        found = [violation for checker in self._checkers for violation in checker.violations]
+        return sorted(found, key=lambda violation: (violation.at, violation.invariant))

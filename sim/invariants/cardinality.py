@@ -1,0 +1,127 @@
+"""How often things are said and taken: D1, D2, D7."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.events import Body, Event
+from core.events.bodies import TurnStarted, WireAccepted
+from core.values import IntentKind, WorkKind
+from sim.invariants.base import Checker
+from sim.invariants.story import Lane, Story
+
+
+class OncePerIntent(Checker):
+    """D1: each chunk of an intent is accepted at most once, over crashes, restarts and reconnects."""
+
+    id = "D1"
+    title = "Once per intent"
+    sentence = "Each chunk of an intent is accepted by a platform at most once in the whole run."
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._accepts: dict[tuple[str, int], list[Event]] = {}
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Accepts."""
+        return {WireAccepted: self._accepted}
+
+    def _accepted(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WireAccepted)
+        self.exercised += 1
+        accepts = self._accepts.setdefault((event.intent or "", body.chunk), [])
+        accepts.append(event)
+        if len(accepts) < 2:
+            return
+        where = self.story.name(body.address)
+        self.violate(
+            at=event.seq,
+            summary=f"“{body.text}” was accepted {len(accepts)} times",
+            expected=[f"{event.intent} chunk {body.chunk} accepted once"],
+            actual=[f"#{e.seq} {e.at:.3f}s accepted at {where}" for e in accepts],
+            evidence=[e.seq for e in accepts],
+            first_wrong=event.seq,
+        )
+
+
+class OneAnnouncement(Checker):
+    """D2: the result of a hand is told by at most one intent, summed over all places."""
+
+    id = "D2"
+    title = "One announcement per hand run"
+    sentence = "The completion of a hand leads to at most one visible delivery, over all channels, threads and DMs."
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._told: dict[str, dict[str, Event]] = {}
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Accepts."""
+        return {WireAccepted: self._accepted}
+
+    def _accepted(self, event: Event) -> None:
+        facts = self.story.intents.get(event.intent or "")
+        if facts is None or facts.prepared.delegation is None or facts.body.intent_kind is IntentKind.TOOL:
+            return
+        self.exercised += 1
+        told = self._told.setdefault(facts.prepared.delegation, {})
+        known = (event.intent or "") in told
+        told.setdefault(event.intent or "", event)
+        if known or len(told) < 2:
+            return
+        plan, steps = self.story.planned.get(facts.prepared.delegation, (facts.prepared, 1))
+        self.violate(
+            at=event.seq,
+            summary=f"the result of {facts.prepared.delegation} was told {len(told)} times",
+            expected=["one delivery for one completion"],
+            actual=[self._line(e) for e in told.values()],
+            evidence=[e.seq for e in told.values()],
+            first_wrong=plan.seq if steps > 1 else facts.prepared.seq,
+        )
+
+    def _line(self, event: Event) -> str:
+        body = event.body
+        facts = self.story.intents[event.intent or ""]
+        assert isinstance(body, WireAccepted)
+        return (
+            f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.story.name(body.address)} ({facts.body.reason.value})"
+        )
+
+
+class InboundOnce(Checker):
+    """D7: each message of a person starts at most one turn, over reconnects, replays and restarts."""
+
+    id = "D7"
+    title = "Inbound exactly once"
+    sentence = "Each logical inbound message starts at most one turn; a replay starts none."
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._turns: dict[tuple[Lane, str], dict[str, Event]] = {}
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Turns."""
+        return {TurnStarted: self._started}
+
+    def _started(self, event: Event) -> None:
+        body, received = event.body, self.story.received.get(event.inbound or "")
+        assert isinstance(body, TurnStarted)
+        if body.work is not WorkKind.MESSAGE or received is None:
+            return
+        logical = self.story.logical(received)
+        assert logical is not None
+        self.exercised += 1
+        turns = self._turns.setdefault(logical, {})
+        known = (event.turn or "") in turns
+        turns.setdefault(event.turn or "", event)
+        if known or len(turns) < 2:
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"message {logical[1]} at {self.story.name(body.origin)} started {len(turns)} turns",
+            expected=["one turn for one message; the replay is dropped with a reason"],
+            actual=[f"#{e.seq} {e.at:.3f}s turn {e.turn}" for e in turns.values()],
+            evidence=[e.seq for e in turns.values()],
+            first_wrong=received.seq,
+        )

@@ -1,0 +1,32 @@
+"""Virtual time: an event loop that jumps to the next timer, with one order of callbacks per seed.
+
+    async def main(loop: SimLoop) -> float:
+        await anyio.sleep(3600)
+        return loop.time()
+
+    run(main, seed=7)  # 3600.0, at once
+
+Programs for it are ordinary anyio code; nothing is patched. Simulated processes are Nodes: what is scheduled while
+NODE holds one belongs to it, and stops for good when it is killed. Importing this package fails with
+UnsupportedRuntime where the order of callbacks could not be guaranteed.
+"""
+
+from sim.loop._errors import Deadlock, ForeignThread, SimulationError, StepLimit, UnsupportedRuntime
+from sim.loop._loop import Order, SimLoop
+from sim.loop._nodes import NODE, Node
+from sim.loop._run import run
+from sim.loop._tasks import SimTask
+
+__all__ = [
+    "NODE",
+    "Deadlock",
+    "ForeignThread",
+    "Node",
+    "Order",
+    "SimLoop",
+    "SimTask",
+    "SimulationError",
+    "StepLimit",
+    "UnsupportedRuntime",
+    "run",
+]

@@ -1,0 +1,199 @@
+"""The one place that knows which private names of asyncio, anyio and aiosqlite the simulator stands on.
+
+A renamed attribute would not always raise: the loop could run on and merely lose its order. So every name, and the two
+behaviours that the canonical order needs, are checked when `sim.loop` is imported; what is missing is an
+UnsupportedRuntime that tells what was found and which versions work.
+"""
+# Private names are what this module is about; no other module imports one from asyncio or anyio.
+# pyright: reportPrivateUsage=false
+
+import asyncio
+import importlib
+import platform
+import sys
+from asyncio import events, tasks
+from collections.abc import Callable, Iterable
+from contextvars import Context
+from importlib.metadata import version as version_of
+from typing import Any, Protocol, cast
+from weakref import WeakKeyDictionary
+
+from sim.loop._errors import UnsupportedRuntime
+
+__all__ = [
+    "LoopHandle",
+    "TimerLoopHandle",
+    "anyio_run_vars",
+    "anyio_task_states",
+    "as_running",
+    "check_aiosqlite",
+    "check_names",
+    "check_python",
+    "check_steps",
+    "mark_library",
+]
+
+#: Tested by tests/determinism, all of them on every release.
+SUPPORTED_PYTHONS = ((3, 11), (3, 12), (3, 13))
+_WORKING = "Trunkline's simulator works on CPython 3.11, 3.12 and 3.13, with anyio from 4.9 on and aiosqlite 0.22"
+
+_LOOP_NAMES = (
+    "_asyncgen_finalizer_hook",
+    "_asyncgens",
+    "_closed",
+    "_ready",
+    "_run_once",
+    "_stopping",
+    "_thread_id",
+    "_timer_handle_cancelled",
+)
+_HANDLE_NAMES = ("_callback", "_cancelled", "_context", "_run")
+_TIMER_NAMES = (*_HANDLE_NAMES, "_scheduled", "_when")
+_TASK_NAMES = ("_log_traceback",)
+_CONNECTION_NAMES = ("_connection", "_thread", "_tx")
+
+
+class LoopHandle(Protocol):
+    """The parts of asyncio.Handle that the loop reads."""
+
+    _callback: object
+    _cancelled: bool
+    _context: Context
+
+    def _run(self) -> None: ...
+
+
+class TimerLoopHandle(LoopHandle, Protocol):
+    """The parts of asyncio.TimerHandle that the loop reads and writes."""
+
+    _scheduled: bool
+    _when: float
+
+
+def check_python(version: tuple[int, int], implementation: str) -> None:
+    """Refuse an interpreter whose event loop internals were never looked at."""
+    if implementation != "CPython" or version not in SUPPORTED_PYTHONS:
+        found = f"{implementation} {version[0]}.{version[1]}"
+        raise UnsupportedRuntime(f"{_WORKING}; this is {found}, whose event loop may order callbacks otherwise")
+
+
+def check_names(owner: object, label: str, names: Iterable[str]) -> None:
+    """Refuse an owner that lacks one of the names. `label` tells it and its version in the message."""
+    missing = [name for name in names if not hasattr(owner, name)]
+    if missing:
+        raise UnsupportedRuntime(f"{_WORKING}; {label} here has no {', '.join(missing)}")
+
+
+class _Probe:
+    """Just enough of a loop to catch the callbacks that a task schedules."""
+
+    def __init__(self) -> None:
+        self.caught: list[Callable[..., object]] = []
+
+    def get_debug(self) -> bool:
+        return False
+
+    def is_running(self) -> bool:
+        return False
+
+    def call_soon(self, callback: Callable[..., object], *_: object, context: Context | None = None) -> None:
+        del context
+        self.caught.append(callback)
+
+    def run_next(self, task: asyncio.Task[Any], *args: object) -> None:
+        """Run the step that the task scheduled last, if it leads back to the task."""
+        if not self.caught or getattr(self.caught[-1], "__self__", None) is not task:
+            raise UnsupportedRuntime(f"{_WORKING}; the steps of {type(task).__qualname__} here do not lead to the task")
+        self.caught.pop()(*args)
+
+
+def check_steps(task_type: type[asyncio.Task[Any]] = asyncio.Task) -> None:
+    """Refuse a Task whose scheduled callbacks do not lead back to it: nothing could be put into canonical order.
+
+    Runs one task by hand: its first step and its wake-up must both carry it as `__self__`.
+    """
+    probe = _Probe()
+    loop = cast(asyncio.AbstractEventLoop, probe)
+    future: asyncio.Future[None] = asyncio.Future(loop=loop)
+
+    async def wait() -> None:
+        await future
+
+    coro = wait()
+    task = task_type(coro, loop=loop, name="probe")
+    try:
+        probe.run_next(task)
+        future.set_result(None)
+        probe.run_next(task, future)
+    finally:
+        cast(Any, task)._log_destroy_pending = False
+        coro.close()
+    if not task.done():
+        raise UnsupportedRuntime(f"{_WORKING}; {task_type.__qualname__} here does not schedule its steps one by one")
+
+
+def check_aiosqlite(connection: object) -> None:
+    """Refuse an aiosqlite whose connection is built in another way. `connection` is any, never opened."""
+    check_names(connection, f"aiosqlite {version_of('aiosqlite')}", _CONNECTION_NAMES)
+
+
+def _check_asyncio() -> None:
+    label = f"asyncio of Python {platform.python_version()}"
+    loop = asyncio.BaseEventLoop()
+    check_names(loop, label, _LOOP_NAMES)
+    check_names(events.Handle(check_python, (), loop), label, _HANDLE_NAMES)
+    check_names(events.TimerHandle(0.0, check_python, (), loop), label, _TIMER_NAMES)
+    loop.close()
+    check_names(asyncio.Task, label, _TASK_NAMES)
+    check_names(tasks, label, ("_enter_task", "_leave_task"))
+    check_names(events, label, ("_set_running_loop",))
+    check_steps()
+
+
+def _anyio(module: str, name: str) -> Any:
+    owner = importlib.import_module(module)
+    check_names(owner, f"{module} of anyio {version_of('anyio')}", (name,))
+    return getattr(owner, name)
+
+
+class as_running:
+    """Let asyncio believe, in this thread, that a stopped loop is just running a step of one of its tasks.
+
+    Cancel scopes refuse to be left outside of their task, and code that asks for the event loop would get a new one
+    made. Both must not happen while the coroutines of a finished run are closed. No callback runs meanwhile.
+    """
+
+    __slots__ = ("_loop", "_task")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
+        self._loop = loop
+        self._task = task
+
+    def __enter__(self) -> None:
+        tasks._enter_task(self._loop, self._task)
+        events._set_running_loop(self._loop)
+
+    def __exit__(self, *_: object) -> None:
+        events._set_running_loop(None)
+        tasks._leave_task(self._loop, self._task)
+
+
+def mark_library() -> None:
+    """Tell sniffio, where it is installed, that this context is asyncio's, as anyio.run does.
+
+    Without it anyio would find no library in plain callbacks of the loop, on some installations and not on others.
+    """
+    try:
+        sniffio: Any = importlib.import_module("sniffio")
+    except ImportError:
+        return
+    sniffio.current_async_library_cvar.set("asyncio")
+
+
+check_python((sys.version_info[0], sys.version_info[1]), platform.python_implementation())
+_check_asyncio()
+
+#: What anyio knows of every task: a weak dictionary whose values hold their keys, so that it never forgets by itself.
+anyio_task_states: WeakKeyDictionary[asyncio.Task[Any], object] = _anyio("anyio._backends._asyncio", "_task_states")
+#: anyio's variables of every event loop, kept in the same way.
+anyio_run_vars: WeakKeyDictionary[object, object] = _anyio("anyio.lowlevel", "_run_vars")

@@ -1,0 +1,367 @@
+"""An event loop whose time is a number: no selector, no file descriptors, one order of callbacks per seed.
+
+How a turn goes:
+1. If nothing is ready, the clock jumps to the earliest timer. If there is none either, that is a Deadlock.
+2. Timers that are due join what is ready, by deadline and then by the order in which they were set.
+3. The batch is sorted: first everything that is not a task's step, in the order in which it became ready, then the
+   steps of tasks, by birth (order "fifo") or by seed, name and number of steps (order "keyed").
+4. The batch runs. What becomes ready meanwhile waits for the next turn, as in asyncio.
+
+Cancelled callbacks and those of dead nodes are passed over and never move the clock.
+"""
+# The loop reads and writes what asyncio keeps private in its base loop and its handles: there is no other way to write
+# one, and accessors would cost a fifth of the speed. `_compat` checks each of these names at import.
+# pyright: reportPrivateUsage=false
+
+import asyncio
+import heapq
+import math
+import sys
+from asyncio import events
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from concurrent.futures import Executor
+from contextvars import Context, copy_context
+from threading import current_thread, get_ident
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, TypeVarTuple, Unpack, cast
+
+from sim.loop._compat import LoopHandle, TimerLoopHandle
+from sim.loop._errors import Deadlock, ForeignThread, SimulationError, StepLimit
+from sim.loop._nodes import NODE
+from sim.loop._tasks import KeyedOrder, SimTask, SortKey, birth_order, is_abandoned, names_of
+
+__all__ = ["Order", "SimLoop"]
+
+Order: TypeAlias = Literal["fifo", "keyed"]
+
+_T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
+#: Below this many, cancelled timers and finished tasks are not worth a sweep.
+_SWEEP_FROM = 128
+
+
+class SimLoop(asyncio.BaseEventLoop):
+    """A loop in virtual time. A run on it is a function of the program and the seed.
+
+    `seed` chooses the order of the tasks that are ready together when `order` is "keyed"; "fifo" has one order only.
+    `max_steps` bounds the callbacks of the run (StepLimit). `start` is the virtual time of the beginning, in seconds.
+    Use `sim.loop.run` to run a program on one and to leave nothing behind. A loop that raised is not to be run again.
+    """
+
+    _ready: deque[LoopHandle]
+    _stopping: bool
+    _closed: bool
+    _thread_id: int | None
+    _asyncgens: set[AsyncGenerator[Any, Any]]
+
+    def __init__(
+        self, seed: int = 0, *, order: Order = "keyed", max_steps: int | None = None, start: float = 0.0
+    ) -> None:
+        super().__init__()
+        #: Callbacks run so far, the running one included.
+        self.steps = 0
+        #: Timers fired so far.
+        self.timer_events = 0
+        #: Called with `steps` after every callback, outside of all nodes; may kill nodes. What it raises ends the run.
+        self.on_step: Callable[[int], None] | None = None
+        #: True once the run is over: what is scheduled from now on will never run.
+        self.over = False
+        self._now = start
+        self._step_limit = sys.maxsize if max_steps is None else max_steps
+        self._timers: list[tuple[float, int, TimerLoopHandle]] = []
+        self._timers_set = 0
+        self._timers_cancelled = 0
+        # Strong references, in order of birth: were the tasks of a dead node collected during the run, the collector
+        # would run their finally blocks, at a moment of its own choice.
+        self._tasks: list[SimTask] = []
+        self._births = 0
+        self._sweep_at = _SWEEP_FROM
+        self._newborn: list[SimTask] = []
+        self._keyed = KeyedOrder(seed) if order == "keyed" else None
+        self._sort_key: SortKey = KeyedOrder.key if self._keyed else birth_order
+        self._refused: str | None = None
+        self._farewells: dict[Callable[[], None], None] = {}
+
+    # ------------------------------------------------------------------ time
+
+    def time(self) -> float:
+        """Return the virtual time, in seconds."""
+        return self._now
+
+    def _has_next_timer(self) -> bool:
+        """Drop cancelled and dead timers from the top of the heap; tell whether a live one is left."""
+        timers = self._timers
+        while timers:
+            handle = timers[0][2]
+            if not handle._cancelled:
+                node = handle._context.get(NODE)
+                if node is None or node.alive:
+                    return True
+            else:
+                self._timers_cancelled -= 1
+            heapq.heappop(timers)[2]._scheduled = False
+        return False
+
+    def _fire_due(self) -> None:
+        """Move the timers that are due to the ready batch, by deadline, equal ones in the order they were set."""
+        timers, now = self._timers, self._now
+        while timers and timers[0][0] <= now:
+            handle = heapq.heappop(timers)[2]
+            handle._scheduled = False
+            if handle._cancelled:
+                self._timers_cancelled -= 1
+                continue
+            node = handle._context.get(NODE)
+            if node is None or node.alive:
+                self.timer_events += 1
+                self._ready.append(handle)
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Count a cancelled timer (asyncio calls this), and sweep the heap when they are more than half of it."""
+        if not cast(TimerLoopHandle, handle)._scheduled:
+            return
+        self._timers_cancelled += 1
+        timers = self._timers
+        if self._timers_cancelled > _SWEEP_FROM and self._timers_cancelled * 2 > len(timers):
+            # The handle at hand is marked as cancelled only after this call: it stays in for another round.
+            timers[:] = [timer for timer in timers if not timer[2]._cancelled]
+            heapq.heapify(timers)
+            self._timers_cancelled = 1
+
+    # ------------------------------------------------------------ scheduling
+
+    def call_soon(
+        self, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Run the callback in the next turn, in the given context or a copy of the current one."""
+        if self._thread_id != get_ident():
+            self._check_thread_is_ours(callback)
+        if self._closed:
+            self._refuse_closed()
+        handle = events.Handle(callback, args, self, context)
+        self._ready.append(cast(LoopHandle, handle))
+        return handle
+
+    def call_at(
+        self, when: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Run the callback at a virtual time, never if that is infinite. Raises ValueError if it is not a number."""
+        if self._thread_id != get_ident():
+            self._check_thread_is_ours(callback)
+        if self._closed:
+            self._refuse_closed()
+        handle = events.TimerHandle(when, callback, args, self, context)
+        if when < math.inf:
+            timer = cast(TimerLoopHandle, handle)
+            self._timers_set += 1
+            heapq.heappush(self._timers, (when, self._timers_set, timer))
+            timer._scheduled = True
+        elif when != math.inf:
+            raise ValueError(f"a timer needs a time, not {when!r}")
+        return handle
+
+    def call_later(
+        self, delay: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Run the callback after so many virtual seconds."""
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Do as call_soon does. Raises ForeignThread in another thread than the loop's."""
+        return self.call_soon(callback, *args, context=context)
+
+    def _refuse_closed(self) -> NoReturn:
+        raise RuntimeError("Event loop is closed")  # asyncio's own words, which others look for
+
+    def _check_thread_is_ours(self, callback: object) -> None:
+        if self._thread_id is None:  # not running: whoever prepares the loop is its owner
+            return
+        name = getattr(callback, "__qualname__", type(callback).__qualname__)
+        self._refused = f"thread {current_thread().name!r} scheduled {name}"
+        raise ForeignThread(
+            f"{self._refused} in a simulated loop; in a simulation work runs inline in the loop, not in threads"
+        )
+
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[Unpack[_Ts]], _T], *args: *_Ts
+    ) -> asyncio.Future[_T]:
+        """Run the function in the loop itself, as a callback of the next turn. No executor is used."""
+        del executor
+        future: asyncio.Future[_T] = self.create_future()
+        self.call_soon(self._run_job, future, func, args)
+        return future
+
+    @staticmethod
+    def _run_job(future: asyncio.Future[_T], func: Callable[..., _T], args: tuple[object, ...]) -> None:
+        if future.cancelled():
+            return
+        try:
+            result = func(*args)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - as an executor does: the awaiter gets whatever was raised
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    async def getaddrinfo(self, *_: object, **__: object) -> NoReturn:
+        """Refuse: there is no network in virtual time."""
+        raise SimulationError("getaddrinfo: there is no network in virtual time")
+
+    async def getnameinfo(self, *_: object, **__: object) -> NoReturn:
+        """Refuse: there is no network in virtual time."""
+        raise SimulationError("getnameinfo: there is no network in virtual time")
+
+    # ----------------------------------------------------------------- tasks
+
+    def create_task(
+        self,
+        coro: Generator[Any, None, _T] | Coroutine[Any, Any, _T],
+        *,
+        name: object = None,
+        context: Context | None = None,
+        **options: object,
+    ) -> asyncio.Task[_T]:
+        """Start a task. Without a name it gets one from this loop's own counter.
+
+        Names decide the schedule and stand in messages: name tasks after what they work on.
+        """
+        if options.get("eager_start"):
+            raise SimulationError("a simulated loop starts no task eagerly: its first step would escape the schedule")
+        if self._closed:
+            self._refuse_closed()
+        self._births += 1
+        task = SimTask(
+            coro,
+            loop=self,
+            birth=self._births,
+            name=None if name is None else str(name),
+            context=copy_context() if context is None else context,
+        )
+        self._tasks.append(task)
+        if self._keyed is not None:
+            self._newborn.append(task)
+        if len(self._tasks) > self._sweep_at:
+            self._forget_done_tasks()
+        return task
+
+    def set_task_factory(self, factory: Callable[..., Any] | None) -> None:
+        """Refuse any factory: only the loop's own tasks can be put in order, and eager ones escape the schedule."""
+        if factory is not None:
+            name = getattr(factory, "__qualname__", repr(factory))
+            raise SimulationError(f"a simulated loop makes its tasks itself; it cannot take the task factory {name}")
+
+    def pending_tasks(self) -> list[SimTask]:
+        """Return the tasks that are not done, those of dead nodes included, in order of birth."""
+        return [task for task in self._tasks if not task.done()]
+
+    def _forget_done_tasks(self) -> None:
+        for task in self._tasks:
+            if task.done() and is_abandoned(task):
+                task._log_traceback = False  # nobody is left to look at how it ended
+        self._tasks = self.pending_tasks()
+        self._sweep_at = max(_SWEEP_FROM, 2 * len(self._tasks))
+
+    # ------------------------------------------------------------- the turn
+
+    def _run_once(self) -> None:
+        if not self._ready and not self._stopping:
+            if not self._has_next_timer():
+                raise Deadlock(self._describe("nothing is ready and no timer is set"))
+            self._now = max(self._now, self._timers[0][0])
+        if self._timers:
+            self._fire_due()
+        self._run_batch(self._next_batch())
+
+    def _next_batch(self) -> list[LoopHandle]:
+        """Take everything that is ready, sorted. Asking for the sort key counts the steps of the tasks."""
+        batch = list(self._ready)
+        self._ready.clear()
+        if self._newborn and self._keyed is not None:
+            self._keyed.settle(self._newborn)
+            self._newborn.clear()
+        if len(batch) > 1:
+            batch.sort(key=self._sort_key)
+        elif batch:
+            task = getattr(batch[0]._callback, "__self__", None)
+            if type(task) is SimTask:
+                task.runs += 1
+        return batch
+
+    def _run_batch(self, batch: list[LoopHandle]) -> None:
+        for handle in batch:
+            if handle._cancelled:
+                continue
+            node = handle._context.get(NODE)
+            if node is not None and not node.alive:
+                continue
+            if self.steps >= self._step_limit:
+                raise StepLimit(self._describe(f"the budget of {self._step_limit} steps is used up"))
+            self.steps += 1
+            handle._run()
+            if self.on_step is not None:
+                self.on_step(self.steps)
+
+    def _describe(self, what: str) -> str:
+        text = f"{what} at t={self._now:g} s, step {self.steps}; not done: {names_of(self._tasks)}"
+        return text if self._refused is None else f"{text}; before that, {self._refused}, which was refused"
+
+    # -------------------------------------------------------------- the end
+
+    def add_farewell(self, callback: Callable[[], None]) -> None:
+        """Have something called once the run is over, before any coroutine is closed. For what would outlive a run."""
+        self._farewells[callback] = None
+
+    def discard_farewell(self, callback: Callable[[], None]) -> None:
+        """Take back what was given to add_farewell; no error if it was not."""
+        self._farewells.pop(callback, None)
+
+    def end(self) -> None:
+        """End the run: report failed tasks that nobody looked at, drop what is scheduled, say the farewells."""
+        for task in self._tasks:
+            if task.done() and task._log_traceback and not is_abandoned(task):
+                self._report_unseen(task)
+        self.over = True
+        self.set_exception_handler(None)
+        while self._farewells:
+            callback, _ = self._farewells.popitem()
+            callback()
+
+    def _report_unseen(self, task: SimTask) -> None:
+        # asyncio does so when a task is collected; that moment would be up to the collector.
+        error = task.exception()
+        message = f"task {task.get_name()} failed, and nobody looked"
+        self.call_exception_handler({"message": message, "exception": error, "task": task})
+
+    def take_leftovers(self) -> list[SimTask]:
+        """Hand over the tasks that will never be done, in order of birth, and drop all that is scheduled."""
+        self._ready.clear()
+        self._timers.clear()
+        self._timers_cancelled = 0
+        self._newborn.clear()
+        self._forget_done_tasks()
+        left, self._tasks = self._tasks, []
+        return left
+
+    def close(self) -> None:
+        """Close the loop for good. Tasks that are left are dropped as they are; `sim.loop.run` closes them first."""
+        super().close()
+        self.over = True
+        self.on_step = None
+        self.take_leftovers()
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        """Log what went wrong in a callback, as asyncio does; after the end nothing is news any more."""
+        if not self.over:
+            super().default_exception_handler(context)
+
+    def _asyncgen_finalizer_hook(self, agen: AsyncGenerator[Any, Any]) -> None:
+        """Have a dropped async generator closed by the loop, unless the run is over or another thread's collector asks.
+
+        asyncio calls this.
+        """
+        self._asyncgens.discard(agen)
+        if not self.over and self._thread_id == get_ident():
+            self.create_task(agen.aclose(), name="close an async generator")

@@ -1,0 +1,112 @@
+"""Running one simulated program from start to end, so that nothing of it is left in the interpreter."""
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import Awaitable, Callable
+from contextvars import copy_context
+from typing import Any, TypeVar, cast
+
+from sim.loop._compat import anyio_run_vars, anyio_task_states, as_running, mark_library
+from sim.loop._errors import SimulationError
+from sim.loop._loop import Order, SimLoop
+from sim.loop._nodes import NODE
+from sim.loop._tasks import SimTask
+
+__all__ = ["run"]
+
+T = TypeVar("T")
+
+#: A coroutine may await in its finally blocks; each such await takes one more attempt to get past.
+_CLOSE_ATTEMPTS = 100
+
+
+def run(
+    main: Callable[[SimLoop], Awaitable[T]], *, seed: int = 0, order: Order = "keyed", max_steps: int | None = None
+) -> T:
+    """Run `main(loop)` on a new SimLoop to its end and return its result.
+
+    Raises what main raises; Deadlock when nothing can go on; StepLimit after `max_steps` callbacks; SimulationError
+    when this thread already runs an event loop. May be called in any thread, in several at once, and changes nothing
+    that belongs to the process.
+
+    When main has returned, the world stops: tasks that are left, of dead nodes and of living ones, are neither
+    cancelled nor run. Afterwards, with the loop stopped, their coroutines are closed, each in its own context. The
+    finally blocks that run then can schedule nothing and find every simulated connection closed; those that record
+    something should look whether their NODE is alive, or the loop is `over`.
+    """
+    _refuse_running_loop()
+    loop = SimLoop(seed, order=order, max_steps=max_steps)
+    world = copy_context()
+    world.run(NODE.set, None)
+    world.run(mark_library)
+    task = loop.create_task(_call(main, loop), name="main", context=world.copy())
+    try:
+        # Inside of the world too: asyncio's own callback that ends the run takes the context it is set in.
+        return world.run(loop.run_until_complete, task)
+    finally:
+        _dismantle(loop)
+
+
+async def _call(main: Callable[[SimLoop], Awaitable[T]], loop: SimLoop) -> T:
+    return await main(loop)
+
+
+def _refuse_running_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise SimulationError("this thread already runs an event loop; run the simulation in a worker thread")
+
+
+def _dismantle(loop: SimLoop) -> None:
+    """Dispose of everything a run leaves, youngest task first, so that callees close before their callers."""
+    try:
+        loop.end()
+    finally:
+        while left := loop.take_leftovers():
+            for task in reversed(left):
+                _close(task, loop)
+        _forget_in_anyio(loop)
+        loop.close()
+
+
+def _close(task: SimTask, loop: SimLoop) -> None:
+    """Close the coroutine of a task that will never go on.
+
+    A coroutine that swallows GeneratorExit every time is given up after many attempts.
+    """
+    coro = task.get_coro()
+    if not inspect.iscoroutine(coro):  # the closing of an async generator, for one
+        with contextlib.suppress(BaseException):
+            cast(Any, coro).close()
+        return
+    if inspect.getcoroutinestate(coro) == inspect.CORO_CREATED:
+        _close_unstarted_arguments(coro)
+    for _ in range(_CLOSE_ATTEMPTS):
+        # Whatever finally blocks raise has nobody to go to: the run that could have handled it is over.
+        with contextlib.suppress(BaseException), as_running(loop, task):
+            task.home.run(coro.close)
+        if inspect.getcoroutinestate(coro) == inspect.CORO_CLOSED:
+            return
+
+
+def _close_unstarted_arguments(coro: Any) -> None:
+    """Close the coroutines that an unstarted one was given, or Python warns that they were never awaited.
+
+    anyio wraps what a task group starts in a coroutine of its TaskHandle, whose `coro` is the one at stake.
+    """
+    for value in inspect.getcoroutinelocals(coro).values():
+        inner = getattr(value, "coro", value)
+        if inspect.iscoroutine(inner) and inspect.getcoroutinestate(inner) == inspect.CORO_CREATED:
+            inner.close()
+
+
+def _forget_in_anyio(loop: SimLoop) -> None:
+    """Remove the run's tasks from anyio's tables, which cannot forget by themselves what holds itself."""
+    for reference in anyio_task_states.keyrefs():
+        task = reference()
+        if task is not None and task.get_loop() is loop:
+            anyio_task_states.pop(task, None)
+    anyio_run_vars.pop(loop, None)

@@ -1,0 +1,79 @@
+"""The gateway's side of a fake platform: the adapter that a simulated process holds.
+
+It runs inside the process and dies with it; the platform does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import anyio
+
+from core.channels import InboundStream
+from core.values import Address, Capabilities, Envelope, Receipt, SendRequest
+from sim.loop import Node
+from sim.platforms.base import FakePlatform, WorldPort
+
+
+class FakeAdapter:
+    """`core.channels.ChannelAdapter` over a fake platform, for one account and one process."""
+
+    def __init__(self, platform: FakePlatform, account: str, node: Node, world: WorldPort) -> None:
+        self._platform = platform
+        self._account = account
+        self._node = node
+        self._world = world
+
+    @property
+    def channel(self) -> str:
+        """Platform name."""
+        return self._platform.channel
+
+    @property
+    def account(self) -> str:
+        """Bot account."""
+        return self._account
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the platform can do."""
+        return self._platform.capabilities
+
+    def connect(self) -> InboundStream:
+        """Open the connection."""
+        return self._connect()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
+        await anyio.sleep(self._platform.spec.latency)
+        yield self._platform.connect(self._account, self._node).envelopes()
+
+    async def ack(self, envelope: Envelope) -> None:
+        """Tell the platform that a message is durable here."""
+        await anyio.sleep(self._platform.spec.latency / 10)
+        self._platform.ack(envelope)
+
+    async def send(self, request: SendRequest) -> Receipt:
+        """Send one chunk and wait for the answer, however long that takes."""
+        answer = self._world.future()
+        self._platform.wire.receive(request, answer)
+        return cast("Receipt", await _wait(answer))
+
+    async def find(self, address: Address, key: str) -> Receipt | None:
+        """Look a send up."""
+        answer = self._world.future()
+        self._platform.wire.look_up(address, key, answer)
+        return cast("Receipt | None", await _wait(answer))
+
+    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+        """Open the thread on a message."""
+        answer = self._world.future()
+        self._platform.wire.open_thread(place, message_id, title, answer)
+        return cast("Address", await _wait(answer))
+
+
+async def _wait(answer: asyncio.Future[Any]) -> Any:
+    return await answer

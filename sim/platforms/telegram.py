@@ -1,0 +1,47 @@
+"""A fake Telegram: groups, forum topics, direct messages. The Bot API has neither idempotency keys nor look-up.
+
+Rules taken over from the real one: message ids count per chat, so equal ids in two chats are two messages; a topic is a
+thread of its group; at most 4096 characters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from core.values import ChatKind, Idempotency
+from sim.platforms.base import FakePlatform, Room, digits
+
+
+class FakeTelegram(FakePlatform):
+    """Groups, topics, DMs."""
+
+    channel = "telegram"
+    idempotency = Idempotency.NONE
+    text_limit = 4096
+    room_kind = ChatKind.GROUP
+
+    def new_id(self, *what: str) -> str:
+        """Groups are ``-100`` and ten digits, topics and messages small numbers, people nine digits."""
+        kind = what[0]
+        if kind == "room":
+            return f"-100{digits(self.channel, *what, length=10)}"
+        if kind == "message":
+            return str(100_000 + int(what[1]))
+        return digits(self.channel, *what, length=3 if kind == "thread" else 9)
+
+    def message_id(self, name: str, room: Room) -> str:
+        """Counted per chat."""
+        counts: Counter[str] = self.__dict__.setdefault("_counts", Counter())
+        counts[room.conversation] += 1
+        return str(counts[room.conversation])
+
+    def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
+        """A thread of the same chat."""
+        return Room(
+            channel=self.channel,
+            name=name,
+            kind=parent.kind,
+            conversation=parent.conversation,
+            thread=thread_id,
+            accounts=parent.accounts,
+        )

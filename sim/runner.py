@@ -1,0 +1,155 @@
+"""Runs a scenario from its first step to rest, in virtual time, and judges it after every event.
+
+Two phases (DESIGN section 6): while the script runs, its faults strike; then everything is healed, nothing new goes
+wrong, and all must come to rest within a bound. Same scenario, seed and bugs give the same trace, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import anyio
+import msgspec
+
+from core.events import Event, Trace, TraceHeader
+from core.events.bodies import RunEnded, RunPhase
+from sim.expect import Unmet, check_expectations
+from sim.invariants import CHECKERS, Judge, Status, Verdict, Violation
+from sim.loop import Order, SimLoop
+from sim.loop import run as run_loop
+from sim.scenario import ScenarioFile
+from sim.script import ScriptPlayer
+from sim.world import World
+
+#: virtual seconds that everything has to come to rest after the script
+REST_BOUND = 4 * 3600.0
+#: virtual seconds without anything open after which a run is at rest: what comes late, comes by then
+LINGER = 10.0
+#: callbacks after which a run is taken for endless
+_MAX_STEPS = 50_000_000
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run did, what the invariants say of it, and which expectations it missed."""
+
+    trace: Trace
+    verdicts: tuple[Verdict, ...]
+    unmet: tuple[Unmet, ...]
+    #: callbacks of the loop, timers fired, virtual seconds: the size of the run
+    steps: int
+    timer_events: int
+    virtual_seconds: float
+    commits: int
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """All breaches, in the order in which they were seen."""
+        found = [violation for verdict in self.verdicts for violation in verdict.violations]
+        return tuple(sorted(found, key=lambda violation: (violation.at, violation.invariant)))
+
+    @property
+    def holds(self) -> bool:
+        """Whether every invariant and every expectation holds."""
+        return not self.unmet and all(verdict.status is not Status.VIOLATED for verdict in self.verdicts)
+
+
+class _Run:
+    """One run in progress."""
+
+    def __init__(self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...]) -> None:
+        self.world = World(file, loop, seed=seed, bugs=bugs)
+        self.player = ScriptPlayer(self.world)
+        self.judge = Judge(CHECKERS)
+        self.world.log.subscribe(self.judge.see)
+        self._changed = anyio.Event()
+        self.world.progress.on_look = self._look
+
+    def _look(self) -> None:
+        if not self._changed.is_set() and self._at_rest:
+            self._changed.set()
+
+    @property
+    def _at_rest(self) -> bool:
+        world = self.world
+        waiting = any(platform.waiting for platform in world.platforms.values())
+        return self.player.left == 0 and world.progress.empty and not waiting and world.process.alive
+
+    async def play(self) -> None:
+        """From the first step to rest, or to the bound."""
+        world = self.world
+        world.build()
+        world.process.boot()
+        self.player.start()
+        times = world.file.times
+        await anyio.sleep(max(times, default=0.0))
+        # Give the last step's own faults a moment to strike before everything is healed.
+        await self._rest(LINGER)
+        world.faults.heal()
+        self.player.heal()
+        world.events.record(RunPhase(phase="healed"))
+        at_rest = await self._rest(REST_BOUND)
+        world.events.record(RunPhase(phase="rest"))
+        world.events.record(RunEnded(at_rest=at_rest, open=() if at_rest else world.progress.open))
+        self.judge.finish()
+
+    async def _rest(self, bound: float) -> bool:
+        """Wait until nothing has been open for a while; false when the bound passes first."""
+        with anyio.move_on_after(bound):
+            while True:
+                while not self._at_rest:
+                    self._changed = anyio.Event()
+                    if not self._at_rest:
+                        await self._changed.wait()
+                seen = len(self.world.log.events)
+                await anyio.sleep(LINGER)
+                if self._at_rest and len(self.world.log.events) == seen:
+                    return True
+        return self._at_rest
+
+
+def run_scenario(
+    file: ScenarioFile,
+    *,
+    seed: int | None = None,
+    bugs: Iterable[str] = (),
+    order: Order = "keyed",
+    watch: Callable[[Event], None] | None = None,
+) -> RunResult:
+    """Run a scenario. `seed` none: the scenario's own. `watch` sees every event as it happens."""
+    own_seed = file.scenario.seed if seed is None else seed
+    bug_names = tuple(dict.fromkeys(bugs))
+    kept: list[_Run] = []
+
+    async def main(loop: SimLoop) -> tuple[int, int, float]:
+        run = _Run(file, loop, seed=own_seed, bugs=bug_names)
+        kept.append(run)
+        if watch is not None:
+            run.world.log.subscribe(watch)
+        await run.play()
+        return loop.steps, loop.timer_events, loop.time()
+
+    try:
+        steps, timers, seconds = run_loop(main, seed=own_seed, order=order, max_steps=_MAX_STEPS)
+        run = kept[0]
+        events = tuple(run.world.log.events)
+    finally:
+        for run in kept:
+            run.world.disk.discard()
+    verdicts = run.judge.verdicts()
+    header = TraceHeader(
+        scenario=file.id,
+        title=file.scenario.title,
+        path=file.path.as_posix(),
+        source=file.scenario.source,
+        seed=own_seed,
+        bugs=bug_names,
+    )
+    return RunResult(
+        trace=Trace(header=header, events=events),
+        verdicts=verdicts,
+        unmet=check_expectations(file, events, verdicts),
+        steps=steps,
+        timer_events=timers,
+        virtual_seconds=seconds,
+        commits=run.world.disk.commits,
+    )

@@ -1,0 +1,260 @@
+"""Cross references of a scenario file: every name that is used is declared, where it is used.
+
+A table tells which kind of name stands at which path. Values are the file's plain ones, so that references are
+reported even where other fields are wrong. Unused hands and people are fine.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from core.events import BODIES
+from core.reasons import Reason
+from core.values import IntentState
+from sim.scenario.model import World
+from sim.scenario.places import PLATFORMS, PlaceError, PlaceRef, is_person, resolve_place, with_threads
+from sim.scenario.problems import Path, Report, advice, shown
+from sim.scenario.steps import check_actions, items, listed, say_ids
+from sim.scenario.templates import template_problem
+
+_DEFAULT_AGENTS = ("main",)
+_RULES = ("cast.agents.*[]", "cast.hands.*[]")
+_ACTIONS = "cast.agents.*[].do[]"
+
+#: which kind of name stands where; ``[]`` is every item (or the value itself), ``*`` every value of a mapping
+REFERENCES: dict[str, tuple[str, ...]] = {
+    "place": (
+        *(f"{rule}.when.in" for rule in _RULES),
+        f"{_ACTIONS}.send.to",
+        "script[].in",
+        "script[].crash.when.in",
+        "script[].fault.in",
+        "expect.accepted[].in",
+        "expect.transcripts[].in",
+        "expect.events[].in",
+    ),
+    "person": ("script[].as", *(f"{rule}.when.person" for rule in _RULES)),
+    "agent": ("script[].wake.agent", "gateway.bindings[].agent"),
+    "hand": (f"{_ACTIONS}.delegate.hand", *(f"{rule}.when.callback" for rule in _RULES)),
+    "channel": ("gateway.bindings[].match.channel",),
+    "event": ("script[].crash.when.event", "expect.events[].kind"),
+    "reason": ("expect.events[].reason",),
+    "state": ("expect.events[].state",),
+    "bug": ("bugs[]",),
+    "invariant": ("breaks[]", "expect.exercised[]"),
+    "template": (f"{_ACTIONS}.reply", f"{_ACTIONS}.send.text", f"{_ACTIONS}.delegate.task", "cast.hands.*[].result"),
+}
+
+#: where names stand that places are written with
+_NAMED = (
+    "world.people",
+    *(f"world.{platform}.{part}" for platform in PLATFORMS for part in ("accounts", "rooms", "rooms.*.threads")),
+)
+
+#: a message and a hint; None when all is well
+Fault = tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """The names that a file may use. None: not known here, so not checked."""
+
+    #: with the threads that will be opened, see `world_of`
+    world: World | None
+    bugs: Collection[str] | None
+    invariants: Collection[str] | None
+
+
+def check_references(tree: object, report: Report, known: Known) -> None:
+    """Note every name in a file that nothing declares."""
+    kinds = _kinds(tree, known)
+    for kind, patterns in REFERENCES.items():
+        for pattern in patterns:
+            for path, value in select(tree, steps_of(pattern)):
+                if isinstance(value, str) and (fault := kinds[kind](value)):
+                    report.add(path, *fault)
+    for path, actions in select(tree, steps_of("cast.agents.*[].do")):
+        if isinstance(actions, list):
+            check_actions(cast("list[object]", actions), path, report)
+    for path, rule in select(tree, steps_of("cast.hands.*[]")):
+        if items(rule, "result") is not None and items(rule, "fails") is not None:
+            report.add((*path, "fails"), "expected `result` or `fails`, found both", "remove one", at_key=True)
+    _check_agents(tree, report)
+    _check_keys(tree, report)
+    _check_world(tree, report)
+    if known.world is not None:
+        _check_threads(tree, report, known.world)
+
+
+def world_of(tree: object, world: World) -> World:
+    """The world with the threads that `auto_thread` will open, each under the id of the `say` that it is opened on."""
+    channels = items(tree, "gateway", "channels")
+    settings = {name: items(channels, name) for name in PLATFORMS}
+    words = {name: items(given, "auto_thread") or items(given, "autoThread") for name, given in settings.items()}
+    opening = [name for name in PLATFORMS if words[name] not in (None, False, "no", "off", "false")]
+    opened: list[tuple[PlaceRef, str]] = []
+    said = [step for step in listed(tree, "script") if items(step, "say") is not None] if opening else []
+    given = [own if isinstance(own := step.get("id"), str) else None for step in said]
+    for step, own in zip(said, say_ids(given), strict=True):
+        try:
+            place = resolve_place(str(step.get("in")), world)
+        except PlaceError:
+            continue
+        if place.platform in opening and place.room is not None and place.thread is None:
+            opened.append((place, own))
+    return with_threads(world, opened) if opened else world
+
+
+@functools.cache
+def steps_of(pattern: str) -> tuple[str, ...]:
+    """A pattern, taken apart: ``script[].in`` -> ``script``, ``[]``, ``in``."""
+    return tuple(part for part in pattern.replace("[]", ".[]").split(".") if part)
+
+
+def select(value: Any, steps: tuple[str, ...], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every value of a tree that a pattern fits, with its path."""
+    if not steps:
+        yield path, value
+    elif steps[0] == "[]":
+        if isinstance(value, list):
+            for index, item in enumerate(cast("list[Any]", value)):
+                yield from select(item, steps[1:], (*path, index))
+        else:
+            yield from select(value, steps[1:], path)
+    elif isinstance(value, dict):
+        found = cast("dict[str, Any]", value)
+        for name in found if steps[0] == "*" else steps[:1]:
+            if name in found:
+                yield from select(found[name], steps[1:], (*path, name))
+
+
+def _kinds(tree: object, known: Known) -> dict[str, Callable[[str], Fault]]:
+    """How each kind of name is judged."""
+    agents, hands = _agents(tree), tuple(items(tree, "cast", "hands") or ())
+    return {
+        "place": lambda text: _place(text, known.world),
+        "person": lambda name: _person(name, known.world),
+        "agent": lambda name: _word("an agent of the gateway", name, agents),
+        "hand": lambda name: None if name == "*" else _word("a hand of the cast", name, hands),
+        "channel": lambda name: _word("a known channel", name, PLATFORMS),
+        "event": lambda name: _word("a kind of event", name, BODIES),
+        "reason": lambda name: _word("a reason code", name, list(Reason)),
+        "state": lambda name: _word("a state of an intent", name, list(IntentState)),
+        "bug": lambda name: _word("a bug switch", name, known.bugs),
+        "invariant": lambda name: _word("an invariant", name, known.invariants),
+        "template": template_problem,
+    }
+
+
+def _word(what: str, word: str, options: Collection[str] | None) -> Fault:
+    if options is None or word in options:
+        return None
+    return f"expected {what}, found {shown(word)}", advice(word, options) if options else "there are none"
+
+
+def _place(text: str, world: World | None) -> Fault:
+    try:
+        _ = world and resolve_place(text, world)
+    except PlaceError as error:
+        return error.message, error.hint
+    return None
+
+
+def _person(name: str, world: World | None) -> Fault:
+    if world is None or "*" in name or is_person(name, world):
+        return None
+    crowd = f"p1 to p{world.crowd} are there too" if world.crowd else ""
+    return f"expected a person of the world, found {shown(name)}", advice(name, world.people) or crowd
+
+
+def _agents(tree: object) -> tuple[str, ...]:
+    if items(tree, "gateway", "agents") is None:
+        return _DEFAULT_AGENTS
+    return tuple(own for agent in listed(tree, "gateway", "agents") if isinstance(own := items(agent, "id"), str))
+
+
+def _check_agents(tree: object, report: Report) -> None:
+    """Agents of the gateway and of the cast are the same ones, each once."""
+    agents, played = _agents(tree), items(tree, "cast", "agents")
+    names = cast("dict[str, object]", played) if isinstance(played, dict) else {}
+    seen: dict[str, Path] = {}
+    for path, own in select(tree, steps_of("gateway.agents[].id")):
+        if not isinstance(own, str):
+            continue
+        if own in seen:
+            line = report.positions.mark(seen[own])[0]
+            report.add(path, f"two agents are called {shown(own)}; the first is in line {line}")
+        elif played is not None and own not in names:
+            hint = advice(own, (name for name in names if name not in agents))
+            report.add(path, f"the agent {shown(own)} has no rules in cast.agents", hint)
+        seen.setdefault(own, path)
+    if not seen and agents == _DEFAULT_AGENTS and "main" not in names and isinstance(items(tree, "cast"), dict):
+        report.add(("cast", "agents"), "expected rules for the agent 'main', found none", at_key=True)
+    for name in names:
+        if name not in agents:
+            facts = f"expected an agent of gateway.agents, found {shown(name)}"
+            report.add(("cast", "agents", name), facts, advice(name, agents), at_key=True)
+
+
+def _check_keys(tree: object, report: Report) -> None:
+    """Names on the left side: settings of channels and of hands."""
+    hands = tuple(items(tree, "cast", "hands") or ())
+    keyed: tuple[tuple[Path, str, Iterable[str]], ...] = (
+        (("gateway", "channels"), "a known channel", PLATFORMS),
+        (("gateway", "hands", "each"), "a hand of the cast", hands),
+    )
+    for path, what, options in keyed:
+        found = items(tree, *cast("tuple[str, ...]", path))
+        for name in cast("dict[str, object]", found) if isinstance(found, dict) else ():
+            if fault := _word(what, name, tuple(options)):
+                report.add((*path, name), *fault, at_key=True)
+
+
+def _check_world(tree: object, report: Report) -> None:
+    """Names of people, accounts, rooms and threads can be written in places, and members are accounts."""
+    crowd = items(tree, "world", "crowd")
+    for path, name in _names(tree, ("world", "people")):
+        number = name[1:]
+        if name[:1] == "p" and number.isdecimal() and isinstance(crowd, int) and 1 <= int(number[:6]) <= crowd:
+            report.add(path, f"{shown(name)} is one of the crowd of {crowd} already", "take another name", at_key=True)
+    for platform in PLATFORMS:
+        base: Path = ("world", platform)
+        accounts = [name for _, name in _names(tree, (*base, "accounts"))] or ["default"]
+        for path, member in select(tree, ("world", platform, "rooms", "*", "accounts", "[]")):
+            if isinstance(member, str) and (fault := _word(f"an account of {platform}", member, accounts)):
+                report.add(path, *fault)
+    for pattern in _NAMED:
+        for base, _ in select(tree, steps_of(pattern)):
+            for path, name in _names(tree, base):
+                if not name.strip() or name != name.strip() or name[0] == "@" or "/" in name or ":" in name:
+                    facts = f"expected a name without `/`, `:`, `@` in front or spaces around, found {shown(name)}"
+                    report.add(path, facts, at_key=True)
+
+
+def _names(tree: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """The names at a path, which may be a list or a mapping."""
+    for part in path:
+        tree = cast("dict[str, Any]", tree).get(str(part)) if isinstance(tree, dict) else None
+    if isinstance(tree, list | dict):
+        for name in cast("list[object]", tree):
+            if isinstance(name, str):
+                yield (*path, name), name
+
+
+def _check_threads(tree: object, report: Report, world: World) -> None:
+    """Only threads can be archived or deleted."""
+    for index, step in enumerate(listed(tree, "script")):
+        action = next((name for name in ("archive", "delete") if items(step, name) is not None), None)
+        place = items(step, "in")
+        if action is None or not isinstance(place, str):
+            continue
+        try:
+            found = resolve_place(place, world)
+        except PlaceError:
+            continue  # reported as an unknown place
+        if found.thread is None:
+            what = "a direct conversation" if found.person is not None else "a room"
+            report.add(("script", index, "in"), f"`{action}` expects a thread, found {what}: {shown(place)}")

@@ -1,0 +1,94 @@
+"""What the models say of a file: the fields at a path under the names that files use, and where else one exists."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic.alias_generators import to_snake
+from pydantic.fields import FieldInfo
+
+from core.config import Model
+from sim.scenario.model import Scenario
+from sim.scenario.problems import Path
+
+
+def file_name(name: str, info: FieldInfo) -> str:
+    """The name of a field in files: ``in`` for `place`."""
+    return info.validation_alias if isinstance(info.validation_alias, str) else name
+
+
+@functools.cache
+def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
+    """The fields of a model by the names that files use."""
+    return {file_name(name, info): info for name, info in model.model_fields.items()}
+
+
+def bare(annotation: Any) -> Any:
+    """A type without `Annotated` and without ``| None``."""
+    if get_origin(annotation) is Annotated:
+        return bare(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        options = [option for option in get_args(annotation) if option is not types.NoneType]
+        if len(options) == 1:
+            return bare(options[0])
+    return annotation
+
+
+def model_of(annotation: Any) -> type[Model] | None:
+    """The model that a type is, if it is one."""
+    found = bare(annotation)
+    return found if isinstance(found, type) and issubclass(found, Model) else None
+
+
+def element(annotation: Any) -> Any:
+    """What a list or a mapping of names holds; None for other types."""
+    found = bare(annotation)
+    if get_origin(found) is dict:
+        return get_args(found)[1]
+    return get_args(found)[0] if get_origin(found) is tuple else None
+
+
+def type_at(path: Path) -> Any:
+    """The type that belongs at a path of a scenario file; None where there is none."""
+    found: Any = Scenario
+    for part in path:
+        model = model_of(found)
+        if model is None:
+            found = element(found)
+        else:
+            info = _field(model, part)
+            found = info.annotation if info else None
+        if found is None:
+            return None
+    return found
+
+
+def field_at(path: Path) -> FieldInfo | None:
+    """The field at a path of a scenario file, if it is one."""
+    model = model_of(type_at(path[:-1])) if path else None
+    return _field(model, path[-1]) if model else None
+
+
+def _field(model: type[Model], part: str | int) -> FieldInfo | None:
+    fields = fields_of(model)
+    return fields.get(str(part)) or fields.get(to_snake(str(part)))
+
+
+def walk(annotation: Any = Scenario, at: str = "") -> Iterator[tuple[str, type[Model]]]:
+    """Every model of a scenario file with the place where it stands, e.g. ``script[].crash``; parents first."""
+    model = model_of(annotation)
+    if model is not None:
+        yield at, model
+        for name, info in fields_of(model).items():
+            yield from walk(info.annotation, f"{at}.{name}" if at else name)
+    elif (held := element(annotation)) is not None:
+        yield from walk(held, f"{at}.<name>" if get_origin(bare(annotation)) is dict else f"{at}[]")
+
+
+@functools.cache
+def homes_of(name: str) -> tuple[str, ...]:
+    """The places that have a field of this name; the top of the file is ``the top``."""
+    return tuple(at or "the top of the file" for at, model in walk() if name in fields_of(model))

@@ -1,0 +1,240 @@
+"""Loads a scenario file: text to values, values to models, and everything that is wrong with it, with its place.
+
+Errors of the models are told in the words of the file: what was expected, what was found, and the nearest valid word.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any, cast
+
+from pydantic import ValidationError
+from pydantic.alias_generators import to_snake
+
+from sim.scenario.check import Known, check_references, world_of
+from sim.scenario.fields import field_at, fields_of, homes_of, model_of, type_at
+from sim.scenario.model import Scenario, World
+from sim.scenario.places import PlaceRef, resolve_place
+from sim.scenario.problems import Path, Positions, Report, dotted, nearest, shown
+from sim.scenario.steps import check_steps, items, say_ids, step_times
+from sim.scenario.yaml_nodes import parse, read_text
+
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
+_EXPECTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number of fewer digits",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "names_type": "a list of names, or a mapping of names",
+    "names_item": "a name",
+    "names_twice": "each name once",
+}
+_BOUNDS = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioFile:
+    """A scenario that is ready to run, and where its parts stand in its file."""
+
+    #: as it was given
+    path: FilePath
+    #: file name without ``.yaml``
+    id: str
+    #: of the text, hexadecimal
+    sha256: str
+    scenario: Scenario
+    positions: Positions
+    #: ids of the `say` steps, in order
+    say_ids: tuple[str, ...]
+    #: absolute time of each step of the script, in seconds
+    times: tuple[float, ...]
+    #: the scenario's world and the threads that `auto_thread` opens, named after the `say` that they are opened on
+    world: World
+
+    def resolve(self, place: str) -> PlaceRef:
+        """The conversation that a place of this file names. Raises `PlaceError`."""
+        return resolve_place(place, self.world)
+
+    def line_of(self, path: Path) -> int | None:
+        """The line at which a value of the file begins, e.g. of ``("expect", "accepted", 0)``; None if not in it."""
+        found, whole = self.positions.find(path)
+        return self.positions.values[found][0] if whole else None
+
+
+def load_scenario(
+    path: str | os.PathLike[str],
+    *,
+    known_bugs: Collection[str] | None = None,
+    known_invariants: Collection[str] | None = None,
+) -> ScenarioFile:
+    """Read, validate and check a scenario file. Raises `ScenarioError` with all that is wrong with it.
+
+    Names of bug switches and invariants are checked when the known ones are given.
+    """
+    name = os.fspath(path)
+    return load_text(read_text(name), name, known_bugs=known_bugs, known_invariants=known_invariants)
+
+
+def load_text(
+    text: str,
+    path: str | os.PathLike[str] = "scenario.yaml",
+    *,
+    known_bugs: Collection[str] | None = None,
+    known_invariants: Collection[str] | None = None,
+) -> ScenarioFile:
+    """The same for a text; `path` is what errors and the id are made from. Raises `ScenarioError`."""
+    file = FilePath(path)
+    report = Report(os.fspath(path))
+    tree = parse(text, report)
+    scenario, faults = _validate(tree)
+    world = _world(tree, scenario)
+    check_steps(tree, report)
+    check_references(tree, report, Known(world=world, bugs=known_bugs, invariants=known_invariants))
+    for fault in faults:
+        _explain(fault, tree, report)
+    if scenario is None or world is None or report.problems:
+        raise report.error()
+    return ScenarioFile(
+        path=file,
+        id=file.name.removesuffix(".yaml").removesuffix(".yml"),
+        sha256=hashlib.sha256(text.encode("utf-8")).hexdigest(),
+        scenario=scenario,
+        positions=report.positions,
+        say_ids=say_ids(step.id for step in scenario.script if step.say is not None),
+        times=step_times((step.at, step.after) for step in scenario.script),
+        world=world,
+    )
+
+
+def _validate(tree: object) -> tuple[Scenario | None, list[Any]]:
+    try:
+        return Scenario.model_validate(tree), []
+    except ValidationError as error:
+        return None, cast("list[Any]", error.errors(include_url=False, include_input=False))
+
+
+def _world(tree: object, scenario: Scenario | None) -> World | None:
+    """The world of a file, also where its other parts are wrong, so that its places can be checked all the same."""
+    try:
+        return world_of(tree, scenario.world if scenario else World.model_validate(items(tree, "world")))
+    except ValidationError:
+        return None
+
+
+def _explain(fault: Mapping[str, Any], tree: object, report: Report) -> None:
+    """Note one error of the models in the words of the file."""
+    kind = str(fault["type"])
+    facts = cast("Mapping[str, Any]", fault.get("ctx") or {})
+    path = cast("Path", tuple(fault["loc"]))
+    if kind in ("names_item", "names_twice"):
+        path = (*path, int(facts["index"]))
+    found = _value(tree, report.positions.find(path)[0])
+    match kind:
+        case "missing":
+            report.add(path, f"the field `{path[-1]}` is missing", _docs(path))
+        case "extra_forbidden":
+            _explain_unknown(path, tree, report)
+        case "literal_error" | "enum":
+            words = _options(str(facts.get("expected", "")))
+            expected = " or ".join(words) if len(words) == 1 else f"one of {', '.join(words)}"
+            close = nearest(found, words) if isinstance(found, str) else None
+            hint = "write it without quotes" if close == found else f"nearest valid word: {close!r}" if close else ""
+            report.add(path, f"expected {expected}, found {shown(found)}", hint)
+        case "too_short" | "string_too_short":
+            if not found:  # a list whose items are all wrong is not too short
+                report.add(path, f"expected {_filled(found)}, found {'an empty one' if found != '' else 'none'}")
+        case "model_type" | "model_attributes_type":
+            fields = ", ".join(fields_of(model)) if (model := model_of(type_at(path))) else ""
+            report.add(path, f"expected a mapping, found {shown(found)}", f"its fields: {fields}")
+        case "string_pattern_mismatch":
+            report.add(path, f"expected {_docs(path) or 'another form'}, found {shown(found)}")
+        case "value_error":
+            _explain_value(path, found, str(fault["msg"]).removeprefix("Value error, "), report)
+        case _ if kind in _BOUNDS:
+            word, key = _BOUNDS[kind]
+            report.add(path, f"expected {word} {facts[key]}, found {shown(found)}")
+        case _:
+            expected = _EXPECTED.get(kind, "another value")
+            report.add(path, f"expected {expected}, found {shown(found)}", _quotes(kind, found))
+
+
+def _explain_value(path: Path, found: object, message: str, report: Report) -> None:
+    """An error in a model's own words. What spans several fields of the gateway was told by `check` already."""
+    if not (path == ("gateway",) and any(problem.field.startswith("gateway.") for problem in report.problems)):
+        report.add(path, message if repr(found) in message else f"{message}, found {shown(found)}")
+
+
+def _explain_unknown(path: Path, tree: object, report: Report) -> None:
+    """An unknown field: the nearest one here, the fields here, and where else there is such a field."""
+    name, parent = str(path[-1]), type_at(path[:-1])
+    known = list(fields_of(model)) if (model := model_of(parent)) else []
+    twin = to_snake(name)
+    if twin in known and twin != name and twin in (items(_value(tree, path[:-1])) or {}):
+        report.add(path, f"this is the field `{twin}` again", "remove one", at_key=True)
+        return
+    hints = list[str]()
+    if close := nearest(name, known):
+        hints.append(f"nearest valid word: {close!r}")
+    if homes := homes_of(name):
+        hints.append(f"there is such a field in {', '.join(homes[:3])}")
+    if 0 < len(known) <= 12 or not hints:
+        hints.append(f"fields here: {', '.join(known)}")
+    owner = dotted(path[:-1]) or "a scenario"
+    report.add(path, f"unknown field: expected a field of {owner}, found {name!r}", "; ".join(hints), at_key=True)
+
+
+def _value(tree: Any, path: Path) -> Any:
+    """The value at a path of the file."""
+    for part in path:
+        if isinstance(tree, dict):
+            tree = cast("dict[Any, Any]", tree).get(part)
+        elif isinstance(tree, list) and isinstance(part, int):
+            tree = cast("list[Any]", tree)[part]
+        else:
+            return None
+    return tree
+
+
+def _options(expected: str) -> list[str]:
+    """The valid words, from the way in which pydantic lists them."""
+    quoted = [word.replace("\\'", "'") for word in _QUOTED.findall(expected)]
+    return quoted or [expected.lower()]
+
+
+def _docs(path: Path) -> str:
+    """What the reference says about a field, as part of a sentence."""
+    info = field_at(path)
+    text = (info.description or "").splitlines()[0].rstrip(".") if info and info.description else ""
+    return text[:1].lower() + text[1:]
+
+
+def _filled(found: object) -> str:
+    if isinstance(found, str):
+        return "a text"
+    return "a mapping that is not empty" if isinstance(found, dict) else "a list that is not empty"
+
+
+def _quotes(kind: str, found: object) -> str:
+    """How to write what was meant as text."""
+    if kind not in ("string_type", "names_item"):
+        return ""
+    if isinstance(found, dict | list):
+        return "a text that begins with { or [ needs quotes"
+    return "put it in quotes" if found is not None else "write '' for an empty text"

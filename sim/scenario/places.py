@@ -1,0 +1,179 @@
+"""Places: how scenario files name conversations, and which conversation of the world is meant.
+
+``platform/room``, ``platform/room/thread``, ``platform/@person``, each with ``platform:account`` for one of several
+bot accounts. Where one platform only has what is named, the platform may be left out: ``ops/deploy``, ``@ana``.
+Without an account, the only one that can see the place is meant, else the one called ``default``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from itertools import islice
+
+import msgspec
+
+from core.errors import UnknownName
+from sim.scenario.model import PlatformSpec, ThreadSpec, World
+from sim.scenario.problems import shown
+
+#: the platforms that a world can have
+PLATFORMS = ("discord", "telegram")
+
+_GRAMMAR = "platform/room, platform/room/thread or platform/@person"
+_CROWD = re.compile(r"p([1-9][0-9]{0,4})")
+
+
+class PlaceRef(msgspec.Struct, frozen=True, kw_only=True):
+    """One conversation of the world, seen by one bot account: a room, a thread of it, or the talk with a person."""
+
+    platform: str
+    account: str
+    room: str | None = None
+    thread: str | None = None
+    person: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The one way to write it in full: ``discord:default/ops/deploy``."""
+        return f"{self.platform}:{self.account}/{self.tail}"
+
+    @property
+    def tail(self) -> str:
+        """The part after the platform: ``ops/deploy``, ``@ana``."""
+        if self.person is not None:
+            return f"@{self.person}"
+        return f"{self.room}/{self.thread}" if self.thread is not None else f"{self.room}"
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class PlaceError(UnknownName):
+    """No such place. `message` tells what was expected and found, `hint` what else there is."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message} ({hint})" if hint else message)
+        self.message = message
+        self.hint = hint
+
+
+def is_person(name: str, world: World) -> bool:
+    """Whether the world has this person, by name or as one of the crowd ``p1``, ``p2``, ..."""
+    crowd = _CROWD.fullmatch(name)
+    return name in world.people or (crowd is not None and int(crowd[1]) <= world.crowd)
+
+
+def resolve_place(text: str, world: World) -> PlaceRef:
+    """The conversation that a text names. Raises `PlaceError` for none, or for several."""
+    head, _, tail = text.partition("/")
+    platform, colon, account = head.partition(":")
+    if platform in world.platforms and (tail or colon):
+        return _on_platform(text, platform, account if colon else None, tail, world)
+    if colon or (platform in PLATFORMS and tail):
+        there = ", ".join(world.platforms) or "none"
+        raise PlaceError(f"expected a platform of the world, found {shown(platform)}", f"there are: {there}")
+    parts = _parts(text, text)
+    hits = [name for name, spec in world.platforms.items() if _misses(spec, parts, world) is None]
+    if len(hits) > 1:
+        options = " or ".join(f"{name}/{text}" for name in hits)
+        raise PlaceError(f"{shown(text)} is ambiguous", f"write {options}")
+    if not hits:
+        raise PlaceError(f"expected a place of the world, found {shown(text)}", _near(text, world))
+    return _on_platform(text, hits[0], None, text, world)
+
+
+def all_places(world: World) -> Iterator[str]:
+    """Every room, thread and named person of the world, as ``platform/...``."""
+    for name, spec in world.platforms.items():
+        for room, settings in spec.rooms.items():
+            yield f"{name}/{room}"
+            yield from (f"{name}/{room}/{thread}" for thread in settings.threads)
+        yield from (f"{name}/@{person}" for person in world.people)
+
+
+def with_threads(world: World, opened: Iterable[tuple[PlaceRef, str]]) -> World:
+    """The same world with more threads: those that the gateway will open, each with its room."""
+    platforms = world.platforms
+    by_room: dict[tuple[str, str], dict[str, ThreadSpec]] = {}
+    for room, thread in opened:
+        by_room.setdefault((room.platform, str(room.room)), {})[thread] = ThreadSpec()
+    for (platform, name), threads in by_room.items():
+        spec = platforms[platform]
+        settings = spec.rooms[name]
+        more = settings.model_copy(update={"threads": threads | settings.threads})
+        platforms[platform] = spec.model_copy(update={"rooms": {**spec.rooms, name: more}})
+    return world.model_copy(update=platforms)
+
+
+def _on_platform(text: str, platform: str, account: str | None, tail: str, world: World) -> PlaceRef:
+    spec = world.platforms[platform]
+    parts = _parts(tail, text)
+    if account is not None and account not in spec.accounts:
+        there = f"there are: {', '.join(spec.accounts)}"
+        raise PlaceError(f"expected an account of {platform}, found {shown(account)}", there)
+    if missing := _misses(spec, parts, world):
+        raise PlaceError(f"expected a place of the world, found {shown(text)}: no {missing} there", _near(text, world))
+    members = _members(spec, parts)
+    if account is None:
+        account = _choose(text, platform, tail, members)
+    elif account not in members:
+        there = f"its members: {', '.join(members) or 'none'}"
+        raise PlaceError(f"the account {shown(account)} is not a member of the room {shown(parts[0])}", there)
+    if parts[0].startswith("@"):
+        return PlaceRef(platform=platform, account=account, person=parts[0][1:])
+    return PlaceRef(platform=platform, account=account, room=parts[0], thread=parts[1] if len(parts) > 1 else None)
+
+
+def _choose(text: str, platform: str, tail: str, members: list[str]) -> str:
+    """The account that is meant where none is named."""
+    if len(members) == 1:
+        return members[0]
+    if "default" in members:
+        return "default"
+    if not members:
+        raise PlaceError(f"no account of {platform} is a member of {shown(tail)}")
+    options = " or ".join(f"{platform}:{member}/{tail}" for member in members)
+    raise PlaceError(f"{shown(text)} is ambiguous: several accounts can see it", f"write {options}")
+
+
+def _parts(tail: str, text: str) -> list[str]:
+    parts = tail.split("/")
+    if not all(parts) or len(parts) > 2 or parts[0] == "@" or (parts[0].startswith("@") and len(parts) > 1):
+        raise PlaceError(f"expected {_GRAMMAR}, found {shown(text)}")
+    return parts
+
+
+def _misses(spec: PlatformSpec, parts: list[str], world: World) -> str | None:
+    """What a platform lacks of a place; None when it has it."""
+    if parts[0].startswith("@"):
+        return None if is_person(parts[0][1:], world) else f"person {shown(parts[0][1:])}"
+    room = spec.rooms.get(parts[0])
+    if room is None:
+        return f"room {shown(parts[0])}"
+    if len(parts) > 1 and parts[1] not in room.threads:
+        return f"thread {shown(parts[1])} in the room {shown(parts[0])}"
+    return None
+
+
+def _members(spec: PlatformSpec, parts: list[str]) -> list[str]:
+    room = None if parts[0].startswith("@") else spec.rooms[parts[0]]
+    if room is None or room.accounts is None:
+        return list(spec.accounts)
+    return [account for account in spec.accounts if account in room.accounts]
+
+
+def _near(text: str, world: World) -> str:
+    """The places that look most like a text, in full; all of them when they are few and none is near."""
+    spelled: dict[str, str] = {}
+    for place in islice(all_places(world), 1000):
+        spelled.setdefault(place.casefold(), place)
+        spelled.setdefault(place.partition("/")[2].casefold(), place)
+    word = text.casefold()[:200]
+    close = get_close_matches(word, spelled, n=4, cutoff=0.8) or get_close_matches(word, spelled, n=2)
+    found = list(dict.fromkeys(spelled[word] for word in close))[:3]
+    if found:
+        return f"nearest: {', '.join(found)}"
+    known = list(islice(all_places(world), 13))
+    return f"there are: {', '.join(known)}" if 0 < len(known) <= 12 else ""

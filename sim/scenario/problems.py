@@ -1,0 +1,159 @@
+"""What is wrong with a scenario file, and where: problems with their place, and the error that carries all of them.
+
+A *path* leads from the top of a file to a value: keys of mappings and indices of lists, e.g. ``("script", 2, "in")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+import msgspec
+from pydantic.alias_generators import to_camel
+
+from core.errors import UsageError
+
+Path = tuple[str | int, ...]
+Mark = tuple[int, int]
+
+#: a file with so many problems is not read on
+MAX_PROBLEMS = 500
+#: so many words are listed where none is near
+_LISTED = 12
+#: the nearest one is not looked for among more words
+_COMPARED = 1000
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with a scenario file."""
+
+    #: path of the file, as it was given
+    path: str
+    #: from 1; 0 when the file as a whole is meant
+    line: int
+    #: from 1; 0 when the file as a whole is meant
+    column: int
+    #: dotted path of the value, e.g. ``script[2].in``; empty when the file as a whole is meant
+    field: str
+    #: what was expected and what was found
+    message: str
+    #: what to write instead, where it can be told
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}:{self.column}" if self.line else self.path
+        field = f"{self.field}: " if self.field else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{place}: {field}{self.message}{hint}"
+
+
+class ScenarioError(UsageError):
+    """A scenario file cannot be used. `problems` has all that is wrong with it, sorted by place."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+    def __str__(self) -> str:
+        return self.facts
+
+    def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[Problem, ...]]]:
+        return type(self), (self.problems,)
+
+
+class Positions:
+    """Where the values and keys of a file stand, by path. Lines and columns count from 1."""
+
+    def __init__(self) -> None:
+        self.values: dict[Path, Mark] = {}
+        self.keys: dict[Path, Mark] = {}
+
+    def find(self, path: Path) -> tuple[Path, bool]:
+        """Follow a path as far as the file has it: that part in the file's own spelling, and whether it is all of it.
+
+        Models write some things differently from files: a single rule becomes a list, ``dm_scope`` may be ``dmScope``.
+        """
+        found: Path = ()
+        for part in path:
+            if (*found, part) in self.values:
+                found = (*found, part)
+            elif isinstance(part, str) and (*found, to_camel(part)) in self.values:
+                found = (*found, to_camel(part))
+            elif part != 0 or not found:
+                return found, False
+        return found, True
+
+    def mark(self, path: Path, *, at_key: bool = False) -> Mark:
+        """Line and column of a value, or of its key; of the nearest parent when the file does not have it."""
+        found, whole = self.find(path)
+        if found in self.keys and (at_key or not whole):
+            return self.keys[found]
+        return self.values.get(found, (1, 1))
+
+
+class Report:
+    """Collects the problems of one file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.positions = Positions()
+        self.problems: dict[Problem, None] = {}
+
+    def add(self, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
+        """Note a problem at a value, or at its key."""
+        self.add_at(self.positions.mark(path, at_key=at_key), dotted(path), message, hint)
+
+    def add_at(self, mark: Mark, field: str, message: str, hint: str = "") -> None:
+        """Note a problem at a line and column; (0, 0) is the whole file. Raises `ScenarioError` when there are 500."""
+        problem = Problem(path=self.path, line=mark[0], column=mark[1], field=field, message=message, hint=hint)
+        self.problems[problem] = None
+        if len(self.problems) == MAX_PROBLEMS:
+            more = Problem(path=self.path, line=0, column=0, field="", message=f"only {MAX_PROBLEMS} problems are told")
+            raise ScenarioError((*self.error().problems, more))
+
+    def error(self) -> ScenarioError:
+        """Everything noted so far as one error, sorted by place."""
+        return ScenarioError(sorted(self.problems, key=lambda problem: (problem.line, problem.column, problem.field)))
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it: ``script[2].in``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def nearest(word: str, options: Iterable[str]) -> str | None:
+    """The option that looks most like a word, if any does; case does not count."""
+    by_fold = {option.casefold(): str(option) for option in options}
+    if len(by_fold) > _COMPARED:
+        return None
+    close = get_close_matches(word.casefold()[:200], by_fold, n=1)
+    return by_fold[close[0]] if close else None
+
+
+def advice(word: object, options: Iterable[str]) -> str:
+    """The hint for a wrong word: the nearest valid one, else the valid ones when they are few."""
+    known = sorted({str(option) for option in options})
+    close = nearest(word, known) if isinstance(word, str) else None
+    if close is not None:
+        return f"nearest valid word: {close!r}"
+    return f"valid here: {', '.join(known)}" if 0 < len(known) <= _LISTED else ""
+
+
+def shown(value: object) -> str:
+    """What was found, in words: ``'x'``, ``the number 5``, ``a list``, ``nothing``."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"the number {str(value)[:40]}"
+        case str():
+            return repr(value if len(value) <= 60 else value[:57] + "...")
+        case dict():
+            return "a mapping"
+        case _:
+            return "a list"

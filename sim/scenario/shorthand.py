@@ -1,0 +1,35 @@
+"""Shorter ways to write parts of a scenario file, made into the full way before the models see them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pydantic_core import PydanticCustomError
+
+
+def as_rules(value: object) -> object:
+    """A hand may be written as one rule instead of a list of rules."""
+    return [cast("object", value)] if isinstance(value, dict) else value
+
+
+def as_names(value: object) -> object:
+    """What has a name may be a list of names, or a mapping in which a name without settings has the usual ones."""
+    usual: dict[str, object] = {}
+    if isinstance(value, dict):
+        named = cast("dict[object, object]", value)
+        return {name: usual if settings is None else settings for name, settings in named.items()}
+    if not isinstance(value, list):
+        raise PydanticCustomError("names_type", "a list of names, or a mapping of names")
+    names = cast("list[object]", value)
+    named: dict[object, object] = {}
+    for index, name in enumerate(names):
+        if not isinstance(name, str) or name in named:
+            kind = "names_twice" if isinstance(name, str) else "names_item"
+            raise PydanticCustomError(kind, "a name, once", {"index": index})
+        named[name] = usual
+    return named
+
+
+def as_settings(value: object) -> object:
+    """Something without settings has the usual ones: `restart:` alone is enough."""
+    return {} if value is None else value

@@ -1,0 +1,154 @@
+"""Rules that no single field can tell: one thing a step, times in order, different ids for what is said.
+
+They are checked on the file's plain values, so that they are reported even where other fields are wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from core.config import parse_duration
+from sim.scenario.problems import Path, Report, shown
+
+#: what a step can be: exactly one of them
+STEP_ACTIONS = ("say", "wake", "crash", "restart", "replay", "archive", "delete", "fault", "note")
+#: what an action of an agent can be: exactly one of them
+AGENT_ACTIONS = ("think", "reply", "send", "delegate", "fail", "silent")
+#: what ends a turn
+_LAST = ("reply", "fail", "silent")
+#: fields that mean something without a value: all defaults
+BARE_ACTIONS = ("crash", "restart", "replay")
+#: fields that only go with some actions
+_COMPANIONS = {"as": ("say",), "id": ("say",), "in": ("say", "archive", "delete")}
+
+
+def say_ids(given: Iterable[str | None]) -> tuple[str, ...]:
+    """Ids of the `say` steps in order: the one that is given, else ``m`` and the number of the `say`, from 1."""
+    return tuple(own or f"m{number}" for number, own in enumerate(given, 1))
+
+
+def step_times(given: Iterable[tuple[float | None, float | None]]) -> tuple[float, ...]:
+    """Absolute times of steps from their `at` and `after`; a step with neither comes at once after the one before."""
+    now, times = 0.0, list[float]()
+    for at, after in given:
+        now = at if at is not None else round(now + (after or 0.0), 6)
+        times.append(now)
+    return tuple(times)
+
+
+def items(value: object, *names: str) -> Any:
+    """A value inside mappings, as far as it is there and what it should be; None otherwise."""
+    for name in names:
+        value = cast("dict[str, object]", value).get(name) if isinstance(value, dict) else None
+    return value
+
+
+def listed(value: object, *names: str) -> list[Any]:
+    """A list inside mappings; empty when it is not there or not a list."""
+    found = items(value, *names)
+    return cast("list[Any]", found) if isinstance(found, list) else []
+
+
+def check_steps(tree: object, report: Report) -> None:
+    """Note what is wrong with the script: actions, companions, times, ids."""
+    steps = listed(tree, "script")
+    for index, step in enumerate(steps):
+        if isinstance(step, dict):
+            _check_step(cast("dict[str, Any]", step), ("script", index), report)
+    _check_times(steps, report)
+    _check_ids(steps, report)
+
+
+def check_actions(actions: Sequence[object], path: Path, report: Report) -> None:
+    """Note what is wrong with the `do` of an agent's rule."""
+    ended: tuple[str, int] | None = None
+    for index, action in enumerate(actions):
+        if not isinstance(action, dict):
+            continue
+        here = (*path, index)
+        if ended is not None:
+            facts = f"nothing can follow `{ended[0]}` in line {ended[1]}: it ends the turn"
+            report.add(here, facts, "move this before it")
+            return
+        if name := _only(cast("dict[str, Any]", action), AGENT_ACTIONS, here, report):
+            ended = (name, report.positions.mark((*here, name), at_key=True)[0]) if name in _LAST else None
+
+
+def _only(step: dict[str, Any], actions: tuple[str, ...], path: Path, report: Report) -> str | None:
+    """The one action that is given; notes none or several."""
+    found = [name for name in step if name in actions and (step[name] is not None or name in BARE_ACTIONS)]
+    if len(found) > 1:
+        names = ", ".join(f"`{name}`" for name in found)
+        report.add((*path, found[1]), f"expected exactly one action, found {names}", "make it several", at_key=True)
+    elif not found:
+        empty = [name for name in step if name in actions]
+        what = f"`{empty[0]}` without a value" if empty else "none"
+        report.add(path, f"expected exactly one action, found {what}", f"actions: {', '.join(actions)}")
+    return found[0] if found else None
+
+
+def _check_step(step: dict[str, Any], path: Path, report: Report) -> None:
+    action = _only(step, STEP_ACTIONS, path, report)
+    if step.get("at") is not None and step.get("after") is not None:
+        report.add((*path, "after"), "expected `at` or `after`, found both", "remove one", at_key=True)
+    if action is None:
+        return
+    for field, goes_with in _COMPANIONS.items():
+        if step.get(field) is not None and not any(name in step for name in goes_with):
+            names = " or ".join(f"`{name}`" for name in goes_with)
+            report.add((*path, field), f"`{field}` goes with {names} only, found `{action}`", at_key=True)
+    for field, what in (("as", "who says it"), ("in", "where it is said")):
+        if action == "say" and step.get(field) is None:
+            report.add((*path, "say"), f"`say` needs `{field}`: {what}", at_key=True)
+    if action in ("archive", "delete") and step.get("in") is None:
+        report.add((*path, action), f"`{action}` needs `in`: the thread", at_key=True)
+    if items(step, "fault", "on") == "store" and (kind := items(step, "fault", "do")) not in (None, "error"):
+        report.add((*path, "fault", "do"), f"expected `error` for the store, found {shown(kind)}")
+
+
+def _duration(value: object) -> float | None:
+    try:
+        return None if value is None else parse_duration(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _check_times(steps: list[Any], report: Report) -> None:
+    """Times may not run backwards, nor be endless."""
+    given = [(_duration(items(step, "at")), _duration(items(step, "after"))) for step in steps]
+    times = step_times(given)
+    for index, ((at, _), time) in enumerate(zip(given, times, strict=True)):
+        if not math.isfinite(time):
+            report.add(("script", index, "at" if at is not None else "after"), "expected a time that comes")
+            return
+        before = times[index - 1] if index else 0.0
+        if at is None or at >= before:
+            continue
+        line = report.positions.mark(("script", index - 1))[0]
+        facts = f"time runs backwards: {at:g}s comes after {before:g}s, the time of the step in line {line}"
+        report.add(("script", index, "at"), facts, "put the steps in order of time")
+
+
+def _check_ids(steps: list[Any], report: Report) -> None:
+    """Ids of `say` steps are different, and `replay` names such as come before it."""
+    ids: dict[str, int] = {}
+    said = [index for index, step in enumerate(steps) if items(step, "say") is not None]
+    given = [own if isinstance(own := steps[index].get("id"), str) else None for index in said]
+    for index, own, explicit in zip(said, say_ids(given), given, strict=True):
+        if own in ids:
+            here = index if explicit else ids[own]
+            there = report.positions.mark(("script", ids[own] if explicit else index))[0]
+            facts = f"the id {shown(own)} is taken by the `say` in line {there}"
+            report.add(("script", here, "id"), facts, "ids that are not given are m1, m2, ... in order")
+        ids.setdefault(own, index)
+    for index, step in enumerate(steps):
+        for number, name in enumerate(listed(step, "replay", "messages")):
+            if not isinstance(name, str) or ids.get(name, index) < index:
+                continue
+            earlier = [own for own, at in ids.items() if at < index]
+            found = "is said later" if name in ids else "is no `say`"
+            hint = f"ids before it: {', '.join(earlier[:12]) or 'none'}"
+            facts = f"expected the id of an earlier `say`: {shown(name)} {found}"
+            report.add(("script", index, "replay", "messages", number), facts, hint)

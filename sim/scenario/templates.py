@@ -1,0 +1,38 @@
+"""Text templates of scenario files: ``{text}`` is a slot, ``{{`` and ``}}`` are braces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from sim.scenario.problems import advice
+
+#: the slots that exist, each with its meaning
+SLOTS = {
+    "text": "what was said to the agent, or the result of the hand that it called",
+    "peer": "display name of who said it",
+    "result": "result of the hand",
+    "hand": "id of the hand",
+    "outcome": "how the hand ended: ok, error, timeout or lost",
+    "task": "the task given to the hand",
+    "n": "number of the turn in its session, or of the run of the hand, from 1",
+}
+
+_TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_BRACES = {"{{": "{", "}}": "}"}
+
+
+def template_problem(text: str) -> tuple[str, str] | None:
+    """What is wrong with a template, and what to write instead; None when all is well."""
+    for token in _TOKEN.finditer(text):
+        if token[0] in _BRACES or token[1] in SLOTS:
+            continue
+        if token[1] is None:
+            return f"expected a template, found a lone {token[0]}", f"write {token[0] * 2} for a brace"
+        return f"unknown slot {token[0]}", f"{advice(token[1].strip(), SLOTS)}; write {{{{ and }}}} for braces"
+    return None
+
+
+def fill(text: str, values: Mapping[str, object]) -> str:
+    """The text of a template that `template_problem` finds nothing wrong with; a slot without a value is empty."""
+    return _TOKEN.sub(lambda token: _BRACES.get(token[0]) or str(values.get(token[1] or "", "")), text)

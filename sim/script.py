@@ -1,0 +1,111 @@
+"""Playing the script: each step happens at its time; crashes and the like may wait for an event instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.errors import UnknownName
+from core.events import Event
+from core.events.bodies import FaultFired
+from sim.faults import text_matches
+from sim.scenario.model import Crash, Step, When
+from sim.world import World
+
+
+@dataclass(slots=True)
+class _Trigger:
+    when: When
+    left: int
+    fire: Callable[[Event], None]
+
+
+class ScriptPlayer:
+    """Plays a scenario's script in its world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._triggers: list[_Trigger] = []
+        self._says = iter(world.file.say_ids)
+        #: steps that have not happened yet
+        self.left = len(world.scenario.script)
+        world.log.subscribe(self._see)
+
+    def start(self) -> None:
+        """Put every step at its time."""
+        for step, at in zip(self._world.scenario.script, self._world.file.times, strict=True):
+            name = next(self._says) if step.say is not None else ""
+            self._world.at(at, self._play, step, name)
+
+    def heal(self) -> None:
+        """No new faults: triggers that have not fired are dropped."""
+        self._triggers.clear()
+
+    def _play(self, step: Step, name: str) -> None:
+        self.left -= 1
+        if step.say is not None:
+            self._say(step, name)
+        elif step.wake is not None:
+            self._world.process.wake(step.wake.agent, step.wake.text, None)
+        elif step.crash is not None:
+            self._crash(step.crash)
+        elif step.restart is not None:
+            fired = self._fired("restart")
+            self._world.process.stop("restart", fired, step.restart.down)
+        elif step.replay is not None:
+            fired = self._fired("replay", ", ".join(step.replay.messages))
+            for platform in self._world.platforms.values():
+                platform.replay(step.replay.messages, fired)
+        elif step.archive or step.delete:
+            self._close(step, "archived" if step.archive else "deleted")
+        elif step.fault is not None:
+            place = None if step.fault.place is None else self._world.address(step.fault.place)
+            self._world.faults.arm(step.fault, place)
+        self._world.poke()
+
+    def _fired(self, fault: str, detail: str = "") -> int:
+        return self._world.events.record(FaultFired(fault=fault, detail=detail))
+
+    def _say(self, step: Step, name: str) -> None:
+        world, ref = self._world, self._world.file.resolve(step.place or "")
+        try:
+            room = world.room(ref)
+        except UnknownName as error:
+            self._fired("say", f"{name} could not be said: {error.facts}")
+            return
+        person = step.as_ or ""
+        settings = world.scenario.world.people.get(person)
+        platform = world.platforms[ref.platform]
+        roles = () if settings is None else settings.roles
+        message = platform.message_id(name, room)
+        world.message_names[ref.platform, room.conversation, room.thread or "", message] = name
+        platform.say(name, world.peer(ref.platform, person), roles, room, message, step.say or "")
+
+    def _close(self, step: Step, how: str) -> None:
+        ref = self._world.file.resolve(step.place or "")
+        self._world.platforms[ref.platform].close_room(self._world.room(ref), how, self._fired(how, ref.tail))
+
+    def _crash(self, crash: Crash) -> None:
+        if crash.when is None:
+            self._world.process.kill("crash", self._fired("crash"), crash.restart_after)
+            return
+
+        def fire(event: Event) -> None:
+            self._world.process.kill_soon(f"crash at {event.kind}", event.seq, crash.restart_after)
+
+        self._triggers.append(_Trigger(crash.when, crash.when.nth, fire))
+
+    def _see(self, event: Event) -> None:
+        """Fire what waits for this event."""
+        for trigger in tuple(self._triggers):
+            if self._fits(trigger.when, event):
+                trigger.left -= 1
+                if trigger.left == 0:
+                    self._triggers.remove(trigger)
+                    trigger.fire(event)
+
+    def _fits(self, when: When, event: Event) -> bool:
+        if event.kind != when.event or not self._world.matches(event, place=when.place):
+            return False
+        text = getattr(event.body, "text", None)
+        return when.text is None or (isinstance(text, str) and text_matches(when.text, text))

@@ -1,0 +1,35 @@
+"""What a simulated gateway process is put together from; bug switches replace parts of it, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.channels import ChannelAdapter
+from core.decisions import Decisions
+from core.events import EventSink
+
+
+def _adapter(adapter: ChannelAdapter) -> ChannelAdapter:
+    return adapter
+
+
+def _sink(sink: EventSink) -> EventSink:
+    return sink
+
+
+@dataclass(slots=True, kw_only=True)
+class Wiring:
+    """Decisions and ports of one process. A bug switch may replace any of them before the process starts."""
+
+    #: incarnation of the process that this is for
+    generation: int
+    decisions: Decisions = field(default_factory=Decisions)
+    wrap_adapter: Callable[[ChannelAdapter], ChannelAdapter] = _adapter
+    wrap_events: Callable[[EventSink], EventSink] = _sink
+
+    def replace(self, **decisions: Callable[..., Any]) -> None:
+        """Replace decisions by name."""
+        known = {name: getattr(self.decisions, name) for name in Decisions.__slots__}
+        self.decisions = Decisions(**{**known, **decisions})

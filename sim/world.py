@@ -1,0 +1,178 @@
+"""The world of one run: platforms, people, faults, the disk, and the gateway process that lives and dies in it.
+
+Everything here is outside of all processes. What happens is recorded in one log; draws are keyed by content.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from core.errors import UnknownName
+from core.events import Event, EventLog
+from core.events.bodies import (
+    BugEnabled,
+    FaultFired,
+    RunPhase,
+    WorldAccount,
+    WorldPerson,
+    WorldPlace,
+)
+from core.values import Address, ChatKind, Peer
+from sim.bugs import BUGS
+from sim.disk import Disk
+from sim.env import SimIds
+from sim.faults import FaultBoard
+from sim.loop import SimLoop
+from sim.people import display_names
+from sim.platforms import PLATFORMS, FakePlatform, Room
+from sim.process import GatewayProcess
+from sim.progress import Progress
+from sim.scenario import PlaceRef, ScenarioFile
+from sim.scenario.model import Fault
+
+
+class World:
+    """One run's world. Implements `sim.platforms.base.WorldPort`."""
+
+    def __init__(self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...]) -> None:
+        self.file = file
+        self.scenario = file.scenario
+        self.seed = seed
+        self.bugs = bugs
+        self.loop = loop
+        self._context = contextvars.copy_context()
+        self.log = EventLog(loop.time)
+        self.events = self.log.recorder("sim")
+        self.progress = Progress()
+        self.log.subscribe(self.progress.see)
+        self.faults = FaultBoard()
+        self.message_names: dict[tuple[str, ...], str] = {}
+        self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
+        self.disk = Disk(self._fail_commit, self._committed)
+        self._peers: dict[tuple[str, str], Peer] = {}
+        self.platforms: dict[str, FakePlatform] = {}
+        self.on_commit: Callable[[int], None] | None = None
+        self.process = GatewayProcess(self)
+
+    # ------------------------------------------------------------ WorldPort
+
+    def now(self) -> float:
+        """Virtual seconds since the start."""
+        return self.loop.time()
+
+    def at(self, when: float, call: Callable[..., object], *args: object) -> None:
+        """Have something of the world happen at a time, whatever becomes of any process."""
+        self.loop.call_at(when, call, *args, context=self._context)
+
+    def draw(self, *what: object) -> float:
+        """A number from 0 up to 1 that depends on the seed and on what it is for, and on nothing else."""
+        text = f"{self.seed}/{'/'.join(map(str, what))}".encode()
+        return (zlib.crc32(text) ^ (zlib.crc32(text[::-1]) << 7) & 0xFFFFFFFF) / 2**32
+
+    def future(self) -> asyncio.Future[Any]:
+        """An answer that somebody will wait for."""
+        return self.loop.create_future()
+
+    def poke(self) -> None:
+        """Something changed that is no event: look whether the run is at rest."""
+        self.progress.look()
+
+    def send_fault(self, address: Address, text: str, attempt: int) -> tuple[str, float] | None:
+        """The fault that strikes a send, and its time."""
+        return self._strike(self.faults.take("send", address=address, text=text, attempt=attempt), text)
+
+    def lookup_fault(self, address: Address) -> tuple[str, float] | None:
+        """The fault that strikes a look-up."""
+        return self._strike(self.faults.take("lookup", address=address), str(address))
+
+    def _strike(self, fault: Fault | None, detail: str) -> tuple[str, float] | None:
+        if fault is None:
+            return None
+        self.events.record(FaultFired(fault=f"{fault.on}/{fault.do}", detail=detail))
+        return fault.do, fault.for_
+
+    def _fail_commit(self) -> None:
+        import sqlite3
+
+        if self._strike(self.faults.take("store"), "commit refused") is not None:
+            raise sqlite3.OperationalError("database or disk is full")
+
+    def _committed(self, count: int) -> None:
+        if self.on_commit is not None:
+            self.on_commit(count)
+
+    # ------------------------------------------------------------ building
+
+    def build(self) -> None:
+        """Make platforms, accounts and rooms exist, and tell of them."""
+        for bug in self.bugs:
+            self.events.record(BugEnabled(bug=bug, sentence=BUGS[bug].sentence))
+        for name, spec in self.scenario.world.platforms.items():
+            platform = PLATFORMS[name](self, spec, self.log.recorder(name))
+            self.platforms[name] = platform
+            for account, settings in spec.accounts.items():
+                bot = Peer(id=platform.new_id("bot", account), name=settings.bot)
+                self.events.record(WorldAccount(channel=name, account=account, bot=bot))
+            for room_name, room in spec.rooms.items():
+                self._build_room(platform, room_name, room.id, room.accounts or tuple(spec.accounts))
+                parent = platform.room_named((room.accounts or tuple(spec.accounts))[0], room_name)
+                assert parent is not None
+                for thread, thread_spec in room.threads.items():
+                    thread_id = thread_spec.id or platform.new_id("thread", room_name, thread)
+                    platform.add_room(platform.thread_room(parent, f"{room_name}/{thread}", thread_id), under=room_name)
+        self.events.record(RunPhase(phase="faults"))
+
+    def _build_room(self, platform: FakePlatform, name: str, own_id: str | None, accounts: tuple[str, ...]) -> None:
+        platform.add_room(
+            Room(
+                channel=platform.channel,
+                name=name,
+                kind=platform.room_kind,
+                conversation=own_id or platform.new_id("room", name),
+                accounts=accounts,
+            )
+        )
+
+    def peer(self, channel: str, person: str) -> Peer:
+        """A person as a platform knows them; told when first seen there."""
+        peer = self._peers.get((channel, person))
+        if peer is None:
+            peer = Peer(id=self.platforms[channel].new_id("person", person), name=person)
+            self._peers[channel, person] = peer
+            shown = display_names(self.scenario.world, self.seed).get(person, person)
+            self.events.record(WorldPerson(channel=channel, peer=Peer(id=peer.id, name=shown)))
+        return peer
+
+    def room(self, ref: PlaceRef) -> Room:
+        """The conversation that a scenario names. Raises `UnknownName` for a thread that is not open yet."""
+        platform = self.platforms[ref.platform]
+        room = platform.room_named(ref.account, ref.tail)
+        if room is not None:
+            return room
+        if ref.person is None:
+            raise UnknownName(f"{ref.key} does not exist at {self.now():.3f}s: its thread is not open")
+        return platform.add_room(
+            Room(
+                channel=ref.platform,
+                name=ref.tail,
+                kind=ChatKind.DIRECT,
+                conversation=self.peer(ref.platform, ref.person).id,
+                accounts=(ref.account,),
+            )
+        )
+
+    def address(self, place: str) -> Address:
+        """Where a place of the scenario is."""
+        ref = self.file.resolve(place)
+        return self.room(ref).address(ref.account)
+
+    def matches(self, event: Event, *, place: str | None) -> bool:
+        """Whether an event is about a place of the scenario."""
+        address = getattr(event.body, "address", None)
+        if place is None or not isinstance(address, Address) or isinstance(event.body, WorldPlace):
+            return place is None
+        return self.address(place).lane == address.lane

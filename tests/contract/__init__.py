@@ -1,0 +1,1 @@
+"""Conformance kits, run on every adapter and store."""

@@ -1,0 +1,1 @@
+"""Same scenario and same seed give a byte-identical trace."""

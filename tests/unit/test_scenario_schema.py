@@ -1,0 +1,121 @@
+"""The schema and the reference are those of the models, and say all of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sim.scenario import load_text, reference_text, schema_text
+from sim.scenario.fields import fields_of, homes_of, walk
+from sim.scenario.model import Action, Step
+from sim.scenario.schema import GENERATED, write
+from sim.scenario.steps import AGENT_ACTIONS, STEP_ACTIONS
+from sim.scenario.templates import SLOTS, fill, template_problem
+
+DOCS = Path(__file__).parents[2] / "docs"
+REMEDY = "run `python -m sim.scenario docs`"
+
+
+def test_the_schema_file_is_up_to_date() -> None:
+    assert (DOCS / "scenario.schema.json").read_text(encoding="utf-8") == schema_text(), REMEDY
+
+
+def test_the_reference_is_up_to_date() -> None:
+    text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
+    assert text[text.index(GENERATED) :] == reference_text(), REMEDY
+
+
+def test_writing_again_changes_nothing(tmp_path: Path) -> None:
+    for name in ("scenario.schema.json", "scenarios.md"):
+        (tmp_path / name).write_bytes((DOCS / name).read_bytes())
+    write(tmp_path)
+    for name in ("scenario.schema.json", "scenarios.md"):
+        assert (tmp_path / name).read_bytes() == (DOCS / name).read_bytes()
+
+
+def test_every_field_is_in_the_reference() -> None:
+    text = reference_text()
+    for at, model in walk():
+        for name in fields_of(model):
+            assert f"| `{name}` |" in text, f"{at}.{name}"
+
+
+def test_every_field_of_a_scenario_is_described() -> None:
+    bare = [f"{at}.{name}" for at, model in walk() if model.__module__.startswith("sim") for name in undescribed(model)]
+    assert bare == []
+
+
+def undescribed(model: type) -> list[str]:
+    rows = [row for row in reference_text().splitlines() if row.startswith("| `") and row.endswith("|  |")]
+    return [
+        name
+        for name in fields_of(model)
+        if any(row.startswith(f"| `{name}` |") for row in rows) and not said(model, name)
+    ]
+
+
+def said(model: type, name: str) -> bool:
+    info = fields_of(model)[name]
+    return bool(info.description) or "mapping" in str(info.annotation) or "sim.scenario.model" in str(info.annotation)
+
+
+def test_the_schema_is_for_editors() -> None:
+    schema = json.loads(schema_text())
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["additionalProperties"] is False
+    definitions = schema["$defs"]
+    assert all(
+        definition["additionalProperties"] is False for definition in definitions.values() if "properties" in definition
+    )
+    assert {"as", "in", "say"} <= set(definitions["Step"]["properties"])
+    assert {option["type"] for option in definitions["World"]["properties"]["people"]["anyOf"]} == {"array", "object"}
+    assert {option["type"] for option in definitions["Step"]["properties"]["at"]["anyOf"]} == {"number", "string"}
+    assert len(definitions["Cast"]["properties"]["hands"]["additionalProperties"]["anyOf"]) == 2
+    assert "'null'" not in str(definitions["Match"])
+
+
+def test_every_action_is_a_field() -> None:
+    assert set(STEP_ACTIONS) | {"at", "after", "as", "in", "id"} == set(fields_of(Step))
+    assert set(AGENT_ACTIONS) == set(fields_of(Action))
+
+
+def test_it_is_known_where_else_a_field_is() -> None:
+    assert homes_of("delegate") == ("cast.agents.<name>[].do[]",)
+    assert homes_of("title") == ("the top of the file",)
+    assert homes_of("nonsense") == ()
+
+
+def test_the_examples_of_the_reference_load() -> None:
+    text = (DOCS / "scenarios.md").read_text(encoding="utf-8")
+    blocks = [block.partition("```")[0] for block in text.split("```yaml\n")[1:]]
+    whole = [block for block in blocks if "scenario: 1" in block]
+    assert whole
+    for block in whole:
+        load_text(block)
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_slots_are_filled(slot: str) -> None:
+    assert template_problem(f"a {{{slot}}} {{{{b}}}}") is None
+    assert fill(f"a {{{slot}}} {{{{b}}}}", {slot: "{x}"}) == "a {x} {b}"
+
+
+def test_a_slot_without_a_value_is_empty() -> None:
+    assert fill("<{peer}>", {}) == "<>"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{resullt}", "unknown slot {resullt}"),
+        ("{}", "unknown slot {}"),
+        ('{"a": 1}', 'unknown slot {"a": 1}'),
+        ("{", "expected a template, found a lone {"),
+        ("a } b", "expected a template, found a lone }"),
+        ("{{text}", "expected a template, found a lone }"),
+    ],
+)
+def test_what_is_no_template_is_told(text: str, problem: str) -> None:
+    found = template_problem(text)
+    assert found is not None
+    assert found[0] == problem
