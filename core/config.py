@@ -27,6 +27,8 @@ from core.values import ChatKind
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+#: seconds; more than this is not meant
+_FOREVER = 1e12
 _WHOLE = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 
 
@@ -38,9 +40,11 @@ def parse_duration(value: object) -> float:
         text = value.replace(" ", "")
         if not _WHOLE.fullmatch(text):
             raise ValueError(f"{value!r} is not a time: write 5s, 250ms or 1m30s")
-        return round(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)), 6)
+        value = round(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)), 6)
     if value < 0:
         raise ValueError("a time cannot be negative")
+    if not value < _FOREVER:
+        raise ValueError("a time is a finite number of seconds")
     return float(value)
 
 

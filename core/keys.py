@@ -13,6 +13,7 @@ of linked people (``*ana``), which is no platform's id; an id is never encoded t
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -21,6 +22,8 @@ from core.errors import KeyFormatError
 from core.values import ChatKind
 
 _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._~@+")
+_plain = re.compile(r"[a-z0-9\-._~@+]*").fullmatch
+_KINDS = {kind.value: kind for kind in ChatKind}
 _ANY = "*"
 _SPACES = ("guild", "team")
 _THREADS = ("thread", "topic")
@@ -54,15 +57,17 @@ class SessionKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def _encode_part(text: str) -> str:
     """Percent-encode every byte that is not lower case, digit or one of ``-._~@+``."""
-    if text.isascii() and text.isalnum() and text.islower():
+    if _plain(text):
         return text
     return "".join(chr(byte) if byte in _SAFE else f"%{byte:02x}" for byte in text.encode("utf-8", "surrogatepass"))
 
 
 def _decode_part(part: str, whole: str) -> str:
+    if _plain(part):
+        return part
     try:
         text = unquote_to_bytes(part).decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise KeyFormatError(f"{whole!r}: {part!r} is not percent-encoded UTF-8") from error
     if _encode_part(text) != part:
         raise KeyFormatError(f"{whole!r}: {part!r} is not in canonical form, which is {_encode_part(text)!r}")
@@ -101,13 +106,15 @@ def parse_v1(text: str) -> SessionKey:
     if len(rest) == 4 and rest[2] in _THREADS:
         thread = (rest[2], _decode_part(rest[3], text))
         rest = rest[:2]
-    if len(rest) != 2 or rest[0] not in tuple(ChatKind):
+    if len(rest) != 2 or rest[0] not in _KINDS:
         raise KeyFormatError(f"{text!r}: expected direct, group or channel, a peer, and at most a thread")
+    if rest[1] == _ANY:
+        raise KeyFormatError(f"{text!r}: '*' stands before the name of linked people, and there is none")
     return SessionKey(
         agent=_decode_part(agent, text),
         channel=None if channel == _ANY else _decode_part(channel, text),
         account=None if account == _ANY else _decode_part(account, text),
-        kind=ChatKind(rest[0]),
+        kind=_KINDS[rest[0]],
         peer=_decode_part(rest[1].removeprefix(_ANY), text),
         linked=rest[1].startswith(_ANY),
         space=space,

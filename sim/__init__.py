@@ -7,6 +7,7 @@ result.holds, result.verdicts, result.trace
 """
 
 from sim.bugs import BUGS, find_bugs
+from sim.crash import CrashAt
 from sim.expect import Unmet
 from sim.invariants import INVARIANTS, Status, Verdict, Violation, judge
 from sim.runner import RunResult, run_scenario
@@ -15,6 +16,7 @@ from sim.scenario import ScenarioError, ScenarioFile, find_scenarios, load_scena
 __all__ = [
     "BUGS",
     "INVARIANTS",
+    "CrashAt",
     "RunResult",
     "ScenarioError",
     "ScenarioFile",

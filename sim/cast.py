@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 import anyio
@@ -13,18 +12,7 @@ from core.hands import HandTask
 from core.values import Address, WorkKind
 from sim.faults import text_matches
 from sim.scenario.model import Action, AgentRule, HandRule, Match
-
-_SLOT = re.compile(r"\{\{|\}\}|\{(\w+)\}")
-
-
-def fill(template: str, slots: Mapping[str, str]) -> str:
-    """Fill ``{slot}``s of a template; ``{{`` and ``}}`` are braces."""
-
-    def one(found: re.Match[str]) -> str:
-        name = found[1]
-        return found[0][0] if name is None else slots.get(name, found[0])
-
-    return _SLOT.sub(one, template)
+from sim.scenario.templates import fill
 
 
 class ScriptFailure(Exception):
@@ -34,16 +22,19 @@ class ScriptFailure(Exception):
 class ScriptedAgent:
     """`core.Agent` that plays the rules of a scenario."""
 
-    def __init__(self, rules: Sequence[AgentRule], resolve: Callable[[str], Address]) -> None:
+    def __init__(
+        self, rules: Sequence[AgentRule], resolve: Callable[[str], Address], number: Callable[[str, str], int]
+    ) -> None:
         self._rules = rules
         self._resolve = resolve
+        self._number = number
 
     async def turn(self, turn: Turn) -> str | None:
         """Play the first rule that fits; without any, say nothing."""
         rule = next((rule for rule in self._rules if self._fits(rule.when, turn)), None)
         if rule is None:
             return None
-        slots = _slots(turn)
+        slots = {**_slots(turn), "n": str(self._number(turn.session_key, turn.id))}
         for action in rule.do:
             if action.reply is not None:
                 return fill(action.reply, slots)
@@ -61,7 +52,7 @@ class ScriptedAgent:
         elif action.delegate is not None:
             await turn.delegate(action.delegate.hand, fill(action.delegate.task, slots))
         elif action.fail is not None:
-            raise ScriptFailure(fill(action.fail, slots))
+            raise ScriptFailure(action.fail)
 
     def _fits(self, when: Match, turn: Turn) -> bool:
         callback = turn.callback
@@ -94,8 +85,9 @@ def _slots(turn: Turn) -> dict[str, str]:
 class ScriptedHands:
     """`core.HandRunner` that plays the rules of a scenario: takes a while, then gives a result or fails."""
 
-    def __init__(self, rules: Mapping[str, Sequence[HandRule]]) -> None:
+    def __init__(self, rules: Mapping[str, Sequence[HandRule]], number: Callable[[str, str], int]) -> None:
         self._rules = rules
+        self._number = number
 
     def has(self, hand: str) -> bool:
         """Whether the scenario has such a hand."""
@@ -110,5 +102,7 @@ class ScriptedHands:
             raise UnknownName(f"hand {task.hand!r} has no rule for {task.task!r}")
         await anyio.sleep(rule.takes)
         if rule.fails is not None:
-            raise HandError(fill(rule.fails, {"task": task.task, "hand": task.hand}))
-        return fill(rule.result or "done", {"task": task.task, "hand": task.hand, "text": task.task})
+            raise HandError(rule.fails)
+        number = self._number(task.hand, task.delegation)
+        slots = {"task": task.task, "text": task.task, "hand": task.hand, "n": str(number)}
+        return fill(rule.result or "done", slots)

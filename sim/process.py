@@ -66,10 +66,10 @@ class GatewayProcess:
             store=SqliteStore(world.disk.connect, events),
             adapters=adapters,
             agents={
-                agent.id: ScriptedAgent(scenario.cast.agents.get(agent.id, ()), world.address)
+                agent.id: ScriptedAgent(scenario.cast.agents.get(agent.id, ()), world.address, world.number)
                 for agent in scenario.gateway.agents
             },
-            hands=ScriptedHands(scenario.cast.hands),
+            hands=ScriptedHands(scenario.cast.hands, world.number),
             env=sim_env(world.now, world.ids, world.seed),
             events=events,
             decisions=wiring.decisions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.events import Body, Event
+from core.events import Body, Event, EventLog
 from core.events.bodies import (
     DelegationAccepted,
     DelegationFinished,
@@ -42,6 +42,10 @@ class Progress:
     def empty(self) -> bool:
         """Whether nothing is open."""
         return not self._open
+
+    def watch(self, log: EventLog) -> None:
+        """Follow a log."""
+        log.subscribe(self.see, *self._begins, *self._ends)
 
     def see(self, event: Event) -> None:
         """Take one event in."""

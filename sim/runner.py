@@ -13,6 +13,7 @@ import msgspec
 
 from core.events import Event, Trace, TraceHeader
 from core.events.bodies import RunEnded, RunPhase
+from sim.crash import CrashAt, arm
 from sim.expect import Unmet, check_expectations
 from sim.invariants import CHECKERS, Judge, Status, Verdict, Violation
 from sim.loop import Order, SimLoop
@@ -60,7 +61,7 @@ class _Run:
         self.world = World(file, loop, seed=seed, bugs=bugs)
         self.player = ScriptPlayer(self.world)
         self.judge = Judge(CHECKERS)
-        self.world.log.subscribe(self.judge.see)
+        self.judge.watch(self.world.log)
         self._changed = anyio.Event()
         self.world.progress.on_look = self._look
 
@@ -113,25 +114,31 @@ def run_scenario(
     seed: int | None = None,
     bugs: Iterable[str] = (),
     order: Order = "keyed",
+    crash: CrashAt | None = None,
     watch: Callable[[Event], None] | None = None,
 ) -> RunResult:
-    """Run a scenario. `seed` none: the scenario's own. `watch` sees every event as it happens."""
+    """Run a scenario. `seed` none: the scenario's own. `watch` sees every event as it happens.
+
+    `crash` kills the gateway once at an exact point, beyond what the script does.
+    """
     own_seed = file.scenario.seed if seed is None else seed
     bug_names = tuple(dict.fromkeys(bugs))
     kept: list[_Run] = []
 
-    async def main(loop: SimLoop) -> tuple[int, int, float]:
+    async def main(loop: SimLoop) -> tuple[tuple[Event, ...], int, int, float]:
         run = _Run(file, loop, seed=own_seed, bugs=bug_names)
         kept.append(run)
+        if crash is not None:
+            arm(run.world, crash)
         if watch is not None:
             run.world.log.subscribe(watch)
         await run.play()
-        return loop.steps, loop.timer_events, loop.time()
+        # Taken here: what the finally blocks of the dead do after the end is not part of the run.
+        return tuple(run.world.log.events), loop.steps, loop.timer_events, loop.time()
 
     try:
-        steps, timers, seconds = run_loop(main, seed=own_seed, order=order, max_steps=_MAX_STEPS)
+        events, steps, timers, seconds = run_loop(main, seed=own_seed, order=order, max_steps=_MAX_STEPS)
         run = kept[0]
-        events = tuple(run.world.log.events)
     finally:
         for run in kept:
             run.world.disk.discard()

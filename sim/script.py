@@ -97,6 +97,8 @@ class ScriptPlayer:
 
     def _see(self, event: Event) -> None:
         """Fire what waits for this event."""
+        if not self._triggers:
+            return
         for trigger in tuple(self._triggers):
             if self._fits(trigger.when, event):
                 trigger.left -= 1

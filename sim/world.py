@@ -48,11 +48,12 @@ class World:
         self.log = EventLog(loop.time)
         self.events = self.log.recorder("sim")
         self.progress = Progress()
-        self.log.subscribe(self.progress.see)
+        self.progress.watch(self.log)
         self.faults = FaultBoard()
         self.message_names: dict[tuple[str, ...], str] = {}
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.disk = Disk(self._fail_commit, self._committed)
+        self._numbers: dict[str, dict[str, int]] = {}
         self._peers: dict[tuple[str, str], Peer] = {}
         self.platforms: dict[str, FakePlatform] = {}
         self.on_commit: Callable[[int], None] | None = None
@@ -169,6 +170,11 @@ class World:
         """Where a place of the scenario is."""
         ref = self.file.resolve(place)
         return self.room(ref).address(ref.account)
+
+    def number(self, of: str, what: str) -> int:
+        """Which one of its kind something is, from 1; the same however often it is asked, also after a crash."""
+        known = self._numbers.setdefault(of, {})
+        return known.setdefault(what, len(known) + 1)
 
     def matches(self, event: Event, *, place: str | None) -> bool:
         """Whether an event is about a place of the scenario."""

@@ -55,6 +55,7 @@ TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
         _E.DEFER: _S.PREPARED,
         _E.REFUSE: _S.FAILED,
         _E.EXHAUST: _S.DEAD,
+        _E.EXPIRE: _S.EXPIRED,
         _E.PARK: _S.UNKNOWN,
     },
     _S.DELIVERED: {},
@@ -80,6 +81,12 @@ def next_state(state: IntentState, event: DeliveryEvent, *, accepted_chunks: int
         allowed = ", ".join(TRANSITIONS[state]) or "nothing: it is final"
         raise IllegalTransition(f"{event.value!r} on an intent that is {state.value!r} (allowed: {allowed})")
     return IntentState.PARTIAL if accepted_chunks and event in _AFTER_ACCEPTS else after
+
+
+def may_end(state: IntentState, end: IntentState, *, accepted_chunks: int = 0) -> bool:
+    """Whether some event, other than a receipt, ends an intent like this."""
+    events = (event for event in TRANSITIONS[state] if event is not DeliveryEvent.ACK_LAST)
+    return is_final(end) and end in {next_state(state, event, accepted_chunks=accepted_chunks) for event in events}
 
 
 def is_final(state: IntentState) -> bool:

@@ -68,12 +68,15 @@ class EventLog:
         self._seq = start
         self._keep = keep
         self.events: list[Event] = []
-        self._subscribers: tuple[Callable[[Event], None], ...] = ()
+        self._subscribers: list[tuple[Callable[[Event], None], frozenset[type[Body]]]] = []
+        self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {}
+        self._telling = False
         self._untold: deque[Event] = deque()
 
-    def subscribe(self, see: Callable[[Event], None]) -> None:
-        """Call `see` with every event from now on, in order, inside the append."""
-        self._subscribers = (*self._subscribers, see)
+    def subscribe(self, see: Callable[[Event], None], *bodies: type[Body]) -> None:
+        """Call `see` with every event from now on, in order, inside the append; or only with such bodies."""
+        self._subscribers.append((see, frozenset(bodies)))
+        self._by_body.clear()
 
     def recorder(self, node: str, generation: int = 0) -> Recorder:
         """A sink that writes as `node`."""
@@ -98,21 +101,32 @@ class EventLog:
             )
             if self._keep:
                 self.events.append(event)
-            self._untold.append(event)
-            if len(self._untold) == 1:
-                self._tell()
+            if self._telling:
+                self._untold.append(event)
+            else:
+                self._tell(event)
         return seq
 
-    def _tell(self) -> None:
-        """Show what is untold to every subscriber; what they append meanwhile comes after, for all of them."""
+    def _tell(self, event: Event) -> None:
+        """Show an event to its subscribers; what they append meanwhile comes after it, for all of them."""
+        self._telling = True
         try:
-            while self._untold:
-                for see in self._subscribers:
-                    see(self._untold[0])
-                self._untold.popleft()
-        except BaseException:
+            while True:
+                body = type(event.body)
+                for see in self._by_body.get(body) or self._find(body):
+                    see(event)
+                if not self._untold:
+                    return
+                event = self._untold.popleft()
+        finally:
+            self._telling = False
             self._untold.clear()
-            raise
+
+    def _find(self, body: type[Body]) -> tuple[Callable[[Event], None], ...]:
+        """Who wants to see events with such a body, in the order of subscription."""
+        found = tuple(see for see, bodies in self._subscribers if not bodies or body in bodies)
+        self._by_body[body] = found
+        return found
 
 
 class Recorder:

@@ -7,6 +7,7 @@ with ``run.ended``; a file without it was cut. Same scenario and seed give the s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,7 +28,7 @@ class TraceError(UsageError):
 class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """First line of a trace: what was run."""
 
-    trunkline_trace: int = msgspec.field(name="trunkline_trace", default=TRACE_VERSION)
+    trunkline_trace: int = TRACE_VERSION
     #: id of the scenario, usually its file name without the ending
     scenario: str
     title: str = ""
@@ -36,8 +37,6 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     source: str = ""
     seed: int = 0
     bugs: tuple[str, ...] = ()
-    #: expectations of the scenario, as JSON text, so that a replay can judge them
-    expect: str = ""
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,5 +189,6 @@ def write_trace(path: Path, trace: Trace) -> None:
         part.write_bytes(encode_trace(trace))
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
         raise TraceError(f"{path}: {error.strerror or error}") from error

@@ -53,16 +53,14 @@ def _peer_tier(match: RouteMatch, envelope: Envelope) -> str | None:
         return None
     if peer.id == "*":
         return "binding.peer.wildcard"
-    if peer.id in (place.conversation, _topic_id(envelope)):
+    # A topic hangs under its group, a thread under its channel; a direct conversation hangs under nothing.
+    if place.thread is None or place.kind is ChatKind.DIRECT:
+        own, parent = place.conversation, place.parent
+    else:
+        own, parent = f"{place.conversation}:{place.thread}", place.conversation
+    if peer.id == own:
         return "binding.peer"
-    # A thread's channel, or the group of a topic.
-    parent = place.parent if place.thread is None else place.conversation
     return "binding.peer.parent" if peer.id == parent else None
-
-
-def _topic_id(envelope: Envelope) -> str | None:
-    place = envelope.address
-    return None if place.thread is None else f"{place.conversation}:{place.thread}"
 
 
 def _lost_on(match: RouteMatch, envelope: Envelope) -> Reason | None:

@@ -14,6 +14,7 @@ import aiosqlite
 import msgspec
 
 from core.errors import StoreError
+from core.store.migrate import check_ours
 
 T = TypeVar("T")
 Op = Callable[[sqlite3.Connection], Any]
@@ -39,7 +40,8 @@ class Db(aiosqlite.Connection):
         """Commit all writes in one transaction and return what their stories returned.
 
         A write that fails for its own fault gives `Failed`. Raises `sqlite3.OperationalError` when the database
-        refuses everything (disk full, I/O error): nothing was stored then, and it may be tried again.
+        refuses everything (disk full, I/O error): nothing was stored then, and it may be tried again. When it refuses
+        after some were stored, the answers of those are returned, fewer than asked: the others may be tried again.
         """
         return await self._execute(_transact, self._conn, writes)  # pyright: ignore[reportUnknownMemberType]
 
@@ -50,11 +52,25 @@ class Db(aiosqlite.Connection):
 
 def _transact(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
     try:
-        return _together(connection, writes)
+        answers = _together(connection, writes)
     except sqlite3.OperationalError:
         raise
     except Exception:  # noqa: BLE001 -- one bad write must not sink its batch: find it by running them one by one
-        return [_alone(connection, write) for write in writes]
+        return _one_by_one(connection, writes)
+    # Outside of the try: a story that raises must not have its write, which is committed, run again.
+    return [write.story(answer) for write, answer in zip(writes, answers, strict=True)]
+
+
+def _one_by_one(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
+    answers: list[Any] = []
+    for write in writes:
+        try:
+            answers.append(_alone(connection, write))
+        except sqlite3.OperationalError:
+            if not answers:
+                raise
+            break
+    return answers
 
 
 def _together(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
@@ -66,16 +82,17 @@ def _together(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[A
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    return [write.story(answer) for write, answer in zip(writes, answers, strict=True)]
+    return answers
 
 
 def _alone(connection: sqlite3.Connection, write: Write) -> Any:
     try:
-        return _together(connection, [write])[0]
+        answer = _together(connection, [write])[0]
     except sqlite3.OperationalError:
         raise
     except Exception as error:  # noqa: BLE001 -- handed to the caller of this write
         return Failed(error)
+    return write.story(answer)
 
 
 def connect_file(path: Path, *, durability: str = "full") -> Db:
@@ -84,9 +101,20 @@ def connect_file(path: Path, *, durability: str = "full") -> Db:
         raise StoreError(f"durability {durability!r}: expected full or normal")
 
     def connect() -> sqlite3.Connection:
-        connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute(f"PRAGMA synchronous={durability.upper()}")
+        try:
+            connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
+        except sqlite3.Error as error:
+            raise StoreError(f"{path}: {error}") from error
+        try:
+            # Before anything is written: even the journal mode is a change to a file that is not ours.
+            check_ours(connection)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(f"PRAGMA synchronous={durability.upper()}")
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise StoreError(f"{path}: {error}") from error
+            raise
         return connection
 
     return Db(connect, 64)

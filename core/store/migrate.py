@@ -31,17 +31,26 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
-def migrate(connection: sqlite3.Connection) -> int:
-    """Bring a database up to date; returns how many migrations ran.
+def check_ours(connection: sqlite3.Connection) -> int:
+    """The version of a database, which is not changed.
 
-    Raises `StoreTooNew` for one of a newer version and `StoreError` for a file of something else; both are left as
-    they were.
+    Raises `StoreTooNew` for one of a newer version and `StoreError` for a file of something else.
     """
     version, owner = _number(connection, "user_version"), _number(connection, "application_id")
     if version > newest():
         raise StoreTooNew(f"it has version {version}, this Trunkline knows up to {newest()}: upgrade Trunkline")
     if owner not in (0, APPLICATION_ID) or (owner == 0 and _has_tables(connection)):
         raise StoreError("the file is a SQLite database of another program: choose another path")
+    return version
+
+
+def migrate(connection: sqlite3.Connection) -> int:
+    """Bring a database up to date; returns how many migrations ran.
+
+    Raises `StoreTooNew` for one of a newer version and `StoreError` for a file of something else; both are left as
+    they were.
+    """
+    version = check_ours(connection)
     due = [(number, sql) for number, sql in migrations() if number > version]
     for number, sql in due:
         script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version={number};PRAGMA application_id={APPLICATION_ID};COMMIT;"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.delivery.states import DeliveryEvent, next_state
+from core.delivery.states import DeliveryEvent, may_end, next_state
 from core.errors import IllegalTransition
 from core.hands.states import DelegationEvent, DelegationState, next_delegation_state
 from core.reasons import Reason
@@ -47,15 +47,15 @@ def ensure_session(c: sqlite3.Connection, new: NewSession, now: float) -> Sessio
 
 def admit(c: sqlite3.Connection, work: Work, identity: str, session: NewSession, now: float) -> Admission:
     """Store a message once. See `core.store.port.Store.admit`."""
-    known = c.execute("SELECT id FROM inbox WHERE identity = ?", (identity,)).fetchone()
-    if known is not None:
-        return Admission(session=None, first=InboundId(known[0]))
-    row = ensure_session(c, session, now)
-    c.execute(
+    stored = c.execute(
         "INSERT INTO inbox (id, identity, kind, session_key, agent_id, state, work, admitted_at)"
-        " VALUES (?, ?, ?, ?, ?, 'pending', ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, 'pending', ?, ?) ON CONFLICT (identity) DO NOTHING",
         (work.id, identity, work.kind.value, work.session_key, work.agent, _json(work), now),
     )
+    if stored.rowcount == 0:
+        known = c.execute("SELECT id FROM inbox WHERE identity = ?", (identity,)).fetchone()
+        return Admission(session=None, first=InboundId(known[0]))
+    row = ensure_session(c, session, now)
     append(c, row.id, _ROLES[work.kind], work.text, work.id, now)
     return Admission(session=row)
 
@@ -109,11 +109,11 @@ def finish_turn(c: sqlite3.Connection, work: Work, intents: Sequence[IntentRow],
 def _move(c: sqlite3.Connection, intent: IntentRow, sets: str, values: tuple[object, ...]) -> None:
     """Change an intent that is still in the state in which the caller saw it."""
     done = c.execute(
-        f"UPDATE intents SET {sets} WHERE id = ? AND state = ?",  # noqa: S608 -- `sets` is one of the texts below
-        (*values, intent.id, intent.state.value),
+        f"UPDATE intents SET {sets} WHERE id = ? AND state = ? AND acked = ?",  # noqa: S608 -- `sets`: the texts below
+        (*values, intent.id, intent.state.value, intent.acked),
     )
     if done.rowcount != 1:
-        raise IllegalTransition(f"intent {intent.id} is no longer {intent.state.value!r}")
+        raise IllegalTransition(f"intent {intent.id} is no longer {intent.state.value!r} with {intent.acked} acked")
 
 
 def mark_sending(c: sqlite3.Connection, intent: IntentRow, now: float) -> None:
@@ -164,6 +164,8 @@ def end_intent(
     c: sqlite3.Connection, intent: IntentRow, state: IntentState, reason: Reason, mirror: NewSession | None, now: float
 ) -> Settled:
     """See `core.store.port.Store.end_intent`."""
+    if not may_end(intent.state, state, accepted_chunks=intent.acked):
+        raise IllegalTransition(f"an intent that is {intent.state.value!r} cannot end as {state.value!r}")
     _move(
         c,
         intent,

@@ -60,7 +60,12 @@ class SqliteStore:
     async def open(self) -> None:
         """Open and migrate."""
         await self._db
-        await self._db.run(migrate)
+        try:
+            await self._db.run(migrate)
+        except BaseException:
+            # The connection's thread would keep the process from ending.
+            await self._db.close()
+            raise
 
     async def close(self) -> None:
         """Close the connection."""

@@ -67,9 +67,13 @@ class Writer:
     async def _commit(self, writes: list[Write]) -> list[Any]:
         """Commit, trying again for as long as the database refuses everything."""
         wait = _RETRY_FIRST
+        answers: list[Any] = []
         while True:
             try:
-                return await self._db.transact(writes)
+                answers += await self._db.transact(writes[len(answers) :])
+                if len(answers) == len(writes):
+                    return answers
+                continue
             except sqlite3.OperationalError as error:
                 self._events.record(StoreFailed(reason=Reason.STORE_ERROR, error=str(error), retry_in=wait))
             except ValueError as error:

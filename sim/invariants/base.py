@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import msgspec
 
-from core.events import Body, Event
+from core.events import Body, Event, EventLog
 from core.events.bodies import RunEnded
 from sim.invariants.story import Story
 
@@ -124,24 +124,31 @@ class Judge:
     def __init__(self, checkers: Sequence[type[Checker]]) -> None:
         self.story = Story()
         self._checkers = tuple(checker(self.story) for checker in checkers)
-        self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {}
-        self._last: Event | None = None
+        # The story's own handler comes first: it knows an event before any checker is asked about it.
+        self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = dict.fromkeys(
+            self.story.bodies, (self.story.see,)
+        )
+        self._ended: Event | None = None
         for checker in self._checkers:
             for body, see in checker.handlers().items():
                 self._by_body[body] = (*self._by_body.get(body, ()), see)
 
+    def watch(self, log: EventLog) -> None:
+        """Follow a log, event by event."""
+        log.subscribe(self.see, *self._by_body, RunEnded)
+
     def see(self, event: Event) -> None:
         """Show one event to the checkers that care for it."""
-        self._last = event
-        self.story.see(event)
+        if type(event.body) is RunEnded:
+            self._ended = event
         for see in self._by_body.get(type(event.body), ()):
             see(event)
 
     def finish(self) -> None:
         """The trace is over. A trace without ``run.ended`` was cut: what only the end can break is not judged."""
-        if self._last is not None and isinstance(self._last.body, RunEnded):
+        if self._ended is not None:
             for checker in self._checkers:
-                checker.finish(self._last)
+                checker.finish(self._ended)
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """What each checker says, in the order of the catalogue."""

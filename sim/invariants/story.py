@@ -74,11 +74,14 @@ class Story:
             IntentSettled: self._settled,
         }
 
+    @property
+    def bodies(self) -> tuple[type[Body], ...]:
+        """The events that it is made from."""
+        return tuple(self._handlers)
+
     def see(self, event: Event) -> None:
-        """Take one event in."""
-        handler = self._handlers.get(type(event.body))
-        if handler is not None:
-            handler(event, event.body)
+        """Take one of these events in."""
+        self._handlers[type(event.body)](event, event.body)
 
     # ------------------------------------------------------------ questions
 

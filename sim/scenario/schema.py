@@ -93,15 +93,14 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 def _rows(model: type[Model]) -> list[str]:
     rows = ["| field | value | default | |", "|---|---|---|---|"]
     for name, info in fields_of(model).items():
-        text = info.description or _described(info)
-        rows.append(f"| `{name}` | {_kind(info.annotation)} | {_default(info)} | {_paragraph(text)} |")
+        rows.append(f"| `{name}` | {_kind(info.annotation)} | {_default(info)} | {described(info)} |")
     return rows
 
 
-def _described(info: FieldInfo) -> str:
-    """A field without words of its own: what its model says."""
+def described(info: FieldInfo) -> str:
+    """What a field is: in its own words, or in those of its model."""
     model = model_of(info.annotation) or model_of(element(info.annotation))
-    return (model.__doc__ or "").strip() if model else ""
+    return _paragraph(info.description or (model and model.__doc__) or "")
 
 
 def _kind(annotation: Any) -> str:

@@ -200,6 +200,25 @@ def test_a_failed_task_that_nobody_looked_at_is_logged_at_the_end(caplog: pytest
     assert messages == ["task unseen failed, and nobody looked"]
 
 
+@pytest.mark.parametrize("others", [0, 300], ids=["at the end", "during the run"])
+def test_a_failed_task_of_the_dead_is_not_logged(others: int, caplog: pytest.LogCaptureFixture) -> None:
+    async def fail() -> None:
+        raise ZeroDivisionError
+
+    async def main(loop: SimLoop) -> None:
+        node = Node("gateway")
+        loop.create_task(fail(), context=node.context())
+        await anyio.sleep(1)
+        node.kill()
+        for _ in range(others):  # enough for the loop to forget the tasks that are done
+            await loop.create_task(anyio.lowlevel.checkpoint())
+
+    with caplog.at_level(logging.ERROR, logger="asyncio"):
+        run(main)
+        gc.collect()
+    assert caplog.records == []
+
+
 def test_all_tasks_of_a_run_are_the_loops_own() -> None:
     async def main(loop: SimLoop) -> set[type]:
         types: set[type] = set()

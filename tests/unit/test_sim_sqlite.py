@@ -299,7 +299,8 @@ def test_the_hook_sees_every_job_of_the_connection() -> None:
 
     run(main)
     names = [getattr(getattr(job, "func", job), "__name__", "?") for job in jobs]
-    assert names == ["connect", "execute", "close", "close_and_stop"]
+    assert names[:3] == ["connect", "execute", "close"]
+    assert len(names) == 4  # the last one stops the thread, under a name that differs between releases
 
 
 # Death

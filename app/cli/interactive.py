@@ -1,0 +1,84 @@
+"""Commands that open the app; each falls back to a report where there is no terminal."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from app.cli.commands import on_terminal
+from app.outcome import Outcome
+from app.report.text import blocks, run_line
+from app.runs import Run
+from app.source import SimSource, as_run, entry_of, load
+from core.errors import UsageError
+from core.events import read_trace
+from sim import find_scenarios, judge, run_scenario, scenario_home
+
+
+def _can_draw() -> bool:
+    return on_terminal() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def open_app(paths: tuple[Path, ...], *, ascii: bool, theme: str | None) -> int:  # noqa: A002
+    """The picker over some scenarios."""
+    where = paths or (scenario_home(),)
+    found = find_scenarios(where)
+    if not _can_draw():
+        raise UsageError(
+            f"no terminal to draw on ({len(found)} scenarios found): use `trunkline run`, or `trunkline tour`"
+        )
+    from app.tui import launch
+
+    return launch(SimSource(where), ascii=ascii, theme=theme)
+
+
+def open_tour(*, ascii: bool, theme: str | None) -> int:  # noqa: A002
+    """The tour: with its defect on, so that there is something to see."""
+    home = scenario_home()
+    path = find_scenarios((home / "tour",))[0]
+    file = load(path)
+    if not _can_draw():
+        return _tour_report(path)
+    from app.tui import launch
+
+    return launch(
+        SimSource((home,)),
+        entry=entry_of(file),
+        seed=file.scenario.seed,
+        bugs=file.scenario.bugs,
+        ascii=ascii,
+        theme=theme,
+    )
+
+
+def _tour_report(path: Path) -> int:
+    """The tour as text. Exit code 0 when the defect is caught and the sound gateway holds, as they should."""
+    file = load(path)
+    print(f"{file.scenario.title}  ({file.scenario.source})\n\n{file.scenario.story.strip()}\n")
+    defective = Outcome(run=as_run(run_scenario(file, bugs=file.scenario.bugs)), spent=0.0)
+    print("With the reported defect:")
+    print(run_line(defective))
+    for block in blocks(defective):
+        print(block)
+    sound = Outcome(run=as_run(run_scenario(file)), spent=0.0)
+    print("\nWithout it:")
+    print(run_line(sound))
+    for block in blocks(sound):
+        print(block)
+    return 0 if sound.holds and not defective.holds else 1
+
+
+def replay_trace(file: Path, *, plain: bool, ascii: bool, theme: str | None) -> int:  # noqa: A002
+    """A recorded run. The report's exit code is that of the run: 0 holds, 1 violated."""
+    trace = read_trace(file)
+    run = Run(trace=trace, verdicts=judge(trace.events))
+    outcome = Outcome(run=run, spent=0.0)
+    if plain or not _can_draw():
+        print(run_line(outcome))
+        for block in blocks(outcome):
+            print(block)
+        return 0 if outcome.holds else 1
+    from app.tui import launch
+
+    home = scenario_home()
+    return launch(SimSource((home,)), run=run, seed=trace.header.seed, bugs=trace.header.bugs, ascii=ascii, theme=theme)

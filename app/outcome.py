@@ -1,0 +1,21 @@
+"""One run of one scenario, as reports take it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from app.runs import Run
+from sim.invariants import Status
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """A run, and how long it took."""
+
+    run: Run
+    #: CPU seconds
+    spent: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether every invariant and every expectation holds."""
+        return not self.run.unmet and all(verdict.status is not Status.VIOLATED for verdict in self.run.verdicts)

@@ -1,0 +1,78 @@
+"""Runs as plain text: a line a run, a block a violation with its first wrong step and the command to see it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.outcome import Outcome
+from app.view.facts import Fact, Tone
+from app.view.story import RunView
+from app.view.text import count
+from app.view.why import path_of, reproduction
+from sim.invariants import Status, Verdict, Violation
+
+_WIDTH = 34
+
+
+def run_line(outcome: Outcome) -> str:
+    """One line for one run."""
+    run, header = outcome.run, outcome.run.trace.header
+    sign = "✓" if outcome.holds else "✗"
+    facts = [f"seed {header.seed}"]
+    if outcome.holds:
+        facts.append(f"{run.exercised} of {len(run.verdicts)} invariants exercised")
+    else:
+        broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
+        facts.append(f"violated: {' '.join(broken)}" if broken else "invariants hold")
+        if run.unmet:
+            facts.append(count(len(run.unmet), "expectation") + " missed")
+    facts.append(count(len(run.trace.events), "event"))
+    if header.bugs:
+        facts.append(f"bug {', '.join(header.bugs)}")
+    return f"{sign} {header.scenario:<{_WIDTH}} {' · '.join(facts)}"
+
+
+def blocks(outcome: Outcome) -> Iterator[str]:
+    """Everything that went wrong in a run, a block each; the last line is the command that shows it again."""
+    run = outcome.run
+    view = RunView(run)
+    titles = {verdict.id: verdict for verdict in run.verdicts}
+    for violation in run.violations:
+        yield "\n".join(_violation(view, violation, titles[violation.invariant]))
+    for unmet in run.unmet:
+        where = f"{run.trace.header.path}:{unmet.line}: " if unmet.line else ""
+        lines = [f"  ✗ expectation missed: {where}{unmet.summary}"]
+        lines += _listed("expected", unmet.expected)
+        lines += _listed("actual", unmet.actual)
+        yield "\n".join(lines)
+    if not outcome.holds:
+        yield f"  repro     {reproduction(run.trace.header)}"
+
+
+def _violation(view: RunView, violation: Violation, verdict: Verdict) -> Iterator[str]:
+    yield f"  ✗ {violation.invariant} {verdict.title}: {violation.summary}"
+    yield f"    {verdict.sentence}"
+    yield from _listed("expected", violation.expected)
+    yield from _listed("actual", violation.actual)
+    for number, fact in enumerate(path_of(view, violation)):
+        yield _line("path" if number == 0 else "", _marked(fact))
+
+
+def _marked(fact: Fact) -> str:
+    mark = f"   ← {fact.mark.removeprefix('✗ ')}" if fact.tone is Tone.BAD and fact.mark else ""
+    return f"{fact.text}{mark}"
+
+
+def _listed(label: str, lines: tuple[str, ...]) -> list[str]:
+    return [_line("" if index else label, text) for index, text in enumerate(lines)]
+
+
+def _line(label: str, text: str) -> str:
+    return f"    {label:<9} {text}"
+
+
+def summary(outcomes: list[Outcome]) -> str:
+    """The last line of a report."""
+    broken = sum(not outcome.holds for outcome in outcomes)
+    runs = count(len(outcomes), "run")
+    return f"{runs}: all hold" if not broken else f"{runs}: {broken} violated, {len(outcomes) - broken} hold"

@@ -1,0 +1,70 @@
+"""Runs over the simulator, for the command line and the app: which scenarios there are, and what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.runs import Run, ScenarioEntry
+from core.errors import UsageError
+from sim import BUGS, INVARIANTS, RunResult, ScenarioError, ScenarioFile, find_scenarios, load_scenario, run_scenario
+
+
+def load(path: Path) -> ScenarioFile:
+    """Read a scenario file; its bug switches and invariants must exist. Raises `ScenarioError`.
+
+    A file below the working directory is named from there, so that traces and commands read the same on any machine.
+    """
+    here = Path.cwd()
+    short = path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path
+    return load_scenario(short, known_bugs=BUGS, known_invariants=INVARIANTS)
+
+
+def as_run(result: RunResult) -> Run:
+    """A result as the screens and reports take it."""
+    return Run(trace=result.trace, verdicts=result.verdicts, unmet=result.unmet)
+
+
+def entry_of(file: ScenarioFile) -> ScenarioEntry:
+    """A scenario as a line of the picker."""
+    scenario = file.scenario
+    return ScenarioEntry(
+        path=file.path,
+        id=file.id,
+        title=scenario.title,
+        tags=scenario.tags,
+        source=scenario.source,
+        bugs=scenario.bugs,
+        story=scenario.story.strip(),
+    )
+
+
+class SimSource:
+    """`app.runs.RunSource` over scenario files below some paths."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = tuple(paths)
+        self._files: dict[Path, ScenarioFile] = {}
+
+    def scenarios(self) -> Sequence[ScenarioEntry]:
+        """All scenarios that can be read; one that cannot is listed with its problem as its story."""
+        return tuple(self._entry(path) for path in find_scenarios(self._paths))
+
+    def _entry(self, path: Path) -> ScenarioEntry:
+        try:
+            return entry_of(self._load(path))
+        except ScenarioError as error:
+            return ScenarioEntry(path=path, id=path.stem, title="cannot be read", story=str(error))
+
+    def _load(self, path: Path) -> ScenarioFile:
+        if path not in self._files:
+            self._files[path] = load(path)
+        return self._files[path]
+
+    def run(self, entry: ScenarioEntry, *, seed: int, bugs: tuple[str, ...]) -> Run:
+        """Compute a run, from the file as it is now. Raises `UsageError` with what to show."""
+        self._files.pop(entry.path, None)
+        try:
+            return as_run(run_scenario(self._load(entry.path), seed=seed, bugs=bugs))
+        except ScenarioError as error:
+            raise UsageError(str(error)) from error

@@ -1,0 +1,1 @@
+"""What the screens show, computed from a trace without Textual."""

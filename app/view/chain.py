@@ -1,0 +1,72 @@
+"""Causes: which event made which one happen, followed back to the root and forward to everything it led to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.events import Event
+
+#: from the narrowest correlation id to the widest
+_IDS = ("intent", "delegation", "turn", "inbound")
+
+
+class Causes:
+    """Parents and children of every event.
+
+    A parent is the recorded `cause`; an event without one hangs on the first event that carries the same
+    intent, delegation, turn or inbound.
+    """
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._parents: list[int] = [0]
+        self._children: dict[int, list[int]] = {}
+        self._first: dict[tuple[str, str], int] = {}
+        for event in events:
+            related = self._related(event)
+            parent = event.cause or related or 0
+            if not 0 < parent < event.seq:
+                parent = 0
+            self._parents.append(parent)
+            if parent:
+                self._children.setdefault(parent, []).append(event.seq)
+
+    def _related(self, event: Event) -> int | None:
+        found: int | None = None
+        for name in _IDS:
+            value = getattr(event, name)
+            if value is not None:
+                first = self._first.setdefault((name, value), event.seq)
+                if found is None and first != event.seq:
+                    found = first
+        return found
+
+    def parent(self, seq: int) -> int | None:
+        """The event that made this one happen."""
+        return self._parents[seq] or None
+
+    def children(self, seq: int) -> Sequence[int]:
+        """The events that this one made happen, in order."""
+        return self._children.get(seq, ())
+
+    def path(self, seq: int) -> list[int]:
+        """From the root to `seq`, both included."""
+        path: list[int] = []
+        step: int | None = seq or None
+        while step:
+            path.append(step)
+            step = self.parent(step)
+        return path[::-1]
+
+    def effects(self, seq: int) -> list[int]:
+        """Everything that `seq` led to, without itself, in order."""
+        found: list[int] = []
+        open_ = list(self.children(seq))
+        while open_:
+            step = open_.pop()
+            found.append(step)
+            open_.extend(self.children(step))
+        return sorted(found)
+
+    def family(self, seq: int) -> frozenset[int]:
+        """The causal chain of an event: what led to it, itself, and what it led to."""
+        return frozenset((*self.path(seq), *self.effects(seq)))

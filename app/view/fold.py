@@ -1,0 +1,262 @@
+"""The state of a run after any of its events: a fold of the trace, with key frames so that any moment is near.
+
+What only grows (transcripts, what people saw) is indexed once by `app.view.story`; folded here is what changes:
+sessions, intents, delegations, the process, closed places. Two folds to the same event give equal moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from app.view.places import PlaceKey
+from core.events import Body, Event
+from core.events import bodies as b
+from core.values import Address, HandOutcome, IntentKind, IntentState
+
+#: events between two key frames
+FRAME_EVERY = 256
+
+
+class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One session: its conversation and how much was said in it."""
+
+    key: str
+    id: str
+    agent: str = ""
+    generation: int = 0
+    address: Address | None = None
+    #: seq at which it was first heard of
+    since: int
+    #: entries that the agent was given: messages and results of hands
+    heard: int = 0
+    #: entries mirrored from what a platform accepted
+    said: int = 0
+    last: float = 0.0
+
+
+class IntentFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to be said, and what came of it."""
+
+    id: str
+    prepared: int
+    intent_kind: IntentKind
+    state: IntentState
+    address: Address
+    text: str
+    chunks: int
+    attempts: int = 0
+    #: seqs of ``wire.accepted``: the platform's own story
+    accepted: tuple[int, ...] = ()
+    acked: int = 0
+    mirror_key: str | None = None
+    #: the last event that changed it
+    last: int
+
+
+class DelegationFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One task given to a hand."""
+
+    id: str
+    hand: str
+    task: str = ""
+    origin: Address | None = None
+    session_key: str = ""
+    accepted: int
+    started: int | None = None
+    finished: int | None = None
+    outcome: HandOutcome | None = None
+
+
+class Moment(msgspec.Struct, kw_only=True):
+    """Everything that holds after event `seq`. Its values are frozen; treat the whole as frozen too."""
+
+    seq: int = 0
+    at: float = 0.0
+    #: incarnation of the gateway process, and whether it runs
+    generation: int = 0
+    alive: bool = False
+    sessions: dict[str, SessionFacts] = {}
+    intents: dict[str, IntentFacts] = {}
+    delegations: dict[str, DelegationFacts] = {}
+    closed: dict[PlaceKey, str] = {}
+    bugs: tuple[str, ...] = ()
+
+    def copy(self) -> Moment:
+        """A moment of its own that can be folded further."""
+        return Moment(
+            seq=self.seq,
+            at=self.at,
+            generation=self.generation,
+            alive=self.alive,
+            sessions=dict(self.sessions),
+            intents=dict(self.intents),
+            delegations=dict(self.delegations),
+            closed=dict(self.closed),
+            bugs=self.bugs,
+        )
+
+    def advance(self, event: Event) -> None:
+        """Fold one more event in."""
+        self.seq, self.at = event.seq, event.at
+        fold = _FOLDS.get(type(event.body))
+        if fold is not None:
+            fold(self, event, event.body)
+
+
+class Fold:
+    """Moments of a list of events: `at(seq)` for any seq, in any order, at the cost of one key-frame distance."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = events
+        self._frames: list[Moment] = [Moment()]
+        self._near = Moment()
+
+    def at(self, seq: int) -> Moment:
+        """The moment after event `seq`; 0 is before everything."""
+        seq = max(0, min(seq, len(self._events)))
+        start = self._frame_before(seq)
+        if start.seq <= self._near.seq <= seq:
+            start = self._near
+        moment = start if start.seq == seq else self._forward(start.copy(), seq)
+        self._near = moment
+        return moment
+
+    def _frame_before(self, seq: int) -> Moment:
+        wanted = seq // FRAME_EVERY
+        while len(self._frames) <= wanted:
+            self._frames.append(self._forward(self._frames[-1].copy(), len(self._frames) * FRAME_EVERY))
+        return self._frames[wanted]
+
+    def _forward(self, moment: Moment, seq: int) -> Moment:
+        for event in self._events[moment.seq : seq]:
+            moment.advance(event)
+        return moment
+
+
+# ---------------------------------------------------------------- one small function for each kind of event
+
+
+def _bug(now: Moment, _event: Event, body: b.BugEnabled) -> None:
+    now.bugs = (*now.bugs, body.bug)
+
+
+def _process_started(now: Moment, event: Event, _body: b.ProcessStarted) -> None:
+    now.alive, now.generation = True, event.generation
+
+
+def _process_ended(now: Moment, _event: Event, _body: Body) -> None:
+    now.alive = False
+
+
+def _thread_closed(now: Moment, _event: Event, body: b.ThreadClosed) -> None:
+    now.closed[body.address.lane] = body.how
+
+
+def _session_created(now: Moment, event: Event, body: b.SessionCreated) -> None:
+    known = now.sessions.get(body.session_key)
+    fresh = known or SessionFacts(key=body.session_key, id=body.session_id, since=event.seq, last=event.at)
+    now.sessions[body.session_key] = msgspec.structs.replace(
+        fresh, id=body.session_id, agent=body.agent, generation=body.generation, address=body.address
+    )
+
+
+def _appended(now: Moment, event: Event, body: b.TranscriptAppended | b.MirrorAppended) -> None:
+    key = body.session_key
+    known = now.sessions.get(key) or SessionFacts(key=key, id=body.session_id, since=event.seq)
+    mirrored = isinstance(body, b.MirrorAppended)
+    now.sessions[key] = msgspec.structs.replace(
+        known, heard=known.heard + (not mirrored), said=known.said + mirrored, last=event.at
+    )
+
+
+def _delegation_accepted(now: Moment, event: Event, body: b.DelegationAccepted) -> None:
+    if event.delegation is not None:
+        now.delegations[event.delegation] = DelegationFacts(
+            id=event.delegation,
+            hand=body.hand,
+            task=body.task,
+            origin=body.origin,
+            session_key=body.session_key,
+            accepted=event.seq,
+        )
+
+
+def _delegation_started(now: Moment, event: Event, _body: b.DelegationStarted) -> None:
+    known = now.delegations.get(event.delegation or "")
+    if known is not None:
+        now.delegations[known.id] = msgspec.structs.replace(known, started=event.seq)
+
+
+def _delegation_finished(now: Moment, event: Event, body: b.DelegationFinished) -> None:
+    known = now.delegations.get(event.delegation or "")
+    if known is not None:
+        now.delegations[known.id] = msgspec.structs.replace(known, finished=event.seq, outcome=body.outcome)
+
+
+def _intent_prepared(now: Moment, event: Event, body: b.IntentPrepared) -> None:
+    if event.intent is not None:
+        now.intents[event.intent] = IntentFacts(
+            id=event.intent,
+            prepared=event.seq,
+            intent_kind=body.intent_kind,
+            state=IntentState.PREPARED,
+            address=body.address,
+            text=body.text,
+            chunks=body.chunks,
+            mirror_key=body.mirror_key,
+            last=event.seq,
+        )
+
+
+def _change_intent(now: Moment, event: Event, **changes: Any) -> None:
+    known = now.intents.get(event.intent or "")
+    if known is not None:
+        now.intents[known.id] = msgspec.structs.replace(known, last=event.seq, **changes)
+
+
+def _attempt_started(now: Moment, event: Event, body: b.AttemptStarted) -> None:
+    known = now.intents.get(event.intent or "")
+    if known is not None:
+        _change_intent(now, event, state=IntentState.SENDING, attempts=max(known.attempts, body.attempt))
+
+
+def _wire_accepted(now: Moment, event: Event, _body: b.WireAccepted) -> None:
+    known = now.intents.get(event.intent or "")
+    if known is not None:
+        _change_intent(now, event, accepted=(*known.accepted, event.seq))
+
+
+def _chunk_acked(now: Moment, event: Event, _body: b.ChunkAcked) -> None:
+    known = now.intents.get(event.intent or "")
+    if known is not None:
+        _change_intent(now, event, acked=known.acked + 1)
+
+
+def _intent_settled(now: Moment, event: Event, body: b.IntentSettled) -> None:
+    _change_intent(now, event, state=body.state)
+
+
+_FOLDS = cast(
+    "dict[type[Body], Callable[[Moment, Event, Body], None]]",
+    {
+        b.BugEnabled: _bug,
+        b.ProcessStarted: _process_started,
+        b.ProcessCrashed: _process_ended,
+        b.ProcessStopped: _process_ended,
+        b.ThreadClosed: _thread_closed,
+        b.SessionCreated: _session_created,
+        b.TranscriptAppended: _appended,
+        b.MirrorAppended: _appended,
+        b.DelegationAccepted: _delegation_accepted,
+        b.DelegationStarted: _delegation_started,
+        b.DelegationFinished: _delegation_finished,
+        b.IntentPrepared: _intent_prepared,
+        b.AttemptStarted: _attempt_started,
+        b.WireAccepted: _wire_accepted,
+        b.ChunkAcked: _chunk_acked,
+        b.IntentSettled: _intent_settled,
+    },
+)

@@ -1,0 +1,275 @@
+"""Every event in one line of words: for the rows of the timeline, the causal path and plain reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from app.view.story import RunView
+from app.view.text import clean, count, quoted
+from core.events import Body, Event
+from core.events import bodies as b
+
+
+def describe(view: RunView, event: Event) -> str:
+    """One event in words, without its number and time."""
+    label = _LABELS.get(type(event.body))
+    return clean(label(view, event, event.body)) if label else event.kind
+
+
+def _said(view: RunView, _event: Event, body: b.PeerSaid) -> str:
+    who = view.places.person(body.address.channel, body.peer.id, body.peer.name)
+    return f"{who} says {quoted(body.text)} in {view.places.label(body.address)}"
+
+
+def _pushed(view: RunView, _event: Event, body: b.PlatformPushed) -> str:
+    again = " again" if body.replay else ""
+    renamed = f" under a new id ({body.original_id} before)" if body.message_id != body.original_id else ""
+    return f"{body.address.channel} hands over {body.message_id}{again}{renamed}"
+
+
+def _received(view: RunView, _event: Event, body: b.InboundReceived) -> str:
+    return f"the gateway receives {quoted(body.text)}"
+
+
+def _route(view: RunView, _event: Event, body: b.RouteDecided) -> str:
+    return f"route to agent {body.agent}, session {body.session_key} ({body.matched_by})"
+
+
+def _admitted(_view: RunView, _event: Event, body: b.InboundAdmitted) -> str:
+    return f"{body.work} admitted to session {body.session_key}"
+
+
+def _inbound_dropped(_view: RunView, _event: Event, body: b.InboundDropped) -> str:
+    first = f", it repeats {body.first}" if body.first else ""
+    return f"dropped: {body.reason}{first}"
+
+
+def _session(view: RunView, _event: Event, body: b.SessionCreated) -> str:
+    return f"session {body.session_key} created for {view.places.label(body.address)}, by {body.by}"
+
+
+def _transcript(_view: RunView, _event: Event, body: b.TranscriptAppended) -> str:
+    return f"transcript of {body.session_key}: {body.role} {quoted(body.text)}"
+
+
+def _turn_started(_view: RunView, _event: Event, body: b.TurnStarted) -> str:
+    return f"agent {body.agent} starts a turn for a {body.work}"
+
+
+def _turn_ended(_view: RunView, _event: Event, body: b.TurnEnded) -> str:
+    reason = f": {body.reason}" if body.reason else ""
+    detail = f" ({body.detail})" if body.detail else ""
+    return f"turn {body.outcome}{reason}{detail}"
+
+
+def _tool(_view: RunView, _event: Event, body: b.ToolCalled) -> str:
+    return f"tool {body.tool} {body.detail}".rstrip()
+
+
+def _delegated(view: RunView, _event: Event, body: b.DelegationAccepted) -> str:
+    origin = f", origin {view.places.label(body.origin)}" if body.origin else ", no origin"
+    return f"{quoted(body.task)} for hand {body.hand}{origin}"
+
+
+def _hand_started(_view: RunView, _event: Event, body: b.DelegationStarted) -> str:
+    return f"hand {body.hand} starts"
+
+
+def _hand_finished(_view: RunView, _event: Event, body: b.DelegationFinished) -> str:
+    reason = f" ({body.reason})" if body.reason else ""
+    return f"hand {body.hand} {body.outcome}{reason} {quoted(body.text)}"
+
+
+def _hand_ignored(_view: RunView, _event: Event, body: b.DelegationIgnored) -> str:
+    return f"later result of hand {body.hand} ignored: {body.reason}"
+
+
+def step_words(view: RunView, step: b.CompletionStep) -> str:
+    """One way in which a hand's result is told, in words."""
+    return f"{step.mode} → {view.places.label(step.address)} ({step.reason})"
+
+
+def _planned(view: RunView, _event: Event, body: b.CompletionPlanned) -> str:
+    steps = "; ".join(step_words(view, step) for step in body.steps)
+    return f"completion plan: {steps or 'tell nobody'}"
+
+
+def _prepared(view: RunView, _event: Event, body: b.IntentPrepared) -> str:
+    return f"{body.intent_kind} prepared for {view.places.label(body.address)}: {body.reason}"
+
+
+def _suppressed(_view: RunView, _event: Event, body: b.IntentSuppressed) -> str:
+    return f"nothing said: {body.reason}"
+
+
+def _attempt(view: RunView, _event: Event, body: b.AttemptStarted) -> str:
+    return f"attempt {body.attempt} on chunk {body.chunk} to {view.places.label(body.address)}"
+
+
+def _attempt_ended(_view: RunView, _event: Event, body: b.AttemptEnded) -> str:
+    detail = f" ({body.detail})" if body.detail else ""
+    when = f" at {body.retry_at:.3f}" if body.retry_at is not None else ""
+    return f"attempt {body.attempt}: {body.reason}, so {body.decision}{when}{detail}"
+
+
+def _recovery(_view: RunView, _event: Event, body: b.RecoveryDecided) -> str:
+    return f"recovery: {body.decision}, {body.reason}, after {count(body.attempts, 'attempt')}"
+
+
+def _accepted(view: RunView, _event: Event, body: b.WireAccepted) -> str:
+    asked = f", asked for {view.places.label(body.requested)}" if body.requested.lane != body.address.lane else ""
+    place = view.places.short(view.places.of(body.address))
+    return f"{body.address.channel} accepts {quoted(body.text)} in {place}{asked}"
+
+
+def _deduplicated(view: RunView, _event: Event, body: b.WireDeduplicated) -> str:
+    return f"{body.address.channel} knows the key: the first receipt again, nothing new is visible"
+
+
+def _refused(view: RunView, _event: Event, body: b.WireRefused) -> str:
+    detail = f" ({body.detail})" if body.detail else ""
+    return f"{body.address.channel} refuses: {body.reason}{detail}"
+
+
+def _lost(view: RunView, _event: Event, body: b.WireResponseLost) -> str:
+    return f"the answer of {body.address.channel} is lost"
+
+
+def _looked_up(_view: RunView, _event: Event, body: b.WireLookedUp) -> str:
+    return f"{body.address.channel} is asked: {'it has it' if body.found else 'it does not have it'}"
+
+
+def _acked(_view: RunView, _event: Event, body: b.ChunkAcked) -> str:
+    return f"receipt {body.provider_id} of chunk {body.chunk} stored: {body.reason}"
+
+
+def _settled(_view: RunView, _event: Event, body: b.IntentSettled) -> str:
+    detail = f" ({body.detail})" if body.detail else ""
+    return f"intent {body.state}: {body.reason}{detail}"
+
+
+def _mirror(_view: RunView, _event: Event, body: b.MirrorAppended) -> str:
+    part = " (in part)" if body.partial else ""
+    return f"mirrored into {body.session_key}{part}"
+
+
+def _fallback(view: RunView, _event: Event, body: b.Fallback) -> str:
+    return f"fallback: {view.places.label(body.used)} instead of {view.places.label(body.asked)} ({body.reason})"
+
+
+def _recovered(_view: RunView, _event: Event, body: b.ProcessRecovered) -> str:
+    found = [
+        count(number, noun)
+        for number, noun in ((body.inbounds, "inbound"), (body.intents, "intent"), (body.delegations, "delegation"))
+        if number
+    ]
+    return f"recovered: {', '.join(found) or 'nothing unfinished'}"
+
+
+def _crashed(_view: RunView, _event: Event, body: b.ProcessCrashed) -> str:
+    return f"CRASH {body.why.removeprefix('crash').strip()}".rstrip()
+
+
+def _stopped(_view: RunView, _event: Event, body: b.ProcessStopped) -> str:
+    return f"process stopped: {body.why}"
+
+
+def _started(_view: RunView, event: Event, _body: b.ProcessStarted) -> str:
+    return f"process {event.generation} started"
+
+
+def _store(_view: RunView, _event: Event, body: b.StoreFailed) -> str:
+    return f"store: {body.error}; again in {body.retry_in:g} s"
+
+
+def _ended(_view: RunView, _event: Event, body: b.RunEnded) -> str:
+    return "at rest" if body.at_rest else f"never came to rest: {', '.join(body.open)}"
+
+
+def _phase(_view: RunView, _event: Event, body: b.RunPhase) -> str:
+    return f"phase: {body.phase}"
+
+
+def _bug(_view: RunView, _event: Event, body: b.BugEnabled) -> str:
+    return f"defect on: {body.bug}. {body.sentence}"
+
+
+def _fault(_view: RunView, _event: Event, body: b.FaultFired) -> str:
+    return f"fault: {body.fault} {body.detail}".rstrip()
+
+
+def _account(_view: RunView, _event: Event, body: b.WorldAccount) -> str:
+    return f"account {body.account} on {body.channel}"
+
+
+def _person(_view: RunView, _event: Event, body: b.WorldPerson) -> str:
+    return f"{body.peer.name or body.peer.id} is on {body.channel}"
+
+
+def _place(view: RunView, _event: Event, body: b.WorldPlace) -> str:
+    return f"place {view.places.label(body.address)}"
+
+
+def _connected(_view: RunView, _event: Event, body: b.PlatformConnected) -> str:
+    return f"connected to {body.channel} as {body.account}"
+
+
+def _opened(view: RunView, _event: Event, body: b.ThreadOpened) -> str:
+    return f"thread {body.name} opened in {body.address.channel}"
+
+
+def _closed(view: RunView, _event: Event, body: b.ThreadClosed) -> str:
+    return f"{view.places.label(body.address)} {body.how}"
+
+
+_LABELS = cast(
+    "dict[type[Body], Callable[[RunView, Event, Body], str]]",
+    {
+        b.RunPhase: _phase,
+        b.RunEnded: _ended,
+        b.BugEnabled: _bug,
+        b.FaultFired: _fault,
+        b.WorldAccount: _account,
+        b.WorldPerson: _person,
+        b.WorldPlace: _place,
+        b.PeerSaid: _said,
+        b.PlatformPushed: _pushed,
+        b.PlatformConnected: _connected,
+        b.ThreadOpened: _opened,
+        b.ThreadClosed: _closed,
+        b.WireAccepted: _accepted,
+        b.WireDeduplicated: _deduplicated,
+        b.WireRefused: _refused,
+        b.WireResponseLost: _lost,
+        b.WireLookedUp: _looked_up,
+        b.ProcessStarted: _started,
+        b.ProcessRecovered: _recovered,
+        b.ProcessCrashed: _crashed,
+        b.ProcessStopped: _stopped,
+        b.StoreFailed: _store,
+        b.InboundReceived: _received,
+        b.RouteDecided: _route,
+        b.InboundAdmitted: _admitted,
+        b.InboundDropped: _inbound_dropped,
+        b.SessionCreated: _session,
+        b.TranscriptAppended: _transcript,
+        b.TurnStarted: _turn_started,
+        b.TurnEnded: _turn_ended,
+        b.ToolCalled: _tool,
+        b.DelegationAccepted: _delegated,
+        b.DelegationStarted: _hand_started,
+        b.DelegationFinished: _hand_finished,
+        b.DelegationIgnored: _hand_ignored,
+        b.CompletionPlanned: _planned,
+        b.IntentPrepared: _prepared,
+        b.IntentSuppressed: _suppressed,
+        b.AttemptStarted: _attempt,
+        b.AttemptEnded: _attempt_ended,
+        b.RecoveryDecided: _recovery,
+        b.ChunkAcked: _acked,
+        b.IntentSettled: _settled,
+        b.MirrorAppended: _mirror,
+        b.Fallback: _fallback,
+    },
+)

@@ -1,0 +1,227 @@
+"""The lanes of the timeline: conversations by platform, the gateway, the hands; and where each is drawn.
+
+A thread or topic always stands directly after its parent. Labels of messages are drawn beside the gateway, so the gaps
+next to it take the room that is left over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import Enum
+
+import msgspec
+from rich.cells import cell_len
+
+from app.view.places import PlaceKey
+from app.view.story import RunView
+from core.events import bodies as b
+from core.values import Address
+
+#: cells of a lane: at least, and at most when there is room
+LANE_MIN, LANE_MAX = 8, 14
+#: cells beside the gateway in which messages are written: at least, and at most
+GAP_MIN, GAP_MAX = 24, 64
+HAND_GAP_MIN, HAND_GAP_MAX = 9, 40
+#: cells of a gap that a message leaves to the line and its head
+LABEL_EDGES = 7
+#: cells to the right of the last line
+TAIL = 5
+#: marks a thread under its parent
+CHILD = "└▸"
+
+
+class LaneKind(Enum):
+    """What a lane stands for."""
+
+    PLACE = "place"
+    GATEWAY = "gateway"
+    HAND = "hand"
+
+
+class Lane(msgspec.Struct, frozen=True, kw_only=True):
+    """One vertical line of the timeline."""
+
+    kind: LaneKind
+    label: str
+    #: platform of a place; ``hands`` for hands
+    group: str = ""
+    place: PlaceKey | None = None
+    child: bool = False
+    #: nothing ever happens in it
+    idle: bool = False
+
+
+class Lanes:
+    """All lanes of a run, left to right."""
+
+    def __init__(self, view: RunView) -> None:
+        busy = _busy(view)
+        places = [_place_lane(view, place.key, busy) for place in view.places.in_order()]
+        hands = dict.fromkeys(e.body.hand for e in view.events if isinstance(e.body, b.DelegationAccepted))
+        self.gateway = len(places)
+        self.all: tuple[Lane, ...] = (
+            *places,
+            Lane(kind=LaneKind.GATEWAY, label="GATEWAY"),
+            *(Lane(kind=LaneKind.HAND, label=hand, group="hands") for hand in hands),
+        )
+        self._places = {lane.place: index for index, lane in enumerate(self.all) if lane.place}
+        self._hands = {hand: self.gateway + 1 + index for index, hand in enumerate(hands)}
+
+    def of(self, address: Address | None) -> int:
+        """Index of the lane of an address; the gateway's where there is none."""
+        return self._places.get(address.lane, self.gateway) if address else self.gateway
+
+    def hand(self, name: str) -> int:
+        """Index of a hand's lane."""
+        return self._hands.get(name, self.gateway)
+
+
+def _busy(view: RunView) -> set[PlaceKey]:
+    found = set(view.seen_places())
+    for event in view.events:
+        match event.body:
+            case (
+                b.WireRefused(address=address)
+                | b.ThreadClosed(address=address)
+                | b.ThreadOpened(address=address)
+                | b.IntentPrepared(address=address)
+            ):
+                found.add(address.lane)
+            case _:
+                pass
+    # A parent stays beside its thread: a message that lands on it instead must be seen to do so.
+    return found | {parent for key in found if key in view.places and (parent := view.places.at(key).parent)}
+
+
+def _place_lane(view: RunView, key: PlaceKey, busy: Collection[PlaceKey]) -> Lane:
+    place = view.places.at(key)
+    accounts = {other.key[1] for other in view.places.in_order() if other.channel == place.channel}
+    group = f"{place.channel}:{place.key[1]}" if len(accounts) > 1 else place.channel
+    return Lane(
+        kind=LaneKind.PLACE,
+        label=place.name,
+        group=group,
+        place=key,
+        child=place.parent is not None and place.parent in view.places,
+        idle=key not in busy,
+    )
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """A lane with the cell of its line and the cells that its label may take."""
+
+    index: int
+    lane: Lane
+    x: int
+    left: int
+    width: int
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """Which lanes are visible in a width, and where."""
+
+    width: int
+    columns: tuple[Column, ...]
+    #: lanes left out on the left and on the right of the window, and idle ones left out everywhere
+    before: int = 0
+    after: int = 0
+    idle: int = 0
+
+    def x(self, index: int) -> int | None:
+        """Cell of a lane's line, when it is visible."""
+        return next((column.x for column in self.columns if column.index == index), None)
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """Cells that the messages of a run would like to have, on each side of the gateway."""
+
+    places: int
+    hands: int
+
+
+NO_WISH = Wish(0, 0)
+
+
+def lay_out(lanes: Lanes, width: int, *, wish: Wish = NO_WISH, first: int = 0, focus: Collection[int] = ()) -> Layout:
+    """Fit the lanes into a width. Idle lanes go first; then a window of lanes, from `first`, that holds `focus`."""
+    hands = list(range(lanes.gateway + 1, len(lanes.all)))
+    places = list(range(lanes.gateway))
+    beside = _hand_room(hands)
+    idle = 0
+    wanted = max(min(wish.places + LABEL_EDGES, GAP_MAX), GAP_MIN)
+    if len(places) * LANE_MIN + wanted + beside > width:
+        shown = [index for index in places if not lanes.all[index].idle or index in focus]
+        idle, places = len(places) - len(shown), shown
+    room = max((width - GAP_MIN - beside) // LANE_MIN, 2)
+    start = _window(places, room, first, focus)
+    window = places[start : start + room]
+    return Layout(
+        width=width,
+        columns=tuple(_columns(lanes, window, hands, width, wish)),
+        before=start,
+        after=len(places) - start - len(window),
+        idle=idle,
+    )
+
+
+def _hand_room(hands: list[int]) -> int:
+    return HAND_GAP_MIN + LANE_MIN * (len(hands) - 1) + TAIL if hands else TAIL
+
+
+def _window(places: list[int], room: int, first: int, focus: Collection[int]) -> int:
+    start = max(0, min(first, len(places) - room))
+    wanted = [at for at, index in enumerate(places) if index in focus]
+    if wanted and wanted[0] < start:
+        start = wanted[0]
+    if wanted and wanted[-1] >= start + room:
+        start = wanted[-1] - room + 1
+    return start
+
+
+def _columns(lanes: Lanes, places: list[int], hands: list[int], width: int, wish: Wish) -> list[Column]:
+    """Spread what is left over: to the names of the lanes, to the messages, then to the gaps as far as is sensible."""
+    widths = dict.fromkeys(places, LANE_MIN)
+    gap = GAP_MIN - LANE_MIN // 2
+    hand_gap = HAND_GAP_MIN if hands else 0
+    spare = max(width - sum(widths.values()) - gap - _hand_room(hands), 0)
+    for index in places:
+        grant = min(_name_width(lanes, index, places) - LANE_MIN, spare)
+        widths[index] += grant
+        spare -= grant
+    for most in (wish.places + LABEL_EDGES, GAP_MAX):
+        grant = max(min(most - gap, spare, GAP_MAX - gap), 0)
+        gap += grant
+        spare -= grant
+        grant = max(min(wish.hands + LABEL_EDGES - hand_gap, spare, HAND_GAP_MAX), 0) if hands else 0
+        if hand_gap + grant >= wish.hands + LABEL_EDGES:
+            hand_gap += grant
+            spare -= grant
+    return _place_columns(lanes, widths, hands, gap, hand_gap)
+
+
+def _place_columns(lanes: Lanes, widths: dict[int, int], hands: list[int], gap: int, hand_gap: int) -> list[Column]:
+    columns: list[Column] = []
+    left = 0
+    for index, width in widths.items():
+        columns.append(Column(index=index, lane=lanes.all[index], x=left + _middle(width), left=left, width=width))
+        left += width
+    x = (columns[-1].x if columns else 0) + gap
+    columns.append(Column(index=lanes.gateway, lane=lanes.all[lanes.gateway], x=x, left=x - 3, width=7))
+    x += hand_gap
+    for index in hands:
+        columns.append(Column(index=index, lane=lanes.all[index], x=x, left=x - 3, width=LANE_MIN))
+        x += LANE_MIN
+    return columns
+
+
+def _middle(width: int) -> int:
+    return (width - 1) // 2
+
+
+def _name_width(lanes: Lanes, index: int, places: list[int]) -> int:
+    """What a lane needs for its own name, and alone in its group for the name of the group."""
+    lane = lanes.all[index]
+    name = cell_len(lane.label) + (len(CHILD) if lane.child else 0)
+    if sum(lanes.all[other].group == lane.group for other in places) == 1:
+        name = max(name, cell_len(lane.group))
+    return max(min(name + 1, LANE_MAX), LANE_MIN)

@@ -1,0 +1,127 @@
+"""The places of a run under the names that people gave them, threads and topics directly after their parent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from core.events import Event
+from core.events.bodies import PeerSaid, ThreadOpened, WireAccepted, WorldPerson, WorldPlace
+from core.values import Address, ChatKind
+
+#: channel, account, conversation, thread
+PlaceKey = tuple[str, str, str, str]
+
+#: what joins the name of a parent and the name of a thread in it
+UNDER = "/"
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """One conversation, thread or topic."""
+
+    key: PlaceKey
+    address: Address
+    name: str
+    parent: PlaceKey | None = None
+
+    @property
+    def channel(self) -> str:
+        """The platform it is on."""
+        return self.address.channel
+
+
+class Places:
+    """All places that a trace tells of. An address nobody announced goes by its own id."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._by_key: dict[PlaceKey, Place] = {}
+        self._people: dict[tuple[str, str], str] = {}
+        for event in events:
+            self._learn(event)
+
+    def _learn(self, event: Event) -> None:
+        match event.body:
+            case WorldPlace(address=address, name=name, under=under):
+                self._add(address, name, under)
+            case ThreadOpened(address=address, name=name):
+                self._add(address, name, None)
+            case WorldPerson(channel=channel, peer=peer):
+                self._people[channel, peer.id] = peer.name or peer.id
+            case PeerSaid(address=address) | WireAccepted(address=address):
+                if address.lane not in self._by_key:
+                    self._add(address, "", None)
+            case _:
+                pass
+
+    def _add(self, address: Address, name: str, under: str | None) -> None:
+        key = address.lane
+        known = self._by_key.get(key)
+        if known is not None and not (name and known.name == _own_name(known.address)):
+            return
+        self._by_key[key] = Place(
+            key=key,
+            address=address,
+            name=name.removeprefix(f"{under}{UNDER}") or _own_name(address),
+            parent=self._parent(address, under),
+        )
+
+    def _parent(self, address: Address, under: str | None) -> PlaceKey | None:
+        if address.thread:
+            return (address.channel, address.account, address.conversation, "")
+        if address.parent:
+            return (address.channel, address.account, address.parent, "")
+        if under is None:
+            return None
+        same = (p.key for p in self._by_key.values() if p.name == under and p.channel == address.channel)
+        return next(same, None)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._by_key
+
+    def of(self, address: Address) -> Place:
+        """The place at an address, known or not."""
+        known = self._by_key.get(address.lane)
+        return known or Place(key=address.lane, address=address, name=_own_name(address))
+
+    def at(self, key: PlaceKey) -> Place:
+        """A known place by its key."""
+        return self._by_key[key]
+
+    def person(self, channel: str, peer_id: str, name: str = "") -> str:
+        """What a person is called."""
+        return name or self._people.get((channel, peer_id), peer_id)
+
+    def label(self, address: Address | None) -> str:
+        """A place in words, as the invariants write it: ``discord/ops/deploy``."""
+        if address is None:
+            return "nowhere"
+        place = self.of(address)
+        return f"{place.channel}/{self.short(place)}"
+
+    def short(self, place: Place) -> str:
+        """A place in words, without its platform."""
+        parent = self._by_key.get(place.parent) if place.parent else None
+        return f"{parent.name}{UNDER}{place.name}" if parent else place.name
+
+    def in_order(self) -> list[Place]:
+        """Every place: by platform and account as first met, threads directly after their parent."""
+        groups: dict[tuple[str, str], list[Place]] = {}
+        for place in self._by_key.values():
+            groups.setdefault(place.key[:2], []).append(place)
+        return [place for group in groups.values() for place in _families(group)]
+
+
+def _families(group: list[Place]) -> Iterable[Place]:
+    keys = {place.key for place in group}
+    for place in group:
+        if place.parent in keys:
+            continue
+        yield place
+        yield from (child for child in group if child.parent == place.key)
+
+
+def _own_name(address: Address) -> str:
+    if address.thread:
+        return address.thread
+    return f"@{address.conversation}" if address.kind is ChatKind.DIRECT else address.conversation

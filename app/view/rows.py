@@ -1,0 +1,361 @@
+"""What each event draws on the timeline: an arrow between two lanes, a note on one, or nothing of its own.
+
+The mapping is one table, `_DRAW`. An event that it maps to `None` is internal: it is folded into the visible row before
+it, and has a row of its own only when the timeline is unfolded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import cast
+
+import msgspec
+
+from app.view.labels import describe
+from app.view.lanes import Lanes
+from app.view.story import RunView
+from app.view.text import clean, quoted, seconds
+from core.events import Body, Event
+from core.events import bodies as b
+from core.reasons import Reason
+from core.values import Address, HandOutcome, IntentState
+
+
+class Look(StrEnum):
+    """How a row is drawn: shape, word and colour go together."""
+
+    #: somebody speaks to the gateway
+    INBOUND = "inbound"
+    #: accepted, as decided
+    DELIVERED = "delivered"
+    #: the first of several copies
+    FIRST = "first"
+    #: a later copy
+    COPY = "copy"
+    #: elsewhere than asked, by configuration
+    FALLBACK = "fallback"
+    #: at a place where it should not be
+    MISPLACED = "misplaced"
+    #: nobody can tell whether it was accepted
+    UNKNOWN = "unknown"
+    #: not said, on purpose
+    SUPPRESSED = "suppressed"
+    #: will be tried again
+    RETRY = "retry"
+    #: will not be delivered
+    DEAD = "dead"
+    #: work given to a hand, and its result
+    HAND = "hand"
+    #: something about the world or the process
+    NOTE = "note"
+    #: the process died, a fault struck, a defect is on
+    ALARM = "alarm"
+    #: inside the gateway; shown only unfolded
+    INTERNAL = "internal"
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the timeline. `start` and `end` are lanes; equal for a note."""
+
+    seq: int
+    at: float
+    look: Look
+    start: int
+    end: int
+    text: str
+    #: who speaks, where that is not plain from the lane
+    who: str = ""
+    tags: tuple[str, ...] = ()
+    #: ``m``, ``m!`` or ``m?``, and the event that it stands for
+    mirror: str = ""
+    mirror_seq: int = 0
+    #: joins the copies of one thing: ``┏ ┃ ┣ ┗``
+    bracket: str = ""
+
+    @property
+    def is_note(self) -> bool:
+        """Drawn at one lane only."""
+        return self.start == self.end
+
+
+class Drawing:
+    """Turns events into rows, over one run and its lanes."""
+
+    def __init__(self, view: RunView, lanes: Lanes) -> None:
+        self.view = view
+        self.lanes = lanes
+        self._fallbacks = {event.intent for event in view.events if isinstance(event.body, b.Fallback)}
+
+    def visible(self, event: Event) -> Row | None:
+        """The row of an event, or none when it is internal."""
+        draw = _DRAW.get(type(event.body))
+        return draw(self, event, event.body) if draw else None
+
+    def internal(self, event: Event) -> Row:
+        """The row of an event that is shown only unfolded."""
+        return self.note(event, Look.INTERNAL, describe(self.view, event), self.lanes.of(_address(event.body)))
+
+    def arrow(
+        self, event: Event, look: Look, start: int, end: int, text: str, *, who: str = "", tags: tuple[str, ...] = ()
+    ) -> Row:
+        """A row from one lane to another."""
+        return Row(seq=event.seq, at=event.at, look=look, start=start, end=end, text=text, who=who, tags=tags)
+
+    def note(self, event: Event, look: Look, text: str, lane: int | None = None, tags: tuple[str, ...] = ()) -> Row:
+        """A row at one lane, by default the gateway's."""
+        at = self.lanes.gateway if lane is None else lane
+        return Row(seq=event.seq, at=event.at, look=look, start=at, end=at, text=text, tags=tags)
+
+    def outbound(self, event: Event, look: Look, address: Address, text: str, *tags: str) -> Row:
+        """A row from the gateway to the lane of an address."""
+        return self.arrow(event, look, self.lanes.gateway, self.lanes.of(address), text, tags=tags)
+
+    def target(self, event: Event) -> Address | None:
+        """Where the intent of an event wants to go."""
+        prepared = self.view.of_intent(event.intent, b.IntentPrepared)
+        body = prepared[0].body if prepared else None
+        return body.address if isinstance(body, b.IntentPrepared) else None
+
+    def fell_back(self, event: Event) -> bool:
+        """A fallback was recorded for the intent of this event."""
+        return event.intent is not None and event.intent in self._fallbacks
+
+    def accepted(self, event: Event) -> tuple[Look, tuple[str, ...]]:
+        """Look and tags of an accepted delivery: what the violations say, then what the events say."""
+        marks = self.view.marks
+        copy = marks.copies.get(event.seq)
+        misplaced = event.seq in marks.misplaced
+        tags = (f"{copy.number}×",) if copy else ()
+        if misplaced:
+            tags = (*tags, "!!")
+        if copy and copy.number > 1:
+            return Look.COPY, tags
+        if misplaced:
+            return Look.MISPLACED, tags
+        if copy:
+            return Look.FIRST, tags
+        return (Look.FALLBACK, ("FB",)) if self.fell_back(event) else (Look.DELIVERED, ())
+
+    def taken(self, event: Event, otherwise: Look) -> tuple[Look, tuple[str, ...]]:
+        """Look and tags of a message on its way in: a copy when the violations say that it was taken twice."""
+        copy = self.view.marks.copies.get(event.seq)
+        if copy is None:
+            return otherwise, ()
+        return (Look.COPY if copy.number > 1 else Look.FIRST), (f"{copy.number}×",)
+
+
+def _address(body: Body) -> Address | None:
+    address = getattr(body, "address", None)
+    inside = isinstance(body, b.InboundReceived | b.SessionCreated | b.IntentPrepared | b.AttemptStarted | b.ChunkAcked)
+    return address if isinstance(address, Address) and not inside else None
+
+
+def _said(draw: Drawing, event: Event, body: b.PeerSaid) -> Row:
+    lane = draw.lanes.of(body.address)
+    who = draw.view.places.person(body.address.channel, body.peer.id, body.peer.name)
+    look, tags = draw.taken(event, Look.INBOUND)
+    return draw.arrow(event, look, lane, draw.lanes.gateway, quoted(body.text), who=who, tags=tags)
+
+
+def _pushed(draw: Drawing, event: Event, body: b.PlatformPushed) -> Row | None:
+    if not body.replay:
+        return None
+    lane = draw.lanes.of(body.address)
+    said = draw.view.said(body.address.channel, body.original_id)
+    text = f"again {quoted(said.text) if said else body.message_id}"
+    look, tags = draw.taken(event, Look.RETRY)
+    return draw.arrow(event, look, lane, draw.lanes.gateway, text, tags=tags or ("RP",))
+
+
+def _inbound_dropped(draw: Drawing, event: Event, body: b.InboundDropped) -> Row:
+    received = draw.view.of_inbound(event.inbound, b.InboundReceived)
+    origin = received[0].body if received else None
+    lane = draw.lanes.of(origin.address) if isinstance(origin, b.InboundReceived) else draw.lanes.gateway
+    return draw.arrow(event, Look.SUPPRESSED, lane, draw.lanes.gateway, f"dropped: {body.reason}", tags=("✗",))
+
+
+def _wire_accepted(draw: Drawing, event: Event, body: b.WireAccepted) -> Row:
+    look, tags = draw.accepted(event)
+    prepared = draw.view.of_intent(event.intent, b.IntentPrepared)
+    intent = prepared[0].body if prepared else None
+    chunks = intent.chunks if isinstance(intent, b.IntentPrepared) else 1
+    part = f"{body.chunk + 1}/{chunks} " if chunks > 1 else ""
+    return draw.outbound(event, look, body.address, part + quoted(body.text), *tags)
+
+
+def _deduplicated(draw: Drawing, event: Event, body: b.WireDeduplicated) -> Row:
+    return draw.outbound(event, Look.SUPPRESSED, body.address, "same key, kept one", "sup")
+
+
+#: refusals that a later attempt may survive
+_MAY_PASS = frozenset({Reason.RATE_LIMITED, Reason.PLATFORM_ERROR, Reason.NOT_SENT})
+
+
+def _refused(draw: Drawing, event: Event, body: b.WireRefused) -> Row:
+    look = Look.RETRY if body.reason in _MAY_PASS else Look.DEAD
+    return draw.outbound(event, look, body.address, f"refused: {body.reason}", "✗")
+
+
+def _lost(draw: Drawing, event: Event, body: b.WireResponseLost) -> Row:
+    lane = draw.lanes.of(body.address)
+    return draw.arrow(event, Look.UNKNOWN, lane, draw.lanes.gateway, "answer lost", tags=("??",))
+
+
+def _looked_up(draw: Drawing, event: Event, body: b.WireLookedUp) -> Row:
+    text = "look-up: there" if body.found else "look-up: not there"
+    return draw.note(event, Look.NOTE, text, draw.lanes.of(body.address))
+
+
+def _attempt_ended(draw: Drawing, event: Event, body: b.AttemptEnded) -> Row | None:
+    address = draw.target(event)
+    if body.decision == "settle" or address is None:
+        return None
+    when = f" at {seconds(body.retry_at)}" if body.retry_at is not None else ""
+    if body.decision == "retry":
+        return draw.outbound(event, Look.RETRY, address, f"{body.reason}, again{when}", f"RT{body.attempt}")
+    if body.decision == "fail":
+        return draw.outbound(event, Look.DEAD, address, f"{body.reason}", "✗!")
+    return draw.outbound(event, Look.UNKNOWN, address, f"{body.reason}: {body.decision}", "??")
+
+
+_SETTLED = {
+    IntentState.PARTIAL: ("½", Look.DEAD),
+    IntentState.FAILED: ("✗!", Look.DEAD),
+    IntentState.DEAD: ("✗!", Look.DEAD),
+    IntentState.EXPIRED: ("✗!", Look.DEAD),
+    IntentState.CANCELLED: ("sup", Look.SUPPRESSED),
+    IntentState.UNKNOWN: ("??", Look.UNKNOWN),
+}
+
+
+def _settled(draw: Drawing, event: Event, body: b.IntentSettled) -> Row | None:
+    if body.state not in _SETTLED:
+        return None
+    tag, look = _SETTLED[body.state]
+    return draw.note(event, look, f"{body.state}: {body.reason}", draw.lanes.of(draw.target(event)), (tag,))
+
+
+def _suppressed(draw: Drawing, event: Event, body: b.IntentSuppressed) -> Row:
+    turn = draw.view.nearest(event.seq, b.TurnStarted)
+    origin = turn.body.origin if turn and isinstance(turn.body, b.TurnStarted) else None
+    lane = draw.lanes.of(origin)
+    return draw.arrow(event, Look.SUPPRESSED, draw.lanes.gateway, lane, f"{body.reason}", tags=("sup",))
+
+
+def _fallback(draw: Drawing, event: Event, body: b.Fallback) -> Row:
+    return draw.note(event, Look.NOTE, f"fallback: {body.reason}", draw.lanes.of(body.used), ("FB",))
+
+
+def _mirror(draw: Drawing, event: Event, body: b.MirrorAppended) -> Row | None:
+    if draw.view.of_intent(event.intent, b.WireAccepted):
+        return None
+    tag = "m" + draw.view.marks.mirrors.get(event.seq, "!")
+    return draw.note(event, Look.MISPLACED, f"mirrored, never accepted: {quoted(body.text)}", None, (tag,))
+
+
+def _hand_started(draw: Drawing, event: Event, body: b.DelegationStarted) -> Row:
+    accepted = draw.view.of_delegation(event.delegation, b.DelegationAccepted)
+    task = accepted[0].body if accepted else None
+    text = quoted(task.task) if isinstance(task, b.DelegationAccepted) else "starts"
+    return draw.arrow(event, Look.HAND, draw.lanes.gateway, draw.lanes.hand(body.hand), text)
+
+
+def _hand_finished(draw: Drawing, event: Event, body: b.DelegationFinished) -> Row:
+    good = body.outcome is HandOutcome.OK
+    text = quoted(body.text) if good else f"{body.outcome}: {body.reason or clean(body.text)}"
+    look, tags = (Look.HAND, ()) if good else (Look.DEAD, ("✗",))
+    return draw.arrow(event, look, draw.lanes.hand(body.hand), draw.lanes.gateway, text, tags=tags)
+
+
+def _hand_ignored(draw: Drawing, event: Event, body: b.DelegationIgnored) -> Row:
+    hand = draw.lanes.hand(body.hand)
+    return draw.arrow(event, Look.SUPPRESSED, hand, draw.lanes.gateway, f"ignored: {body.reason}", tags=("sup",))
+
+
+def _opened(draw: Drawing, event: Event, body: b.ThreadOpened) -> Row:
+    return draw.note(event, Look.NOTE, f"{clean(body.name)} opened", draw.lanes.of(body.address))
+
+
+def _closed(draw: Drawing, event: Event, body: b.ThreadClosed) -> Row:
+    place = draw.view.places.of(body.address)
+    return draw.note(event, Look.NOTE, f"{place.name} {clean(body.how)}", draw.lanes.of(body.address))
+
+
+def _turn_ended(draw: Drawing, event: Event, body: b.TurnEnded) -> Row | None:
+    if body.outcome != "failed":
+        return None
+    return draw.note(event, Look.ALARM, f"turn failed: {body.reason or clean(body.detail)}", tags=("✗",))
+
+
+def _crashed(draw: Drawing, event: Event, body: b.ProcessCrashed) -> Row:
+    return draw.note(event, Look.ALARM, f"CRASH {clean(body.why.removeprefix('crash').strip())}".rstrip(), tags=("✗",))
+
+
+def _stopped(draw: Drawing, event: Event, body: b.ProcessStopped) -> Row | None:
+    return None if body.why == "end" else draw.note(event, Look.NOTE, f"stopped: {clean(body.why)}")
+
+
+def _started(draw: Drawing, event: Event, _body: b.ProcessStarted) -> Row | None:
+    return draw.note(event, Look.NOTE, f"restarted, process {event.generation}") if event.generation > 1 else None
+
+
+def _recovered(draw: Drawing, event: Event, body: b.ProcessRecovered) -> Row | None:
+    if not (body.inbounds or body.intents or body.delegations):
+        return None
+    return draw.note(event, Look.NOTE, describe(draw.view, event))
+
+
+def _recovery(draw: Drawing, event: Event, body: b.RecoveryDecided) -> Row:
+    return draw.note(event, Look.NOTE, f"{body.decision}: {body.reason}")
+
+
+def _bug(draw: Drawing, event: Event, body: b.BugEnabled) -> Row:
+    return draw.note(event, Look.ALARM, f"defect on: {body.bug}")
+
+
+def _fault(draw: Drawing, event: Event, body: b.FaultFired) -> Row:
+    return draw.note(event, Look.ALARM, f"fault: {clean(body.fault)} {clean(body.detail)}".rstrip())
+
+
+def _alarm(draw: Drawing, event: Event, _body: Body) -> Row:
+    return draw.note(event, Look.ALARM, describe(draw.view, event))
+
+
+def _ended(draw: Drawing, event: Event, body: b.RunEnded) -> Row:
+    return draw.note(event, Look.NOTE if body.at_rest else Look.ALARM, describe(draw.view, event))
+
+
+_DRAW = cast(
+    "dict[type[Body], Callable[[Drawing, Event, Body], Row | None]]",
+    {
+        b.PeerSaid: _said,
+        b.PlatformPushed: _pushed,
+        b.InboundDropped: _inbound_dropped,
+        b.WireAccepted: _wire_accepted,
+        b.WireDeduplicated: _deduplicated,
+        b.WireRefused: _refused,
+        b.WireResponseLost: _lost,
+        b.WireLookedUp: _looked_up,
+        b.AttemptEnded: _attempt_ended,
+        b.IntentSettled: _settled,
+        b.IntentSuppressed: _suppressed,
+        b.Fallback: _fallback,
+        b.MirrorAppended: _mirror,
+        b.DelegationStarted: _hand_started,
+        b.DelegationFinished: _hand_finished,
+        b.DelegationIgnored: _hand_ignored,
+        b.ThreadOpened: _opened,
+        b.ThreadClosed: _closed,
+        b.TurnEnded: _turn_ended,
+        b.ProcessCrashed: _crashed,
+        b.ProcessStopped: _stopped,
+        b.ProcessStarted: _started,
+        b.ProcessRecovered: _recovered,
+        b.RecoveryDecided: _recovery,
+        b.StoreFailed: _alarm,
+        b.BugEnabled: _bug,
+        b.FaultFired: _fault,
+        b.RunEnded: _ended,
+    },
+)

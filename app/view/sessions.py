@@ -1,0 +1,251 @@
+"""Sessions, and each one's transcript beside what people really saw in its conversation.
+
+Both sides are aligned by what they speak of: an inbound on the left is the message that a person posted; a mirrored
+text is the intent that a platform accepted. Where one side lacks a row, or says something else, they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import cast
+
+import msgspec
+
+from app.view.fold import SessionFacts
+from app.view.places import PlaceKey
+from app.view.story import Line, RunView, Seen
+from core.events import bodies as b
+from core.values import Address
+
+
+class Difference(StrEnum):
+    """How a transcript and what people saw can differ."""
+
+    NONE = ""
+    #: people saw it; the transcript does not hold it
+    MISSING_MIRROR = "not in the transcript"
+    #: the transcript holds it; people saw it somewhere else
+    FOREIGN_MIRROR = "said elsewhere"
+    #: the transcript holds it; nobody ever saw it
+    UNDELIVERED = "never delivered"
+    #: people saw it more often than the transcript holds it
+    COPY = "seen again"
+    #: a person said it; the agent was never given it
+    UNHEARD = "not given to the agent"
+    #: the transcript holds one thing more often than people saw it
+    TWICE = "held twice"
+    #: both sides hold it, with other words
+    TEXT = "other words"
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the alignment. A side is none where it lacks the row."""
+
+    line: Line | None = None
+    seen: Seen | None = None
+    difference: Difference = Difference.NONE
+    #: the difference in this case, where more can be said than its name
+    note: str = ""
+
+    @property
+    def seq(self) -> int:
+        """The event that this row stands for: the earlier of its sides."""
+        return min(side.seq for side in (self.line, self.seen) if side is not None)
+
+    @property
+    def at(self) -> float:
+        """When the earlier of its sides happened."""
+        return min(side.at for side in (self.line, self.seen) if side is not None)
+
+    @property
+    def delivery(self) -> int:
+        """The event to look at for an explanation: what people saw, else the transcript entry."""
+        side = self.seen or self.line
+        return side.seq if side is not None else 0
+
+    @property
+    def wrong(self) -> bool:
+        """The sides differ."""
+        return self.difference is not Difference.NONE
+
+
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the list. `key` is empty for a conversation in which people saw something but no session exists."""
+
+    key: str
+    place: str
+    heard: int
+    said: int
+    copies: int
+    differences: int
+    last: float
+    #: first event that concerns it
+    since: int
+    #: the conversation, where there is no session
+    orphan: PlaceKey | None = None
+
+    @property
+    def owner(self) -> str | PlaceKey:
+        """What `Sessions.pairs` is asked with."""
+        return self.orphan or self.key
+
+
+class Sessions:
+    """All sessions of a run, at any moment."""
+
+    def __init__(self, view: RunView) -> None:
+        self.view = view
+        end = view.at(view.last)
+        self._facts = end.sessions
+        self._places: dict[str, dict[PlaceKey, None]] = {key: {} for key in end.sessions}
+        self._said_by: dict[int, int] = {}
+        for key, facts in end.sessions.items():
+            if facts.address is not None:
+                self._places[key][facts.address.lane] = None
+            self._learn(key)
+        owned = {place for places in self._places.values() for place in places}
+        #: where people saw something and no session exists
+        self.orphans: tuple[PlaceKey, ...] = tuple(place for place in view.seen_places() if place not in owned)
+        self._pairs: dict[str | PlaceKey, list[Pair]] = {}
+
+    def _learn(self, key: str) -> None:
+        """Which conversations feed a session, and which posted message became which transcript entry."""
+        for line in self.view.transcript(key):
+            said = self.view.posted(line.seq) if line.role == "user" else None
+            if said is not None and isinstance(said.body, b.PeerSaid):
+                self._said_by[line.seq] = said.seq
+                self._places[key][said.body.address.lane] = None
+
+    def owner_of(self, seq: int) -> str | PlaceKey | None:
+        """The session that an event concerns, or the conversation without one; none when it concerns neither."""
+        body = self.view.event(seq).body if 0 < seq <= self.view.last else None
+        key = getattr(body, "session_key", None)
+        if key in self._places:
+            return cast("str", key)
+        address = getattr(body, "address", None)
+        if not isinstance(address, Address):
+            return None
+        lane = address.lane
+        owner = next((key for key, places in self._places.items() if lane in places), None)
+        return owner or (lane if lane in self.orphans else None)
+
+    def rows(self, seq: int) -> list[SessionRow]:
+        """Every session of the run with its counts after event `seq`, then conversations without a session."""
+        known = self.view.at(seq).sessions
+        rows = [self._row(key, known.get(key), seq) for key in self._places]
+        return [*rows, *(self._orphan(place, seq) for place in self.orphans)]
+
+    def _row(self, key: str, facts: SessionFacts | None, seq: int) -> SessionRow:
+        copies, differences = self._wrongs(self.pairs(key), seq)
+        return SessionRow(
+            key=key,
+            place=", ".join(self._label(place) for place in self._places[key]) or "no conversation",
+            heard=facts.heard if facts else 0,
+            said=facts.said if facts else 0,
+            copies=copies,
+            differences=differences,
+            last=facts.last if facts else 0.0,
+            since=self._facts[key].since,
+        )
+
+    def _orphan(self, place: PlaceKey, seq: int) -> SessionRow:
+        pairs = self.pairs(place)
+        copies, differences = self._wrongs(pairs, seq)
+        by_then = [pair.at for pair in pairs if pair.seq <= seq]
+        return SessionRow(
+            key="",
+            place=self._label(place),
+            heard=0,
+            said=0,
+            copies=copies,
+            differences=differences,
+            last=by_then[-1] if by_then else 0.0,
+            since=pairs[0].seq,
+            orphan=place,
+        )
+
+    def _wrongs(self, pairs: Sequence[Pair], seq: int) -> tuple[int, int]:
+        by_then = [pair for pair in pairs if pair.seq <= seq]
+        marked = (self.view.marks.copies.get(pair.seen.seq) for pair in by_then if pair.seen)
+        copies = sum(copy is not None and copy.number > 1 for copy in marked)
+        return copies, sum(pair.wrong for pair in by_then)
+
+    def _label(self, place: PlaceKey) -> str:
+        return self.view.places.label(self.view.places.at(place).address)
+
+    def pairs(self, owner: str | PlaceKey) -> Sequence[Pair]:
+        """The whole alignment of a session, or of a conversation without one, in order of time."""
+        known = self._pairs.get(owner)
+        if known is None:
+            lines = self.view.transcript(owner) if isinstance(owner, str) else ()
+            places = self._places.get(owner, {}) if isinstance(owner, str) else {owner: None}
+            seen = [one for place in places for one in self.view.seen(place)]
+            known = sorted(self._align(lines, seen), key=lambda pair: pair.seq)
+            self._pairs[owner] = known
+        return known
+
+    def _align(self, lines: Sequence[Line], seen: Sequence[Seen]) -> Iterator[Pair]:
+        posted = {one.seq: one for one in seen if one.who}
+        said: dict[str | None, list[Seen]] = {}
+        for one in seen:
+            if not one.who:
+                said.setdefault(one.intent, []).append(one)
+        mirrors: dict[str | None, list[Line]] = {}
+        for line in lines:
+            if line.role == "agent":
+                mirrors.setdefault(line.intent, []).append(line)
+            elif line.role == "user":
+                yield self._heard(line, posted)
+            else:
+                yield Pair(line=line)
+        yield from (Pair(seen=one, difference=Difference.UNHEARD) for one in posted.values())
+        for intent in dict.fromkeys((*said, *mirrors)):
+            yield from self._spoken(intent, mirrors.get(intent, []), said.get(intent, []))
+
+    def _heard(self, line: Line, posted: dict[int, Seen]) -> Pair:
+        source = self._said_by.get(line.seq)
+        one = posted.pop(source, None) if source else None
+        if one is None:
+            return Pair(line=line, difference=Difference.TWICE if source else Difference.NONE)
+        return Pair(line=line, seen=one, difference=_words(line, one))
+
+    def _spoken(self, intent: str | None, mirrors: list[Line], seen: list[Seen]) -> Iterator[Pair]:
+        """Mirrors of one intent beside its accepted chunks; a chunk seen before is a copy."""
+        firsts: dict[int, Seen] = {}
+        for one in seen:
+            if one.chunk in firsts:
+                yield Pair(seen=one, difference=Difference.COPY)
+            else:
+                firsts[one.chunk] = one
+        chunks = list(firsts.values())
+        for index, line in enumerate(mirrors):
+            if index < len(chunks):
+                yield Pair(line=line, seen=chunks[index], difference=_words(line, chunks[index]))
+            else:
+                yield self._unseen(line, intent, here=bool(chunks))
+        missing = Difference.NONE if mirrors else Difference.MISSING_MIRROR
+        note = self._mirrored_elsewhere(intent) if chunks and not mirrors else ""
+        yield from (Pair(seen=one, difference=missing, note=note) for one in chunks[len(mirrors) :])
+
+    def _unseen(self, line: Line, intent: str | None, *, here: bool) -> Pair:
+        if here:
+            return Pair(line=line, difference=Difference.TWICE)
+        for event in self.view.of_intent(intent, b.WireAccepted):
+            address = getattr(event.body, "address", None)
+            note = f"said in {self.view.places.label(address)}, not here"
+            return Pair(line=line, difference=Difference.FOREIGN_MIRROR, note=note)
+        return Pair(line=line, difference=Difference.UNDELIVERED)
+
+    def _mirrored_elsewhere(self, intent: str | None) -> str:
+        for event in self.view.of_intent(intent, b.MirrorAppended):
+            key = getattr(event.body, "session_key", "")
+            places = ", ".join(self._label(place) for place in self._places.get(key, ()))
+            return f"mirrored for {places or key}, not here"
+        return ""
+
+
+def _words(line: Line, seen: Seen) -> Difference:
+    """A chunk is part of the mirrored text; a posted message is part of what the agent was given."""
+    ours, theirs = " ".join(line.text.split()), " ".join(seen.text.split())
+    return Difference.NONE if theirs in ours or ours in theirs else Difference.TEXT

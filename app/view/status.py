@@ -1,0 +1,97 @@
+"""Where am I: the facts of the status line."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from app.view.facts import Tone
+from app.view.story import RunView
+from app.view.text import count
+from sim.invariants.base import Status
+
+
+class Mode(StrEnum):
+    """What the clock of the screen does."""
+
+    PLAYING = "PLAYING"
+    PAUSED = "PAUSED"
+    #: stopped by itself, because an invariant broke
+    AUTO_PAUSED = "AUTO-PAUSED"
+    #: the cursor stands before the furthest event reached
+    REWOUND = "REWOUND"
+    ENDED = "ENDED"
+
+
+class Chip(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict in a few words."""
+
+    text: str
+    tone: Tone
+    hint: str = ""
+    #: the same for a narrow terminal
+    short: str = ""
+
+
+class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the status line shows."""
+
+    scenario: str
+    seed: int
+    mode: Mode
+    speed: float
+    at: float
+    seq: int
+    last: int
+    #: events between the cursor and the furthest one reached
+    behind: int
+    bugs: tuple[str, ...]
+    chip: Chip
+
+
+def status_line(view: RunView, *, seq: int, head: int, mode: Mode, speed: float = 1.0) -> StatusLine:
+    """The status after event `seq`."""
+    header = view.run.trace.header
+    return StatusLine(
+        scenario=header.scenario,
+        seed=header.seed,
+        mode=mode,
+        speed=speed,
+        at=view.time(seq),
+        seq=seq,
+        last=view.last,
+        behind=max(head - seq, 0),
+        bugs=header.bugs,
+        chip=verdict_chip(view, seq),
+    )
+
+
+def verdict_chip(view: RunView, seq: int) -> Chip:
+    """What the invariants say: broken by now, broken later, or all well, and how much of it was exercised."""
+    broken = [violation for violation in view.violations() if violation.at <= seq]
+    if broken:
+        text, short = _broken_words(view, seq)
+        return Chip(text=text, tone=Tone.BAD, hint=f"first #{broken[0].at}", short=short)
+    ahead = len(view.marks.stops)
+    if ahead:
+        return Chip(text=f"{count(ahead, 'violation')} ahead", tone=Tone.WARN, hint="n jumps there")
+    if view.run.unmet:
+        return Chip(text=f"✗ {count(len(view.run.unmet), 'expectation')} unmet", tone=Tone.BAD)
+    total = len(view.run.verdicts)
+    if not view.run.exercised:
+        return Chip(text="nothing exercised", tone=Tone.DIM)
+    text = f"✓ all hold ({view.run.exercised} of {total} exercised)"
+    return Chip(text=text, tone=Tone.GOOD, short=f"✓ all hold {view.run.exercised}/{total}")
+
+
+def _broken_words(view: RunView, seq: int) -> tuple[str, str]:
+    ids = dict.fromkeys(
+        verdict.id
+        for verdict in view.run.verdicts
+        if verdict.status is Status.VIOLATED and any(v.at <= seq for v in verdict.violations)
+    )
+    copies = sum(copy.number > 1 and at <= seq for at, copy in view.marks.copies.items())
+    words = f"  {copies} {'DUPLICATE' if copies == 1 else 'DUPLICATES'}" if copies else ""
+    short = f"✗ {' '.join(ids)}"
+    return short + words, short

@@ -1,0 +1,182 @@
+"""One run, ready to be shown: its events, places, causes, marks, and its state at any moment.
+
+Everything here is computed once when a run is opened; the screens only ask for slices of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from app.runs import Run
+from app.view.chain import Causes
+from app.view.fold import Fold, Moment
+from app.view.marks import Marks
+from app.view.places import PlaceKey, Places
+from core.events import Event
+from core.events import bodies as b
+from sim.invariants.base import Violation
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of a transcript. `role` is ``user``, ``hand`` or ``agent``."""
+
+    seq: int
+    at: float
+    role: str
+    text: str
+    #: what ties it to the wire: the inbound that was heard, or the intent that was said
+    inbound: str | None = None
+    intent: str | None = None
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """One message that people can see in a place. `who` is empty when the gateway said it."""
+
+    seq: int
+    at: float
+    place: PlaceKey
+    who: str
+    text: str
+    message_id: str
+    intent: str | None = None
+    chunk: int = 0
+
+
+class RunView:
+    """A computed run with its indexes. Seqs are positions in `events`, from 1."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.events: tuple[Event, ...] = run.trace.events
+        self.last = len(self.events)
+        self.places = Places(self.events)
+        self.causes = Causes(self.events)
+        self.marks = Marks(run.violations, self.events, self.causes)
+        self._fold = Fold(self.events)
+        self._by_intent = _grouped(self.events, lambda event: event.intent)
+        self._by_delegation = _grouped(self.events, lambda event: event.delegation)
+        self._by_inbound = _grouped(self.events, lambda event: event.inbound)
+        self._transcripts: dict[str, list[Line]] = {}
+        self._seen: dict[PlaceKey, list[Seen]] = {}
+        self._said: dict[tuple[str, str], Event] = {}
+        for event in self.events:
+            self._collect(event)
+
+    def event(self, seq: int) -> Event:
+        """The event with this seq, from 1."""
+        return self.events[seq - 1]
+
+    def at(self, seq: int) -> Moment:
+        """The state after event `seq`."""
+        return self._fold.at(seq)
+
+    def time(self, seq: int) -> float:
+        """Virtual time after event `seq`; 0 before the first."""
+        return self.events[min(seq, self.last) - 1].at if seq and self.last else 0.0
+
+    def seq_at(self, at: float) -> int:
+        """The last event not later than a time."""
+        return bisect_right(self.events, at, key=lambda event: event.at)
+
+    def of_intent(self, intent: str | None, *kinds: type[b.Body]) -> list[Event]:
+        """Events of one intent, of these kinds."""
+        return _of(self._by_intent, intent, kinds)
+
+    def of_delegation(self, delegation: str | None, *kinds: type[b.Body]) -> list[Event]:
+        """Events of one delegation, of these kinds."""
+        return _of(self._by_delegation, delegation, kinds)
+
+    def of_inbound(self, inbound: str | None, *kinds: type[b.Body]) -> list[Event]:
+        """Events of one inbound, of these kinds."""
+        return _of(self._by_inbound, inbound, kinds)
+
+    def nearest(self, seq: int, *kinds: type[b.Body]) -> Event | None:
+        """The closest event of these kinds on the way back to the root, itself included."""
+        for step in reversed(self.causes.path(seq)):
+            if isinstance(self.event(step).body, kinds):
+                return self.event(step)
+        return None
+
+    def transcript(self, session_key: str) -> Sequence[Line]:
+        """Everything that a session's transcript ever held, in order."""
+        return self._transcripts.get(session_key, ())
+
+    def seen(self, place: PlaceKey) -> Sequence[Seen]:
+        """Everything that people ever saw in a place, in order."""
+        return self._seen.get(place, ())
+
+    def seen_places(self) -> Iterable[PlaceKey]:
+        """Places in which people saw anything."""
+        return self._seen.keys()
+
+    def said(self, channel: str, message_id: str) -> b.PeerSaid | None:
+        """What a person posted under an id."""
+        event = self._said.get((channel, message_id))
+        return event.body if event and isinstance(event.body, b.PeerSaid) else None
+
+    def posted(self, seq: int) -> Event | None:
+        """The message of a person that an event goes back to, through a replay of the platform too."""
+        said = self.nearest(seq, b.PeerSaid)
+        pushed = None if said else self.nearest(seq, b.PlatformPushed)
+        if pushed is not None and isinstance(pushed.body, b.PlatformPushed):
+            return self._said.get((pushed.body.address.channel, pushed.body.original_id))
+        return said
+
+    def next_violation(self, seq: int) -> int | None:
+        """The next event after `seq` at which a violation was seen."""
+        return next((stop for stop in self.marks.stops if stop > seq), None)
+
+    def previous_violation(self, seq: int) -> int | None:
+        """The last event before `seq` at which a violation was seen."""
+        return next((stop for stop in reversed(self.marks.stops) if stop < seq), None)
+
+    def violations(self) -> Sequence[Violation]:
+        """All violations of the run, in order."""
+        return self.marks.violations
+
+    def _collect(self, event: Event) -> None:
+        match event.body:
+            case b.TranscriptAppended(session_key=key, role=role, text=text):
+                line = Line(seq=event.seq, at=event.at, role=role, text=text, inbound=event.inbound)
+                self._transcripts.setdefault(key, []).append(line)
+            case b.MirrorAppended(session_key=key, text=text):
+                line = Line(seq=event.seq, at=event.at, role="agent", text=text, intent=event.intent)
+                self._transcripts.setdefault(key, []).append(line)
+            case b.PeerSaid(address=address, peer=peer, message_id=message):
+                who = self.places.person(address.channel, peer.id, peer.name)
+                self._see(event, event.body, who, message, 0)
+                self._said.setdefault((address.channel, message), event)
+            case b.WireAccepted(provider_id=message, chunk=chunk):
+                self._see(event, event.body, "", message, chunk)
+            case _:
+                pass
+
+    def _see(self, event: Event, body: b.PeerSaid | b.WireAccepted, who: str, message: str, chunk: int) -> None:
+        seen = Seen(
+            seq=event.seq,
+            at=event.at,
+            place=body.address.lane,
+            who=who,
+            text=body.text,
+            message_id=message,
+            intent=event.intent,
+            chunk=chunk,
+        )
+        self._seen.setdefault(seen.place, []).append(seen)
+
+
+def _grouped(events: Iterable[Event], key: Callable[[Event], str | None]) -> dict[str, list[Event]]:
+    groups: dict[str, list[Event]] = {}
+    for event in events:
+        value = key(event)
+        if value is not None:
+            groups.setdefault(value, []).append(event)
+    return groups
+
+
+def _of(groups: dict[str, list[Event]], key: str | None, kinds: tuple[type[b.Body], ...]) -> list[Event]:
+    found = groups.get(key, []) if key is not None else []
+    return [event for event in found if isinstance(event.body, kinds)] if kinds else list(found)

@@ -1,0 +1,94 @@
+"""Text as cells of a terminal: cleaning, cutting, padding and wrapping by what is really drawn."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from rich.cells import cell_len, set_cell_size
+
+#: shown for a line end inside a message
+LINE_END = "↵"
+ELLIPSIS = "…"
+
+
+def clean(text: str) -> str:
+    """One printable line: line ends become a sign, and no control character reaches the terminal."""
+    text = text.replace("\r\n", "\n").replace("\n", f" {LINE_END} ").replace("\t", " ")
+    if text.isprintable():
+        return text
+    return "".join(char if _harmless(char) else "·" for char in text)
+
+
+def _harmless(char: str) -> bool:
+    # Joiners inside emoji are format characters (Cf) but belong to the text; direction overrides do not.
+    return char.isprintable() or char in "\u200d\ufe0f" or unicodedata.category(char) == "Zs"
+
+
+def quoted(text: str) -> str:
+    """A message as it is shown everywhere: cleaned, in quotation marks."""
+    return f"“{clean(text)}”"
+
+
+def cut(text: str, width: int) -> str:
+    """At most `width` cells; what is left out leaves an ellipsis. A closing quotation mark is kept."""
+    if cell_len(text) <= width:
+        return text
+    if width <= 0:
+        return ""
+    tail = ELLIPSIS + "”" if text.endswith("”") and width >= 6 else ELLIPSIS
+    return set_cell_size(text, width - len(tail)).rstrip() + tail
+
+
+def pad(text: str, width: int) -> str:
+    """Exactly `width` cells, left aligned."""
+    return set_cell_size(cut(text, width), width)
+
+
+def middle_cut(text: str, width: int) -> str:
+    """At most `width` cells; the middle goes first, because keys differ at both ends."""
+    if cell_len(text) <= width or width < 5:
+        return cut(text, width)
+    head = (width - 1) // 3
+    tail = text
+    while cell_len(tail) > width - 1 - head:
+        tail = tail[1:]
+    return set_cell_size(text, head) + ELLIPSIS + tail
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines of at most `width` cells, broken at spaces where there are any."""
+    width = max(width, 1)
+    lines: list[str] = []
+    line = ""
+    for word in text.split(" "):
+        joined = f"{line} {word}" if line else word
+        if cell_len(joined) <= width:
+            line = joined
+            continue
+        if line:
+            lines.append(line)
+        *full, line = _pieces(word, width)
+        lines.extend(full)
+    lines.append(line)
+    return lines
+
+
+def _pieces(word: str, width: int) -> list[str]:
+    pieces: list[str] = []
+    piece = ""
+    for char in word:
+        if cell_len(piece + char) > width:
+            pieces.append(piece)
+            piece = ""
+        piece += char
+    return [*pieces, piece]
+
+
+def seconds(at: float) -> str:
+    """A moment in virtual time, as it is shown everywhere."""
+    return f"{at:.3f}"
+
+
+def count(number: int, noun: str) -> str:
+    """``1 chunk``, ``2 chunks``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

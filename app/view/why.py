@@ -1,0 +1,165 @@
+"""Why: expected against actual, the causal path with its first wrong step, what is broken, and how to see it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+
+from app.view.facts import Fact, Tone, facts_of
+from app.view.labels import describe
+from app.view.story import RunView
+from app.view.text import count, seconds
+from core.events import Event
+from core.events.bodies import RunEnded
+from core.events.trace import TraceHeader
+from sim.invariants.base import Status, Verdict, Violation
+
+#: steps that say nothing by themselves; left out of a path unless they went wrong
+_SILENT = frozenset(
+    {
+        "platform.pushed",
+        "inbound.received",
+        "inbound.admitted",
+        "transcript.appended",
+        "delegation.started",
+        "attempt.started",
+        "chunk.acked",
+    }
+)
+_IDS = ("inbound", "turn", "delegation", "intent", "binding")
+
+
+class Why(msgspec.Struct, frozen=True, kw_only=True):
+    """The explanation of one event."""
+
+    seq: int
+    title: str
+    lines: tuple[Fact, ...]
+    violations: tuple[Violation, ...] = ()
+
+
+def explain(view: RunView, seq: int) -> Why:
+    """Explain the event at `seq`; 0 explains that nothing has happened."""
+    if not 0 < seq <= view.last:
+        hint = Fact(label="", text="t=0, nothing has happened yet: ] steps, space plays", tone=Tone.DIM)
+        return Why(seq=0, title="Why", lines=(hint, *_repro(view)))
+    event = view.event(seq)
+    violations = tuple(view.marks.of(seq))
+    lines: list[Fact] = []
+    if violations:
+        lines += _judged(view, event, violations)
+        lines += _repro(view)
+    lines += _verdicts(view, event)
+    lines += facts_of(view, event)
+    if not violations:
+        lines += _path(view, view.causes.path(seq), None)
+        lines += _repro(view)
+    lines += _ids(event)
+    return Why(seq=seq, title=_title(event, violations), lines=tuple(lines), violations=violations)
+
+
+def _title(event: Event, violations: Sequence[Violation]) -> str:
+    broken = " ".join(dict.fromkeys(violation.invariant for violation in violations))
+    return f"Why #{event.seq}  {event.kind}" + (f"  ✗ {broken}" if broken else "")
+
+
+def reproduction(header: TraceHeader) -> str:
+    """The one line that runs the same again."""
+    bugs = "".join(f" --bug {shlex.quote(bug)}" for bug in header.bugs)
+    return f"trunkline run {shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}"
+
+
+def path_of(view: RunView, violation: Violation) -> Iterator[Fact]:
+    """The causal path of a violation, from the root to its last evidence, with its first wrong step marked."""
+    last = violation.evidence[-1] if violation.evidence else violation.at
+    return _path(view, _wrong_path(view, last, violation.first_wrong, [violation]), violation.first_wrong)
+
+
+def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Iterator[Fact]:
+    yield from _listed("expected", [text for v in violations for text in v.expected], Tone.GOOD)
+    yield from _listed("actual", [text for v in violations for text in v.actual], Tone.BAD)
+    first_wrong = next((v.first_wrong for v in violations if v.first_wrong), None)
+    yield from _path(view, _wrong_path(view, event.seq, first_wrong, violations), first_wrong)
+    titles = {verdict.id: verdict for verdict in view.run.verdicts}
+    for index, violation in enumerate(violations):
+        label = "" if index else "broken"
+        yield Fact(
+            label=label, text=_broken(violation, titles.get(violation.invariant)), tone=Tone.BAD, seq=violation.at
+        )
+
+
+def _listed(label: str, texts: Sequence[str], tone: Tone) -> Iterator[Fact]:
+    for index, text in enumerate(dict.fromkeys(texts)):
+        yield Fact(label="" if index else label, text=text, tone=tone)
+
+
+def _broken(violation: Violation, verdict: Verdict | None) -> str:
+    title = f" {verdict.title}" if verdict else ""
+    return f"{violation.invariant}{title}: {violation.summary}"
+
+
+def _wrong_path(view: RunView, seq: int, first_wrong: int | None, violations: Sequence[Violation]) -> list[int]:
+    """The path that shows the first wrong step: of this event, else of the evidence, latest first."""
+    own = view.causes.path(seq)
+    if first_wrong is None or first_wrong in own:
+        return own
+    others = [other for v in violations for other in (v.at, *reversed(v.evidence))]
+    paths = (view.causes.path(other) for other in others if 0 < other <= view.last)
+    return next((path for path in paths if first_wrong in path), sorted({*own, first_wrong}))
+
+
+def _path(view: RunView, path: Sequence[int], first_wrong: int | None) -> Iterator[Fact]:
+    shown = [seq for seq in path if seq in (first_wrong, path[-1]) or view.event(seq).kind not in _SILENT]
+    for number, seq in enumerate(shown, 1):
+        event = view.event(seq)
+        tone, mark = _step_mark(seq, first_wrong)
+        text = f"{number} #{seq} {seconds(event.at)} {describe(view, event)}"
+        yield Fact(label="path" if number == 1 else "", text=text, tone=tone, mark=mark, seq=seq)
+
+
+def _step_mark(seq: int, first_wrong: int | None) -> tuple[Tone, str]:
+    if first_wrong is None:
+        return Tone.PLAIN, ""
+    if seq == first_wrong:
+        return Tone.BAD, "✗ first wrong step"
+    return (Tone.PLAIN, "✓") if seq < first_wrong else (Tone.WARN, "")
+
+
+_SIGNS = {
+    Status.VIOLATED: (Tone.BAD, "✗", "broken"),
+    Status.OK: (Tone.GOOD, "✓", "held"),
+    Status.NOT_EXERCISED: (Tone.DIM, "–", "idle"),
+}
+
+
+def _verdicts(view: RunView, event: Event) -> Iterator[Fact]:
+    """At the end of the run: what each invariant says, and the expectations of the scenario that were not met."""
+    if not isinstance(event.body, RunEnded):
+        return
+    ordered = sorted(view.run.verdicts, key=lambda verdict: list(_SIGNS).index(verdict.status))
+    for status, group in groupby(ordered, key=lambda verdict: verdict.status):
+        tone, sign, label = _SIGNS[status]
+        for index, verdict in enumerate(group):
+            times = f"  ({count(verdict.exercised, 'time')})" if verdict.exercised else "  (not exercised)"
+            seq = verdict.violations[0].at if verdict.violations else 0
+            where = f"  first #{seq}" if seq else ""
+            text = f"{sign} {verdict.id} {verdict.title}{times}{where}"
+            yield Fact(label="" if index else label, text=text, tone=tone, seq=seq)
+    for unmet in view.run.unmet:
+        line = f"line {unmet.line}: " if unmet.line else ""
+        yield Fact(label="unmet", text=f"{line}{unmet.summary}", tone=Tone.BAD, seq=event.seq)
+        yield from _listed("expected", unmet.expected, Tone.GOOD)
+        yield from _listed("actual", unmet.actual, Tone.BAD)
+
+
+def _repro(view: RunView) -> Iterator[Fact]:
+    yield Fact(label="repro", text=reproduction(view.run.trace.header))
+
+
+def _ids(event: Event) -> Iterator[Fact]:
+    found = [f"{name} {value}" for name in _IDS if (value := getattr(event, name)) is not None]
+    where = f"{event.node} process {event.generation}" if event.generation else event.node
+    yield Fact(label="recorded", text=f"by {where}  {'  '.join(found)}".rstrip(), tone=Tone.DIM)

@@ -1,0 +1,117 @@
+"""S4, S6, S7, the busy hour, and the start of the command: what a simulated message and a whole run cost."""
+
+import gc
+import statistics
+import subprocess
+import sys
+import time
+
+from sim import ScenarioFile, run_scenario
+from tests.bench import loop as loop_bench
+from tests.bench import scenarios
+from tests.bench._bar import Bar
+
+ROUNDS = 7
+
+
+def cost(file: ScenarioFile) -> tuple[float, float]:
+    """CPU seconds of one run, and its virtual seconds; the run must hold."""
+    gc.collect()
+    before = time.process_time()
+    result = run_scenario(file)
+    spent = time.process_time() - before
+    broken = [verdict.id for verdict in result.verdicts if verdict.violations]
+    assert not broken, f"{file.id}: {broken}"
+    return spent, result.virtual_seconds
+
+
+def dense_bars() -> list[Bar]:
+    """S4 and S7: 50 messages in 25 s, with 4 wire faults and a crash; in units of the same loop's timer events."""
+    files = [scenarios.dense(seed) for seed in range(1, 5)]
+    for file in files:
+        cost(file)
+    per_event, per_message, speeds = [], [], []
+    for _ in range(ROUNDS):
+        per_event.append(1 / loop_bench.rate(loop_bench.perturbed))
+        costs = [cost(file) for file in files]
+        per_message.append(sum(spent for spent, _ in costs) / (50 * len(files)))
+        speeds.append(sum(seconds for _, seconds in costs) / sum(spent for spent, _ in costs))
+    event, message = statistics.median(per_event), statistics.median(per_message)
+    ratio = statistics.median(m / e for m, e in zip(per_message, per_event, strict=True))
+    note = f"{message * 1e6:.0f} us a message, {event * 1e6:.2f} us a timer event"
+    return [
+        Bar(
+            id="S4",
+            title="CPU of one simulated message",
+            measured=ratio,
+            demand=80,
+            better="lower",
+            unit="timer events",
+            note=note,
+        ),
+        Bar(
+            id="S7",
+            title="dense scenario with faults",
+            measured=statistics.median(speeds),
+            demand=1000,
+            better="higher",
+            unit="simulated s / CPU s",
+            note=f"{len(files)} scenarios of 50 messages and 5 faults",
+        ),
+    ]
+
+
+def long_bars() -> list[Bar]:
+    """S6, a day with a message a minute; and an hour with a thousand messages."""
+    day, hour = scenarios.quiet_day(), scenarios.busy_hour()
+    days = [cost(day) for _ in range(3)]
+    before = time.perf_counter()
+    cost(hour)
+    wall = time.perf_counter() - before
+    return [
+        Bar(
+            id="S6",
+            title="a quiet day of 1440 messages",
+            measured=statistics.median(seconds / spent for spent, seconds in days),
+            demand=50_000,
+            better="higher",
+            unit="simulated s / CPU s",
+            note=f"{statistics.median(spent for spent, _ in days):.2f} CPU s",
+        ),
+        Bar(
+            id="HOUR",
+            title="an hour of 1000 messages",
+            measured=wall,
+            demand=5.0,
+            better="lower",
+            unit="wall s",
+            note="all invariants checked after every event",
+        ),
+    ]
+
+
+def start_bars() -> list[Bar]:
+    """The tour, headless: from the start of the process to its exit."""
+    command = [sys.executable, "-m", "app", "run", "scenarios/tour"]
+    walls = []
+    for _ in range(5):
+        before = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        walls.append(time.perf_counter() - before)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return [
+        Bar(
+            id="TOUR",
+            title="the tour, headless, start to exit",
+            measured=statistics.median(walls),
+            demand=1.5,
+            better="lower",
+            unit="wall s",
+            note=f"fastest of 5: {min(walls):.2f} s",
+        )
+    ]
+
+
+def bars() -> list[Bar]:
+    """Measure them all."""
+    return [*dense_bars(), *long_bars(), *start_bars()]

@@ -1,0 +1,216 @@
+"""The command line, as its users meet it: exit codes, reports, files, and errors that name the place."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from app.cli import main
+from core.events import read_trace
+from sim import BUGS
+
+ROOT = Path(__file__).parents[2]
+TOUR = "scenarios/tour/told-twice.yaml"
+B001 = "scenarios/museum/B001-announced-twice.yaml"
+FIXTURES = ROOT / "tests" / "fixtures" / "scenarios_bad"
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture
+def trunkline(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["trunkline", *map(str, arguments)])
+        code = main()
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_a_line_a_scenario_and_a_summary(trunkline):
+    code, out, err = trunkline("run", "scenarios/museum")
+    lines = out.splitlines()
+    assert (code, err) == (0, "")
+    assert len(lines) == 9 and all(line.startswith("✓ B") for line in lines[:8])
+    assert lines[-1] == "8 runs: all hold"
+
+
+def test_without_a_path_it_runs_what_comes_with_trunkline(trunkline):
+    _, out, _ = trunkline("run", "-k", "tour")
+    assert out.splitlines()[-1] == "1 run: all hold"
+
+
+def test_a_violation_is_explained_and_can_be_run_again(trunkline):
+    code, out, _ = trunkline("run", B001, "--bug", "announce-busy-twice")
+    assert code == 1
+    assert "✗ D2 One announcement per hand run" in out
+    for word in ("expected", "actual", "path", "first wrong step"):
+        assert word in out
+    repro = next(line for line in out.splitlines() if line.strip().startswith("repro"))
+    command = repro.split("trunkline ", 1)[1].split()
+    assert trunkline(*command)[1] == out
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_each_bug_switch_breaks_something_that_ships(trunkline, bug):
+    code, out, _ = trunkline("run", "scenarios", "--bug", bug)
+    assert code == 1
+    assert all(invariant in out for invariant in BUGS[bug].caught_by)
+
+
+def test_a_report_id_stands_for_its_bug_switch(trunkline):
+    code, out, _ = trunkline("run", B001, "--bug", "b001")
+    assert code == 1 and "bug announce-busy-twice" in out
+
+
+def test_own_runs_each_scenario_with_each_defect_it_declares(trunkline):
+    code, out, _ = trunkline("run", "scenarios/museum", "--bug", "own")
+    assert code == 1
+    assert out.splitlines()[-1] == "9 runs: 9 violated, 0 hold"
+
+
+def test_seeds_count_up(trunkline):
+    _, out, _ = trunkline("run", TOUR, "--seed", "5", "--seeds", "3")
+    assert [line.split("seed ")[1].split()[0] for line in out.splitlines()[:3]] == ["5", "6", "7"]
+
+
+def test_a_trace_is_written_and_replayed(trunkline, tmp_path):
+    path = tmp_path / "run.jsonl"
+    _, ran, _ = trunkline("run", TOUR, "--bug", "hand-announces-too", "--trace", path)
+    trace = read_trace(path)
+    assert trace.header.bugs == ("hand-announces-too",)
+    code, replayed, _ = trunkline("replay", path, "--plain")
+    assert code == 1
+    block = ran.split("  ✗ expectation missed")[0].splitlines()[1:]
+    assert replayed.splitlines()[1 : 1 + len(block)] == block
+
+
+def test_two_runs_write_the_same_bytes(trunkline, tmp_path):
+    for name in ("a", "b"):
+        trunkline("run", TOUR, "--trace", tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_machine_reports(trunkline, tmp_path):
+    code, _, _ = trunkline(
+        "run", "scenarios/museum", "--bug", "B001", "--junit", tmp_path / "j.xml", "--json", tmp_path / "j.json"
+    )
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()
+    report = json.loads((tmp_path / "j.json").read_text())
+    assert code == 1
+    assert (suite.get("tests"), suite.get("failures")) == ("8", "1")
+    assert "D2" in suite.find("testcase/failure").text
+    assert report["holds"] is False and len(report["runs"]) == 8
+    assert [run["scenario"] for run in report["runs"] if not run["holds"]] == ["B001-announced-twice"]
+
+
+def test_without_a_terminal_the_tour_is_a_report(trunkline):
+    code, out, _ = trunkline("tour")
+    assert code == 0
+    assert "With the reported defect:\n✗ told-twice" in out and "Without it:\n✓ told-twice" in out
+
+
+def test_bugs_and_schema(trunkline):
+    _, bugs, _ = trunkline("bugs")
+    _, schema, _ = trunkline("schema")
+    assert all(name in bugs for name in BUGS)
+    assert schema == (ROOT / "docs" / "scenario.schema.json").read_text()
+
+
+WRONG = {
+    "unknown option": (["run", "--nope"], "--nope"),
+    "unknown command word": (["run", "nowhere.yaml"], "nowhere.yaml does not exist"),
+    "unknown bug": (["run", TOUR, "--bug", "announce-busy-twise"], "did you mean 'announce-busy-twice'?"),
+    "no such keyword": (["run", TOUR, "-k", "zzz"], "matches -k 'zzz'"),
+    "no seeds": (["run", TOUR, "--seeds", "0"], "--seeds must be at least 1"),
+    "seed is no number": (["run", TOUR, "--seed", "x"], "seed"),
+    "one trace for many runs": (["run", "scenarios", "--trace", "t.jsonl"], "--trace is for a single run"),
+    "report into nowhere": (["run", TOUR, "--json", "no/such/place.json"], "there is no folder no/such"),
+    "unknown field": (["run", FIXTURES / "unknown_field.yaml"], "unknown_field.yaml:"),
+    "no terminal": ([], "use `trunkline run`"),
+    "trace that is not there": (["replay", "no.jsonl"], "no.jsonl: No such file"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_use_is_told_and_exits_with_2(trunkline, arguments, message):
+    code, out, err = trunkline(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("trunkline: ") and message in err
+    assert "Traceback" not in err
+
+
+def test_every_bad_file_is_named_before_anything_runs(trunkline):
+    code, out, err = trunkline("run", TOUR, FIXTURES / "unknown_field.yaml", FIXTURES / "unknown_person.yaml")
+    assert (code, out) == (2, "")
+    assert "unknown_field.yaml:" in err and "unknown_person.yaml:" in err
+
+
+def cut(lines):
+    return lines[:15]
+
+
+def torn(lines):
+    return [*lines[:15], lines[15][:40]]
+
+
+def newer(lines):
+    return [lines[0].replace('"trunkline_trace":1', '"trunkline_trace":99'), *lines[1:]]
+
+
+def gap(lines):
+    return [*lines[:7], *lines[8:]]
+
+
+def foreign(lines):
+    return ['{"some": "json"}', *lines[1:]]
+
+
+BAD_TRACES = {
+    cut: "15: the trace ends before 'run.ended'",
+    torn: "16: not an event line",
+    newer: "1: version 99 is newer",
+    gap: "8: event 8 follows event 6",
+    foreign: "1: the first line has no 'trunkline_trace'",
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), BAD_TRACES.items(), ids=lambda value: getattr(value, "__name__", ""))
+def test_a_spoilt_trace_is_refused_with_its_place(trunkline, tmp_path, spoil, message):
+    path = tmp_path / "run.jsonl"
+    trunkline("run", TOUR, "--trace", path)
+    path.write_text("\n".join(spoil(path.read_text().splitlines())))
+    code, out, err = trunkline("replay", path)
+    assert (code, out) == (2, "")
+    assert f"{path}:{message}" in err
+
+
+def test_the_headless_path_imports_no_screen_and_no_faker():
+    code = (
+        "import sys\nfrom app.cli import main\n"
+        f"sys.argv = ['trunkline', 'run', {TOUR!r}]\nassert main() == 0\n"
+        "print([name for name in ('textual', 'faker', 'rich.progress') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_crowd_has_made_up_names_that_stay_the_same(trunkline, tmp_path):
+    scenario = tmp_path / "crowd.yaml"
+    scenario.write_text(
+        "scenario: 1\ntitle: crowd\nworld: {crowd: 3, telegram: {}}\n"
+        'cast: {agents: {main: [{do: [{reply: "hi"}]}]}}\n'
+        'script: [{at: 0s, as: p2, in: "@p2", say: "hello"}]\n'
+    )
+    for name in ("a", "b"):
+        assert trunkline("run", scenario, "--trace", tmp_path / name)[0] == 1
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    names = [e.body.peer.name for e in read_trace(tmp_path / "a").events if e.kind == "world.person"]
+    assert len(names) == 1 and " " in names[0]

@@ -1,0 +1,1 @@
+"""Crashes swept over whole scenarios."""

@@ -1,0 +1,87 @@
+"""Every scenario holds without its bug switches, and is violated, as it says, with each of them."""
+
+import re
+
+import pytest
+
+from sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from tests.scenario.files import SCENARIOS
+
+FILES = {path: load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in SCENARIOS}
+OWN_BUGS = [(path, bug) for path, file in FILES.items() for bug in file.scenario.bugs]
+#: the public reports that the first museum must retell
+REPORTS = {"B001", "B002", "B013", "B043", "B044", "B050", "B061", "B108"}
+
+
+def violated(result):
+    return {verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED}
+
+
+@pytest.mark.parametrize("seed", [None, 2, 77])
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_it_holds(path, seed):
+    result = run_scenario(FILES[path], seed=seed)
+    assert (violated(result), result.unmet) == (set(), ())
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_it_holds_in_plain_order_too(path):
+    assert run_scenario(FILES[path], order="fifo").holds
+
+
+@pytest.mark.parametrize(("path", "bug"), OWN_BUGS, ids=[f"{path.stem}-{bug}" for path, bug in OWN_BUGS])
+def test_its_bug_is_caught_by_the_named_invariants(path, bug):
+    result = run_scenario(FILES[path], bugs=[bug])
+    caught = violated(result)
+    assert caught >= set(BUGS[bug].caught_by)
+    assert caught >= set(FILES[path].scenario.breaks)
+
+
+@pytest.mark.parametrize(("path", "bug"), OWN_BUGS, ids=[f"{path.stem}-{bug}" for path, bug in OWN_BUGS])
+def test_each_violation_points_at_its_evidence(path, bug):
+    result = run_scenario(FILES[path], bugs=[bug])
+    seqs = range(1, len(result.trace.events) + 1)
+    for violation in result.violations:
+        assert violation.evidence
+        assert all(seq in seqs for seq in (*violation.evidence, violation.at))
+        assert violation.first_wrong in seqs
+        assert violation.expected and violation.actual
+
+
+@pytest.mark.parametrize("invariant", INVARIANTS)
+def test_each_invariant_has_a_bug_switch_that_it_catches(invariant):
+    caught = [bug for _, bug in OWN_BUGS if invariant in BUGS[bug].caught_by]
+    assert caught
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_each_bug_switch_is_shown_by_a_scenario(bug):
+    assert bug in {name for _, name in OWN_BUGS}
+
+
+@pytest.mark.parametrize("report", sorted(REPORTS))
+def test_each_public_report_has_its_scenario_and_its_bug(report):
+    path = next(path for path in SCENARIOS if path.stem.startswith(report))
+    file = FILES[path]
+    assert path.parent.name == "museum"
+    assert file.scenario.source
+    assert any(report in BUGS[bug].reports for bug in file.scenario.bugs)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_it_carries_the_editor_line_and_claims_what_it_exercises(path):
+    assert re.match(r"# yaml-language-server: \$schema=\.\./\.\./docs/scenario\.schema\.json\n", path.read_text())
+    assert FILES[path].scenario.expect.exercised
+
+
+def test_the_tour_is_commented_line_by_line():
+    (tour,) = [path for path in SCENARIOS if path.parent.name == "tour"]
+    lines = tour.read_text().splitlines()
+    comments = [line for line in lines if line.strip().startswith("#")]
+    assert len(comments) >= 30
+
+
+def test_bug_switches_do_nothing_to_runs_that_do_not_name_them():
+    file = FILES[SCENARIOS[0]]
+    run_scenario(file, bugs=list(BUGS))
+    assert run_scenario(file).holds
