@@ -9,7 +9,7 @@ TrunklineError
     NotSent               proven to precede the platform: safe to retry
     RateLimited           refused, with a time to wait
     Refused               refused for good
-    PlaceGone             the conversation or thread does not take messages any more
+      PlaceGone           the conversation or thread does not take messages any more
     Unauthorized          the token is not accepted
     Ambiguous             it may or may not have been accepted
   HandError               a hand failed

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from sim.process import GatewayProcess
 from sim.world import World
 
 
@@ -20,14 +21,14 @@ class CrashAt(msgspec.Struct, frozen=True, kw_only=True):
     restart_after: float = 1.0
 
 
-def arm(world: World, crash: CrashAt) -> None:
-    """Have the process of a world die there."""
+def arm(world: World, process: GatewayProcess, crash: CrashAt) -> None:
+    """Have the process die there."""
     why = f"crash at {crash.what} {crash.n}"
     if crash.what == "commit":
 
         def on_commit(count: int) -> None:
             if count == crash.n:
-                world.process.kill_soon(why, None, crash.restart_after)
+                process.kill_soon(why, None, crash.restart_after)
 
         world.on_commit = on_commit
         return
@@ -35,6 +36,6 @@ def arm(world: World, crash: CrashAt) -> None:
     def on_step(count: int) -> None:
         if count >= crash.n:
             world.loop.on_step = None
-            world.process.kill(why, None, crash.restart_after)
+            process.kill(why, None, crash.restart_after)
 
     world.loop.on_step = on_step

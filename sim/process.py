@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from core import Gateway
 from core.events.bodies import ProcessCrashed, ProcessStopped
@@ -14,9 +14,7 @@ from sim.env import sim_env
 from sim.loop import Node
 from sim.platforms import FakeAdapter
 from sim.wiring import Wiring
-
-if TYPE_CHECKING:
-    from sim.world import World
+from sim.world import World
 
 #: a process that dies by itself this often is left dead
 _MOST_BOOTS = 50

@@ -18,6 +18,7 @@ from sim.expect import Unmet, check_expectations
 from sim.invariants import CHECKERS, Judge, Status, Verdict, Violation
 from sim.loop import Order, SimLoop
 from sim.loop import run as run_loop
+from sim.process import GatewayProcess
 from sim.scenario import ScenarioFile
 from sim.script import ScriptPlayer
 from sim.world import World
@@ -59,7 +60,8 @@ class _Run:
 
     def __init__(self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...]) -> None:
         self.world = World(file, loop, seed=seed, bugs=bugs)
-        self.player = ScriptPlayer(self.world)
+        self.process = GatewayProcess(self.world)
+        self.player = ScriptPlayer(self.world, self.process)
         self.judge = Judge(CHECKERS)
         self.judge.watch(self.world.log)
         self._changed = anyio.Event()
@@ -73,13 +75,13 @@ class _Run:
     def _at_rest(self) -> bool:
         world = self.world
         waiting = any(platform.waiting for platform in world.platforms.values())
-        return self.player.left == 0 and world.progress.empty and not waiting and world.process.alive
+        return self.player.left == 0 and world.progress.empty and not waiting and self.process.alive
 
     async def play(self) -> None:
         """From the first step to rest, or to the bound."""
         world = self.world
         world.build()
-        world.process.boot()
+        self.process.boot()
         self.player.start()
         times = world.file.times
         await anyio.sleep(max(times, default=0.0))
@@ -129,7 +131,7 @@ def run_scenario(
         run = _Run(file, loop, seed=own_seed, bugs=bug_names)
         kept.append(run)
         if crash is not None:
-            arm(run.world, crash)
+            arm(run.world, run.process, crash)
         if watch is not None:
             run.world.log.subscribe(watch)
         await run.play()

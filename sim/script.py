@@ -9,6 +9,7 @@ from core.errors import UnknownName
 from core.events import Event
 from core.events.bodies import FaultFired
 from sim.faults import text_matches
+from sim.process import GatewayProcess
 from sim.scenario.model import Crash, Step, When
 from sim.world import World
 
@@ -23,8 +24,9 @@ class _Trigger:
 class ScriptPlayer:
     """Plays a scenario's script in its world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, process: GatewayProcess) -> None:
         self._world = world
+        self._process = process
         self._triggers: list[_Trigger] = []
         self._says = iter(world.file.say_ids)
         #: steps that have not happened yet
@@ -46,12 +48,12 @@ class ScriptPlayer:
         if step.say is not None:
             self._say(step, name)
         elif step.wake is not None:
-            self._world.process.wake(step.wake.agent, step.wake.text, None)
+            self._process.wake(step.wake.agent, step.wake.text, None)
         elif step.crash is not None:
             self._crash(step.crash)
         elif step.restart is not None:
             fired = self._fired("restart")
-            self._world.process.stop("restart", fired, step.restart.down)
+            self._process.stop("restart", fired, step.restart.down)
         elif step.replay is not None:
             fired = self._fired("replay", ", ".join(step.replay.messages))
             for platform in self._world.platforms.values():
@@ -87,11 +89,11 @@ class ScriptPlayer:
 
     def _crash(self, crash: Crash) -> None:
         if crash.when is None:
-            self._world.process.kill("crash", self._fired("crash"), crash.restart_after)
+            self._process.kill("crash", self._fired("crash"), crash.restart_after)
             return
 
         def fire(event: Event) -> None:
-            self._world.process.kill_soon(f"crash at {event.kind}", event.seq, crash.restart_after)
+            self._process.kill_soon(f"crash at {event.kind}", event.seq, crash.restart_after)
 
         self._triggers.append(_Trigger(crash.when, crash.when.nth, fire))
 

@@ -1,4 +1,4 @@
-"""The world of one run: platforms, people, faults, the disk, and the gateway process that lives and dies in it.
+"""The world of one run: platforms, people, faults, and the disk; the gateway process lives and dies in it.
 
 Everything here is outside of all processes. What happens is recorded in one log; draws are keyed by content.
 """
@@ -29,14 +29,13 @@ from sim.faults import FaultBoard
 from sim.loop import SimLoop
 from sim.people import display_names
 from sim.platforms import PLATFORMS, FakePlatform, Room
-from sim.process import GatewayProcess
 from sim.progress import Progress
 from sim.scenario import PlaceRef, ScenarioFile
 from sim.scenario.model import Fault
 
 
 class World:
-    """One run's world. Implements `sim.platforms.base.WorldPort`."""
+    """One run's world. Implements `sim.platforms.rooms.WorldPort`."""
 
     def __init__(self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...]) -> None:
         self.file = file
@@ -57,7 +56,6 @@ class World:
         self._peers: dict[tuple[str, str], Peer] = {}
         self.platforms: dict[str, FakePlatform] = {}
         self.on_commit: Callable[[int], None] | None = None
-        self.process = GatewayProcess(self)
 
     # ------------------------------------------------------------ WorldPort
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -168,8 +167,3 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 def _plain(error: CycloptsError) -> str:
     return " ".join(str(error).split())
-
-
-def on_terminal() -> bool:
-    """Whether a person sits at both ends."""
-    return sys.stdin.isatty() and sys.stdout.isatty()

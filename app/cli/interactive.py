@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from app.cli.commands import on_terminal
+from app.cli.terminal import can_draw
 from app.outcome import Outcome
 from app.report.text import blocks, run_line
 from app.runs import Run
@@ -15,15 +14,11 @@ from core.events import read_trace
 from sim import find_scenarios, judge, run_scenario, scenario_home
 
 
-def _can_draw() -> bool:
-    return on_terminal() and os.environ.get("TERM", "") not in ("", "dumb")
-
-
 def open_app(paths: tuple[Path, ...], *, ascii: bool, theme: str | None) -> int:  # noqa: A002
     """The picker over some scenarios."""
     where = paths or (scenario_home(),)
     found = find_scenarios(where)
-    if not _can_draw():
+    if not can_draw():
         raise UsageError(
             f"no terminal to draw on ({len(found)} scenarios found): use `trunkline run`, or `trunkline tour`"
         )
@@ -37,7 +32,7 @@ def open_tour(*, ascii: bool, theme: str | None) -> int:  # noqa: A002
     home = scenario_home()
     path = find_scenarios((home / "tour",))[0]
     file = load(path)
-    if not _can_draw():
+    if not can_draw():
         return _tour_report(path)
     from app.tui import launch
 
@@ -73,7 +68,7 @@ def replay_trace(file: Path, *, plain: bool, ascii: bool, theme: str | None) -> 
     trace = read_trace(file)
     run = Run(trace=trace, verdicts=judge(trace.events))
     outcome = Outcome(run=run, spent=0.0)
-    if plain or not _can_draw():
+    if plain or not can_draw():
         print(run_line(outcome))
         for block in blocks(outcome):
             print(block)

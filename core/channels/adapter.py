@@ -34,7 +34,10 @@ class ChannelAdapter(Protocol):
         ...
 
     def connect(self) -> InboundStream:
-        """Open the connection; inside the context, iterate over inbound messages. Unacked ones come again."""
+        """Open the connection; inside the context, iterate over inbound messages. Unacked ones come again.
+
+        An error means that the connection broke: it is opened again after a while. An end means that it is over.
+        """
         ...
 
     async def ack(self, envelope: Envelope) -> None:

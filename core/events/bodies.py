@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from core.events.base import Body
 from core.events.gateway import (
+    AdapterFailed,
     AttemptEnded,
     AttemptStarted,
     Candidate,
@@ -81,6 +82,7 @@ _ALL: tuple[type[Body], ...] = (
     ProcessCrashed,
     ProcessStopped,
     StoreFailed,
+    AdapterFailed,
     InboundReceived,
     RouteDecided,
     InboundAdmitted,
@@ -111,6 +113,7 @@ BODIES: dict[str, type[Body]] = {body.kind: body for body in _ALL}
 
 __all__ = [
     "BODIES",
+    "AdapterFailed",
     "AttemptEnded",
     "AttemptStarted",
     "Body",

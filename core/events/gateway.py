@@ -53,6 +53,17 @@ class StoreFailed(Body, frozen=True, kw_only=True):
     retry_in: float
 
 
+class AdapterFailed(Body, frozen=True, kw_only=True):
+    """The connection of an account failed; it is opened again after `retry_in` seconds."""
+
+    kind: ClassVar[str] = "adapter.failed"
+    channel: str
+    account: str
+    reason: Reason
+    detail: str
+    retry_in: float
+
+
 # ---------------------------------------------------------------- inbound, routes, sessions
 
 

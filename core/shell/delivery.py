@@ -12,7 +12,7 @@ import msgspec
 from core.channels import ChannelAdapter
 from core.delivery.decide import DeliveryDecision, Next, Outcome, RecoveryAction, outcome_of
 from core.delivery.states import DeliveryEvent, next_state
-from core.errors import Ambiguous, PlatformError
+from core.errors import Ambiguous, NotSent, PlatformError
 from core.events.bodies import (
     AttemptEnded,
     AttemptStarted,
@@ -76,6 +76,9 @@ class Delivery:
         if item.recovery == RecoveryAction.PARK:
             await self._end(item, DeliveryEvent.PARK, Reason.CRASH_AMBIGUOUS, item.cause)
             return None
+        if row.attempts == 0 and self._ctx.env.now() - row.created_at > self._ctx.config.delivery.max_age:
+            await self._end(item, DeliveryEvent.EXPIRE, Reason.TOO_OLD, item.cause)
+            return None
         if item.recovery == RecoveryAction.LOOKUP:
             self.lanes.replace_head(lane, msgspec.structs.replace(item, recovery="ask"))
             return self._ctx.env.now() + adapter.capabilities.in_flight_seconds
@@ -121,12 +124,22 @@ class Delivery:
         try:
             with anyio.fail_after(ctx.config.delivery.request_timeout):
                 if row.open_on is not None:
-                    await adapter.open_thread(row.address, row.open_on, row.chunks[0])
+                    await self._open_thread(adapter, row, row.open_on)
                 return Outcome(receipt=await adapter.send(request)), seq
         except TimeoutError:
             return outcome_of(Ambiguous("no answer in time")), seq
         except PlatformError as error:
             return outcome_of(error), seq
+        except Exception as error:  # noqa: BLE001 -- an adapter with a defect: nobody knows how far it came
+            return outcome_of(Ambiguous(f"{type(error).__name__}: {error}")), seq
+
+    async def _open_thread(self, adapter: ChannelAdapter, row: IntentRow, message: str) -> None:
+        """Open the thread first. It is opened once however often it is asked for, so not knowing is no ambiguity."""
+        try:
+            with anyio.fail_after(self._ctx.config.delivery.request_timeout / 2):
+                await adapter.open_thread(row.address, message, row.chunks[0])
+        except (TimeoutError, Ambiguous) as error:
+            raise NotSent(f"the thread could not be opened ({error})") from error
 
     async def _look_up(self, adapter: ChannelAdapter, item: Queued) -> Outcome:
         """Ask the platform for an ambiguous chunk. A failed look-up is not a no."""

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import anyio
+
 from core.channels import ChannelAdapter
 from core.errors import PlatformError
-from core.events.bodies import InboundAdmitted, InboundDropped, InboundReceived, RouteDecided, TranscriptAppended
+from core.events.bodies import (
+    AdapterFailed,
+    InboundAdmitted,
+    InboundDropped,
+    InboundReceived,
+    RouteDecided,
+    TranscriptAppended,
+)
 from core.reasons import Reason
 from core.routing import session_key_for
 from core.shell.context import Context
@@ -17,6 +26,9 @@ from core.values import Envelope, InboundId, Peer, SessionId, WorkKind
 _Lane = tuple[str, str, str, str]
 #: session of admitted work, and the seq of its admission
 Told = tuple[SessionId, int]
+#: seconds until a failed connection is opened again; doubles up to the last
+_RECONNECT_FIRST = 1.0
+_RECONNECT_LAST = 60.0
 #: admissions that run at the same time
 _WORKERS = 64
 
@@ -32,10 +44,27 @@ class Intake:
         )
 
     async def listen(self, adapter: ChannelAdapter) -> None:
-        """Take everything that an adapter brings."""
-        async with adapter.connect() as envelopes:
-            async for envelope in envelopes:
-                self.lanes.put(envelope.address.lane, (adapter, envelope))
+        """Take everything that an adapter brings, connecting again when it fails; ends when its stream does."""
+        wait = _RECONNECT_FIRST
+        while True:
+            try:
+                async with adapter.connect() as envelopes:
+                    async for envelope in envelopes:
+                        wait = _RECONNECT_FIRST
+                        self.lanes.put(envelope.address.lane, (adapter, envelope))
+                return
+            except Exception as error:  # noqa: BLE001 -- one broken adapter must not stop the others
+                self._ctx.events.record(
+                    AdapterFailed(
+                        channel=adapter.channel,
+                        account=adapter.account,
+                        reason=error.reason if isinstance(error, PlatformError) else Reason.PLATFORM_ERROR,
+                        detail=f"{type(error).__name__}: {error}",
+                        retry_in=wait,
+                    )
+                )
+            await anyio.sleep(wait)
+            wait = min(wait * 2, _RECONNECT_LAST)
 
     async def _handle(self, _lane: _Lane, item: tuple[ChannelAdapter, Envelope]) -> None:
         adapter, envelope = item

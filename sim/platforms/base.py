@@ -7,10 +7,8 @@ left a process arrives even when the process has died or stopped waiting (simula
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import msgspec
 
@@ -24,47 +22,9 @@ from core.events.bodies import (
 )
 from core.values import Address, Capabilities, ChatKind, Envelope, Idempotency, Peer
 from sim.loop import Node
+from sim.platforms.rooms import Room, WorldPort
 from sim.platforms.wire import Wire
 from sim.scenario.model import PlatformSpec
-
-
-class WorldPort(Protocol):
-    """What a platform needs of the world."""
-
-    def now(self) -> float: ...
-    def at(self, when: float, call: Any, *args: Any) -> None: ...
-    def draw(self, *what: object) -> float: ...
-    def send_fault(self, address: Address, text: str, attempt: int) -> tuple[str, float] | None: ...
-    def lookup_fault(self, address: Address) -> tuple[str, float] | None: ...
-    def future(self) -> asyncio.Future[Any]: ...
-    def poke(self) -> None: ...
-
-
-@dataclass(slots=True, kw_only=True)
-class Room:
-    """A conversation or thread on the platform: its ids are the platform's own."""
-
-    channel: str
-    name: str
-    kind: ChatKind
-    conversation: str
-    thread: str | None = None
-    parent: str | None = None
-    #: accounts that are members
-    accounts: tuple[str, ...]
-    #: ``archived`` or ``deleted``
-    closed: str | None = None
-
-    def address(self, account: str) -> Address:
-        """The place as an account sees it."""
-        return Address(
-            channel=self.channel,
-            account=account,
-            kind=self.kind,
-            conversation=self.conversation,
-            thread=self.thread,
-            parent=self.parent,
-        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -264,9 +224,3 @@ class FakePlatform:
     def latency(self, *what: str) -> float:
         """Half to one and a half of the usual latency, drawn by what it is for."""
         return self.spec.latency * (0.5 + self._world.draw(self.channel, *what))
-
-
-def digits(*what: str, length: int) -> str:
-    """A number of so many digits made from names: stable, and alike for nothing else."""
-    number = zlib.crc32("/".join(what).encode()) + 1
-    return str(10 ** (length - 1) + number % (9 * 10 ** (length - 1)))

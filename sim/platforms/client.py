@@ -15,7 +15,8 @@ import anyio
 from core.channels import InboundStream
 from core.values import Address, Capabilities, Envelope, Receipt, SendRequest
 from sim.loop import Node
-from sim.platforms.base import FakePlatform, WorldPort
+from sim.platforms.base import FakePlatform
+from sim.platforms.rooms import WorldPort
 
 
 class FakeAdapter:

@@ -7,7 +7,8 @@ send with a nonce that was used is answered with the first message (``enforce_no
 from __future__ import annotations
 
 from core.values import ChatKind, Idempotency
-from sim.platforms.base import FakePlatform, Room, digits
+from sim.platforms.base import FakePlatform
+from sim.platforms.rooms import Room, digits
 
 
 class FakeDiscord(FakePlatform):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 
 from core.values import ChatKind, Idempotency
-from sim.platforms.base import FakePlatform, Room, digits
+from sim.platforms.base import FakePlatform
+from sim.platforms.rooms import Room, digits
 
 
 class FakeTelegram(FakePlatform):

@@ -7,11 +7,12 @@ arrives even when the process has died or stopped waiting (`docs/simulation.md`)
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 
 from core.errors import PlaceGone, PlatformError, RateLimited, Refused
+from core.events import Recorder
 from core.events.bodies import (
     ThreadOpened,
     WireAccepted,
@@ -20,16 +21,30 @@ from core.events.bodies import (
     WireRefused,
     WireResponseLost,
 )
-from core.values import Address, Idempotency, Receipt, SendRequest
+from core.values import Address, Capabilities, Idempotency, Receipt, SendRequest
+from sim.platforms.rooms import Room, WorldPort
 
-if TYPE_CHECKING:
-    from sim.platforms.base import FakePlatform, Room, WorldPort
+
+class Site(Protocol):
+    """What the wire needs of the platform that it leads to."""
+
+    events: Recorder
+    capabilities: Capabilities
+    text_limit: int
+    opens_threads: bool
+
+    def new_id(self, *what: str) -> str: ...
+    def room_at(self, address: Address) -> Room | None: ...
+    def add_room(self, room: Room, under: str | None = None) -> Room: ...
+    def thread_room(self, parent: Room, name: str, thread_id: str) -> Room: ...
+    def said_as(self, message_id: str) -> str | None: ...
+    def latency(self, *what: str) -> float: ...
 
 
 class Wire:
     """Takes requests for one platform."""
 
-    def __init__(self, platform: FakePlatform, world: WorldPort) -> None:
+    def __init__(self, platform: Site, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
         self._keys: dict[tuple[str, str], Receipt] = {}

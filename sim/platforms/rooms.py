@@ -1,0 +1,55 @@
+"""Rooms of a platform, what a platform needs of the world, and numbers made from names."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from core.values import Address, ChatKind
+
+
+class WorldPort(Protocol):
+    """What a platform needs of the world."""
+
+    def now(self) -> float: ...
+    def at(self, when: float, call: Any, *args: Any) -> None: ...
+    def draw(self, *what: object) -> float: ...
+    def send_fault(self, address: Address, text: str, attempt: int) -> tuple[str, float] | None: ...
+    def lookup_fault(self, address: Address) -> tuple[str, float] | None: ...
+    def future(self) -> asyncio.Future[Any]: ...
+    def poke(self) -> None: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Room:
+    """A conversation or thread on the platform: its ids are the platform's own."""
+
+    channel: str
+    name: str
+    kind: ChatKind
+    conversation: str
+    thread: str | None = None
+    parent: str | None = None
+    #: accounts that are members
+    accounts: tuple[str, ...]
+    #: ``archived`` or ``deleted``
+    closed: str | None = None
+
+    def address(self, account: str) -> Address:
+        """The place as an account sees it."""
+        return Address(
+            channel=self.channel,
+            account=account,
+            kind=self.kind,
+            conversation=self.conversation,
+            thread=self.thread,
+            parent=self.parent,
+        )
+
+
+def digits(*what: str, length: int) -> str:
+    """A number of so many digits made from names: stable, and alike for nothing else."""
+    number = zlib.crc32("/".join(what).encode()) + 1
+    return str(10 ** (length - 1) + number % (9 * 10 ** (length - 1)))
