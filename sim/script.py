@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.errors import UnknownName
-from core.events import Event
+from core.events import BODIES, Event
 from core.events.bodies import FaultFired
 from sim.faults import text_matches
 from sim.process import GatewayProcess
@@ -27,11 +27,13 @@ class ScriptPlayer:
     def __init__(self, world: World, process: GatewayProcess) -> None:
         self._world = world
         self._process = process
-        self._triggers: list[_Trigger] = []
+        self._triggers: dict[str, list[_Trigger]] = {}
         self._says = iter(world.file.say_ids)
         #: steps that have not happened yet
         self.left = len(world.scenario.script)
-        world.log.subscribe(self._see)
+        awaited = {BODIES[step.crash.when.event] for step in world.scenario.script if step.crash and step.crash.when}
+        if awaited:
+            world.log.subscribe(self._see, *awaited)
 
     def start(self) -> None:
         """Put every step at its time."""
@@ -95,21 +97,21 @@ class ScriptPlayer:
         def fire(event: Event) -> None:
             self._process.kill_soon(f"crash at {event.kind}", event.seq, crash.restart_after)
 
-        self._triggers.append(_Trigger(crash.when, crash.when.nth, fire))
+        waiting = self._triggers.setdefault(crash.when.event, [])
+        waiting.append(_Trigger(crash.when, crash.when.nth, fire))
 
     def _see(self, event: Event) -> None:
         """Fire what waits for this event."""
-        if not self._triggers:
-            return
-        for trigger in tuple(self._triggers):
+        waiting = self._triggers.get(event.body.kind)
+        for trigger in tuple(waiting or ()):
             if self._fits(trigger.when, event):
                 trigger.left -= 1
-                if trigger.left == 0:
-                    self._triggers.remove(trigger)
+                if trigger.left == 0 and waiting is not None:
+                    waiting.remove(trigger)
                     trigger.fire(event)
 
     def _fits(self, when: When, event: Event) -> bool:
-        if event.kind != when.event or not self._world.matches(event, place=when.place):
+        if not self._world.matches(event, place=when.place):
             return False
         text = getattr(event.body, "text", None)
         return when.text is None or (isinstance(text, str) and text_matches(when.text, text))

@@ -75,8 +75,9 @@ class EventLog:
 
     def subscribe(self, see: Callable[[Event], None], *bodies: type[Body]) -> None:
         """Call `see` with every event from now on, in order, inside the append; or only with such bodies."""
-        self._subscribers.append((see, frozenset(bodies)))
-        self._by_body.clear()
+        with self._lock:
+            self._subscribers.append((see, frozenset(bodies)))
+            self._by_body.clear()
 
     def recorder(self, node: str, generation: int = 0) -> Recorder:
         """A sink that writes as `node`."""
@@ -113,14 +114,16 @@ class EventLog:
         try:
             while True:
                 body = type(event.body)
-                for see in self._by_body.get(body) or self._find(body):
+                found = self._by_body.get(body)
+                for see in self._find(body) if found is None else found:
                     see(event)
                 if not self._untold:
                     return
                 event = self._untold.popleft()
         finally:
             self._telling = False
-            self._untold.clear()
+            if self._untold:
+                self._untold.clear()
 
     def _find(self, body: type[Body]) -> tuple[Callable[[Event], None], ...]:
         """Who wants to see events with such a body, in the order of subscription."""

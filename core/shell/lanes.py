@@ -40,7 +40,10 @@ class Lanes(Generic[K, T]):
         self._now = now
         self._lanes: dict[K, deque[T]] = {}
         self._ready: deque[K] = deque()
-        self._idle: deque[anyio.Event] = deque()
+        # One permit for each ready lane; one semaphore is far cheaper than an event for each pause of a worker.
+        self._permits = anyio.Semaphore(0)
+        #: workers that wait and are not called yet
+        self._idle = 0
         self._resting: list[tuple[float, int, K]] = []
         self._rests = 0
         self._rest_changed = anyio.Event()
@@ -51,8 +54,8 @@ class Lanes(Generic[K, T]):
         """Work inside a task group; what was put before is handled now."""
         self._group = group
         group.start_soon(self._wake_rested, name=f"{self._name} clock")
-        for _ in range(len(self._ready)):
-            self._call_worker()
+        for _ in range(min(len(self._ready), self._limit)):
+            self._spawn(group)
 
     def put(self, lane: K, item: T) -> None:
         """Add an item at the end of a lane."""
@@ -73,32 +76,40 @@ class Lanes(Generic[K, T]):
 
     def _make_ready(self, lane: K) -> None:
         self._ready.append(lane)
-        self._call_worker()
-
-    def _call_worker(self) -> None:
         if self._idle:
-            self._idle.popleft().set()
+            self._idle -= 1
         elif self._group is not None and self._workers < self._limit:
-            self._workers += 1
-            self._group.start_soon(self._work, name=f"{self._name} {self._workers}")
+            self._spawn(self._group)
+        self._permits.release()
+
+    def _spawn(self, group: anyio.abc.TaskGroup) -> None:
+        self._workers += 1
+        group.start_soon(self._work, name=f"{self._name} {self._workers}")
 
     async def _work(self) -> None:
+        # A worker that puts its lane back keeps the permit for it: nobody has counted on another worker.
+        holds_permit = False
         while True:
-            while not self._ready:
-                event = anyio.Event()
-                self._idle.append(event)
-                await event.wait()
+            if not holds_permit:
+                await self._next_permit()
             lane = self._ready.popleft()
             waiting = self._lanes[lane]
             rest_until = await self._handle(lane, waiting[0])
+            holds_permit = rest_until is None and len(waiting) > 1
             if rest_until is not None:
                 self._rest(lane, rest_until)
-                continue
-            waiting.popleft()
-            if waiting:
+            elif holds_permit:
+                waiting.popleft()
                 self._ready.append(lane)
             else:
                 del self._lanes[lane]
+
+    async def _next_permit(self) -> None:
+        if self._permits.value:
+            self._permits.acquire_nowait()
+        else:
+            self._idle += 1
+            await self._permits.acquire()
 
     def _rest(self, lane: K, until: float) -> None:
         self._rests += 1

@@ -1,0 +1,87 @@
+"""Expectations of a scenario: each kind can be missed, and says where it was stated and what was found."""
+
+import pytest
+
+from sim import run_scenario
+from sim.scenario import load_text
+
+BASE = """\
+scenario: 1
+title: one answer
+world: {people: [ana, bo], telegram: {}}
+cast:
+  agents:
+    main: [{do: [{reply: "re: {text}"}]}]
+script:
+  - {at: 0s, as: ana, in: "@ana", say: "hi"}
+expect:
+"""
+
+
+def unmet(expect):
+    return run_scenario(load_text(BASE + expect, "one.yaml")).unmet
+
+
+@pytest.mark.parametrize(
+    "expect",
+    [
+        '  accepted: [{in: "@ana", text: "re: hi"}]',
+        '  accepted: [{in: "@ana", text: "re: *"}]',
+        '  accepted: [{in: "@ana", text: "*"}]\n  transcripts: [{in: "@ana", lines: ["user: hi", "assistant: *"]}]',
+        '  accepted: [{in: "@ana", text: "re: hi"}]\n  events: [{kind: wire.accepted, text: "re: hi", times: 1}]',
+        '  accepted: [{in: "@ana", text: "re: hi"}]\n  events: [{kind: inbound.dropped, times: 0}]',
+        '  accepted: [{in: "@ana", text: "re: hi"}]\n  exercised: [D1, R1]',
+    ],
+)
+def test_what_is_true_is_met(expect):
+    assert unmet(expect) == ()
+
+
+MISSED = {
+    "text": ('  accepted: [{in: "@ana", text: "re: ho"}]', 2, "“re: ho” was not seen at @ana"),
+    "place": ('  accepted: [{in: "@bo", text: "re: hi"}]', 2, "“re: hi” was not seen at @bo"),
+    "times": ('  accepted: [{in: "@ana", text: "re: hi", times: 2}]', 1, "as often as expected"),
+    "nothing expected": ("  accepted: []", 1, "which nobody expected"),
+    "transcript": (
+        '  accepted: [{in: "@ana", text: "re: hi"}]\n  transcripts: [{in: "@ana", lines: ["user: hi"]}]',
+        1,
+        "the transcript of @ana is another",
+    ),
+    "event": ('  accepted: [{in: "@ana", text: "re: hi"}]\n  events: [{kind: process.crashed}]', 1, "happened 0×"),
+    "event reason": (
+        '  accepted: [{in: "@ana", text: "re: hi"}]\n  events: [{kind: intent.settled, reason: refused}]',
+        1,
+        "happened 0×",
+    ),
+    "event times": ('  accepted: [{in: "@ana", text: "re: hi"}]\n  events: [{kind: turn.started, times: 2}]', 1, "1×"),
+    "event place": (
+        '  accepted: [{in: "@ana", text: "re: hi"}]\n  events: [{kind: wire.accepted, in: "@bo"}]',
+        1,
+        "happened 0×",
+    ),
+    "exercised": ('  accepted: [{in: "@ana", text: "re: hi"}]\n  exercised: [D2]', 1, "D2 was not put to the test"),
+}
+
+
+@pytest.mark.parametrize(("expect", "count", "summary"), MISSED.values(), ids=MISSED)
+def test_what_is_not_true_is_missed(expect, count, summary):
+    found = unmet(expect)
+    assert len(found) == count
+    assert any(summary in missed.summary for missed in found)
+    assert all(missed.expected and missed.actual for missed in found)
+
+
+def test_a_missed_expectation_names_its_line():
+    (missed,) = unmet('  accepted:\n    - {in: "@ana", text: "re: hi"}\n  events:\n    - {kind: process.crashed}')
+    assert missed.line == 13
+
+
+def test_a_thread_that_was_never_opened_is_a_missed_expectation_not_an_error():
+    text = BASE.replace("telegram: {}", "discord: {rooms: [ops]}").replace(
+        "cast:", "gateway: {channels: {discord: {auto_thread: true}}}\ncast:"
+    )
+    text = text.replace('in: "@ana", say', "in: ops, id: m1, say").replace(
+        '[{reply: "re: {text}"}]', "[{silent: true}]"
+    )
+    result = run_scenario(load_text(text + '  accepted: [{in: ops/m1, text: "x"}]', "one.yaml"))
+    assert [missed.summary for missed in result.unmet] == ["“x” was not seen at ops/m1 as often as expected"]

@@ -1,0 +1,210 @@
+"""The simulated world: processes that die and stop, steps that cannot happen, faults that count, crowds, replays."""
+
+import pytest
+
+from core.events.bodies import (
+    FaultFired,
+    ProcessCrashed,
+    ProcessStarted,
+    ProcessStopped,
+    RunEnded,
+    RunPhase,
+    TurnEnded,
+    WireAccepted,
+)
+from core.reasons import Reason
+from sim import Status, run_scenario
+from sim.scenario import load_text
+
+HEAD = """\
+scenario: 1
+title: made for a test
+world: {people: [ana], discord: {rooms: {ops: {threads: [deploy]}}}, telegram: {}}
+"""
+ECHO = 'cast: {agents: {main: [{do: [{reply: "re: {text}"}]}]}}\n'
+
+
+def run(script, cast=ECHO, gateway="", **options):
+    return run_scenario(load_text(f"{HEAD}{gateway}{cast}script:\n{script}", "made.yaml"), **options)
+
+
+def bodies(result, kind):
+    return [event.body for event in result.trace.events if isinstance(event.body, kind)]
+
+
+def at(result, kind):
+    return [event.at for event in result.trace.events if isinstance(event.body, kind)]
+
+
+def texts(result):
+    return [body.text for body in bodies(result, WireAccepted)]
+
+
+def broken(result):
+    return [verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED]
+
+
+def test_phases_follow_each_other_and_the_end_is_last():
+    result = run('  - {as: ana, in: discord/@ana, say: "hi"}\n')
+    assert [body.phase for body in bodies(result, RunPhase)] == ["faults", "healed", "rest"]
+    assert isinstance(result.trace.events[-1].body, RunEnded)
+    assert result.trace.events[-1].body.at_rest
+
+
+def test_a_crash_is_down_for_as_long_as_it_says():
+    result = run('  - {at: 5s, crash: {restart_after: 7s}}\n  - {at: 8s, as: ana, in: discord/@ana, say: "hi"}\n')
+    assert at(result, ProcessCrashed) == [5.0]
+    assert at(result, ProcessStarted) == [0.0, 12.0]
+    assert texts(result) == ["re: hi"]
+
+
+def test_a_stop_is_in_order_and_starts_again():
+    result = run('  - {at: 5s, restart: {down: 3s}}\n  - {at: 6s, as: ana, in: discord/@ana, say: "hi"}\n')
+    assert bodies(result, ProcessCrashed) == []
+    assert at(result, ProcessStopped) == [pytest.approx(5.0, abs=0.01)]
+    assert at(result, ProcessStarted) == [0.0, pytest.approx(8.0, abs=0.01)]
+    assert texts(result) == ["re: hi"]
+
+
+def test_a_turn_that_a_stop_cancels_is_run_by_the_next_process():
+    cast = 'cast: {agents: {main: [{do: [{think: 10s}, {reply: "thought"}]}]}}\n'
+    result = run('  - {as: ana, in: discord/@ana, say: "hi"}\n  - {at: 4s, restart: {}}\n', cast)
+    assert texts(result) == ["thought"]
+    assert broken(result) == []
+
+
+def test_an_agent_that_raises_ends_its_turn_and_nothing_else():
+    cast = 'cast: {agents: {main: [{when: {text: bad}, do: [{fail: "no idea"}]}, {do: [{reply: ok}]}]}}\n'
+    script = '  - {as: ana, in: "discord/@ana", say: bad}\n  - {at: 1s, as: ana, in: "discord/@ana", say: good}\n'
+    result = run(script, cast)
+    (failed, replied) = bodies(result, TurnEnded)
+    assert (failed.outcome, failed.reason) == ("failed", Reason.AGENT_RAISED)
+    assert "no idea" in failed.detail
+    assert replied.outcome == "replied"
+    assert (texts(result), broken(result)) == (["ok"], [])
+
+
+def test_a_silent_agent_is_told_as_suppressed():
+    result = run('  - {as: ana, in: discord/@ana, say: "hi"}\n', "cast: {agents: {main: [{do: [{silent: true}]}]}}\n")
+    assert texts(result) == []
+    assert [e.body.reason for e in result.trace.events if e.kind == "intent.suppressed"] == [Reason.NO_REPLY]
+    assert broken(result) == []
+
+
+def test_an_unknown_hand_is_refused_before_any_work():
+    cast = (
+        "cast:\n  hands: {known: {result: x}}\n"
+        '  agents: {main: [{do: [{send: {text: first}}, {delegate: {hand: known}}, {reply: "after"}]}]}\n'
+    )
+    result = run('  - {as: ana, in: discord/@ana, say: "hi"}\n', cast)
+    assert broken(result) == []
+    assert texts(result)[:2] == ["first", "after"]
+
+
+def test_a_fault_strikes_as_often_as_it_says():
+    script = '  - {fault: {on: send, do: error, times: 2}}\n  - {as: ana, in: discord/@ana, say: "hi"}\n'
+    result = run(script)
+    assert [body.fault for body in bodies(result, FaultFired)] == ["send/error", "send/error"]
+    assert texts(result) == ["re: hi"]
+
+
+def test_a_fault_elsewhere_does_not_strike():
+    script = '  - {fault: {on: send, do: refuse, in: ops}}\n  - {as: ana, in: discord/@ana, say: "hi"}\n'
+    result = run(script)
+    assert bodies(result, FaultFired) == []
+    assert texts(result) == ["re: hi"]
+
+
+def test_what_is_armed_and_never_struck_is_healed():
+    result = run('  - {fault: {on: send, do: refuse, text: never}}\n  - {as: ana, in: discord/@ana, say: "hi"}\n')
+    assert texts(result) == ["re: hi"]
+    assert result.trace.events[-1].body.at_rest
+
+
+@pytest.mark.parametrize("do", ["lose-response", "drop"])
+def test_an_ambiguous_send_is_resent_under_its_key_on_discord(do):
+    script = f'  - {{fault: {{on: send, do: {do}}}}}\n  - {{as: ana, in: discord/@ana, say: "hi"}}\n'
+    result = run(script)
+    assert (texts(result), broken(result)) == (["re: hi"], [])
+
+
+@pytest.mark.parametrize(("do", "seen"), [("lose-response", ["re: hi"]), ("drop", [])])
+def test_an_ambiguous_send_is_parked_on_telegram(do, seen):
+    script = f'  - {{fault: {{on: send, do: {do}}}}}\n  - {{as: ana, in: telegram/@ana, say: "hi"}}\n'
+    result = run(script)
+    settled = [e.body.state for e in result.trace.events if e.kind == "intent.settled"]
+    assert (texts(result), settled, broken(result)) == (seen, ["unknown"], [])
+
+
+@pytest.mark.parametrize(("do", "lookups"), [("lose-response", 1), ("drop", 1)])
+def test_an_ambiguous_send_is_looked_up_where_that_is_possible(do, lookups):
+    text = (
+        f"{HEAD.replace('telegram: {}', 'telegram: {idempotency: lookup}')}{ECHO}script:\n"
+        f'  - {{fault: {{on: send, do: {do}}}}}\n  - {{as: ana, in: telegram/@ana, say: "hi"}}\n'
+    )
+    result = run_scenario(load_text(text, "made.yaml"))
+    asked = [e for e in result.trace.events if e.kind == "wire.looked_up"]
+    assert (texts(result), len(asked), broken(result)) == (["re: hi"], lookups, [])
+
+
+def test_a_failed_look_up_is_not_a_no():
+    text = (
+        f"{HEAD.replace('telegram: {}', 'telegram: {idempotency: lookup}')}{ECHO}script:\n"
+        "  - {fault: {on: send, do: lose-response}}\n  - {fault: {on: lookup, do: error, times: 2}}\n"
+        '  - {as: ana, in: telegram/@ana, say: "hi"}\n  - {at: 5m, note: "faults strike until the last step"}\n'
+    )
+    result = run_scenario(load_text(text, "made.yaml"))
+    assert (texts(result), broken(result)) == (["re: hi"], [])
+    assert len([e for e in result.trace.events if e.kind == "wire.looked_up"]) == 3
+
+
+def test_a_refused_thread_is_not_opened_twice_and_nothing_is_ambiguous():
+    gateway = "gateway: {channels: {discord: {auto_thread: true}}}\n"
+    script = "  - {fault: {on: send, do: error}}\n  - {as: ana, in: ops, say: hi, id: m1}\n"
+    result = run(script, gateway=gateway)
+    assert len([e for e in result.trace.events if e.kind == "thread.opened"]) == 1
+    assert (texts(result), broken(result)) == (["re: hi"], [])
+
+
+def test_saying_something_in_a_thread_that_is_not_open_is_told():
+    gateway = "gateway: {channels: {discord: {auto_thread: true}}}\n"
+    cast = "cast: {agents: {main: [{do: [{silent: true}]}]}}\n"
+    script = "  - {as: ana, in: ops, say: hi, id: m1}\n  - {at: 1s, as: ana, in: ops/m1, say: more, id: m2}\n"
+    result = run(script, cast, gateway)
+    (told,) = bodies(result, FaultFired)
+    assert told.detail.startswith("m2 could not be said")
+
+
+def test_a_full_disk_delays_and_loses_nothing():
+    script = '  - {fault: {on: store, do: error, times: 6}}\n  - {as: ana, in: discord/@ana, say: "hi"}\n'
+    result = run(script)
+    assert (texts(result), broken(result)) == (["re: hi"], [])
+    assert len([e for e in result.trace.events if e.kind == "store.failed"]) == 6
+
+
+def test_what_never_comes_to_rest_is_named():
+    """An agent that thinks longer than the bound: the run ends, and L1 says what is open."""
+    cast = 'cast: {agents: {main: [{do: [{think: 3d}, {reply: "late"}]}]}}\n'
+    result = run('  - {as: ana, in: discord/@ana, say: "hi"}\n', cast)
+    end = result.trace.events[-1].body
+    assert (end.at_rest, end.open) == (False, ("inbound m1",))
+    assert broken(result) == ["L1"]
+
+
+def test_dm_scope_main_shares_one_session_on_purpose():
+    gateway = "gateway: {session: {dm_scope: main}}\n"
+    script = "  - {as: ana, in: discord/@ana, say: one}\n  - {at: 1s, as: ana, in: telegram/@ana, say: two}\n"
+    result = run(script, gateway=gateway)
+    keys = {e.body.session_key for e in result.trace.events if e.kind == "inbound.admitted"}
+    assert (keys, broken(result)) == ({"main:main"}, [])
+
+
+def test_linked_people_share_a_session_over_platforms():
+    first = run("  - {as: ana, in: discord/@ana, say: one}\n  - {at: 1s, as: ana, in: telegram/@ana, say: two}\n")
+    ids = {e.body.channel: e.body.peer.id for e in first.trace.events if e.kind == "world.person"}
+    links = f"ana: ['discord:{ids['discord']}', 'telegram:{ids['telegram']}']"
+    gateway = f"gateway: {{session: {{dm_scope: per-peer, identity_links: {{{links}}}}}}}\n"
+    script = "  - {as: ana, in: discord/@ana, say: one}\n  - {at: 1s, as: ana, in: telegram/@ana, say: two}\n"
+    result = run(script, gateway=gateway)
+    keys = {e.body.session_key for e in result.trace.events if e.kind == "inbound.admitted"}
+    assert (keys, broken(result)) == ({"main:*:*:direct:*ana"}, [])
