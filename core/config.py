@@ -44,7 +44,7 @@ def parse_duration(value: object) -> float:
     if value < 0:
         raise ValueError("a time cannot be negative")
     if not value < _FOREVER:
-        raise ValueError("a time is a finite number of seconds")
+        raise ValueError("expected a time that comes")
     return float(value)
 
 

@@ -105,7 +105,7 @@ class Gateway:
         )
         heads: set[tuple[str, str, str, str]] = set()
         for row in left.intents:
-            self._delivery.recover(row, seq, head=row.address.lane not in heads)
+            await self._delivery.recover(row, seq, head=row.address.lane not in heads)
             heads.add(row.address.lane)
         for work, session in left.works:
             self._turns.start(work, session, seq)

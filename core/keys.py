@@ -76,8 +76,13 @@ def _decode_part(part: str, whole: str) -> str:
 
 def encode_v1(key: SessionKey) -> str:
     """The text of a key. Raises `KeyFormatError` for a key that has no conversation and is not main."""
+    parts = (key.agent, key.channel, key.account, *(key.space or ()), *(key.thread or ()))
+    if "" in parts:
+        raise KeyFormatError("a session key has no empty parts")
     agent = _encode_part(key.agent)
     if key.kind is None:
+        if key != SessionKey(agent=key.agent):
+            raise KeyFormatError("a main session's key has nothing but its agent")
         return f"{agent}:{_MAIN}"
     if not key.peer:
         raise KeyFormatError("a conversation's session key needs a peer")

@@ -100,7 +100,7 @@ def after_attempt(
         return DeliveryDecision(next=Next.SETTLE, event=DeliveryEvent.ACK_LAST, reason=outcome.reason)
     if outcome.ambiguous and can.idempotency is Idempotency.NONE:
         return DeliveryDecision(next=Next.PARK, event=DeliveryEvent.PARK, reason=Reason.PARKED)
-    if outcome.ambiguous and can.idempotency is Idempotency.LOOKUP:
+    if outcome.ambiguous and can.idempotency is Idempotency.LOOKUP and attempts <= config.max_attempts:
         wait = now + can.in_flight_seconds
         return DeliveryDecision(next=Next.LOOKUP, event=DeliveryEvent.DEFER, reason=outcome.reason, at=wait)
     if not outcome.retryable and not outcome.ambiguous:
@@ -117,14 +117,20 @@ def after_attempt(
     return DeliveryDecision(next=Next.RETRY, event=DeliveryEvent.DEFER, reason=reason, at=at)
 
 
-def recover(state: IntentState, *, head: bool, can: Capabilities) -> RecoveryDecision:
+def recover(
+    state: IntentState, *, head: bool, attempts: int, can: Capabilities, config: DeliveryConfig
+) -> RecoveryDecision:
     """Decide on an intent found open at start. `head`: it is the first open one of its conversation.
+
+    The attempt that the dead process may have made counts: a message that kills its sender must not loop.
 
     With strict FIFO only the head can have been on the wire (DESIGN section 5.2). For platforms without key and
     look-up the row tells more: it is marked ``sending`` before each attempt, so an unmarked one was surely not sent.
     """
     if not head:
         return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
+    if can.idempotency is Idempotency.KEY and attempts + 1 >= config.max_attempts:
+        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.ATTEMPTS_EXHAUSTED)
     if can.idempotency is Idempotency.KEY:
         return RecoveryDecision(action=RecoveryAction.RESEND, reason=Reason.SAME_KEY_RESEND)
     if can.idempotency is Idempotency.LOOKUP:

@@ -74,7 +74,8 @@ _AFTER_ACCEPTS = frozenset({_E.REFUSE, _E.EXHAUST, _E.EXPIRE, _E.CANCEL})
 def next_state(state: IntentState, event: DeliveryEvent, *, accepted_chunks: int = 0) -> IntentState:
     """The state after an event. Raises `IllegalTransition` for an event that the table does not allow.
 
-    An intent that ends without being whole, but with chunks accepted, is partial whatever ended it.
+    An intent that ends with some chunks accepted and the others surely not is partial, whatever ended it; one that is
+    parked stays unknown, because of the chunk that nobody can tell of.
     """
     after = TRANSITIONS[state].get(event)
     if after is None:

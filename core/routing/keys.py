@@ -6,7 +6,7 @@ the DM scope and the identity links; groups and channels always have a session o
 
 from __future__ import annotations
 
-from core.channels import rules_for
+from core.channels import ChannelRules, rules_for
 from core.config import DmScope, SessionConfig
 from core.keys import SessionKey
 from core.values import Address, ChatKind
@@ -14,13 +14,21 @@ from core.values import Address, ChatKind
 _WITH_CHANNEL = (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER)
 
 
-def _linked(channel: str, peer: str, links: dict[str, tuple[str, ...]]) -> str | None:
-    """The canonical name under which a peer is linked over platforms, or none. First declared wins."""
-    wanted = (peer.strip().lower(), f"{channel}:{peer}".strip().lower())
+def _linked(rules: ChannelRules, peer: str, links: dict[str, tuple[str, ...]]) -> str | None:
+    """The canonical name under which a peer is linked over platforms, or none. First declared wins.
+
+    Ids are compared as the platform tells them apart: without case only where case means nothing.
+    """
+    fold = str.strip if rules.case_sensitive else _folded
+    wanted = (fold(peer), fold(f"{rules.channel}:{peer}"))
     for name, ids in links.items():
-        if name.strip() and any(entry.strip().lower() in wanted for entry in ids):
+        if name.strip() and any(fold(entry) in wanted for entry in ids):
             return name.strip().lower()
     return None
+
+
+def _folded(text: str) -> str:
+    return text.strip().lower()
 
 
 def session_key_for(agent: str, address: Address, config: SessionConfig) -> SessionKey:
@@ -35,7 +43,7 @@ def session_key_for(agent: str, address: Address, config: SessionConfig) -> Sess
     scope = config.dm_scope
     if scope is DmScope.MAIN:
         return SessionKey(agent=agent)
-    linked = _linked(address.channel, address.conversation, config.identity_links)
+    linked = _linked(rules, address.conversation, config.identity_links)
     return SessionKey(
         agent=agent,
         channel=address.channel if scope in _WITH_CHANNEL else None,

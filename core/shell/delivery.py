@@ -43,17 +43,21 @@ class Delivery:
         """Send a durable intent when its turn in its conversation comes."""
         self.lanes.put(row.address.lane, Queued(row=row, cause=cause))
 
-    def recover(self, row: IntentRow, cause: int, *, head: bool) -> None:
+    async def recover(self, row: IntentRow, cause: int, *, head: bool) -> None:
         """Decide on an intent that an earlier process left open, and queue it."""
         ctx = self._ctx
         adapter = ctx.adapters.get((row.address.channel, row.address.account))
         if adapter is None:
             self.lanes.put(row.address.lane, Queued(row=row, cause=cause))
             return
-        decision = ctx.decisions.recover(row.state, head=head, can=adapter.capabilities)
+        decision = ctx.decisions.recover(
+            row.state, head=head, attempts=row.attempts, can=adapter.capabilities, config=ctx.config.delivery
+        )
         if decision.action in (RecoveryAction.RESEND, RecoveryAction.LOOKUP):
-            # The attempt of the dead process counts: a message that kills its sender must not loop.
             row = msgspec.structs.replace(row, attempts=row.attempts + 1)
+            now = ctx.env.now()
+            await ctx.store.defer(row, now, decision.reason, now, lambda _: None)
+            row = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.DEFER))
         seq = ctx.events.record(
             RecoveryDecided(decision=decision.action.value, reason=decision.reason, attempts=row.attempts),
             cause,
@@ -74,7 +78,7 @@ class Delivery:
             await self._end(item, DeliveryEvent.REFUSE, Reason.NO_ADAPTER, item.cause)
             return None
         if item.recovery == RecoveryAction.PARK:
-            await self._end(item, DeliveryEvent.PARK, Reason.CRASH_AMBIGUOUS, item.cause)
+            await self._end(item, DeliveryEvent.PARK, Reason.PARKED, item.cause)
             return None
         if row.attempts == 0 and self._ctx.env.now() - row.created_at > self._ctx.config.delivery.max_age:
             await self._end(item, DeliveryEvent.EXPIRE, Reason.TOO_OLD, item.cause)
@@ -85,6 +89,10 @@ class Delivery:
         while True:
             if item.recovery == "ask":
                 outcome, seq = await self._look_up(adapter, item), item.cause
+                if outcome.ambiguous:
+                    # A look-up that fails counts as an attempt, so that asking ends too.
+                    row = msgspec.structs.replace(item.row, attempts=item.row.attempts + 1)
+                    item = msgspec.structs.replace(item, row=row)
             else:
                 item = await self._mark(adapter, item)
                 outcome, seq = await self._attempt(adapter, item)

@@ -24,6 +24,7 @@ from core.reasons import Reason
 from core.shell.context import Context
 from core.shell.intake import tell_admitted
 from core.store.rows import DelegationRow, Finish, IntentRow, NewSession, Work
+from core.text import well_formed
 from core.values import (
     DelegationId,
     HandOutcome,
@@ -119,10 +120,10 @@ class Hands:
             text = f"no result within {deadline:g} s"
             return HandResult(outcome=HandOutcome.TIMEOUT, text=text), Reason.HAND_DEADLINE
         except HandError as error:
-            return HandResult(outcome=HandOutcome.ERROR, text=error.facts), Reason.HAND_RAISED
+            return HandResult(outcome=HandOutcome.ERROR, text=well_formed(error.facts)), Reason.HAND_RAISED
         except Exception as error:  # noqa: BLE001 -- whatever a hand raises is reported to whoever asked
             return HandResult(outcome=HandOutcome.ERROR, text=f"{type(error).__name__}: {error}"), Reason.HAND_RAISED
-        return HandResult(outcome=HandOutcome.OK, text=text), None
+        return HandResult(outcome=HandOutcome.OK, text=well_formed(text)), None
 
     async def _finish(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> None:
         """Store the result together with everything that tells it."""

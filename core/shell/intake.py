@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import anyio
+import msgspec
 
 from core.channels import ChannelAdapter
 from core.errors import PlatformError
@@ -21,6 +22,7 @@ from core.routing import session_key_for
 from core.shell.context import Context
 from core.shell.lanes import Lanes
 from core.store.rows import Admission, SessionRow, Work
+from core.text import well_formed
 from core.values import Envelope, InboundId, Peer, SessionId, WorkKind
 
 _Lane = tuple[str, str, str, str]
@@ -51,7 +53,7 @@ class Intake:
                 async with adapter.connect() as envelopes:
                     async for envelope in envelopes:
                         wait = _RECONNECT_FIRST
-                        self.lanes.put(envelope.address.lane, (adapter, envelope))
+                        self.lanes.put(envelope.address.lane, (adapter, _well_formed(envelope)))
                 return
             except Exception as error:  # noqa: BLE001 -- one broken adapter must not stop the others
                 self._ctx.events.record(
@@ -71,8 +73,7 @@ class Intake:
         await self._admit(adapter, envelope)
         try:
             await adapter.ack(envelope)
-        except PlatformError:
-            # It is durable here; when the platform delivers it again, it is dropped as a duplicate.
+        except Exception:  # noqa: BLE001 -- it is durable here; delivered again, it is dropped as a duplicate, and told
             return
 
     async def _admit(self, adapter: ChannelAdapter, envelope: Envelope) -> None:
@@ -161,6 +162,14 @@ class Intake:
         told = await ctx.store.admit(work, f"wake/{inbound}", session, ctx.env.now(), story)
         if told is not None:
             self._start_turn(work, *told)
+
+
+def _well_formed(envelope: Envelope) -> Envelope:
+    """The envelope with texts that can be stored."""
+    text, name = well_formed(envelope.text), well_formed(envelope.peer.name)
+    if text == envelope.text and name == envelope.peer.name:
+        return envelope
+    return msgspec.structs.replace(envelope, text=text, peer=Peer(id=envelope.peer.id, name=name))
 
 
 def tell_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | None) -> int:

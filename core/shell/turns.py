@@ -12,6 +12,7 @@ from core.reasons import Reason
 from core.shell.context import Context
 from core.shell.lanes import Lanes
 from core.store.rows import IntentRow, Work
+from core.text import well_formed
 from core.values import Address, DelegationId, IntentId, IntentKind, Peer, SessionId, TurnId, WorkKind
 
 #: turns that run at the same time
@@ -94,7 +95,8 @@ class Turns:
         if agent is None:
             return None, TurnEnded(outcome="failed", reason=Reason.UNKNOWN_AGENT, detail=work.agent)
         try:
-            return await agent.turn(LiveTurn(self, work, started, session)), None
+            answer = await agent.turn(LiveTurn(self, work, started, session))
+            return (None if answer is None else well_formed(answer)), None
         except Exception as error:  # noqa: BLE001 -- an agent may raise anything; it is recorded, and the turn ends
             detail = f"{type(error).__name__}: {error}"
             return None, TurnEnded(outcome="failed", reason=Reason.AGENT_RAISED, detail=detail)
@@ -151,7 +153,7 @@ class Turns:
 
     async def tool_send(self, work: Work, call: int, text: str, to: Address | None, cause: int) -> None:
         """The message tool: an intent of its own, durable when this returns."""
-        ctx = self._ctx
+        ctx, text = self._ctx, well_formed(text)
         target = to or work.reply_to
         called = ctx.events.record(
             ToolCalled(tool="message", detail=str(target)), cause, inbound=work.id, turn=work.turn
@@ -181,7 +183,7 @@ class Turns:
 
     async def delegate(self, work: Work, call: int, hand: str, task: str, cause: int) -> DelegationId:
         """The delegation tool: refused before any work starts, or durable before the hand starts (S2, S4)."""
-        ctx = self._ctx
+        ctx, task = self._ctx, well_formed(task)
         called = ctx.events.record(
             ToolCalled(tool="delegate", detail=f"{hand}: {task}"), cause, inbound=work.id, turn=work.turn
         )

@@ -36,6 +36,19 @@ class Failed(msgspec.Struct, frozen=True):
 class Db(aiosqlite.Connection):
     """A connection in autocommit mode whose writes are explicit transactions."""
 
+    _farewell: Any = None
+
+    def stop(self) -> Any:
+        """Have the connection's thread end; see aiosqlite."""
+        self._farewell = super().stop()  # pyright: ignore[reportUnknownMemberType]
+        return self._farewell
+
+    async def shut(self) -> None:
+        """Close, and wait until the thread has nothing left to tell the loop, also when it never was open."""
+        await self.close()
+        if self._farewell is not None:
+            await self._farewell
+
     async def transact(self, writes: Sequence[Write]) -> list[Any]:
         """Commit all writes in one transaction and return what their stories returned.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import anyio
 import msgspec
 
 from core.events import EventSink
@@ -59,12 +60,13 @@ class SqliteStore:
 
     async def open(self) -> None:
         """Open and migrate."""
-        await self._db
         try:
+            await self._db
             await self._db.run(migrate)
         except BaseException:
-            # The connection's thread would keep the process from ending.
-            await self._db.close()
+            # The connection's thread would keep the process from ending, or speak to a loop that is gone.
+            with anyio.CancelScope(shield=True):
+                await self._db.shut()
             raise
 
     async def close(self) -> None:

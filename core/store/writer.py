@@ -37,7 +37,7 @@ class Writer:
         self._db = db
         self._events = events
         self._batch = _Batch()
-        self._wake = anyio.Event()
+        self._wake = anyio.Semaphore(0)
         #: transactions committed
         self.commits = 0
 
@@ -47,7 +47,7 @@ class Writer:
         place = len(batch.writes)
         batch.writes.append(Write(op, story))
         if place == 0:
-            self._wake.set()
+            self._wake.release()
         await batch.done.wait()
         answer = batch.answers[place]
         if isinstance(answer, Failed):
@@ -57,8 +57,7 @@ class Writer:
     async def run(self) -> None:
         """Commit batch after batch, for ever."""
         while True:
-            await self._wake.wait()
-            self._wake = anyio.Event()
+            await self._wake.acquire()
             batch, self._batch = self._batch, _Batch()
             batch.answers = await self._commit(batch.writes)
             self.commits += 1

@@ -206,6 +206,11 @@ class FakePlatform:
                 self._push(posted)
         return connection
 
+    def disconnect(self, account: str, connection: Connection) -> None:
+        """A process closes its connection in order."""
+        if self._connections.get(account) is connection:
+            del self._connections[account]
+
     def ack(self, envelope: Envelope) -> None:
         """The gateway has it."""
         unacked = self._unacked[envelope.address.account]

@@ -50,7 +50,11 @@ class FakeAdapter:
     @asynccontextmanager
     async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
         await anyio.sleep(self._platform.spec.latency)
-        yield self._platform.connect(self._account, self._node).envelopes()
+        connection = self._platform.connect(self._account, self._node)
+        try:
+            yield connection.envelopes()
+        finally:
+            self._platform.disconnect(self._account, connection)
 
     async def ack(self, envelope: Envelope) -> None:
         """Tell the platform that a message is durable here."""

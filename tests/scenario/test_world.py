@@ -208,3 +208,14 @@ def test_linked_people_share_a_session_over_platforms():
     result = run(script, gateway=gateway)
     keys = {e.body.session_key for e in result.trace.events if e.kind == "inbound.admitted"}
     assert (keys, broken(result)) == ({"main:*:*:direct:*ana"}, [])
+
+
+def test_a_message_that_kills_its_sender_does_not_loop():
+    gateway = "gateway: {delivery: {max_attempts: 3}}\n"
+    crashes = "".join(f"  - {{crash: {{when: {{event: attempt.started, nth: {n}}}}}}}\n" for n in range(1, 8))
+    result = run(f'{crashes}  - {{as: ana, in: discord/@ana, say: "hi"}}\n  - {{at: 1h, note: end}}\n', gateway=gateway)
+    attempts = [e.body.attempt for e in result.trace.events if e.kind == "attempt.started"]
+    assert attempts == [1, 2, 3]
+    assert len(bodies(result, ProcessCrashed)) == 3
+    assert [e.body.state for e in result.trace.events if e.kind == "intent.settled"] == ["unknown"]
+    assert (texts(result), broken(result)) == (["re: hi"], [])

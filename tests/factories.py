@@ -1,0 +1,119 @@
+"""Small values for tests: every field has a harmless default, a test names only what it is about."""
+
+from typing import Any
+
+from core.config import GatewayConfig, RouteBinding
+from core.store.rows import DelegationRow, IntentRow, NewSession, Work
+from core.values import (
+    Address,
+    ChatKind,
+    DelegationId,
+    Envelope,
+    InboundId,
+    IntentId,
+    IntentKind,
+    Peer,
+    Receipt,
+    SendRequest,
+    SessionId,
+    TurnId,
+    WorkKind,
+)
+
+
+def direct(peer: str = "100", *, channel: str = "discord", account: str = "default", **fields: Any) -> Address:
+    """A direct conversation."""
+    return Address(channel=channel, account=account, kind=ChatKind.DIRECT, conversation=peer, **fields)
+
+
+def room(conversation: str = "500", *, channel: str = "discord", account: str = "default", **fields: Any) -> Address:
+    """A guild channel."""
+    return Address(channel=channel, account=account, kind=ChatKind.CHANNEL, conversation=conversation, **fields)
+
+
+def group(
+    conversation: str = "-1007", *, channel: str = "telegram", account: str = "default", **fields: Any
+) -> Address:
+    """A group."""
+    return Address(channel=channel, account=account, kind=ChatKind.GROUP, conversation=conversation, **fields)
+
+
+def envelope(address: Address | None = None, **fields: Any) -> Envelope:
+    """An inbound message."""
+    place = direct() if address is None else address
+    defaults: dict[str, Any] = {
+        "peer": Peer(id="100", name="Ana"),
+        "message_id": "m1",
+        "text": "hello",
+        "sent_at": 1.0,
+    }
+    return Envelope(address=place, **{**defaults, **fields})
+
+
+def binding(agent: str = "ops", *, name: str = "", **match: Any) -> RouteBinding:
+    """A route binding on Discord unless `match` says otherwise."""
+    return RouteBinding.model_validate({"agent": agent, "name": name, "match": {"channel": "discord", **match}})
+
+
+def config(*bindings: RouteBinding, agents: tuple[str, ...] = ("main", "ops", "dev"), **fields: Any) -> GatewayConfig:
+    """A configuration with three agents, of which `main` is the default."""
+    return GatewayConfig.model_validate({"agents": [{"id": agent} for agent in agents], "bindings": bindings, **fields})
+
+
+def work(name: str = "m1", *, session_key: str = "main:discord:default:direct:100", **fields: Any) -> Work:
+    """An admitted message, called `name`."""
+    defaults: dict[str, Any] = {
+        "kind": WorkKind.MESSAGE,
+        "agent": "main",
+        "peer": Peer(id="100", name="Ana"),
+        "text": f"text of {name}",
+        "message_id": name,
+        "place": direct(),
+        "reply_to": direct(),
+    }
+    return Work(id=InboundId(name), session_key=session_key, **{**defaults, **fields})
+
+
+def session(key: str = "main:discord:default:direct:100", name: str = "s1", **fields: Any) -> NewSession:
+    """A session to be created under the id `name`."""
+    return NewSession(key=key, id=SessionId(name), **{"agent": "main", "address": direct(), **fields})
+
+
+def intent(name: str = "m1.reply", *chunks: str, **fields: Any) -> IntentRow:
+    """A prepared intent, called `name`."""
+    defaults: dict[str, Any] = {
+        "kind": IntentKind.REPLY,
+        "address": direct(),
+        "agent": "main",
+        "mirror_key": "main:discord:default:direct:100",
+        "turn": TurnId("t-m1"),
+        "inbound": InboundId("m1"),
+        "created_at": 1.0,
+    }
+    return IntentRow(id=IntentId(name), chunks=chunks or ("hello back",), **{**defaults, **fields})
+
+
+def delegation(name: str = "m1.hand1", **fields: Any) -> DelegationRow:
+    """An accepted delegation, called `name`."""
+    defaults: dict[str, Any] = {
+        "hand": "clerk",
+        "task": "count",
+        "agent": "main",
+        "session_key": "main:discord:default:direct:100",
+        "turn": TurnId("t-m1"),
+        "inbound": InboundId("m1"),
+        "origin": direct(),
+        "accepted_at": 1.0,
+    }
+    return DelegationRow(id=DelegationId(name), **{**defaults, **fields})
+
+
+def receipt(provider_id: str = "900", address: Address | None = None) -> Receipt:
+    """What a platform says when it accepts a chunk."""
+    return Receipt(provider_id=provider_id, address=direct() if address is None else address)
+
+
+def request(address: Address, text: str = "hello", *, key: str = "k1/0", **fields: Any) -> SendRequest:
+    """A chunk on its way."""
+    defaults: dict[str, Any] = {"intent": IntentId("k1"), "chunk": 0, "attempt": 1}
+    return SendRequest(address=address, text=text, key=key, **{**defaults, **fields})

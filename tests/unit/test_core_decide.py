@@ -1,0 +1,208 @@
+"""What follows an attempt, and what becomes of what an earlier process left open: tables of cases."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from core.config import DeliveryConfig
+from core.delivery.decide import (
+    DeliveryDecision,
+    Next,
+    Outcome,
+    RecoveryAction,
+    after_attempt,
+    backoff,
+    outcome_of,
+    recover,
+)
+from core.delivery.states import TRANSITIONS, DeliveryEvent
+from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
+from core.reasons import Reason
+from core.values import Capabilities, Idempotency, IntentState
+from tests.factories import receipt
+
+NOW = 1000.0
+CONFIG = DeliveryConfig.model_validate({"max_attempts": 3, "backoff": [5, 25, 120], "max_age": 3600})
+
+KEY, LOOKUP, NONE = Idempotency.KEY, Idempotency.LOOKUP, Idempotency.NONE
+LOST, DOWN, GONE = Ambiguous(), PlatformError(), PlaceGone()
+LIMITED, UNSENT, DENIED, BAD_TOKEN = RateLimited(), NotSent(), Refused(), Unauthorized()
+
+
+def decide(outcome: Outcome, *, attempts: int = 1, can: Idempotency = KEY, **instead: Any) -> DeliveryDecision:
+    given: dict[str, Any] = {"created_at": NOW, "now": NOW, "config": CONFIG, **instead}
+    return after_attempt(outcome, attempts=attempts, can=Capabilities(idempotency=can, in_flight_seconds=30.0), **given)
+
+
+#: failure, attempts made, what the platform can do -> next, event, reason, seconds from now
+CASES = [
+    # A lost answer: what the platform can do decides, and there is no blind resend.
+    (LOST, 1, KEY, Next.RETRY, DeliveryEvent.DEFER, Reason.SAME_KEY_RESEND, 5.0),
+    (LOST, 2, KEY, Next.RETRY, DeliveryEvent.DEFER, Reason.SAME_KEY_RESEND, 25.0),
+    (LOST, 3, KEY, Next.PARK, DeliveryEvent.PARK, Reason.PARKED, None),
+    (LOST, 1, LOOKUP, Next.LOOKUP, DeliveryEvent.DEFER, Reason.RESPONSE_LOST, 30.0),
+    (LOST, 3, LOOKUP, Next.LOOKUP, DeliveryEvent.DEFER, Reason.RESPONSE_LOST, 30.0),
+    (LOST, 1, NONE, Next.PARK, DeliveryEvent.PARK, Reason.PARKED, None),
+    (LOST, 3, NONE, Next.PARK, DeliveryEvent.PARK, Reason.PARKED, None),
+    # A failure that proves that nothing was accepted: the same on all platforms.
+    *[(DOWN, 1, can, Next.RETRY, DeliveryEvent.DEFER, Reason.PLATFORM_ERROR, 5.0) for can in Idempotency],
+    *[(DOWN, 2, can, Next.RETRY, DeliveryEvent.DEFER, Reason.PLATFORM_ERROR, 25.0) for can in Idempotency],
+    *[(DOWN, 3, can, Next.FAIL, DeliveryEvent.EXHAUST, Reason.ATTEMPTS_EXHAUSTED, None) for can in Idempotency],
+    *[(UNSENT, 1, can, Next.RETRY, DeliveryEvent.DEFER, Reason.NOT_SENT, 5.0) for can in Idempotency],
+    (LIMITED, 1, KEY, Next.RETRY, DeliveryEvent.DEFER, Reason.RATE_LIMITED, 5.0),
+    (BAD_TOKEN, 1, KEY, Next.RETRY, DeliveryEvent.DEFER, Reason.UNAUTHORIZED, 5.0),
+    # Refused for good: at once, whatever the number of attempts.
+    *[(DENIED, 1, can, Next.FAIL, DeliveryEvent.REFUSE, Reason.REFUSED, None) for can in Idempotency],
+    *[(GONE, 1, can, Next.FAIL, DeliveryEvent.REFUSE, Reason.PLACE_GONE, None) for can in Idempotency],
+    (GONE, 9, KEY, Next.FAIL, DeliveryEvent.REFUSE, Reason.PLACE_GONE, None),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "attempts", "can", "step", "event", "reason", "wait"),
+    CASES,
+    ids=[f"{type(case[0]).__name__}-{case[1]}-{case[2].value}" for case in CASES],
+)
+def test_after_a_failure(
+    error: PlatformError,
+    attempts: int,
+    can: Idempotency,
+    step: Next,
+    event: DeliveryEvent,
+    reason: Reason,
+    wait: float | None,
+) -> None:
+    decision = decide(outcome_of(error), attempts=attempts, can=can)
+    at = None if wait is None else NOW + wait
+    assert decision == DeliveryDecision(next=step, event=event, reason=reason, at=at)
+
+
+@pytest.mark.parametrize(("can", "attempts"), product(Idempotency, [1, 3, 99]))
+def test_a_receipt_settles(can: Idempotency, attempts: int) -> None:
+    decision = decide(Outcome(receipt=receipt()), attempts=attempts, can=can)
+    assert (decision.next, decision.reason, decision.at) == (Next.SETTLE, Reason.ACCEPTED, None)
+
+
+def test_what_a_look_up_found_settles_under_its_own_reason() -> None:
+    decision = decide(Outcome(receipt=receipt(), reason=Reason.FOUND_BY_LOOKUP), can=LOOKUP)
+    assert (decision.next, decision.reason) == (Next.SETTLE, Reason.FOUND_BY_LOOKUP)
+
+
+def test_what_a_look_up_did_not_find_is_sent_again() -> None:
+    decision = decide(Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True), can=LOOKUP)
+    assert (decision.next, decision.reason, decision.at) == (Next.RETRY, Reason.NOT_FOUND_BY_LOOKUP, NOW + 5)
+
+
+def test_a_look_up_that_failed_is_asked_again_and_is_no_no() -> None:
+    decision = decide(Outcome(reason=Reason.LOOKUP_FAILED, ambiguous=True), can=LOOKUP)
+    assert (decision.next, decision.reason, decision.at) == (Next.LOOKUP, Reason.LOOKUP_FAILED, NOW + 30)
+
+
+@pytest.mark.parametrize(("can", "attempts"), product(Idempotency, range(1, 8)))
+@pytest.mark.parametrize("age", [0.0, 1e9])
+def test_an_ambiguous_chunk_is_never_resent_blindly_nor_called_dead(
+    can: Idempotency, attempts: int, age: float
+) -> None:
+    decision = decide(outcome_of(LOST), attempts=attempts, can=can, created_at=NOW - age)
+    assert decision.next is not Next.FAIL
+    assert decision.next is not Next.RETRY or (can is KEY and decision.reason is Reason.SAME_KEY_RESEND)
+
+
+@pytest.mark.parametrize(("asked", "wait"), [(None, 5.0), (0.0, 5.0), (4.9, 5.0), (60.0, 60.0)])
+def test_the_platform_may_ask_for_more_than_the_backoff_not_for_less(asked: float | None, wait: float) -> None:
+    assert decide(outcome_of(RateLimited(retry_after=asked))).at == NOW + wait
+
+
+@pytest.mark.parametrize(("attempts", "wait"), [(1, 5.0), (2, 25.0), (3, 120.0), (4, 120.0), (50, 120.0)])
+def test_the_backoff_goes_up_and_its_last_step_repeats(attempts: int, wait: float) -> None:
+    assert backoff(attempts, CONFIG) == wait
+
+
+@pytest.mark.parametrize(
+    ("age_at_retry", "step", "event"),
+    [(3600.0, Next.RETRY, DeliveryEvent.DEFER), (3600.5, Next.FAIL, DeliveryEvent.EXPIRE)],
+)
+def test_what_would_be_too_old_by_its_next_attempt_expires(
+    age_at_retry: float, step: Next, event: DeliveryEvent
+) -> None:
+    decision = decide(outcome_of(DOWN), created_at=NOW + 5.0 - age_at_retry)
+    assert (decision.next, decision.event) == (step, event)
+
+
+def test_a_wait_that_the_platform_asks_for_counts_towards_the_age() -> None:
+    decision = decide(outcome_of(RateLimited(retry_after=3601.0)))
+    assert (decision.next, decision.reason) == (Next.FAIL, Reason.TOO_OLD)
+
+
+OUTCOMES = [
+    Outcome(receipt=receipt()),
+    Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True),
+    Outcome(reason=Reason.LOOKUP_FAILED, ambiguous=True),
+    *[outcome_of(error) for error in (LOST, DOWN, GONE, LIMITED, UNSENT, DENIED, BAD_TOKEN)],
+    outcome_of(RateLimited(retry_after=1e6)),
+]
+
+
+@pytest.mark.parametrize("state", [IntentState.PREPARED, IntentState.SENDING])
+@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda outcome: f"{outcome.reason.value}-{outcome.retry_after}")
+def test_every_decision_is_an_event_that_the_state_machine_allows(outcome: Outcome, state: IntentState) -> None:
+    for can, attempts, age in product(Idempotency, range(1, 5), (0.0, 3600.0, 1e9)):
+        decision = decide(outcome, attempts=attempts, can=can, created_at=NOW - age)
+        assert decision.event in TRANSITIONS[state]
+        assert (decision.at is not None) is (decision.next in (Next.RETRY, Next.LOOKUP))
+
+
+@pytest.mark.parametrize("error", [PlatformError, NotSent, RateLimited, Refused, PlaceGone, Unauthorized, Ambiguous])
+def test_an_outcome_tells_what_its_error_tells(error: type[PlatformError]) -> None:
+    outcome = outcome_of(error("details", retry_after=3.0))
+    assert outcome == Outcome(
+        reason=error.reason,
+        retryable=error.retryable,
+        ambiguous=error.ambiguous,
+        retry_after=3.0,
+        detail="details",
+    )
+
+
+# ---------------------------------------------------------------- recovery
+
+PREPARED, SENDING = IntentState.PREPARED, IntentState.SENDING
+RECOVERED = [
+    (PREPARED, True, KEY, RecoveryAction.RESEND, Reason.SAME_KEY_RESEND),
+    (SENDING, True, KEY, RecoveryAction.RESEND, Reason.SAME_KEY_RESEND),
+    (PREPARED, True, LOOKUP, RecoveryAction.LOOKUP, Reason.CRASH_AMBIGUOUS),
+    (SENDING, True, LOOKUP, RecoveryAction.LOOKUP, Reason.CRASH_AMBIGUOUS),
+    # Without either, an attempt is marked before it is made: what is not marked was not sent.
+    (PREPARED, True, NONE, RecoveryAction.SEND, Reason.RECOVERED),
+    (SENDING, True, NONE, RecoveryAction.PARK, Reason.CRASH_AMBIGUOUS),
+    *[(PREPARED, False, can, RecoveryAction.SEND, Reason.RECOVERED) for can in Idempotency],
+]
+
+
+@pytest.mark.parametrize(("state", "head", "can", "action", "reason"), RECOVERED)
+def test_what_an_earlier_process_left_open(
+    state: IntentState, head: bool, can: Idempotency, action: RecoveryAction, reason: Reason
+) -> None:
+    decision = recover(state, head=head, attempts=0, can=Capabilities(idempotency=can), config=DeliveryConfig())
+    assert (decision.action, decision.reason) == (action, reason)
+
+
+def test_only_what_surely_was_not_sent_is_sent_as_if_new() -> None:
+    for can in Idempotency:
+        decision = recover(SENDING, head=True, attempts=0, can=Capabilities(idempotency=can), config=DeliveryConfig())
+        assert decision.action is not RecoveryAction.SEND
+
+
+def test_a_message_that_kills_its_sender_is_parked_when_its_attempts_are_used_up():
+    config, can = DeliveryConfig(max_attempts=3), Capabilities(idempotency=Idempotency.KEY)
+    actions = [recover(PREPARED, head=True, attempts=n, can=can, config=config).action for n in range(4)]
+    assert actions == [RecoveryAction.RESEND, RecoveryAction.RESEND, RecoveryAction.PARK, RecoveryAction.PARK]
+
+
+def test_look_ups_that_keep_failing_end():
+    can = Capabilities(idempotency=Idempotency.LOOKUP)
+    lost = Outcome(ambiguous=True, reason=Reason.LOOKUP_FAILED)
+    config = DeliveryConfig(max_attempts=3)
+    nexts = [after_attempt(lost, attempts=n, created_at=0.0, now=1.0, can=can, config=config).next for n in range(1, 6)]
+    assert nexts == [Next.LOOKUP, Next.LOOKUP, Next.LOOKUP, Next.PARK, Next.PARK]

@@ -1,0 +1,135 @@
+"""The two state machines, walked completely. That the store refuses the same is in tests/contract/store_kit.py."""
+
+from collections.abc import Mapping
+from enum import Enum
+from itertools import product
+
+import pytest
+
+from core.delivery.states import TRANSITIONS, DeliveryEvent, is_final, may_end, next_state
+from core.errors import IllegalTransition
+from core.hands.states import DELEGATION_TRANSITIONS, DelegationEvent, DelegationState, next_delegation_state
+from core.values import IntentState
+
+S, E = IntentState, DeliveryEvent
+
+#: written by hand from DESIGN section 5, not read from the table
+DELIVERY = {
+    (S.PREPARED, E.MARK): S.SENDING,
+    (S.PREPARED, E.ACK_CHUNK): S.PREPARED,
+    (S.PREPARED, E.ACK_LAST): S.DELIVERED,
+    (S.PREPARED, E.DEFER): S.PREPARED,
+    (S.PREPARED, E.REFUSE): S.FAILED,
+    (S.PREPARED, E.EXHAUST): S.DEAD,
+    (S.PREPARED, E.EXPIRE): S.EXPIRED,
+    (S.PREPARED, E.PARK): S.UNKNOWN,
+    (S.PREPARED, E.CANCEL): S.CANCELLED,
+    (S.SENDING, E.ACK_CHUNK): S.PREPARED,
+    (S.SENDING, E.ACK_LAST): S.DELIVERED,
+    (S.SENDING, E.DEFER): S.PREPARED,
+    (S.SENDING, E.REFUSE): S.FAILED,
+    (S.SENDING, E.EXHAUST): S.DEAD,
+    (S.SENDING, E.EXPIRE): S.EXPIRED,
+    (S.SENDING, E.PARK): S.UNKNOWN,
+}
+DELEGATION = {
+    (DelegationState.ACCEPTED, DelegationEvent.START): DelegationState.RUNNING,
+    (DelegationState.ACCEPTED, DelegationEvent.FINISH): DelegationState.FINISHED,
+    (DelegationState.RUNNING, DelegationEvent.START): DelegationState.RUNNING,
+    (DelegationState.RUNNING, DelegationEvent.FINISH): DelegationState.FINISHED,
+    (DelegationState.FINISHED, DelegationEvent.TELL): DelegationState.TOLD,
+}
+
+
+@pytest.mark.parametrize(("state", "event"), product(S, E))
+def test_an_intent_does_what_the_table_says_or_refuses(state: IntentState, event: DeliveryEvent) -> None:
+    after = DELIVERY.get((state, event))
+    if after is not None:
+        assert next_state(state, event) is after
+        return
+    with pytest.raises(IllegalTransition, match=f"'{event.value}' on an intent that is '{state.value}'"):
+        next_state(state, event)
+
+
+@pytest.mark.parametrize(("state", "event"), product(DelegationState, DelegationEvent))
+def test_a_delegation_does_what_the_table_says_or_refuses(state: DelegationState, event: DelegationEvent) -> None:
+    after = DELEGATION.get((state, event))
+    if after is not None:
+        assert next_delegation_state(state, event) is after
+        return
+    with pytest.raises(IllegalTransition, match=f"'{event.value}' on a delegation that is '{state.value}'"):
+        next_delegation_state(state, event)
+
+
+@pytest.mark.parametrize(
+    ("table", "states"),
+    [(TRANSITIONS, IntentState), (DELEGATION_TRANSITIONS, DelegationState)],
+    ids=["intent", "delegation"],
+)
+def test_every_state_is_in_the_table_and_every_open_one_has_a_way_to_an_end(
+    table: Mapping[object, Mapping[object, object]], states: type[Enum]
+) -> None:
+    assert set(table) == set(states)
+    ends = {state for state, row in table.items() if not row}
+    reach = set(ends)
+    while True:
+        more = {state for state, row in table.items() if reach & set(row.values())} | reach
+        if more == reach:
+            break
+        reach = more
+    assert ends
+    assert reach == set(states)
+
+
+@pytest.mark.parametrize(
+    ("table", "first"),
+    [(TRANSITIONS, S.PREPARED), (DELEGATION_TRANSITIONS, DelegationState.ACCEPTED)],
+    ids=["intent", "delegation"],
+)
+def test_every_state_can_be_reached(table: Mapping[object, Mapping[object, object]], first: object) -> None:
+    reached: set[object] = {first}
+    while True:
+        more = reached | {after for state in reached for after in table[state].values()}
+        if more == reached:
+            break
+        reached = more
+    # Partial is reached by the rule of accepted chunks, which no single row can say.
+    assert reached | {S.PARTIAL} == set(table) | {S.PARTIAL}
+
+
+def test_a_refusal_says_what_would_be_allowed() -> None:
+    with pytest.raises(IllegalTransition) as refusal:
+        next_state(S.SENDING, E.MARK)
+    assert "allowed: ack-chunk, ack-last, defer, refuse, exhaust, expire, park" in str(refusal.value)
+    with pytest.raises(IllegalTransition, match="nothing: it is final"):
+        next_state(S.DELIVERED, E.ACK_LAST)
+
+
+@pytest.mark.parametrize("state", [S.PREPARED, S.SENDING])
+@pytest.mark.parametrize("event", E)
+def test_what_ends_after_some_chunks_were_accepted_is_partial(state: IntentState, event: DeliveryEvent) -> None:
+    whole = DELIVERY.get((state, event))
+    if whole is None:
+        with pytest.raises(IllegalTransition):
+            next_state(state, event, accepted_chunks=1)
+        return
+    broken_off = whole in (S.FAILED, S.DEAD, S.EXPIRED, S.CANCELLED)
+    assert next_state(state, event, accepted_chunks=1) is (S.PARTIAL if broken_off else whole)
+
+
+def test_a_parked_chunk_stays_unknown_whatever_was_accepted_before() -> None:
+    assert next_state(S.SENDING, E.PARK, accepted_chunks=3) is S.UNKNOWN
+
+
+def test_the_final_states_are_these() -> None:
+    assert {state for state in S if not is_final(state)} == {S.PREPARED, S.SENDING}
+
+
+@pytest.mark.parametrize("state", S)
+@pytest.mark.parametrize("end", S)
+def test_an_intent_may_end_only_as_an_event_other_than_a_receipt_ends_it(state: IntentState, end: IntentState) -> None:
+    ends = {S.FAILED, S.DEAD, S.EXPIRED, S.UNKNOWN} | ({S.CANCELLED} if state is S.PREPARED else set())
+    assert may_end(state, end) is (state in (S.PREPARED, S.SENDING) and end in ends)
+    assert may_end(state, end, accepted_chunks=1) is (
+        state in (S.PREPARED, S.SENDING) and end in (S.PARTIAL, S.UNKNOWN)
+    )
