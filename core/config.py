@@ -129,6 +129,8 @@ class ChannelConfig(Model):
 
     auto_thread: bool = False
     """Answer a top-level message of a group or channel in a thread opened on it."""
+    reply_reference: bool = False
+    """Answers quote the message that they answer, where they are in the same place."""
     text_limit: Annotated[int, Field(gt=0)] | None = None
     """Longest text of one message; by default what the adapter says."""
 

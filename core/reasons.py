@@ -13,10 +13,8 @@ class Reason(StrEnum):
     """Why something happened, or did not."""
 
     # inbound
-    ADMITTED = "admitted"
     DUPLICATE_MESSAGE = "duplicate-message"
     DUPLICATE_REPLAY = "duplicate-replay"
-    OWN_MESSAGE = "own-message"
     EMPTY_MESSAGE = "empty-message"
     # why a route binding won or lost
     MATCHED = "matched"
@@ -76,10 +74,8 @@ class Reason(StrEnum):
 
 
 _SENTENCES: dict[Reason, str] = {
-    Reason.ADMITTED: "A new message; it starts or joins exactly one turn.",
     Reason.DUPLICATE_MESSAGE: "The platform delivered a message again under the id it already had.",
     Reason.DUPLICATE_REPLAY: "The platform replayed a message under a new id; sender, time and text are the same.",
-    Reason.OWN_MESSAGE: "The gateway's own message came back.",
     Reason.EMPTY_MESSAGE: "The message carries nothing to act on.",
     Reason.MATCHED: "Every constraint of the binding holds and no earlier tier matched.",
     Reason.OTHER_CHANNEL: "The binding names another channel.",

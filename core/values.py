@@ -144,7 +144,6 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     #: a replayed message comes back under the id it first had
     stable_ids: bool = True
     text_limit: int = 4000
-    threads: bool = True
     #: a thread can be opened on a message, and opening it again gives the same thread
     opens_threads: bool = False
 

@@ -2,7 +2,7 @@
 
 from sim import load_scenario, run_scenario
 
-result = run_scenario(load_scenario("scenarios/tour/first-duplicate.yaml"))
+result = run_scenario(load_scenario("scenarios/tour/told-twice.yaml"))
 result.holds, result.verdicts, result.trace
 """
 

@@ -71,8 +71,11 @@ def check_expectations(file: ScenarioFile, events: Sequence[Event], verdicts: It
 
 def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
     """The exact multiset of what was accepted anywhere."""
+    expected = file.scenario.expect.accepted
+    if expected is None:
+        return
     left = list(seen.accepts)
-    for index, wanted in enumerate(file.scenario.expect.accepted):
+    for index, wanted in enumerate(expected):
         ref = file.resolve(wanted.place)
         place = seen.address(ref)
         found = [a for a in left if place and a.address.lane == place.lane and text_matches(wanted.text, a.text)]

@@ -83,7 +83,7 @@ def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
         yield Fact(label="fallback", text=describe(view, event), tone=Tone.WARN, seq=event.seq)
     for event in view.of_intent(prepared.intent, b.WireAccepted, b.WireRefused, b.WireResponseLost, b.WireDeduplicated):
         good = isinstance(event.body, b.WireAccepted | b.WireDeduplicated)
-        yield _numbered("wire", view, event, Tone.GOOD if good else Tone.WARN)
+        yield _numbered("wire", view, event, Tone.PLAIN if good else Tone.WARN)
     for event in view.of_intent(prepared.intent, b.AttemptEnded, b.RecoveryDecided, b.WireLookedUp):
         yield _numbered("decided", view, event)
     for event in view.of_intent(prepared.intent, b.MirrorAppended):

@@ -179,6 +179,18 @@ def _started(_view: RunView, event: Event, _body: b.ProcessStarted) -> str:
     return f"process {event.generation} started"
 
 
+def _adapter(_view: RunView, _event: Event, body: b.AdapterFailed) -> str:
+    return f"connection of {body.channel} {body.account} failed: {body.detail}, again in {body.retry_in:g} s"
+
+
+def _adapter_ended(_view: RunView, _event: Event, body: b.AdapterEnded) -> str:
+    return f"connection of {body.channel} {body.account} ended"
+
+
+def _ack_failed(_view: RunView, _event: Event, body: b.InboundAckFailed) -> str:
+    return f"the platform could not be told that the message is safe: {body.detail}"
+
+
 def _store(_view: RunView, _event: Event, body: b.StoreFailed) -> str:
     return f"store: {body.error}; again in {body.retry_in:g} s"
 
@@ -248,6 +260,9 @@ _LABELS = cast(
         b.ProcessCrashed: _crashed,
         b.ProcessStopped: _stopped,
         b.StoreFailed: _store,
+        b.AdapterFailed: _adapter,
+        b.AdapterEnded: _adapter_ended,
+        b.InboundAckFailed: _ack_failed,
         b.InboundReceived: _received,
         b.RouteDecided: _route,
         b.InboundAdmitted: _admitted,

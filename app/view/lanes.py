@@ -18,7 +18,7 @@ from core.events import bodies as b
 from core.values import Address
 
 #: cells of a lane: at least, and at most when there is room
-LANE_MIN, LANE_MAX = 8, 14
+LANE_MIN, LANE_MAX = 7, 14
 #: cells beside the gateway in which messages are written: at least, and at most
 GAP_MIN, GAP_MAX = 24, 64
 HAND_GAP_MIN, HAND_GAP_MAX = 9, 40

@@ -354,6 +354,8 @@ _DRAW = cast(
         b.ProcessRecovered: _recovered,
         b.RecoveryDecided: _recovery,
         b.StoreFailed: _alarm,
+        b.AdapterFailed: _alarm,
+        b.InboundAckFailed: _alarm,
         b.BugEnabled: _bug,
         b.FaultFired: _fault,
         b.RunEnded: _ended,

@@ -14,14 +14,16 @@ ELLIPSIS = "…"
 def clean(text: str) -> str:
     """One printable line: line ends become a sign, and no control character reaches the terminal."""
     text = text.replace("\r\n", "\n").replace("\n", f" {LINE_END} ").replace("\t", " ")
+    # Terminals disagree on the width of joined emoji: their parts one after another have a known width.
+    text = text.replace("\u200d", "").replace("\ufe0f", "")
     if text.isprintable():
         return text
     return "".join(char if _harmless(char) else "·" for char in text)
 
 
 def _harmless(char: str) -> bool:
-    # Joiners inside emoji are format characters (Cf) but belong to the text; direction overrides do not.
-    return char.isprintable() or char in "\u200d\ufe0f" or unicodedata.category(char) == "Zs"
+    # Direction overrides and other format characters (Cf) would reorder the line; odd spaces (Zs) would not.
+    return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
 def quoted(text: str) -> str:

@@ -81,7 +81,7 @@ def path_of(view: RunView, violation: Violation) -> Iterator[Fact]:
 def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Iterator[Fact]:
     yield from _listed("expected", [text for v in violations for text in v.expected], Tone.GOOD)
     yield from _listed("actual", [text for v in violations for text in v.actual], Tone.BAD)
-    first_wrong = next((v.first_wrong for v in violations if v.first_wrong), None)
+    first_wrong = min((v.first_wrong for v in violations if v.first_wrong), default=None)
     yield from _path(view, _wrong_path(view, event.seq, first_wrong, violations), first_wrong)
     titles = {verdict.id: verdict for verdict in view.run.verdicts}
     for index, violation in enumerate(violations):
@@ -92,7 +92,10 @@ def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Ite
 
 
 def _listed(label: str, texts: Sequence[str], tone: Tone) -> Iterator[Fact]:
-    for index, text in enumerate(dict.fromkeys(texts)):
+    longest = [
+        text for text in dict.fromkeys(texts) if not any(other != text and other.startswith(text) for other in texts)
+    ]
+    for index, text in enumerate(longest):
         yield Fact(label="" if index else label, text=text, tone=tone)
 
 

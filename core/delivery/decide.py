@@ -59,7 +59,7 @@ class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True):
 class RecoveryAction(StrEnum):
     """What to do with an intent that an earlier process left open."""
 
-    #: surely not sent: an ordinary first attempt
+    #: surely not sent: an ordinary attempt
     SEND = "send"
     #: maybe sent: again, under the same key
     RESEND = "resend"
@@ -67,13 +67,30 @@ class RecoveryAction(StrEnum):
     LOOKUP = "lookup"
     #: maybe sent, and nobody can tell
     PARK = "park"
+    #: surely not sent, and too old to be sent now
+    EXPIRE = "expire"
+
+
+class Left(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store knows of an intent that an earlier process left open. Times: seconds on the gateway's clock."""
+
+    state: IntentState
+    #: the first open one of its conversation: only this one can have been on the wire
+    head: bool
+    attempts: int
+    created_at: float
+    #: it was to be tried again then, because of `reason`; none: it was not put off
+    next_at: float | None = None
+    reason: Reason | None = None
 
 
 class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do with one recovered intent, and why."""
+    """What to do with one recovered intent, and why. `at`: not before. `counts`: an attempt of the dead process."""
 
     action: RecoveryAction
     reason: Reason
+    at: float | None = None
+    counts: bool = False
 
 
 def outcome_of(error: PlatformError) -> Outcome:
@@ -111,30 +128,50 @@ def after_attempt(
             return DeliveryDecision(next=Next.PARK, event=DeliveryEvent.PARK, reason=Reason.PARKED)
         return DeliveryDecision(next=Next.FAIL, event=DeliveryEvent.EXHAUST, reason=Reason.ATTEMPTS_EXHAUSTED)
     at = now + max(backoff(attempts, config), outcome.retry_after or 0.0)
-    if at - created_at > config.max_age and not outcome.ambiguous:
+    if at - created_at > config.max_age:
+        if outcome.ambiguous:
+            return DeliveryDecision(next=Next.PARK, event=DeliveryEvent.PARK, reason=Reason.PARKED)
         return DeliveryDecision(next=Next.FAIL, event=DeliveryEvent.EXPIRE, reason=Reason.TOO_OLD)
     reason = Reason.SAME_KEY_RESEND if outcome.ambiguous else outcome.reason
     return DeliveryDecision(next=Next.RETRY, event=DeliveryEvent.DEFER, reason=reason, at=at)
 
 
-def recover(
-    state: IntentState, *, head: bool, attempts: int, can: Capabilities, config: DeliveryConfig
-) -> RecoveryDecision:
-    """Decide on an intent found open at start. `head`: it is the first open one of its conversation.
+#: reasons for which an intent is put off while it may have been accepted
+_IN_DOUBT = frozenset({Reason.RESPONSE_LOST, Reason.SAME_KEY_RESEND, Reason.CRASH_AMBIGUOUS, Reason.LOOKUP_FAILED})
 
-    The attempt that the dead process may have made counts: a message that kills its sender must not loop.
 
-    With strict FIFO only the head can have been on the wire (DESIGN section 5.2). For platforms without key and
-    look-up the row tells more: it is marked ``sending`` before each attempt, so an unmarked one was surely not sent.
+def recover(left: Left, *, now: float, can: Capabilities, config: DeliveryConfig) -> RecoveryDecision:
+    """Decide on an intent found open at start.
+
+    With strict FIFO only the head can have been on the wire (DESIGN section 5.2), and not while it was put off. For
+    platforms without key and look-up the row tells more: it is marked ``sending`` before each attempt. The attempt that
+    the dead process may have made counts: a message that kills its sender must not loop.
     """
-    if not head:
-        return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
-    if can.idempotency is Idempotency.KEY and attempts + 1 >= config.max_attempts:
-        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.ATTEMPTS_EXHAUSTED)
-    if can.idempotency is Idempotency.KEY:
-        return RecoveryDecision(action=RecoveryAction.RESEND, reason=Reason.SAME_KEY_RESEND)
-    if can.idempotency is Idempotency.LOOKUP:
-        return RecoveryDecision(action=RecoveryAction.LOOKUP, reason=Reason.CRASH_AMBIGUOUS)
-    if state is IntentState.SENDING:
+    resting = left.next_at is not None and now < left.next_at
+    if _surely_unsent(left, resting=resting, can=can):
+        if left.attempts and now - left.created_at > config.max_age:
+            return RecoveryDecision(action=RecoveryAction.EXPIRE, reason=Reason.TOO_OLD)
+        at = left.next_at if resting else None
+        return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED, at=at)
+    if can.idempotency is Idempotency.NONE:
         return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.CRASH_AMBIGUOUS)
-    return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
+    if now - left.created_at > config.max_age:
+        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.TOO_OLD)
+    if can.idempotency is Idempotency.LOOKUP:
+        at = left.next_at if resting else now + can.in_flight_seconds
+        action, reason = RecoveryAction.LOOKUP, Reason.CRASH_AMBIGUOUS
+        return RecoveryDecision(action=action, reason=reason, at=at, counts=not resting)
+    if left.attempts + (not resting) >= config.max_attempts:
+        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.ATTEMPTS_EXHAUSTED)
+    at = left.next_at if resting else None
+    action, reason = RecoveryAction.RESEND, Reason.SAME_KEY_RESEND
+    return RecoveryDecision(action=action, reason=reason, at=at, counts=not resting)
+
+
+def _surely_unsent(left: Left, *, resting: bool, can: Capabilities) -> bool:
+    """Whether nothing of the next chunk can have reached the platform."""
+    if not left.head:
+        return True
+    if resting:
+        return left.reason not in _IN_DOUBT
+    return can.idempotency is Idempotency.NONE and left.state is not IntentState.SENDING

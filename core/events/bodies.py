@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from core.events.base import Body
 from core.events.gateway import (
+    AdapterEnded,
     AdapterFailed,
     AttemptEnded,
     AttemptStarted,
@@ -19,6 +20,7 @@ from core.events.gateway import (
     DelegationIgnored,
     DelegationStarted,
     Fallback,
+    InboundAckFailed,
     InboundAdmitted,
     InboundDropped,
     InboundReceived,
@@ -82,9 +84,11 @@ _ALL: tuple[type[Body], ...] = (
     ProcessCrashed,
     ProcessStopped,
     StoreFailed,
+    AdapterEnded,
     AdapterFailed,
     InboundReceived,
     RouteDecided,
+    InboundAckFailed,
     InboundAdmitted,
     InboundDropped,
     SessionCreated,
@@ -113,6 +117,7 @@ BODIES: dict[str, type[Body]] = {body.kind: body for body in _ALL}
 
 __all__ = [
     "BODIES",
+    "AdapterEnded",
     "AdapterFailed",
     "AttemptEnded",
     "AttemptStarted",
@@ -128,6 +133,7 @@ __all__ = [
     "DelegationStarted",
     "Fallback",
     "FaultFired",
+    "InboundAckFailed",
     "InboundAdmitted",
     "InboundDropped",
     "InboundReceived",

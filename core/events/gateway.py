@@ -64,6 +64,14 @@ class AdapterFailed(Body, frozen=True, kw_only=True):
     retry_in: float
 
 
+class AdapterEnded(Body, frozen=True, kw_only=True):
+    """The stream of an account ended in order: nothing more comes from it in this process."""
+
+    kind: ClassVar[str] = "adapter.ended"
+    channel: str
+    account: str
+
+
 # ---------------------------------------------------------------- inbound, routes, sessions
 
 
@@ -108,6 +116,13 @@ class InboundAdmitted(Body, frozen=True, kw_only=True):
     work: WorkKind
     session_id: str
     session_key: str
+
+
+class InboundAckFailed(Body, frozen=True, kw_only=True):
+    """The platform could not be told that a message is safe here; it may deliver it again, to be dropped."""
+
+    kind: ClassVar[str] = "inbound.ack_failed"
+    detail: str
 
 
 class InboundDropped(Body, frozen=True, kw_only=True):
@@ -272,12 +287,13 @@ class AttemptEnded(Body, frozen=True, kw_only=True):
 
 
 class RecoveryDecided(Body, frozen=True, kw_only=True):
-    """An intent that an earlier process left open: ``send resend lookup park``."""
+    """An intent that an earlier process left open: ``send resend lookup park expire``, not before `at`."""
 
     kind: ClassVar[str] = "recovery.decided"
     decision: str
     reason: Reason
     attempts: int
+    at: float | None = None
 
 
 class ChunkAcked(Body, frozen=True, kw_only=True):

@@ -85,5 +85,7 @@ class Queued(msgspec.Struct, frozen=True, kw_only=True):
 
     row: IntentRow
     cause: int | None
-    #: a recovered head: what `Decisions.recover` said
+    #: a recovered one: what `Decisions.recover` said, or ``ask``: look it up now
     recovery: str | None = None
+    #: nothing happens before (seconds on the gateway's clock)
+    not_before: float | None = None

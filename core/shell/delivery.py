@@ -10,7 +10,7 @@ import anyio
 import msgspec
 
 from core.channels import ChannelAdapter
-from core.delivery.decide import DeliveryDecision, Next, Outcome, RecoveryAction, outcome_of
+from core.delivery.decide import DeliveryDecision, Left, Next, Outcome, RecoveryAction, outcome_of
 from core.delivery.states import DeliveryEvent, next_state
 from core.errors import Ambiguous, NotSent, PlatformError
 from core.events.bodies import (
@@ -50,23 +50,29 @@ class Delivery:
         if adapter is None:
             self.lanes.put(row.address.lane, Queued(row=row, cause=cause))
             return
-        decision = ctx.decisions.recover(
-            row.state, head=head, attempts=row.attempts, can=adapter.capabilities, config=ctx.config.delivery
+        now = ctx.env.now()
+        left = Left(
+            state=row.state,
+            head=head,
+            attempts=row.attempts,
+            created_at=row.created_at,
+            next_at=row.next_at,
+            reason=row.reason,
         )
-        if decision.action in (RecoveryAction.RESEND, RecoveryAction.LOOKUP):
+        decision = ctx.decisions.recover(left, now=now, can=adapter.capabilities, config=ctx.config.delivery)
+        if decision.counts:
             row = msgspec.structs.replace(row, attempts=row.attempts + 1)
-            now = ctx.env.now()
-            await ctx.store.defer(row, now, decision.reason, now, lambda _: None)
+            await ctx.store.defer(row, decision.at or now, decision.reason, now, lambda _: None)
             row = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.DEFER))
         seq = ctx.events.record(
-            RecoveryDecided(decision=decision.action.value, reason=decision.reason, attempts=row.attempts),
+            RecoveryDecided(
+                decision=decision.action.value, reason=decision.reason, attempts=row.attempts, at=decision.at
+            ),
             cause,
-            intent=row.id,
-            turn=row.turn,
-            inbound=row.inbound,
-            delegation=row.delegation,
+            **_ids(row),
         )
-        self.lanes.put(row.address.lane, Queued(row=row, cause=seq, recovery=decision.action.value))
+        recovery = "ask" if decision.action is RecoveryAction.LOOKUP else decision.action.value
+        self.lanes.put(row.address.lane, Queued(row=row, cause=seq, recovery=recovery, not_before=decision.at))
 
     # ------------------------------------------------------------ one visit to the head of a lane
 
@@ -77,15 +83,15 @@ class Delivery:
         if adapter is None:
             await self._end(item, DeliveryEvent.REFUSE, Reason.NO_ADAPTER, item.cause)
             return None
-        if item.recovery == RecoveryAction.PARK:
-            await self._end(item, DeliveryEvent.PARK, Reason.PARKED, item.cause)
+        if item.recovery in _ENDINGS:
+            event, reason = _ENDINGS[item.recovery]
+            await self._end(item, event, reason, item.cause)
             return None
+        if item.not_before is not None and self._ctx.env.now() < item.not_before:
+            return item.not_before
         if row.attempts == 0 and self._ctx.env.now() - row.created_at > self._ctx.config.delivery.max_age:
             await self._end(item, DeliveryEvent.EXPIRE, Reason.TOO_OLD, item.cause)
             return None
-        if item.recovery == RecoveryAction.LOOKUP:
-            self.lanes.replace_head(lane, msgspec.structs.replace(item, recovery="ask"))
-            return self._ctx.env.now() + adapter.capabilities.in_flight_seconds
         while True:
             if item.recovery == "ask":
                 outcome, seq = await self._look_up(adapter, item), item.cause
@@ -155,7 +161,7 @@ class Delivery:
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout):
                 receipt = await adapter.find(row.address, row.key(row.acked))
-        except (TimeoutError, PlatformError) as error:
+        except Exception as error:  # noqa: BLE001 -- also an adapter with a defect: nobody has said no
             return Outcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=str(error))
         if receipt is not None:
             return Outcome(receipt=receipt, reason=Reason.FOUND_BY_LOOKUP)
@@ -256,6 +262,13 @@ class Delivery:
         return self._ctx.events.record(
             IntentSettled(state=row.state, reason=reason, attempts=row.attempts), cause, **_ids(row)
         )
+
+
+#: recovered intents that end without another attempt
+_ENDINGS: dict[str | None, tuple[DeliveryEvent, Reason]] = {
+    RecoveryAction.PARK.value: (DeliveryEvent.PARK, Reason.PARKED),
+    RecoveryAction.EXPIRE.value: (DeliveryEvent.EXPIRE, Reason.TOO_OLD),
+}
 
 
 def _ids(row: IntentRow) -> dict[str, str | None]:

@@ -10,7 +10,9 @@ import msgspec
 from core.channels import ChannelAdapter
 from core.errors import PlatformError
 from core.events.bodies import (
+    AdapterEnded,
     AdapterFailed,
+    InboundAckFailed,
     InboundAdmitted,
     InboundDropped,
     InboundReceived,
@@ -54,6 +56,7 @@ class Intake:
                     async for envelope in envelopes:
                         wait = _RECONNECT_FIRST
                         self.lanes.put(envelope.address.lane, (adapter, _well_formed(envelope)))
+                self._ctx.events.record(AdapterEnded(channel=adapter.channel, account=adapter.account))
                 return
             except Exception as error:  # noqa: BLE001 -- one broken adapter must not stop the others
                 self._ctx.events.record(
@@ -70,13 +73,15 @@ class Intake:
 
     async def _handle(self, _lane: _Lane, item: tuple[ChannelAdapter, Envelope]) -> None:
         adapter, envelope = item
-        await self._admit(adapter, envelope)
+        inbound, received = await self._admit(adapter, envelope)
         try:
             await adapter.ack(envelope)
-        except Exception:  # noqa: BLE001 -- it is durable here; delivered again, it is dropped as a duplicate, and told
-            return
+        except Exception as error:  # noqa: BLE001 -- it is durable here; delivered again, it is dropped as a duplicate
+            detail = f"{type(error).__name__}: {error}"
+            self._ctx.events.record(InboundAckFailed(detail=detail), received, inbound=inbound)
 
-    async def _admit(self, adapter: ChannelAdapter, envelope: Envelope) -> None:
+    async def _admit(self, adapter: ChannelAdapter, envelope: Envelope) -> tuple[InboundId, int]:
+        """Make a message durable, or drop it; its id, and the seq at which it was received."""
         ctx, place = self._ctx, envelope.address
         inbound = InboundId(ctx.env.ids.new("inbound", *place.lane, envelope.message_id))
         received = ctx.events.record(
@@ -86,7 +91,7 @@ class Intake:
         )
         if not envelope.text.strip():
             ctx.events.record(InboundDropped(reason=Reason.EMPTY_MESSAGE), received, inbound=inbound)
-            return
+            return inbound, received
         work, routed = self._route(inbound, envelope, received)
         identity = ctx.decisions.identify(envelope, adapter.capabilities)
         session = ctx.new_session(work.session_key, work.agent, work.reply_to)
@@ -97,6 +102,7 @@ class Intake:
         told = await ctx.store.admit(work, identity, session, ctx.env.now(), story)
         if told is not None:
             self._start_turn(work, *told)
+        return inbound, received
 
     def _route(self, inbound: InboundId, envelope: Envelope, cause: int) -> tuple[Work, int]:
         """Decide agent, session and return address, and record all three."""

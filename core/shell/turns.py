@@ -147,9 +147,16 @@ class Turns:
             turn=work.turn,
             inbound=work.id,
             delegation=None if work.callback is None else work.callback.delegation,
+            reply_to=self._reference(work, kind, to),
             open_on=work.open_on if to == work.reply_to else None,
             created_at=ctx.env.now(),
         )
+
+    def _reference(self, work: Work, kind: IntentKind, to: Address) -> str | None:
+        """The message that an answer quotes, if it is to quote one."""
+        quotes = self._ctx.config.channel(to.channel).reply_reference and kind is IntentKind.REPLY
+        same_place = work.place is not None and work.place.lane == to.lane
+        return work.message_id if quotes and same_place and work.kind is WorkKind.MESSAGE else None
 
     async def tool_send(self, work: Work, call: int, text: str, to: Address | None, cause: int) -> None:
         """The message tool: an intent of its own, durable when this returns."""

@@ -99,11 +99,16 @@ def finish_turn(c: sqlite3.Connection, work: Work, intents: Sequence[IntentRow],
     """End a piece of work together with what it wants to say."""
     c.execute("UPDATE inbox SET state = 'done' WHERE id = ?", (work.id,))
     if work.callback is not None:
-        c.execute(
-            "UPDATE delegations SET state = ? WHERE id = ? AND state = ?",
-            (DelegationState.TOLD.value, work.callback.delegation, DelegationState.FINISHED.value),
-        )
+        _tell_delegation(c, work.callback.delegation)
     return tuple(intent.id for intent in intents if enqueue(c, intent, now))
+
+
+def _tell_delegation(c: sqlite3.Connection, delegation: DelegationId) -> None:
+    """The requester was told. A callback turn that is run again finds it told already."""
+    state = _delegation_state(c, delegation)
+    if state is not DelegationState.TOLD:
+        told = next_delegation_state(state, DelegationEvent.TELL)
+        c.execute("UPDATE delegations SET state = ? WHERE id = ?", (told.value, delegation))
 
 
 def _move(c: sqlite3.Connection, intent: IntentRow, sets: str, values: tuple[object, ...]) -> None:
@@ -132,7 +137,7 @@ def ack_chunk(
     _move(
         c,
         intent,
-        "state = ?, acked = ?, attempts = ?, reason = ?, updated_at = ?,"
+        "state = ?, acked = ?, attempts = ?, reason = ?, next_at = NULL, updated_at = ?,"
         " receipts = json_insert(receipts, '$[#]', json(?))",
         (state.value, acked, intent.attempts if last else 0, Reason.ACCEPTED.value, now, _text(receipt)),
     )
@@ -225,7 +230,8 @@ def finish_delegation(
     c.execute(
         "UPDATE delegations SET state = ?, outcome = ?, result = ?, finished_at = ? WHERE id = ?",
         (
-            (state if callback is not None else DelegationState.TOLD).value,
+            # Without a callback the result is told by what is enqueued in this very transaction.
+            (state if callback is not None else next_delegation_state(state, DelegationEvent.TELL)).value,
             result.outcome.value,
             result.text,
             now,

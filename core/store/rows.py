@@ -91,6 +91,9 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: how many leading chunks have a receipt
     acked: int = 0
     attempts: int = 0
+    #: put off until then, because of `reason`
+    next_at: float | None = None
+    reason: Reason | None = None
     agent: str
     #: session that mirrors it; none: no mirror
     mirror_key: str | None

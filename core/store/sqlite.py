@@ -161,8 +161,8 @@ class SqliteStore:
         )
         intents = await self._rows(
             "SELECT id, kind, state, address, chunks, acked, attempts, agent_id, mirror_key, turn_id, inbound_id,"
-            " delegation_id, reply_to, open_on, created_at FROM intents WHERE state IN ('prepared', 'sending')"
-            " ORDER BY n"
+            " delegation_id, reply_to, open_on, created_at, next_at, reason FROM intents"
+            " WHERE state IN ('prepared', 'sending') ORDER BY n"
         )
         delegations = await self._rows(
             "SELECT id, state, hand, task, agent_id, session_key, turn_id, inbound_id, origin, accepted_at"
@@ -215,6 +215,8 @@ def _intent(row: tuple[Any, ...]) -> IntentRow:
         reply_to=row[12],
         open_on=row[13],
         created_at=row[14],
+        next_at=row[15],
+        reason=None if row[16] is None else Reason(row[16]),
     )
 
 

@@ -76,6 +76,8 @@ class Writer:
             except sqlite3.OperationalError as error:
                 self._events.record(StoreFailed(reason=Reason.STORE_ERROR, error=str(error), retry_in=wait))
             except ValueError as error:
+                if "connection" not in str(error).lower():
+                    raise
                 raise StoreError(f"the connection is closed ({error})") from error
             await anyio.sleep(wait)
             wait = min(wait * 2, _RETRY_LAST)

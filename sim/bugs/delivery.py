@@ -18,7 +18,7 @@ from sim.bugs.ports import AdapterWrapper, DeafSink, wrapping
 from sim.wiring import Wiring
 
 
-def _replay_blindly(_state: Any, **_: Any) -> RecoveryDecision:
+def _replay_blindly(_left: Any, **_: Any) -> RecoveryDecision:
     """Unacked means unsent: everything that is found at start is sent again."""
     return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
 

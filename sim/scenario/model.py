@@ -332,8 +332,8 @@ class ExpectedEvent(Model):
 class Expect(Model):
     """What must be true of the run. Every invariant must hold in any case."""
 
-    accepted: tuple[Accepted, ...] = ()
-    """Exactly these messages were accepted anywhere: no more, no fewer, nowhere else."""
+    accepted: tuple[Accepted, ...] | None = None
+    """Exactly these messages were accepted anywhere: no more, no fewer, nowhere else. Not given: not compared."""
     transcripts: tuple[ExpectedTranscript, ...] = ()
     """What sessions hold."""
     events: tuple[ExpectedEvent, ...] = ()

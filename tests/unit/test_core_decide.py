@@ -8,9 +8,11 @@ import pytest
 from core.config import DeliveryConfig
 from core.delivery.decide import (
     DeliveryDecision,
+    Left,
     Next,
     Outcome,
     RecoveryAction,
+    RecoveryDecision,
     after_attempt,
     backoff,
     outcome_of,
@@ -180,23 +182,38 @@ RECOVERED = [
 ]
 
 
+def found(
+    state: IntentState,
+    *,
+    head: bool,
+    can: Idempotency,
+    attempts: int = 0,
+    next_at: float | None = None,
+    reason: Reason | None = None,
+    now: float = 100.0,
+    limit: int = 5,
+) -> RecoveryDecision:
+    """What is decided at 100 s on an intent of 0 s."""
+    left = Left(state=state, head=head, attempts=attempts, created_at=0.0, next_at=next_at, reason=reason)
+    return recover(left, now=now, can=Capabilities(idempotency=can), config=DeliveryConfig(max_attempts=limit))
+
+
 @pytest.mark.parametrize(("state", "head", "can", "action", "reason"), RECOVERED)
 def test_what_an_earlier_process_left_open(
     state: IntentState, head: bool, can: Idempotency, action: RecoveryAction, reason: Reason
 ) -> None:
-    decision = recover(state, head=head, attempts=0, can=Capabilities(idempotency=can), config=DeliveryConfig())
+    decision = found(state, head=head, can=can)
     assert (decision.action, decision.reason) == (action, reason)
 
 
 def test_only_what_surely_was_not_sent_is_sent_as_if_new() -> None:
     for can in Idempotency:
-        decision = recover(SENDING, head=True, attempts=0, can=Capabilities(idempotency=can), config=DeliveryConfig())
+        decision = found(SENDING, head=True, can=can)
         assert decision.action is not RecoveryAction.SEND
 
 
 def test_a_message_that_kills_its_sender_is_parked_when_its_attempts_are_used_up():
-    config, can = DeliveryConfig(max_attempts=3), Capabilities(idempotency=Idempotency.KEY)
-    actions = [recover(PREPARED, head=True, attempts=n, can=can, config=config).action for n in range(4)]
+    actions = [found(PREPARED, head=True, can=KEY, attempts=n, limit=3).action for n in range(4)]
     assert actions == [RecoveryAction.RESEND, RecoveryAction.RESEND, RecoveryAction.PARK, RecoveryAction.PARK]
 
 
@@ -206,3 +223,34 @@ def test_look_ups_that_keep_failing_end():
     config = DeliveryConfig(max_attempts=3)
     nexts = [after_attempt(lost, attempts=n, created_at=0.0, now=1.0, can=can, config=config).next for n in range(1, 6)]
     assert nexts == [Next.LOOKUP, Next.LOOKUP, Next.LOOKUP, Next.PARK, Next.PARK]
+
+
+@pytest.mark.parametrize("can", Idempotency)
+def test_what_was_refused_and_waits_goes_on_waiting(can: Idempotency) -> None:
+    decision = found(PREPARED, head=True, can=can, attempts=2, next_at=160.0, reason=Reason.RATE_LIMITED)
+    assert (decision.action, decision.at, decision.counts) == (RecoveryAction.SEND, 160.0, False)
+
+
+@pytest.mark.parametrize(("can", "action"), [(KEY, RecoveryAction.RESEND), (LOOKUP, RecoveryAction.LOOKUP)])
+def test_what_was_in_doubt_and_waits_stays_in_doubt(can: Idempotency, action: RecoveryAction) -> None:
+    decision = found(PREPARED, head=True, can=can, attempts=2, next_at=160.0, reason=Reason.RESPONSE_LOST)
+    assert (decision.action, decision.at, decision.counts) == (action, 160.0, False)
+
+
+@pytest.mark.parametrize("can", [KEY, LOOKUP])
+def test_what_was_due_may_have_been_tried_and_counts(can: Idempotency) -> None:
+    decision = found(PREPARED, head=True, can=can, attempts=2, next_at=60.0, reason=Reason.RATE_LIMITED)
+    assert decision.counts
+
+
+def test_a_look_up_waits_until_the_request_cannot_arrive_any_more() -> None:
+    assert found(PREPARED, head=True, can=LOOKUP).at == 100.0 + Capabilities().in_flight_seconds
+
+
+def test_what_is_too_old_is_not_sent_after_a_long_night() -> None:
+    morning = 90_000.0
+    unsent = found(PREPARED, head=True, can=NONE, attempts=1, now=morning)
+    assert (unsent.action, unsent.reason) == (RecoveryAction.EXPIRE, Reason.TOO_OLD)
+    for can in (KEY, LOOKUP):
+        doubtful = found(PREPARED, head=True, can=can, now=morning)
+        assert (doubtful.action, doubtful.reason) == (RecoveryAction.PARK, Reason.TOO_OLD)

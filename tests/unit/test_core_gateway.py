@@ -317,7 +317,7 @@ async def test_an_answer_that_could_not_be_sent_goes_out_after_a_restart_under_t
     path: Path, platform: TinyPlatform
 ) -> None:
     platform.errors = [NotSent("no network")]
-    async with serving(path, platform, delivery={"backoff": ["1h"]}) as running:
+    async with serving(path, platform, delivery={"backoff": ["1s"]}) as running:
         platform.say("m1")
         await running.until(AttemptEnded)
         await running.until(InboundAdmitted)

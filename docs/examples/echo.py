@@ -1,0 +1,181 @@
+"""A gateway of one's own, complete: an in-memory platform, an agent that echoes, a SQLite file, a log of events.
+
+    python docs/examples/echo.py FOLDER
+
+Run it twice with the same folder: the second process finds the message of the first in its store, and drops it. Each
+process writes its events to ``FOLDER/process-N.jsonl``.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+
+from core import (
+    Address,
+    Capabilities,
+    ChatKind,
+    Env,
+    Envelope,
+    Event,
+    EventLog,
+    Gateway,
+    GatewayConfig,
+    HandTask,
+    Idempotency,
+    Peer,
+    Receipt,
+    SendRequest,
+    SqliteStore,
+    Turn,
+    connect_file,
+    system_env,
+)
+from core.channels import InboundStream
+from core.errors import HandError, Refused
+from core.events import TraceHeader, encode_event
+from core.events.bodies import InboundAdmitted, IntentSettled, TurnEnded
+from core.events.trace import encode_header
+
+ANA = Address(channel="loopback", account="default", kind=ChatKind.DIRECT, conversation="ana")
+
+
+class Loopback:
+    """`core.ChannelAdapter` over a platform that lives in this process. It keeps one message for one key."""
+
+    channel = "loopback"
+    account = "default"
+    capabilities = Capabilities(idempotency=Idempotency.KEY, text_limit=200)
+
+    def __init__(self, env: Env) -> None:
+        self._env = env
+        self._connection: MemoryObjectSendStream[Envelope] | None = None
+        self._by_key: dict[str, Receipt] = {}
+        #: messages that the gateway has not called durable yet
+        self.unacked: list[Envelope] = []
+        #: what people can see
+        self.visible: list[str] = []
+
+    def say(self, text: str, message_id: str) -> None:
+        """Ana writes to the bot."""
+        envelope = Envelope(
+            address=ANA, peer=Peer(id="ana", name="Ana"), message_id=message_id, text=text, sent_at=self._env.now()
+        )
+        self.unacked.append(envelope)
+        if self._connection is not None:
+            self._connection.send_nowait(envelope)
+
+    def connect(self) -> InboundStream:
+        """Open the connection; what was not acknowledged comes again."""
+        return self._connect()
+
+    @asynccontextmanager
+    async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
+        to_gateway, received = anyio.create_memory_object_stream[Envelope](math.inf)
+        with to_gateway, received:
+            self._connection = to_gateway
+            for envelope in self.unacked:
+                to_gateway.send_nowait(envelope)
+            yield received
+
+    async def ack(self, envelope: Envelope) -> None:
+        """The gateway has it."""
+        self.unacked = [waiting for waiting in self.unacked if waiting.message_id != envelope.message_id]
+
+    async def send(self, request: SendRequest) -> Receipt:
+        """Accept a chunk once for each key."""
+        receipt = self._by_key.get(request.key)
+        if receipt is None:
+            receipt = Receipt(provider_id=str(len(self.visible) + 1), address=request.address)
+            self._by_key[request.key] = receipt
+            self.visible.append(request.text)
+        return receipt
+
+    async def find(self, address: Address, key: str) -> Receipt | None:
+        """Only asked of platforms with `Idempotency.LOOKUP`."""
+        return self._by_key.get(key)
+
+    async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
+        """There are no threads here."""
+        raise Refused("this platform has no threads")
+
+
+class Echo:
+    """`core.Agent`: says what it was told."""
+
+    async def turn(self, turn: Turn) -> str | None:
+        """Answer one message."""
+        return f"{turn.peer.name} said: {turn.text}"
+
+
+class NoHands:
+    """`core.HandRunner` without any hand."""
+
+    def has(self, hand: str) -> bool:
+        """There is none."""
+        return False
+
+    async def run(self, task: HandTask) -> str:
+        """Never called."""
+        raise HandError(task.hand)
+
+
+class Log:
+    """Writes events as JSON lines, and knows what is still going on."""
+
+    def __init__(self, folder: Path, env: Env) -> None:
+        self.process = 1 + len(list(folder.glob("process-*.jsonl")))
+        self.file = (folder / f"process-{self.process}.jsonl").open("wb")
+        self.file.write(encode_header(TraceHeader(scenario="echo", title="docs/examples/echo.py")) + b"\n")
+        self.open: set[str | None] = set()
+        # keep=False: a gateway that runs for months does not hold its events in memory.
+        self.events = EventLog(env.now, keep=False)
+        self.events.subscribe(self._see)
+
+    def _see(self, event: Event) -> None:
+        # Called by the thread that recorded the event, often the store's: nothing of the event loop is touched here.
+        self.file.write(encode_event(event) + b"\n")
+        self.file.flush()
+        if isinstance(event.body, InboundAdmitted):
+            self.open.add(event.inbound)
+        elif isinstance(event.body, IntentSettled) or (
+            isinstance(event.body, TurnEnded) and event.body.outcome != "replied"
+        ):
+            self.open.discard(event.inbound)
+
+
+async def main(folder: Path) -> list[str]:
+    """Serve two messages, of which one comes twice, and stop. Returns what Ana can see."""
+    env = system_env()
+    log, platform = Log(folder, env), Loopback(env)
+    events = log.events.recorder("gateway", generation=log.process)
+    gateway = Gateway(
+        config=GatewayConfig(),
+        store=SqliteStore(lambda: connect_file(folder / "trunkline.db"), events),
+        adapters=[platform],
+        agents={"main": Echo()},
+        hands=NoHands(),
+        env=env,
+        events=events,
+    )
+    async with anyio.create_task_group() as group:
+        group.start_soon(gateway.run)
+        platform.say("hello", message_id="1")
+        platform.say("hello", message_id="1")
+        platform.say("is anybody there?", message_id=f"2-{log.process}")
+        while platform.unacked or log.open:  # noqa: ASYNC110 -- the log is written by threads, which set no anyio.Event
+            await anyio.sleep(0.01)
+        group.cancel_scope.cancel()
+    log.file.close()
+    return platform.visible
+
+
+if __name__ == "__main__":
+    for line in anyio.run(main, Path(sys.argv[1])):
+        sys.stdout.write(f"{line}\n")

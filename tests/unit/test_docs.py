@@ -1,0 +1,293 @@
+"""The pages say what the program does: generated parts are fresh, links and commands exist, examples run."""
+
+import ast
+import importlib.util
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import anyio
+import pytest
+from cyclopts import CycloptsError, MissingArgumentError
+
+from app.cli.commands import app
+from core.events import read_trace
+from core.events.bodies import InboundDropped, IntentSettled
+from sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from sim.invariants import CHECKERS
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [path for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))) if path.is_file()]
+BY_NAME = [pytest.param(path, id=path.name) for path in PAGES]
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"_{path.stem}_under_test", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+docs = load(ROOT / "tools" / "docs.py")
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    line: int
+
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(text: str) -> list[Block]:
+    return [Block(found[1], found[2], text.count("\n", 0, found.start()) + 2) for found in FENCE.finditer(text)]
+
+
+def prose(text: str) -> str:
+    return FENCE.sub("", text)
+
+
+# Generated parts
+
+
+@pytest.mark.parametrize("path", docs.pages(), ids=lambda path: path.name)
+def test_generated_parts_are_fresh(path: Path) -> None:
+    assert path.read_text("utf-8") == docs.pages()[path], "stale: run python tools/docs.py"
+
+
+def test_every_generated_part_has_its_place() -> None:
+    names = re.findall(r"<!-- generated: ([\w-]+) -->", "".join(path.read_text("utf-8") for path in PAGES))
+    assert sorted(names) == sorted(docs.REGIONS)
+
+
+def test_a_stale_part_is_found() -> None:
+    page = "before\n<!-- generated: delegation-diagram -->\nold\n<!-- end -->\nafter\n"
+    fresh = docs.refreshed(page)
+    assert fresh != page
+    assert fresh.startswith("before\n<!--") and fresh.endswith("<!-- end -->\nafter\n")
+    assert docs.refreshed(fresh) == fresh
+
+
+def test_check_tells_what_is_stale_and_changes_nothing(monkeypatch, capsys) -> None:
+    path = DOCS / "reasons.md"
+    monkeypatch.setattr(docs, "pages", lambda: {path: "another text"})
+    monkeypatch.setattr(sys, "argv", ["docs.py", "--check"])
+    before = path.read_bytes()
+    assert docs.main() == 1
+    assert "docs/reasons.md: stale" in capsys.readouterr().out
+    assert path.read_bytes() == before
+
+
+def test_diagrams_have_every_state() -> None:
+    for diagram, table in (
+        (docs.intent_diagram(), docs.TRANSITIONS),
+        (docs.delegation_diagram(), docs.DELEGATION_TRANSITIONS),
+    ):
+        assert all(re.search(rf"\b{state.value}\b", diagram) for state in table)
+
+
+@pytest.mark.parametrize("checker", CHECKERS, ids=INVARIANTS)
+def test_every_invariant_has_its_section(checker) -> None:
+    assert f"\n### {checker.id} {checker.title}\n" in (DOCS / "invariants.md").read_text("utf-8")
+
+
+# Links
+
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def anchors(path: Path) -> set[str]:
+    heads = re.findall(r"^#+ (.+)$", FENCE.sub("", path.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def dead_links(path: Path, text: str) -> Iterator[str]:
+    for target in LINK.findall(prose(text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        file = (path.parent / name).resolve() if name else path
+        if not file.exists() or (anchor and file.suffix == ".md" and anchor not in anchors(file)):
+            yield target
+
+
+@pytest.mark.parametrize("path", BY_NAME)
+def test_relative_links_lead_somewhere(path: Path) -> None:
+    assert list(dead_links(path, path.read_text("utf-8"))) == []
+
+
+@pytest.mark.parametrize("target", ["nowhere.md", "invariants.md#no-such-head", "#no-such-head", "../core/none.py"])
+def test_a_dead_link_is_found(target: str) -> None:
+    assert list(dead_links(DOCS / "invariants.md", f"see [this]({target})")) == [target]
+
+
+# Commands
+
+
+SHELL = {"", "sh", "bash", "shell", "console"}
+COMMANDS = {name for name in app if not name.startswith("-")}
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+VARIABLES = set(re.findall(r"^([A-Z]+) \?=", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """Every `trunkline ...` and `make ...` of a page, in shell blocks and in running text."""
+    lines = [line for block in blocks(text) if block.language in SHELL for line in block.text.splitlines()]
+    lines += re.findall(r"`((?:trunkline|make)(?: [^`]*)?)`", prose(text))
+    for line in lines:
+        for part in re.split(r"&&|\|\|?|;", line):
+            found = re.match(r"\s*(?:[$!] |\w+=\S* )*((?:\S*/)?(?:trunkline|make)(?: .*)?)$", part)
+            if found is not None:
+                program, *words = shlex.split(found[1], comments=True)
+                yield [Path(program).name, *words]
+
+
+def complaint(command: list[str]) -> str | None:
+    """What is wrong with a command, if anything."""
+    program, *words = command
+    if program == "make":
+        wrong = [word for word in words if word.partition("=")[0] not in (VARIABLES if "=" in word else TARGETS)]
+        return f"make knows no {', '.join(wrong)}" if wrong else None
+    if (
+        words
+        and not words[0].startswith("-")
+        and words[0] not in COMMANDS
+        and not re.search(r"[./]|^[A-Z]+$", words[0])
+    ):
+        return f"no command {words[0]}"
+    try:
+        app.parse_args(words, exit_on_error=False, print_error=False)
+    except MissingArgumentError:
+        return None  # `trunkline run --trace`, in running text
+    except CycloptsError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("path", BY_NAME)
+def test_commands_exist(path: Path) -> None:
+    found = [(command, complaint(command)) for command in commands(path.read_text("utf-8"))]
+    assert [(shlex.join(command), wrong) for command, wrong in found if wrong] == []
+
+
+@pytest.mark.parametrize(
+    "line", ["trunkline fly", "trunkline run x.yaml --fly", "make fly", "make env FLY=1", "trunkline replay --seed 1 x"]
+)
+def test_a_wrong_command_is_found(line: str) -> None:
+    for page in (f"```sh\n$ X=1 {line}  # as shown\n```\n", f"say `{line}` and see"):
+        assert [complaint(command) for command in commands(page)] != [None]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["trunkline", "trunkline run scenarios/ --junit report.xml", "trunkline a.yaml", "make", "make test ARGS=-x"],
+)
+def test_a_right_command_passes(line: str) -> None:
+    assert [complaint(command) for command in commands(f"```sh\n{line}\n```\n")] == [None]
+
+
+# Paths
+
+
+ABSOLUTE = re.compile(
+    r"(?:^|[\s`\"'(=:])(?:~?/(?:bin|etc|home|mnt|opt|private|root|srv|tmp|usr|Users|var|wo" + r"rk)\b|[A-Z]:\\|\.\./sha"
+    r"red|file:/)",
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("path", [*BY_NAME, pytest.param(DOCS / "examples" / "echo.py", id="echo.py")])
+def test_no_page_names_a_path_of_a_machine(path: Path) -> None:
+    assert ABSOLUTE.findall(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("text", ["in /tmp/x", "`/usr/bin/python`", "C:\\x", "see ../sha" + "red/x", "(file:/x)"])
+def test_a_path_of_a_machine_is_found(text: str) -> None:
+    assert ABSOLUTE.search(text)
+
+
+# Examples
+
+
+PYTHON = [
+    pytest.param(path, block, id=f"{path.name}:{block.line}")
+    for path in PAGES
+    for block in blocks(path.read_text("utf-8"))
+    if block.language == "python"
+]
+
+
+@pytest.mark.parametrize(("path", "block"), PYTHON)
+def test_python_examples_compile_and_import_what_there_is(path: Path, block: Block) -> None:
+    compile(block.text, f"{path.name}:{block.line}", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    imports = [node for node in ast.parse(block.text).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    exec(compile(ast.Module([*imports], []), path.name, "exec"), {})
+
+
+def only_block(page: str, language: str, word: str) -> Block:
+    (found,) = [b for b in blocks((DOCS / page).read_text("utf-8")) if b.language == language and word in b.text]
+    return found
+
+
+@pytest.fixture
+def twice(tmp_path: Path) -> Path:
+    path = tmp_path / "twice.yaml"
+    path.write_text(only_block("catching-a-bug.md", "yaml", "scenario: 1").text, "utf-8")
+    return path
+
+
+def test_the_scenario_of_the_how_to_holds_and_catches_its_bug(twice: Path) -> None:
+    file = load_scenario(twice, known_bugs=BUGS, known_invariants=INVARIANTS)
+    assert run_scenario(file).holds
+    (bug,) = file.scenario.bugs
+    broken = [v.id for v in run_scenario(file, bugs=[bug]).verdicts if v.status is Status.VIOLATED]
+    assert broken == list(file.scenario.breaks)
+
+
+def test_the_report_of_the_how_to_is_what_is_printed(twice: Path, monkeypatch, capsys) -> None:
+    from app.cli.commands import dispatch
+
+    monkeypatch.chdir(twice.parent)
+    assert dispatch(["run", "twice.yaml", "--bug", "own"]) == 1
+    printed = capsys.readouterr().out
+    shown = only_block("catching-a-bug.md", "", "violated: D1").text
+    assert printed.startswith(shown)
+
+
+def test_the_python_of_the_how_to_runs(twice: Path, monkeypatch) -> None:
+    monkeypatch.chdir(twice.parent)
+    monkeypatch.setitem(BUGS, "mine", BUGS["silent-drops"])
+    exec(only_block("catching-a-bug.md", "python", "my_recover").text, {"__name__": "how_to"})
+
+
+def test_the_sweep_of_the_simulation_page_runs(monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    exec(only_block("simulation.md", "python", "CrashAt").text, {})
+
+
+def test_the_echo_example_runs_and_drops_after_a_restart_what_it_had_answered(tmp_path: Path) -> None:
+    folder = shutil.copytree(DOCS / "examples", tmp_path / "examples")
+    echo = load(folder / "echo.py")
+    with anyio.from_thread.start_blocking_portal("asyncio") as portal:
+        first = portal.call(within_five_seconds, echo.main, tmp_path)
+        second = portal.call(within_five_seconds, echo.main, tmp_path)
+    assert first == ["Ana said: hello", "Ana said: is anybody there?"]
+    assert second == ["Ana said: is anybody there?"]
+    one, two = (read_trace(tmp_path / f"process-{n}.jsonl", whole=False).events for n in (1, 2))
+    assert [e.body.state for e in one if isinstance(e.body, IntentSettled)] == ["delivered", "delivered"]
+    assert [e.body.reason for e in two if isinstance(e.body, InboundDropped)] == ["duplicate-message"] * 2
+
+
+async def within_five_seconds(main, folder: Path) -> list[str]:
+    with anyio.fail_after(5):
+        return await main(folder)

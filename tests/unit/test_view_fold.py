@@ -1,0 +1,107 @@
+"""The state at any event: the same however one gets there."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.view.fold import FRAME_EVERY, Fold, Moment
+from core.events import Event, EventLog
+from core.events import bodies as b
+from core.reasons import Reason
+from core.values import HandOutcome, IntentKind, IntentState
+from tests.snapshot._traces import DEPLOY, KEYS, OPS, bound_completion, foreign_mirror
+
+PLACES = (OPS, DEPLOY)
+
+
+def refold(events, seq):
+    moment = Moment()
+    for event in events[:seq]:
+        moment.advance(event)
+    return moment
+
+
+def body(kind: int, number: int) -> b.Body:
+    """One of the bodies that change the state."""
+    address = PLACES[number % 2]
+    key = KEYS[address]
+    return (
+        b.ProcessStarted(),
+        b.ProcessCrashed(why="test"),
+        b.SessionCreated(
+            agent="a", session_key=key, session_id=f"s{number}", generation=number, address=address, by="inbound"
+        ),
+        b.TranscriptAppended(session_id="s", session_key=key, role="user", text="t"),
+        b.MirrorAppended(session_id="s", session_key=key, text="t"),
+        b.DelegationAccepted(hand="h", task="t", origin=address, session_key=key),
+        b.DelegationStarted(hand="h"),
+        b.DelegationFinished(hand="h", outcome=HandOutcome.OK, text="t"),
+        b.IntentPrepared(
+            intent_kind=IntentKind.REPLY,
+            address=address,
+            targeted=False,
+            text="t",
+            chunks=1,
+            key="k",
+            reason=Reason.REPLY_TO_ORIGIN,
+            mirror_key=key,
+        ),
+        b.AttemptStarted(chunk=0, attempt=number, address=address),
+        b.WireAccepted(address=address, requested=address, text="t", provider_id="p", key="k", chunk=0, attempt=1),
+        b.ChunkAcked(chunk=0, provider_id="p", address=address, reason=Reason.ACCEPTED),
+        b.IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1),
+        b.ThreadClosed(address=address, how="archived"),
+        b.BugEnabled(bug=f"bug{number}", sentence="."),
+    )[kind]
+
+
+def story(steps: list[tuple[int, int]]) -> tuple[Event, ...]:
+    log = EventLog(lambda: float(len(log.events)))
+    writer = log.recorder("gateway", 1)
+    for kind, number in steps:
+        writer.record(body(kind, number), intent=f"i{number % 3}", delegation=f"d{number % 3}")
+    return tuple(log.events)
+
+
+STEPS = st.lists(st.tuples(st.integers(0, 14), st.integers(0, 7)), min_size=1, max_size=40)
+
+
+@given(STEPS, st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 30))
+def test_any_order_of_seeks_gives_what_folding_from_zero_gives(steps, seeks, times):
+    events = story(steps * times)
+    fold = Fold(events)
+    for seek in seeks:
+        seq = round(seek * len(events))
+        assert fold.at(seq) == refold(events, seq)
+
+
+def test_seeks_beyond_both_ends_stop_there():
+    events = bound_completion().trace.events
+    fold = Fold(events)
+    assert fold.at(-5) == Moment()
+    assert fold.at(10_000) == refold(events, len(events))
+
+
+def test_a_moment_that_was_handed_out_does_not_change():
+    events = story([(8, 0), (9, 1), (12, 0)] * FRAME_EVERY)
+    fold = Fold(events)
+    early = fold.at(2)
+    assert early.intents["i0"].state is IntentState.PREPARED
+    fold.at(len(events))
+    assert early == refold(events, 2)
+
+
+def test_the_made_run_ends_as_it_was_written():
+    run = bound_completion()
+    end = Fold(run.trace.events).at(len(run.trace.events))
+    assert end.generation == 2
+    assert end.alive
+    assert [intent.state for intent in end.intents.values()] == [IntentState.DELIVERED] * 5
+    assert end.sessions[KEYS[DEPLOY]].heard == 1
+    assert end.sessions[KEYS[DEPLOY]].said == 2
+    assert end.delegations["d1"].outcome is HandOutcome.OK
+
+
+def test_a_closed_thread_is_known():
+    run = foreign_mirror()
+    end = Fold(run.trace.events).at(len(run.trace.events))
+    assert list(end.closed.values()) == ["archived"]

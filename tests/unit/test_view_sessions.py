@@ -1,0 +1,147 @@
+"""Transcripts beside what people saw: aligned by what they speak of."""
+
+from app.runs import Run
+from app.view.sessions import Difference, Sessions
+from app.view.story import RunView
+from core.events import bodies as b
+from core.reasons import Reason
+from core.values import IntentKind
+from tests.snapshot._traces import ANA, DEPLOY, DM, KEYS, OPS, Author, bound_completion, foreign_mirror, verdicts
+
+
+def sessions_of(run: Run) -> Sessions:
+    return Sessions(RunView(run))
+
+
+def sides(sessions: Sessions, owner):
+    return [
+        (pair.line.text if pair.line else None, pair.difference, pair.seen.text if pair.seen else None)
+        for pair in sessions.pairs(owner)
+    ]
+
+
+def room() -> Author:
+    author = Author()
+    author.world([(OPS, "ops", None), (DEPLOY, "deploy", "ops"), (DM, "@bo", None)])
+    return author
+
+
+def finish(author: Author) -> Sessions:
+    return sessions_of(Run(trace=author.trace("made", title=""), verdicts=verdicts()))
+
+
+def test_both_sides_agree_where_nothing_is_wrong():
+    sessions = sessions_of(bound_completion(bug=False))
+    for row in sessions.rows(sessions.view.last):
+        assert row.differences == 0
+        assert all(pair.line and pair.seen for pair in sessions.pairs(row.owner))
+
+
+def test_counts_are_those_of_the_moment():
+    sessions = sessions_of(bound_completion())
+    key = KEYS[DEPLOY]
+    end = next(row for row in sessions.rows(sessions.view.last) if row.key == key)
+    start = next(row for row in sessions.rows(0) if row.key == key)
+    assert (end.heard, end.said, start.heard, start.said) == (1, 2, 0, 0)
+
+
+def test_the_copy_is_counted_where_it_was_seen():
+    sessions = sessions_of(bound_completion())
+    copies = {row.key: row.copies for row in sessions.rows(sessions.view.last)}
+    assert copies == {KEYS[DEPLOY]: 0, KEYS[DM]: 0, KEYS[OPS]: 1}
+
+
+def test_a_foreign_mirror_differs_on_both_ends():
+    sessions = sessions_of(foreign_mirror())
+    assert ("all green", Difference.FOREIGN_MIRROR, None) in sides(sessions, KEYS[DM])
+    assert (None, Difference.MISSING_MIRROR, "all green") in sides(sessions, KEYS[OPS])
+    notes = [pair.note for row in sessions.rows(99) for pair in sessions.pairs(row.owner) if pair.note]
+    assert notes == ["mirrored for telegram/@bo, not here", "said in discord/#ops, not here"]
+
+
+def test_a_chunk_accepted_again_is_a_copy():
+    sessions = sessions_of(foreign_mirror())
+    assert (None, Difference.COPY, "done at 3") in sides(sessions, KEYS[OPS])
+
+
+def test_a_mirror_of_what_nobody_accepted():
+    author = room()
+    author.say(OPS, ANA, "hello")
+    intent = author.prepare(OPS, "lost", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+    author.gateway.record(b.MirrorAppended(session_id="s", session_key=KEYS[OPS], text="lost"), intent=intent)
+    assert sides(finish(author), KEYS[OPS])[-1] == ("lost", Difference.UNDELIVERED, None)
+
+
+def test_a_message_that_the_agent_was_never_given():
+    author = room()
+    author.say(OPS, ANA, "hello")
+    author.platform(OPS).record(b.PeerSaid(address=OPS, peer=ANA, message_id="9", text="anybody?"))
+    assert sides(finish(author), KEYS[OPS])[-1] == (None, Difference.UNHEARD, "anybody?")
+
+
+def test_a_message_that_the_agent_was_given_twice():
+    author = room()
+    _, inbound = author.say(OPS, ANA, "hello")
+    pushed = author.platform(OPS).record(
+        b.PlatformPushed(address=OPS, message_id="p101", original_id="p101", replay=True)
+    )
+    author.gateway.record(
+        b.TranscriptAppended(session_id="s", session_key=KEYS[OPS], role="user", text="hello"),
+        pushed,
+        inbound=inbound + "b",
+    )
+    assert [difference for _, difference, _ in sides(finish(author), KEYS[OPS])] == [
+        Difference.NONE,
+        Difference.TWICE,
+    ]
+
+
+def test_chunks_are_parts_of_one_mirror():
+    author = room()
+    author.say(OPS, ANA, "hello")
+    intent = author.prepare(OPS, "one two", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+    for chunk, text in enumerate(("one", "two")):
+        body = b.WireAccepted(
+            address=OPS, requested=OPS, text=text, provider_id=f"c{chunk}", key="k", chunk=chunk, attempt=1
+        )
+        author.platform(OPS).record(body, intent=intent)
+    author.gateway.record(b.MirrorAppended(session_id="s", session_key=KEYS[OPS], text="one two"), intent=intent)
+    assert {difference for _, difference, _ in sides(finish(author), KEYS[OPS])} == {Difference.NONE}
+
+
+def test_other_words_are_a_difference():
+    author = room()
+    author.say(OPS, ANA, "hello")
+    intent = author.prepare(OPS, "yes", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+    author.attempt(OPS, intent)
+    author.accept(OPS, "yes", intent)
+    author.gateway.record(b.MirrorAppended(session_id="s", session_key=KEYS[OPS], text="no"), intent=intent)
+    assert sides(finish(author), KEYS[OPS])[-1] == ("no", Difference.TEXT, "yes")
+
+
+def test_a_conversation_without_a_session_is_listed():
+    author = room()
+    author.say(DEPLOY, ANA, "hello")
+    intent = author.prepare(OPS, "astray", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+    author.attempt(OPS, intent)
+    wire = author.accept(OPS, "astray", intent)
+    sessions = finish(author)
+    orphan = sessions.rows(sessions.view.last)[-1]
+    assert (orphan.key, orphan.place, orphan.differences) == ("", "discord/ops", 1)
+    assert sides(sessions, orphan.owner) == [(None, Difference.MISSING_MIRROR, "astray")]
+    assert sessions.owner_of(wire) == OPS.lane
+
+
+def test_what_a_hand_told_has_no_other_side():
+    author = room()
+    author.say(OPS, ANA, "hello")
+    author.gateway.record(b.TranscriptAppended(session_id="s", session_key=KEYS[OPS], role="hand", text="done"))
+    assert sides(finish(author), KEYS[OPS])[-1] == ("done", Difference.NONE, None)
+
+
+def test_an_event_belongs_to_a_session_or_to_none():
+    sessions = sessions_of(bound_completion())
+    kinds = {event.kind: sessions.owner_of(event.seq) for event in sessions.view.events}
+    assert kinds["inbound.admitted"] == KEYS[OPS]
+    assert kinds["run.ended"] is None
+    assert sessions.owner_of(0) is None

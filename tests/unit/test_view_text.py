@@ -1,0 +1,41 @@
+"""Cells of a terminal: cleaning, cutting and wrapping."""
+
+import pytest
+from rich.cells import cell_len
+
+from app.view.text import clean, cut, middle_cut, pad, quoted, wrap
+
+
+def test_a_message_is_one_printable_line():
+    assert clean("a\nb\tc") == "a ↵ b c"
+    assert clean("red \x1b[31m and bell \x07") == "red ·[31m and bell ·"
+    assert "\u202e" not in clean("abc\u202edef")
+
+
+def test_a_joined_emoji_becomes_its_parts():
+    assert clean("👩‍💻") == "👩💻"
+
+
+@pytest.mark.parametrize(
+    "text", ["short", "a longer text than fits", "会话绑定通道", quoted("a longer text than fits")]
+)
+@pytest.mark.parametrize("width", [0, 1, 2, 5, 8, 12, 40])
+def test_nothing_is_wider_than_its_room(text, width):
+    assert cell_len(cut(text, width)) <= width
+    assert cell_len(middle_cut(text, width)) <= width
+    assert cell_len(pad(text, width)) == width
+
+
+def test_a_cut_message_keeps_its_closing_mark():
+    assert cut(quoted("release 41 is out"), 12) == "“release 4…”"
+
+
+def test_a_key_loses_its_middle():
+    assert middle_cut("jeeves:discord:main:channel:501:thread:601", 20) == "jeeves…01:thread:601"
+
+
+def test_words_wrap_and_long_ones_break():
+    assert wrap("one two three", 7) == ["one two", "three"]
+    assert wrap("abcdefghij", 4) == ["abcd", "efgh", "ij"]
+    assert wrap("", 4) == [""]
+    assert all(cell_len(line) <= 5 for line in wrap("会话绑定 x 通道不可知", 5))

@@ -1,0 +1,200 @@
+"""Rows of the timeline: what is drawn, tagged, joined and folded."""
+
+import pytest
+
+from app.runs import Run
+from app.view.chain import Causes
+from app.view.labels import describe
+from app.view.lanes import Lanes
+from app.view.rows import Look
+from app.view.story import RunView
+from app.view.timeline import Timeline, is_delivery
+from core.events import BODIES, EventLog, Trace, TraceHeader
+from core.events import bodies as b
+from core.reasons import Reason
+from core.values import IntentKind
+from sim.invariants.base import Violation
+from tests.snapshot._traces import ANA, OPS, Author, bound_completion, foreign_mirror, verdicts
+
+
+def opened(run: Run, *, unfolded: bool = False):
+    view = RunView(run)
+    return view, Timeline(view, Lanes(view), unfolded=unfolded)
+
+
+def row_of(run, text, look=None):
+    _, timeline = opened(run)
+    return next(row for row in timeline.rows if text in row.text and look in (None, row.look))
+
+
+def small(*bodies, **ids) -> Run:
+    """A run of these bodies in a world with one room."""
+    author = Author()
+    author.world([(OPS, "ops", None)])
+    for body in bodies:
+        author.gateway.record(body, **ids)
+    return Run(trace=author.trace("small", title="small"), verdicts=verdicts())
+
+
+def test_copies_are_tagged_and_joined():
+    _, timeline = opened(bound_completion())
+    copies = [row for row in timeline.rows if "release 41 shipped" in row.text and is_delivery(row)]
+    assert [(row.look, row.tags, row.bracket) for row in copies] == [
+        (Look.FIRST, ("1×",), "┏"),
+        (Look.COPY, ("2×", "!!"), "┗"),
+    ]
+
+
+def test_without_the_defect_nothing_is_tagged():
+    _, timeline = opened(bound_completion(bug=False))
+    assert {row.tags for row in timeline.rows} == {(), ("✗",)}
+    assert not any(row.bracket for row in timeline.rows)
+
+
+def test_rows_between_copies_carry_the_bar():
+    _, timeline = opened(foreign_mirror())
+    assert [row.bracket for row in timeline.rows if row.bracket] == ["┏", "┃", "┃", "┗"]
+
+
+def test_a_foreign_mirror_is_marked_at_the_delivery():
+    row = row_of(foreign_mirror(), "all green")
+    assert (row.mirror, row.look) == ("m!", Look.DELIVERED)
+
+
+def test_a_missing_mirror_is_marked_at_the_delivery():
+    run = bound_completion(bug=False)
+    wire = next(event.seq for event in run.trace.events if event.kind == "wire.accepted")
+    missing = Violation(
+        invariant="M1", at=wire, summary="no mirror", expected=("one",), actual=("none",), evidence=(wire,)
+    )
+    _, timeline = opened(Run(trace=run.trace, verdicts=verdicts(missing)))
+    assert timeline.rows[timeline.row_at(wire)].mirror == "m?"
+
+
+def test_a_message_taken_twice_is_marked_where_it_arrives():
+    author = Author()
+    author.world([(OPS, "ops", None)])
+    admitted, inbound = author.say(OPS, ANA, "once please")
+    first, _ = author.turn(OPS, admitted, inbound)
+    again = author.platform(OPS).record(
+        b.PlatformPushed(address=OPS, message_id="p101", original_id="p101", replay=True)
+    )
+    second, _ = author.turn(OPS, again, "in2")
+    twice = Violation(
+        invariant="D7", at=second, summary="twice", expected=("one",), actual=("two",), evidence=(first, second)
+    )
+    _, timeline = opened(Run(trace=author.trace("twice", title=""), verdicts=verdicts(twice)))
+    tagged = [(row.text, row.look, row.tags) for row in timeline.rows if row.tags]
+    assert tagged == [
+        ("“once please”", Look.FIRST, ("1×",)),
+        ("again “once please”", Look.COPY, ("2×",)),
+    ]
+
+
+def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
+    author = Author()
+    author.world([(OPS, "ops", None)])
+    intent = author.prepare(OPS, "hello", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+    author.gateway.record(b.Fallback(asked=OPS, used=OPS, reason=Reason.PLACE_GONE), intent=intent)
+    author.attempt(OPS, intent)
+    author.accept(OPS, "hello", intent)
+    run = Run(trace=author.trace("fallback", title=""), verdicts=verdicts())
+    assert row_of(run, "hello").look is Look.FALLBACK
+
+
+@pytest.mark.parametrize(
+    ("body", "look", "text"),
+    [
+        (b.WireRefused(address=OPS, reason=Reason.PLACE_GONE, chunk=0, attempt=1), Look.DEAD, "refused: place-gone"),
+        (b.WireRefused(address=OPS, reason=Reason.RATE_LIMITED, chunk=0, attempt=1), Look.RETRY, "rate-limited"),
+        (b.WireResponseLost(address=OPS, chunk=0, attempt=1), Look.UNKNOWN, "answer lost"),
+        (
+            b.WireDeduplicated(address=OPS, provider_id="p", key="k", chunk=0, attempt=2),
+            Look.SUPPRESSED,
+            "kept one",
+        ),
+        (b.InboundDropped(reason=Reason.DUPLICATE_REPLAY), Look.SUPPRESSED, "dropped: duplicate-replay"),
+        (b.IntentSuppressed(reason=Reason.NO_REPLY), Look.SUPPRESSED, "no-reply"),
+        (b.ProcessCrashed(why="crash before ack"), Look.ALARM, "CRASH before ack"),
+        (b.FaultFired(fault="send/slow", detail="3 s"), Look.ALARM, "fault: send/slow 3 s"),
+        (b.ThreadClosed(address=OPS, how="archived"), Look.NOTE, "ops archived"),
+        (b.RunEnded(at_rest=False, open=("i1",)), Look.ALARM, "never came to rest: i1"),
+    ],
+)
+def test_what_is_not_a_delivery_has_a_row_too(body, look, text):
+    row = row_of(small(body), text)
+    assert row.look is look
+
+
+@pytest.mark.parametrize(
+    ("decision", "look"),
+    [("retry", Look.RETRY), ("park", Look.UNKNOWN), ("lookup", Look.UNKNOWN), ("fail", Look.DEAD)],
+)
+def test_what_comes_of_an_attempt(decision, look):
+    author = Author()
+    author.world([(OPS, "ops", None)])
+    intent = author.prepare(OPS, "hello", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+    author.gateway.record(
+        b.AttemptEnded(chunk=0, attempt=2, reason=Reason.RESPONSE_LOST, decision=decision), intent=intent
+    )
+    run = Run(trace=author.trace("attempt", title=""), verdicts=verdicts())
+    assert row_of(run, "response-lost").look is look
+
+
+def test_every_event_can_be_described_and_drawn():
+    for run in (bound_completion(), foreign_mirror()):
+        view, timeline = opened(run, unfolded=True)
+        assert timeline.seqs == tuple(range(1, view.last + 1))
+        assert all(describe(view, event) for event in view.events)
+
+
+def test_no_body_is_forgotten():
+    """A body that is added to the trace must get words of its own."""
+    from app.view.labels import _LABELS  # pyright: ignore[reportPrivateUsage]
+
+    assert set(BODIES.values()) == set(_LABELS)
+
+
+def test_a_cursor_on_a_folded_event_stands_on_the_row_before_it():
+    view, timeline = opened(bound_completion())
+    for seq in range(view.last + 1):
+        index = timeline.row_at(seq)
+        assert index == -1 or seq in timeline.covered(index, view.last)
+
+
+def test_moving_by_rows_stops_at_both_ends():
+    view, timeline = opened(bound_completion())
+    assert timeline.neighbour(view.last, 5) == timeline.seqs[-1]
+    assert timeline.neighbour(0, -5) == timeline.seqs[0]
+    assert timeline.find(view.last, 1, is_delivery) is None
+
+
+def test_an_empty_trace_has_no_rows():
+    trace = Trace(header=TraceHeader(scenario="empty"), events=())
+    view, timeline = opened(Run(trace=trace, verdicts=()))
+    assert (view.last, timeline.rows, timeline.neighbour(0, 1)) == (0, (), 0)
+
+
+def test_an_event_without_cause_hangs_on_the_first_of_its_intent():
+    log = EventLog(lambda: 0.0)
+    sink = log.recorder("gateway")
+    first = sink.record(b.RunPhase(phase="faults"), intent="i1")
+    other = sink.record(b.RunPhase(phase="faults"), intent="i2")
+    later = sink.record(b.RunPhase(phase="rest"), intent="i1")
+    causes = Causes(log.events)
+    assert causes.path(later) == [first, later]
+    assert causes.parent(other) is None
+    assert causes.effects(first) == [later]
+    assert causes.family(later) == {first, later}
+
+
+def test_a_cause_in_the_future_is_ignored():
+    log = EventLog(lambda: 0.0)
+    seq = log.recorder("gateway").record(b.RunPhase(phase="faults"), 99)
+    assert Causes(log.events).path(seq) == [seq]
+
+
+def test_names_of_people_are_shown_and_control_characters_are_not():
+    said = b.PeerSaid(address=OPS, peer=ANA, message_id="1", text="a\x1b[2Jb")
+    row = row_of(small(said), "a·[2Jb")
+    assert row.who == "ana"

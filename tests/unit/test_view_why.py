@@ -1,0 +1,117 @@
+"""Explanations: expected against actual, the first wrong step, and how to see it again."""
+
+from app.runs import Run, Unmet
+from app.view.facts import Tone
+from app.view.status import Mode, status_line, verdict_chip
+from app.view.story import RunView
+from app.view.why import explain, reproduction
+from core.events import TraceHeader
+from tests.snapshot._traces import DEFECT, bound_completion, foreign_mirror, verdicts
+
+
+def at_violation(run: Run):
+    view = RunView(run)
+    return view, explain(view, view.marks.stops[0])
+
+
+def texts(why, label):
+    """The lines under a label, up to the next one."""
+    found, on = [], False
+    for line in why.lines:
+        on = line.label == label if line.label else on
+        if on:
+            found.append(line.text)
+    return found
+
+
+def test_expected_and_actual_come_first():
+    _, why = at_violation(bound_completion())
+    assert [line.label for line in why.lines if line.label][:5] == ["expected", "actual", "path", "broken", "repro"]
+    assert texts(why, "expected")[0] == "one announcement of hand run d1"
+    assert why.title.endswith("✗ D2 R1")
+
+
+def test_the_first_wrong_step_is_marked_and_what_is_before_it_is_right():
+    view, why = at_violation(bound_completion())
+    path = [line for line in why.lines if line.seq and line.text[0].isdigit() and "#" in line.text]
+    marks = [line.mark for line in path]
+    wrong = marks.index("✗ first wrong step")
+    assert view.event(path[wrong].seq).kind == "completion.planned"
+    assert set(marks[:wrong]) == {"✓"}
+    assert set(marks[wrong + 1 :]) == {""}
+
+
+def test_the_right_copy_shows_the_same_wrong_step():
+    view, _ = at_violation(bound_completion())
+    group = view.marks.groups[0]
+    marks = [line.mark for line in explain(view, group[0]).lines]
+    assert "✗ first wrong step" in marks
+
+
+def test_every_step_leads_to_its_event():
+    view, why = at_violation(bound_completion())
+    assert all(0 <= line.seq <= view.last for line in why.lines)
+
+
+def test_a_route_tells_why_each_binding_won_or_lost():
+    view = RunView(bound_completion())
+    said = next(event.seq for event in view.events if event.kind == "peer.said")
+    lines = explain(view, said).lines
+    assert [line.tone for line in lines if line.text.startswith(("✓ everything", "– night-shift"))] == [
+        Tone.DIM,
+        Tone.GOOD,
+    ]
+
+
+def test_an_internal_event_is_explained_too():
+    view = RunView(foreign_mirror())
+    for seq in range(view.last + 1):
+        why = explain(view, seq)
+        assert why.lines
+        assert all(line.text for line in why.lines)
+
+
+def test_before_the_first_event_there_is_a_hint():
+    why = explain(RunView(bound_completion()), 0)
+    assert "nothing has happened" in why.lines[0].text
+
+
+def test_the_end_tells_all_verdicts_and_what_was_not_met():
+    view = RunView(bound_completion())
+    why = explain(view, view.last)
+    assert len(texts(why, "broken")) == 2
+    assert len(texts(why, "idle")) == 3
+    assert texts(why, "unmet") == ["line 31: D2 holds"]
+
+
+def test_one_line_reproduces_the_run():
+    header = TraceHeader(scenario="x", path="my scenarios/x.yaml", seed=9, bugs=("a", "b"))
+    assert reproduction(header) == "trunkline run 'my scenarios/x.yaml' --seed 9 --bug a --bug b"
+
+
+def test_the_chip_counts_what_was_seen_so_far():
+    view = RunView(bound_completion())
+    stop = view.marks.stops[0]
+    assert verdict_chip(view, stop - 1).text == "1 violation ahead"
+    assert verdict_chip(view, stop).text == "✗ D2 R1  1 DUPLICATE"
+    assert verdict_chip(view, stop).short == "✗ D2 R1"
+
+
+def test_green_tells_how_much_was_exercised():
+    view = RunView(bound_completion(bug=False))
+    assert verdict_chip(view, 1).text == "✓ all hold (7 of 10 exercised)"
+
+
+def test_green_never_hides_an_expectation_or_an_idle_run():
+    run = bound_completion(bug=False)
+    unmet = Run(trace=run.trace, verdicts=run.verdicts, unmet=(Unmet(summary="no"),))
+    assert verdict_chip(RunView(unmet), 1).tone is Tone.BAD
+    idle = Run(trace=run.trace, verdicts=verdicts(idle=("D1", "D2", "D4", "D7", "L1", "L2", "M1", "O1", "R1", "V1")))
+    assert verdict_chip(RunView(idle), 1).text == "nothing exercised"
+
+
+def test_the_status_says_where_one_is():
+    view = RunView(bound_completion())
+    status = status_line(view, seq=12, head=50, mode=Mode.REWOUND)
+    assert (status.scenario, status.seed, status.seq, status.last) == ("bound-completion-twice", 7, 12, view.last)
+    assert (status.behind, status.at, status.bugs) == (38, 0.1, (DEFECT,))
