@@ -36,6 +36,7 @@ def entry_of(file: ScenarioFile) -> ScenarioEntry:
         source=scenario.source,
         bugs=scenario.bugs,
         story=scenario.story.strip(),
+        seed=scenario.seed,
     )
 
 
@@ -47,8 +48,9 @@ class SimSource:
         self._files: dict[Path, ScenarioFile] = {}
 
     def scenarios(self) -> Sequence[ScenarioEntry]:
-        """All scenarios that can be read; one that cannot is listed with its problem as its story."""
-        return tuple(self._entry(path) for path in find_scenarios(self._paths))
+        """All scenarios, the tour first; one that cannot be read is listed with its problem as its story."""
+        paths = sorted(find_scenarios(self._paths), key=lambda path: path.parent.name != "tour")
+        return tuple(self._entry(path) for path in paths)
 
     def _entry(self, path: Path) -> ScenarioEntry:
         try:

@@ -1,0 +1,19 @@
+"""The terminal app. Only this package imports Textual, and only when `launch` is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.tui.app import TrunklineApp, launch
+
+__all__ = ["TrunklineApp", "launch"]
+
+
+def __getattr__(name: str) -> object:
+    """Load the app late: the key table and the clock are of use without it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from app.tui import app
+
+    return getattr(app, name)

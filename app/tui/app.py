@@ -1,0 +1,189 @@
+"""The app: one desk, the screens over it, the clock that plays, and the themes."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from textual.app import App
+from textual.theme import BUILTIN_THEMES
+from textual.timer import Timer
+
+from app.runs import Run, RunSource, ScenarioEntry
+from app.tui.commands import TableCommands
+from app.tui.desk import Desk
+from app.tui.screens.base import RunScreen
+from app.tui.screens.help import HelpScreen
+from app.tui.screens.picker import PickerScreen
+from app.tui.screens.sessions import SessionsScreen
+from app.tui.screens.timeline import TimelineScreen
+from app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
+from core.errors import UsageError
+
+FRAMES = 30
+#: a stalled terminal must not make time leap
+LONGEST_FRAME = 0.25
+
+
+class TrunklineApp(App[int]):
+    """Travels over a computed run. `clocked=False` starts no timer; tests move time themselves."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "Trunkline"
+    COMMANDS = {TableCommands}
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny-wide"), (60, "-narrow"), (100, "-middle"), (176, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-tiny-high"), (16, "-short"), (32, "-tall")]
+    BINDINGS = []
+
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        ascii_only: bool = False,
+        theme: str | None = None,
+        play: bool = False,
+        clocked: bool = True,
+    ) -> None:
+        super().__init__()
+        for own in OWN_THEMES:
+            self.register_theme(own)
+        self.desk = desk
+        self.ascii_only = ascii_only
+        self._palette: Palette | None = None
+        self._play = play
+        self._clocked = clocked
+        self._timer: Timer | None = None
+        self._last_tick = 0.0
+        self._run_screens: dict[str, RunScreen] = {}
+        self._current = "timeline"
+        self._previous = "sessions"
+        if theme is not None:
+            self.theme = theme
+
+    # ------------------------------------------------------------ screens
+
+    async def on_mount(self) -> None:
+        """Open the timeline, and the picker above it when no run is given."""
+        self.theme_changed_signal.subscribe(self, lambda _theme: self._repaint())
+        self._run_screens = {"timeline": TimelineScreen(self.desk), "sessions": SessionsScreen(self.desk)}
+        for name, screen in self._run_screens.items():
+            screen.set_class(self.ascii_only, "-ascii")
+            self.install_screen(screen, name)  # pyright: ignore[reportUnknownMemberType]
+        await self.push_screen("timeline")
+        if self.desk.opened is None:
+            self.choose()
+        elif self._play:
+            self.desk.run.transport.play()
+            self.clock(running=True)
+
+    def show(self, screen: str) -> None:
+        """Go to one of the screens of the run; the cursor goes along."""
+        if screen != self._current:
+            self._previous, self._current = self._current, screen
+            # Not awaited: this is asked for by the screen that goes, which would wait for itself.
+            self.switch_screen(screen)  # pyright: ignore[reportUnknownMemberType]
+
+    def show_previous(self) -> None:
+        """Go to the screen that was shown before."""
+        self.show(self._previous)
+
+    def choose(self) -> None:
+        """Open the scenario picker."""
+        self.push_screen(PickerScreen(self.desk), self._chosen)
+
+    def _chosen(self, opened: bool | None) -> None:
+        if opened:
+            self.desk.run.transport.play()
+            self.clock(running=True)
+        self.sync()
+
+    def open_entry(self, entry: ScenarioEntry) -> None:
+        """Run a scenario with its defect and play it."""
+        try:
+            self.desk.open(entry, seed=self.desk.seed_for(entry), bugs=entry.bugs)
+        except UsageError as error:
+            self.notify(error.facts or str(error), severity="warning", markup=False)
+            return
+        self._chosen(True)
+
+    def help(self, screen: str) -> None:
+        """Open the help of a screen; what is chosen there is done here."""
+        self.push_screen(HelpScreen(screen), self._do)
+
+    async def _do(self, action: str | None) -> None:
+        if action:
+            await self.run_action(f"screen.{action}")
+
+    def sync(self) -> None:
+        """Show what the desk holds now."""
+        if isinstance(self.screen, RunScreen):
+            self.screen.sync()
+
+    # ------------------------------------------------------------ time
+
+    def clock(self, *, running: bool) -> None:
+        """Start or stop the timer that plays. There is none while the run is paused."""
+        if not self._clocked:
+            return
+        if self._timer is None:
+            self._timer = self.set_interval(1 / FRAMES, self._tick, pause=True)
+        self._last_tick = monotonic()
+        if running:
+            self._timer.resume()
+        else:
+            self._timer.pause()
+
+    def _tick(self) -> None:
+        now = monotonic()
+        passed, self._last_tick = min(now - self._last_tick, LONGEST_FRAME), now
+        transport = self.desk.run.transport
+        if transport.tick(passed):
+            self.sync()
+        if not transport.playing:
+            self.clock(running=False)
+            self.sync()
+
+    # ------------------------------------------------------------ looks
+
+    @property
+    def palette(self) -> Palette:
+        """The styles of the theme that is on."""
+        if self._palette is None:
+            self._palette = palette_of(self.theme_variables, ansi=self.current_theme.ansi)
+        return self._palette
+
+    def next_theme(self) -> None:
+        """Go to the next theme."""
+        index = CYCLE.index(self.theme) if self.theme in CYCLE else -1
+        self.theme = CYCLE[(index + 1) % len(CYCLE)]
+
+    def _repaint(self) -> None:
+        self._palette = None
+        for screen in (*self._run_screens.values(), *self.screen_stack):
+            if isinstance(screen, RunScreen | PickerScreen | HelpScreen):
+                screen.repaint()
+
+
+def launch(
+    source: RunSource,
+    *,
+    entry: ScenarioEntry | None = None,
+    run: Run | None = None,
+    seed: int = 0,
+    bugs: tuple[str, ...] = (),
+    ascii: bool = False,  # noqa: A002
+    theme: str | None = None,
+    at_violation: bool = False,
+) -> int:
+    """Open the app on a run, or on the picker, and return the exit code. Prints nothing on standard output.
+
+    An `entry` without a `run` is computed first. Raises `UsageError` when it cannot be, or when there is no such
+    theme. The run plays from its start, or stands at its first violation with `at_violation`.
+    """
+    if theme is not None and theme not in (*CYCLE, *BUILTIN_THEMES):
+        raise UsageError(f"there is no theme {theme!r}; there are {', '.join(CYCLE)}")
+    desk = Desk(source, entry=entry, run=run, seed=seed, bugs=bugs, at_violation=at_violation)
+    if run is None and entry is not None:
+        desk.open(entry, seed=seed, bugs=bugs, at_violation=at_violation)
+    app = TrunklineApp(desk, ascii_only=ascii, theme=theme, play=not at_violation)
+    app.run()
+    return app.return_value or app.return_code or 0

@@ -1,0 +1,44 @@
+"""The command palette: everything that keys do on the screen below, and every scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from app.tui.keys import keys_of, show
+
+if TYPE_CHECKING:
+    from app.tui.app import TrunklineApp
+
+#: commands that only make sense as a key
+_MOVES = "move"
+
+
+class TableCommands(Provider):
+    """Commands made from the key table."""
+
+    def _commands(self) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+        screen = self.screen
+        app = cast("TrunklineApp", screen.app)
+        name = getattr(screen, "name_in_keys", "")
+        for key in keys_of(name):
+            if key.group != _MOVES and key.id != "palette":
+                yield key.help, show(key.keys[0]), partial(screen.run_action, key.action)
+        for entry in app.desk.source.scenarios() if name else ():
+            yield f"scenario {entry.title}", entry.id, partial(app.open_entry, entry)
+
+    async def discover(self) -> Hits:
+        """What is shown before anything is typed."""
+        for title, extra, run in self._commands():
+            yield DiscoveryHit(title, run, help=extra)
+
+    async def search(self, query: str) -> Hits:
+        """What fits the words typed so far."""
+        matcher = self.matcher(query)
+        for title, extra, run in self._commands():
+            score = matcher.match(f"{title} {extra}")
+            if score > 0:
+                yield Hit(score, matcher.highlight(title), run, help=extra)

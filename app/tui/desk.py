@@ -1,0 +1,204 @@
+"""What is open: the run, its views, the cursor and the switches. One desk for the whole app; screens only show it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from app.runs import Run, RunSource, ScenarioEntry
+from app.tui.transport import Transport
+from app.view.lanes import Lanes
+from app.view.sessions import Sessions
+from app.view.status import StatusLine, status_line
+from app.view.story import RunView
+from app.view.timeline import Timeline, is_delivery
+from app.view.why import Why, explain, reproduction
+from core.errors import UsageError
+
+
+class Opened:
+    """One run with everything that is computed of it once."""
+
+    def __init__(self, run: Run, *, at_violation: bool = False) -> None:
+        self.view = RunView(run)
+        self.lanes = Lanes(self.view)
+        self.folded = Timeline(self.view, self.lanes)
+        self.sessions = Sessions(self.view)
+        self.transport = Transport(self.view, frozenset(self.folded.seqs))
+        self._unfolded: Timeline | None = None
+        if at_violation and self.view.marks.stops:
+            self.transport.stop_at_violation(self.view.marks.stops[0])
+
+    @property
+    def unfolded(self) -> Timeline:
+        """The timeline with a row for every event, made when first asked for."""
+        if self._unfolded is None:
+            self._unfolded = Timeline(self.view, self.lanes, unfolded=True)
+        return self._unfolded
+
+
+class Desk:
+    """The open run and how it is looked at."""
+
+    def __init__(
+        self,
+        source: RunSource,
+        *,
+        entry: ScenarioEntry | None = None,
+        run: Run | None = None,
+        seed: int = 0,
+        bugs: tuple[str, ...] = (),
+        at_violation: bool = False,
+    ) -> None:
+        self.source = source
+        self.entry = entry
+        self.seed = seed
+        self.bugs = bugs
+        self.opened = Opened(run, at_violation=at_violation) if run else None
+        self.show_internal = False
+        #: only the causal chain of this event is lit; none: everything is
+        self.chain_of: int | None = None
+        self._lit: frozenset[int] = frozenset()
+
+    # ------------------------------------------------------------ runs
+
+    def open(self, entry: ScenarioEntry, *, seed: int, bugs: tuple[str, ...], at_violation: bool = False) -> None:
+        """Compute a run and show it from its start. Raises `UsageError`; what was open then stays open."""
+        run = self._compute(entry, seed, bugs)
+        self.opened = Opened(run, at_violation=at_violation)
+        self.entry, self.seed, self.bugs = entry, seed, bugs
+        self.chain_of = None
+
+    def _compute(self, entry: ScenarioEntry, seed: int, bugs: tuple[str, ...]) -> Run:
+        """In a thread of its own: a simulation brings its own event loop, and this thread may run the app's."""
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            return thread.submit(self.source.run, entry, seed=seed, bugs=bugs).result()
+
+    def rerun(self, *, seed: int | None = None, bugs: tuple[str, ...] | None = None) -> None:
+        """Compute the open scenario again, with another seed or other defects. Raises `UsageError`."""
+        if self.entry is None:
+            raise UsageError("a recorded trace cannot be run again: open its scenario with s")
+        self.open(
+            self.entry,
+            seed=self.seed if seed is None else seed,
+            bugs=self.bugs if bugs is None else bugs,
+        )
+
+    def seed_for(self, entry: ScenarioEntry) -> int:
+        """The seed that a scenario is run with: the open one's as it is, another's own."""
+        known = self.entry is not None and self.entry.id == entry.id
+        return self.seed if known or entry.seed is None else entry.seed
+
+    def other_bugs(self) -> tuple[str, ...]:
+        """The defects after pressing the switch: none, or those that the scenario declares. Raises `UsageError`."""
+        declared = self.entry.bugs if self.entry else ()
+        if not self.bugs and not declared:
+            raise UsageError("this scenario declares no defect to switch on")
+        return () if self.bugs else declared
+
+    # ------------------------------------------------------------ what is shown
+
+    @property
+    def run(self) -> Opened:
+        """The open run. Only asked for while one is open."""
+        assert self.opened is not None
+        return self.opened
+
+    @property
+    def timeline(self) -> Timeline:
+        """The rows as they are folded now."""
+        return self.run.unfolded if self.show_internal else self.run.folded
+
+    @property
+    def cursor(self) -> int:
+        """The event that every screen stands on."""
+        return self.run.transport.cursor
+
+    def status(self) -> StatusLine | None:
+        """The facts of the status line; none while nothing is open."""
+        if self.opened is None:
+            return None
+        transport = self.opened.transport
+        return status_line(
+            self.opened.view,
+            seq=transport.cursor,
+            head=transport.head,
+            mode=transport.mode,
+            speed=transport.speed,
+        )
+
+    def why(self) -> Why:
+        """The explanation of the event under the cursor."""
+        return explain(self.run.view, self.cursor)
+
+    def repro(self) -> str:
+        """The line that runs the same again."""
+        return reproduction(self.run.view.run.trace.header)
+
+    def lit(self, seq: int) -> bool:
+        """Whether a row belongs to the causal chain that is lit; every row does while none is."""
+        return self.chain_of is None or seq in self._lit
+
+    # ------------------------------------------------------------ moving
+
+    def seek(self, seq: int) -> None:
+        """Put the cursor on an event."""
+        self.run.transport.seek(seq)
+
+    def step(self, events: int) -> None:
+        """Move by events."""
+        self.seek(self.cursor + events)
+
+    def step_rows(self, rows: int) -> None:
+        """Move by visible rows."""
+        self.seek(self.timeline.neighbour(self.cursor, rows))
+
+    def step_delivery(self, direction: int) -> bool:
+        """Move to the next or previous message between people and the gateway."""
+        return self._go(self.timeline.find(self.cursor, direction, is_delivery))
+
+    def next_violation(self, direction: int) -> bool:
+        """Move to the next or previous violation, round and round. False when there is none."""
+        view = self.run.view
+        stops = view.marks.stops
+        if not stops:
+            return False
+        found = view.next_violation(self.cursor) if direction > 0 else view.previous_violation(self.cursor)
+        return self._go(found or (stops[0] if direction > 0 else stops[-1]))
+
+    def twin(self) -> bool:
+        """Move to the next copy of the thing under the cursor. False when it has none."""
+        return self._go(self._twin())
+
+    @property
+    def has_twin(self) -> bool:
+        """The thing under the cursor is one of several copies."""
+        return self._twin() is not None
+
+    def _twin(self) -> int | None:
+        marks = self.run.view.marks
+        index = self.timeline.row_at(self.cursor)
+        row = self.timeline.seqs[index] if index >= 0 else 0
+        return marks.twin(self.cursor) or marks.twin(row)
+
+    def arrive(self) -> None:
+        """Stand where the run tells most: at its first violation, else at its end."""
+        transport = self.run.transport
+        stops = self.run.view.marks.stops
+        if stops:
+            transport.stop_at_violation(stops[0])
+        else:
+            transport.seek(self.run.view.last)
+
+    def toggle_chain(self) -> None:
+        """Light the causal chain of the event under the cursor, or everything again."""
+        if self.chain_of is not None or not self.cursor:
+            self.chain_of = None
+            return
+        self.chain_of = self.cursor
+        self._lit = self.run.view.causes.family(self.cursor)
+
+    def _go(self, seq: int | None) -> bool:
+        if seq is None:
+            return False
+        self.seek(seq)
+        return True

@@ -1,0 +1,175 @@
+"""Every key, once: bindings, the help screen, the footer and docs/keys.md are made from this table.
+
+Terminals and IDEs swallow some control and function keys, so each of those has a plain twin in the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from textual.binding import Binding
+
+#: names of keys as people know them
+_SHOWN = {
+    "down": "↓",
+    "up": "↑",
+    "left": "←",
+    "right": "→",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "home": "Home",
+    "end": "End",
+    "enter": "Enter",
+    "space": "Space",
+    "escape": "Esc",
+    "tab": "Tab",
+    "shift+tab": "Shift-Tab",
+    "f1": "F1",
+}
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that keys do. `action` is the name of a method `action_...` of the screens it works on."""
+
+    id: str
+    keys: tuple[str, ...]
+    action: str
+    group: str = ""
+    help: str
+    #: word in the footer; none keeps it out
+    footer: str = ""
+    #: lower is more important in a narrow footer
+    rank: int = 50
+    screens: tuple[str, ...]
+
+    @property
+    def shown(self) -> str:
+        """The keys as people know them."""
+        return " ".join(show(key) for key in self.keys)
+
+
+def show(key: str) -> str:
+    """One key as people know it: ``^p`` for control and p."""
+    return f"^{key[5:]}" if key.startswith("ctrl+") else _SHOWN.get(key, key)
+
+
+TIMELINE = ("timeline",)
+PICKER = ("picker",)
+RUN = ("timeline", "sessions")
+EVERY = (*RUN, "picker")
+
+
+def _key(
+    name: str, keys: str, what: str, screens: tuple[str, ...], *, action: str = "", footer: str = "", rank: int = 50
+) -> Key:
+    """A row; the action goes by the name of the row when nothing else is said."""
+    return Key(
+        id=name,
+        keys=tuple(keys.split()),
+        action=action or name,
+        help=what,
+        screens=screens,
+        footer=footer,
+        rank=rank,
+    )
+
+
+_TABLE: dict[str, tuple[Key, ...]] = {
+    "move": (
+        _key("down", "j down", "next row", EVERY),
+        _key("up", "k up", "previous row", EVERY),
+        _key("page_down", "J ctrl+d pagedown", "a page down", EVERY),
+        _key("page_up", "K ctrl+u pageup", "a page up", EVERY),
+        _key("first", "g home", "first row", EVERY),
+        _key("last", "G end", "last row", EVERY),
+        _key("left", "h left", "lanes to the left, pane to the left", RUN),
+        _key("right", "l right", "lanes to the right, pane to the right", RUN),
+        _key("next_pane", "tab", "next pane", EVERY),
+        _key("previous_pane", "shift+tab", "previous pane", EVERY),
+        _key("enter", "enter", "go into it: the explanation, or the event of a line", RUN),
+        _key("run", "enter", "run the scenario", PICKER, action="enter", footer="Run", rank=1),
+        _key("back", "escape", "out of it: zoom, chain, pane (never quits)", RUN),
+        _key("close", "escape", "back to the run", PICKER, action="back", footer="Back", rank=3),
+        _key("previous_screen", "-", "the screen before this one", RUN),
+    ),
+    "time": (
+        _key("play", "space", "play or pause", RUN, footer="Play", rank=1),
+        _key("step", "]", "one event forward", RUN, footer="Step", rank=2),
+        _key("step_back", "[", "one event back", RUN, footer="Back", rank=3),
+        _key("delivery", "}", "next message on the wire", RUN),
+        _key("delivery_back", "{", "previous message on the wire", RUN),
+        _key("rewind", "0", "rewind to the start", RUN),
+        _key("run_to_end", "$", "run to the end", RUN, footer="End", rank=11),
+        _key("faster", ">", "twice as fast", RUN),
+        _key("slower", "<", "half as fast", RUN),
+    ),
+    "find": (
+        _key("next_violation", "n", "next violation", RUN, footer="Next ✗", rank=1),
+        _key("previous_violation", "N", "previous violation", RUN),
+        _key("first_violation", "!", "first violation", RUN),
+        _key("twin", "t", "the other copy of a duplicate", RUN, footer="Twin", rank=6),
+        _key("chain", "c", "light the causal chain of the event", TIMELINE, footer="Chain", rank=7),
+        _key("filter", "/", "filter the list", PICKER, footer="Filter", rank=4),
+    ),
+    "view": (
+        _key("timeline", "2", "Timeline: who said what to whom, and why", RUN, action="show('timeline')"),
+        _key("sessions", "4", "Sessions: the transcript beside what people saw", RUN, action="show('sessions')"),
+        _key("fold", "m", "unfold or fold what happens inside the gateway", TIMELINE),
+        _key("zoom", "z", "zoom the pane that has the focus", RUN, footer="Zoom", rank=12),
+        _key("why", "e", "explain: the Why pane, large", RUN, footer="Explain", rank=10),
+        _key("theme", "T", "next theme", EVERY),
+    ),
+    "act": (
+        _key("scenarios", "s", "choose a scenario", RUN, footer="Scenarios", rank=8),
+        _key("bug", "b", "run with the defect of the scenario, or without it", EVERY, footer="Defect", rank=9),
+        _key("rerun", "r", "run again, same seed", RUN),
+        _key("reseed", "R", "run again, next seed", RUN),
+        _key("yank", "y", "copy the command that reproduces the run", RUN),
+    ),
+    "app": (
+        _key("help", "? f1", "this help: type to filter, Enter does it", EVERY, footer="Help", rank=4),
+        _key("palette", ": ctrl+p", "command palette", EVERY),
+        _key("quit", "q ctrl+c", "quit", EVERY, footer="Quit", rank=5),
+    ),
+}  # fmt: skip
+
+KEYS: tuple[Key, ...] = tuple(
+    msgspec.structs.replace(key, group=group) for group, keys in _TABLE.items() for key in keys
+)
+GROUPS = {"move": "Move", "time": "Time", "find": "Find", "view": "View", "act": "Act", "app": "App"}
+
+
+def keys_of(screen: str) -> Iterator[Key]:
+    """The rows of the table that work on a screen."""
+    return (key for key in KEYS if screen in key.screens)
+
+
+def bindings_of(screen: str) -> list[Binding]:
+    """The bindings of a screen."""
+    return [
+        Binding(",".join(key.keys), key.action, key.help, show=False, id=f"{screen}.{key.id}")
+        for key in keys_of(screen)
+    ]
+
+
+def footer_of(screen: str) -> list[Key]:
+    """What the footer of a screen may show, the most important first."""
+    return sorted((key for key in keys_of(screen) if key.footer), key=lambda key: key.rank)
+
+
+def as_markdown() -> str:
+    """The table for people who read documents."""
+    lines = ["# Keys", "", "Made by `python -m app.tui.keys` from the table in `app/tui/keys.py`.", ""]
+    for group, title in GROUPS.items():
+        lines += [f"## {title}", "", "| keys | what | where |", "| --- | --- | --- |"]
+        for key in KEYS:
+            if key.group == group:
+                keys = " ".join(f"`{show(one)}`" for one in key.keys)
+                lines.append(f"| {keys} | {key.help} | {', '.join(key.screens)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(as_markdown(), end="")

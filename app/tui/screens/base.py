@@ -1,0 +1,289 @@
+"""What the screens of a run share: the bars, and everything that moves the one cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widgets import Static
+
+from app.tui.desk import Desk
+from app.tui.widgets.bars import KeyBar, StatusBar, TabBar
+from app.tui.widgets.rowlist import Drawn, RowList
+from core.errors import UsageError
+
+if TYPE_CHECKING:
+    from app.tui.app import TrunklineApp
+
+SMALLEST = (60, 16)
+
+
+class TooSmall(Static):
+    """Shown instead of everything else in a terminal that is too small."""
+
+    def on_resize(self) -> None:
+        """Say what is needed and what is there."""
+        size = self.app.size  # pyright: ignore[reportUnknownMemberType]
+        wide, high = SMALLEST
+        self.update(f"needs {wide}x{high}, has {size.width}x{size.height}\n\nq quits")
+
+
+class RunScreen(Screen[None]):
+    """A screen over the open run."""
+
+    name_in_keys = ""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.desk = desk
+
+    @property
+    def trunkline(self) -> TrunklineApp:
+        """The app, with its type."""
+        return cast("TrunklineApp", self.app)  # pyright: ignore[reportUnknownMemberType]
+
+    def compose(self) -> ComposeResult:
+        """Bars around the body of the screen."""
+        yield StatusBar(self.desk)
+        yield TabBar(self.desk, self.name_in_keys)
+        with Container(id="body"):
+            yield from self.compose_body()
+        yield KeyBar(self.desk, self.name_in_keys)
+        yield TooSmall(id="too-small", markup=False)
+
+    def compose_body(self) -> ComposeResult:
+        """The panes of the screen."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """Start with the main pane."""
+        panes = self.panes()
+        if panes:
+            panes[0].focus()
+        self.sync()
+
+    def on_screen_resume(self) -> None:
+        """The cursor may have moved on another screen."""
+        self.sync()
+
+    def sync(self) -> None:
+        """Show what the desk holds now."""
+        raise NotImplementedError
+
+    def refresh_bars(self) -> None:
+        """Draw the bars anew."""
+        for bar in self.query(Drawn):
+            if not isinstance(bar, RowList):
+                bar.refresh()
+
+    def repaint(self) -> None:
+        """The theme changed: draw everything anew."""
+        self.refresh_bars()
+        for pane in self.panes():
+            pane.forget()
+
+    def panes(self) -> list[RowList]:
+        """The panes, the main one first."""
+        return list(self.query(RowList))
+
+    @property
+    def pane(self) -> RowList:
+        """The pane with the focus; the main one when nothing has it."""
+        return self.focused if isinstance(self.focused, RowList) else self.panes()[0]
+
+    def moved(self) -> None:
+        """The desk changed: show it, and stop the clock when nothing plays any more."""
+        if self.desk.opened is not None and not self.desk.run.transport.playing:
+            self.trunkline.clock(running=False)
+        self.sync()
+
+    # ------------------------------------------------------------ time
+
+    def action_play(self) -> None:
+        """Play or pause."""
+        if self.desk.opened is None:
+            return
+        transport = self.desk.run.transport
+        if transport.playing:
+            transport.pause()
+        else:
+            transport.play()
+        self.trunkline.clock(running=transport.playing)
+        self.moved()
+
+    def action_step(self) -> None:
+        """One event forward."""
+        self._step(1)
+
+    def action_step_back(self) -> None:
+        """One event back."""
+        self._step(-1)
+
+    def _step(self, events: int) -> None:
+        if self.desk.opened:
+            self.desk.step(events)
+            self.moved()
+
+    def action_delivery(self) -> None:
+        """The next message on the wire."""
+        self._find(lambda: self.desk.step_delivery(1), "no later message")
+
+    def action_delivery_back(self) -> None:
+        """The previous message on the wire."""
+        self._find(lambda: self.desk.step_delivery(-1), "no earlier message")
+
+    def action_rewind(self) -> None:
+        """Back to the start."""
+        self._seek(0)
+
+    def action_run_to_end(self) -> None:
+        """To the last event."""
+        if self.desk.opened:
+            self._seek(self.desk.run.view.last)
+
+    def _seek(self, seq: int) -> None:
+        if self.desk.opened:
+            self.desk.seek(seq)
+            self.moved()
+
+    def action_faster(self) -> None:
+        """Twice as fast."""
+        self._speed(1)
+
+    def action_slower(self) -> None:
+        """Half as fast."""
+        self._speed(-1)
+
+    def _speed(self, steps: int) -> None:
+        if self.desk.opened:
+            self.desk.run.transport.faster(steps)
+            self.moved()
+
+    # ------------------------------------------------------------ find
+
+    def action_next_violation(self) -> None:
+        """The next violation, round and round."""
+        self._find(lambda: self.desk.next_violation(1), "no invariant is broken in this run")
+
+    def action_previous_violation(self) -> None:
+        """The previous violation, round and round."""
+        self._find(lambda: self.desk.next_violation(-1), "no invariant is broken in this run")
+
+    def action_first_violation(self) -> None:
+        """The first violation."""
+        if self.desk.opened:
+            self.desk.seek(0)
+            self.action_next_violation()
+
+    def action_twin(self) -> None:
+        """The other copy of a duplicate."""
+        self._find(self.desk.twin, "this event has no copy: n finds a violation")
+
+    def _find(self, go: Callable[[], bool], otherwise: str) -> None:
+        if self.desk.opened is None:
+            return
+        if not go():
+            self.notify(otherwise, timeout=3)
+        self.moved()
+
+    # ------------------------------------------------------------ panes
+
+    def action_next_pane(self) -> None:
+        """Focus the next pane."""
+        self.focus_next(RowList)
+
+    def action_previous_pane(self) -> None:
+        """Focus the previous pane."""
+        self.focus_previous(RowList)
+
+    def action_zoom(self) -> None:
+        """Give the whole body to the pane with the focus, or share it again."""
+        self.zoom(self.pane)
+
+    def zoom(self, pane: RowList) -> None:
+        """Give the whole body to one pane, or share it again when that pane has it."""
+        zoomed = not pane.has_class("-zoomed")
+        self._unzoom()
+        if zoomed:
+            pane.add_class("-zoomed")
+            self.query_one("#body").add_class("-zoom")
+        self.call_after_refresh(self.moved)
+
+    def _unzoom(self) -> bool:
+        body = self.query_one("#body")
+        was = body.has_class("-zoom")
+        body.remove_class("-zoom")
+        for pane in self.panes():
+            pane.remove_class("-zoomed")
+        return was
+
+    def action_back(self) -> None:
+        """Leave the innermost thing: zoom, chain, side pane."""
+        if self._unzoom():
+            self.call_after_refresh(self.moved)
+        elif self.desk.chain_of is not None:
+            self.desk.chain_of = None
+        else:
+            self.panes()[0].focus()
+        self.moved()
+
+    # ------------------------------------------------------------ app
+
+    def action_show(self, screen: str) -> None:
+        """Go to a screen by its name."""
+        self.trunkline.show(screen)
+
+    def action_previous_screen(self) -> None:
+        """The screen before this one."""
+        self.trunkline.show_previous()
+
+    def action_scenarios(self) -> None:
+        """Choose a scenario."""
+        self.trunkline.choose()
+
+    def action_bug(self) -> None:
+        """Run with the defect of the scenario, or without it."""
+        self._again(lambda: self.desk.rerun(bugs=self.desk.other_bugs()))
+
+    def action_rerun(self) -> None:
+        """Run again with the same seed."""
+        self._again(self.desk.rerun)
+
+    def action_reseed(self) -> None:
+        """Run again with the next seed."""
+        self._again(lambda: self.desk.rerun(seed=self.desk.seed + 1))
+
+    def _again(self, run: Callable[[], None]) -> None:
+        """Compute the run anew and stand at its first violation, or at its end."""
+        try:
+            run()
+        except UsageError as error:
+            self.notify(error.facts or str(error), severity="warning", markup=False)
+            return
+        self.desk.arrive()
+        self.moved()
+
+    def action_yank(self) -> None:
+        """Copy the command that reproduces the run."""
+        if self.desk.opened:
+            self.trunkline.copy_to_clipboard(self.desk.repro())
+            self.notify(self.desk.repro(), title="copied", markup=False)
+
+    def action_theme(self) -> None:
+        """The next theme."""
+        self.trunkline.next_theme()
+
+    def action_help(self) -> None:
+        """Every key of this screen."""
+        self.trunkline.help(self.name_in_keys)
+
+    def action_palette(self) -> None:
+        """The command palette."""
+        self.trunkline.action_command_palette()
+
+    async def action_quit(self) -> None:
+        """Leave the app."""
+        self.trunkline.exit(0)

@@ -1,0 +1,152 @@
+"""The scenario picker: choose a story, read what it is about, run it with or without its defect."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.widgets import Input
+
+from app.runs import ScenarioEntry
+from app.tui.desk import Desk
+from app.tui.keys import bindings_of
+from app.tui.screens.base import TooSmall
+from app.tui.screens.overlay import Overlay
+from app.tui.widgets.bars import Banner, KeyBar
+from app.tui.widgets.rowlist import RowList
+from app.tui.widgets.scenarios import ScenarioList, Story
+from core.errors import UsageError
+
+
+class PickerScreen(Overlay[bool]):
+    """A list of scenarios beside the story of the selected one. Ends with whether a run was opened."""
+
+    CSS_PATH = "picker.tcss"
+    BINDINGS = bindings_of("picker")
+    AUTO_FOCUS = "#scenarios"
+    name_in_keys = "picker"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.desk = desk
+        self.list = ScenarioList(desk.source.scenarios(), id="scenarios")
+        self.story = Story(id="story")
+        self.search = Input(placeholder="name, title or tag", id="search", compact=True)
+        self.search.cursor_blink = False
+        #: scenarios whose defect was switched off here
+        self._without: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        """Search line, list, story and keys."""
+        yield Banner()
+        with Container(id="body"):
+            with Container(id="choice"):
+                yield self.search
+                yield self.list
+            yield self.story
+        yield KeyBar(self.desk, "picker")
+        yield TooSmall(id="too-small", markup=False)
+
+    def on_mount(self) -> None:
+        """Start at the scenario that is open."""
+        self.set_class(self.trunkline.ascii_only, "-ascii")
+        self.search.display = False
+        if self.desk.entry is not None:
+            self.list.choose(self.desk.entry.id)
+            if self.desk.entry.bugs and not self.desk.bugs:
+                self._without.add(self.desk.entry.id)
+        self.changed()
+
+    def changed(self) -> None:
+        """Tell the story of the selected scenario."""
+        entry = self.list.chosen
+        self.story.show(entry, bugs=self._bugs(entry), seed=self.desk.seed_for(entry) if entry else 0)
+
+    def _bugs(self, entry: ScenarioEntry | None) -> tuple[str, ...]:
+        return entry.bugs if entry and entry.id not in self._without else ()
+
+    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+        """A click selects; a second one runs."""
+        if message.rows is not self.list:
+            return
+        self.list.select(message.index)
+        self.changed()
+        if message.again:
+            self.action_enter()
+
+    def on_input_changed(self, message: Input.Changed) -> None:
+        """Filter while typing."""
+        self.list.filter(message.value)
+        self.changed()
+
+    def on_input_submitted(self) -> None:
+        """Back to the list, filtered."""
+        self.list.focus()
+        if self.list.count == 1:
+            self.action_enter()
+
+    def action_filter(self) -> None:
+        """Type to filter."""
+        self.search.display = True
+        self.search.focus()
+
+    def action_next_pane(self) -> None:
+        """Focus the next pane."""
+        self.focus_next()
+
+    def action_previous_pane(self) -> None:
+        """Focus the previous pane."""
+        self.focus_previous()
+
+    def _move(self, rows: int) -> None:
+        if self.focused is self.story:
+            self.story.select(max(self.story.selected + rows, 0))
+        else:
+            super()._move(rows)
+
+    def action_bug(self) -> None:
+        """With the defect of the scenario, or without it."""
+        entry = self.list.chosen
+        if entry is None or not entry.bugs:
+            self.notify("this scenario declares no defect", timeout=3)
+            return
+        self._without ^= {entry.id}
+        self.changed()
+
+    def action_enter(self) -> None:
+        """Run the selected scenario. Stays open when it cannot be run, with the reason beside it."""
+        entry = self.list.chosen
+        if entry is None:
+            return
+        try:
+            self.desk.open(entry, seed=self.desk.seed_for(entry), bugs=self._bugs(entry))
+        except UsageError as error:
+            self.story.fail(error.facts or str(error))
+            return
+        self.dismiss(True)
+
+    def action_back(self) -> None:
+        """First the filter ends, then the picker; without a run there is nothing to go back to."""
+        if self.search.display and (self.search.has_focus or self.search.value):
+            self.search.value = ""
+            self.search.display = False
+            self.list.focus()
+        elif self.desk.opened is not None:
+            self.dismiss(False)
+        else:
+            self.notify("choose a scenario, or press q to quit", timeout=3)
+
+    def action_theme(self) -> None:
+        """The next theme."""
+        self.trunkline.next_theme()
+
+    def action_help(self) -> None:
+        """Every key of this screen."""
+        self.trunkline.help("picker")
+
+    def action_palette(self) -> None:
+        """The command palette."""
+        self.trunkline.action_command_palette()
+
+    async def action_quit(self) -> None:
+        """Leave the app."""
+        self.trunkline.exit(0)

@@ -1,0 +1,101 @@
+"""The clock of the screens: one cursor over a computed run, moved by hand or by virtual time.
+
+Virtual time is uneven: twenty events may share a millisecond, and then nothing happens for an hour. Playing keeps its
+order and rhythm, but gives every visible row a moment, and no wait more than `LONGEST`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from app.view.status import Mode
+from app.view.story import RunView
+
+#: seconds on the wall that a visible row stays alone, at speed 1
+SHORTEST = 0.22
+#: the longest that playing waits for the next event, at speed 1
+LONGEST = 0.9
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
+
+
+class Transport:
+    """Cursor, head and playing state of one run. `cursor` 0 is before the first event."""
+
+    def __init__(self, view: RunView, visible: Collection[int], *, start: int = 0) -> None:
+        self.view = view
+        #: seqs that have a row of their own
+        self.visible = visible
+        self.cursor = max(0, min(start, view.last))
+        #: the furthest event reached
+        self.head = self.cursor
+        self.playing = False
+        self.speed = 1.0
+        self._auto_paused_at: int | None = None
+        self._waited = 0.0
+
+    @property
+    def mode(self) -> Mode:
+        """What the status line says."""
+        if self.playing:
+            return Mode.PLAYING
+        if self._auto_paused_at == self.cursor:
+            return Mode.AUTO_PAUSED
+        if self.cursor < self.head:
+            return Mode.REWOUND
+        return Mode.ENDED if self.cursor >= self.view.last else Mode.PAUSED
+
+    def play(self) -> None:
+        """Go on from the cursor; from the end, start again."""
+        if self.cursor >= self.view.last:
+            self.seek(0)
+        self.playing = True
+        self._waited = 0.0
+
+    def pause(self) -> None:
+        """Stop where the cursor is."""
+        self.playing = False
+
+    def seek(self, seq: int) -> None:
+        """Put the cursor on an event and stop there."""
+        self.playing = False
+        self._auto_paused_at = None
+        self._move(seq)
+
+    def stop_at_violation(self, seq: int) -> None:
+        """Stand on an event because an invariant broke there."""
+        self.seek(seq)
+        self._auto_paused_at = self.cursor
+
+    def faster(self, steps: int) -> None:
+        """The next speed up (1) or down (-1)."""
+        index = SPEEDS.index(self.speed) + steps
+        self.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]
+
+    def tick(self, seconds: float) -> bool:
+        """Let wall time pass. True when the cursor moved; stops by itself at a violation and at the end."""
+        if not self.playing:
+            return False
+        self._waited += seconds * self.speed
+        moved = False
+        while self.playing and self.cursor < self.view.last and self._waited >= (wait := self._wait()):
+            self._waited -= wait
+            self._move(self.cursor + 1)
+            moved = True
+            self._check()
+        return moved
+
+    def _wait(self) -> float:
+        following = self.cursor + 1
+        gap = self.view.time(following) - self.view.time(self.cursor)
+        least = SHORTEST if following in self.visible else 0.0
+        return max(least, min(gap, LONGEST))
+
+    def _check(self) -> None:
+        if self.cursor in self.view.marks.stops:
+            self.stop_at_violation(self.cursor)
+        elif self.cursor >= self.view.last:
+            self.playing = False
+
+    def _move(self, seq: int) -> None:
+        self.cursor = max(0, min(seq, self.view.last))
+        self.head = max(self.head, self.cursor)

@@ -1,0 +1,1 @@
+"""Widgets that draw themselves line by line."""

@@ -1,0 +1,175 @@
+"""The one-line bars: status, tabs and keys. They never wrap; what matters least goes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.style import Style
+from textual import events
+from textual.strip import Strip
+
+from app.tui.desk import Desk
+from app.tui.keys import KEYS, Key, footer_of, show
+from app.tui.widgets.rowlist import Drawn
+from app.view.status import Mode, StatusLine
+from app.view.text import cut, middle_cut
+
+#: number, name, screen
+TABS = (("2", "Timeline", "timeline"), ("4", "Sessions", "sessions"))
+
+#: from this width on the verdict is told in words
+ROOMY = 96
+#: keys in the footer, at most
+MOST_KEYS = 10
+
+Piece = tuple[int, str, Style]
+
+
+class StatusBar(Drawn):
+    """Where am I: scenario, seed, mode, time, event, verdict, defects."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.desk = desk
+
+    def render_line(self, y: int) -> Strip:
+        """The only line."""
+        width = self.size.width
+        canvas = self.canvas(width, self.palette.bar)
+        status = self.desk.status()
+        if status is None:
+            canvas.put(1, "no run is open", self.palette.bar)
+            return self.finish(canvas)
+        x = 1
+        for text, style in _fitting(self._pieces(status, roomy=width >= ROOMY), width - 2):
+            x = canvas.put(x, text, style) + 2
+        return self.finish(canvas)
+
+    def _pieces(self, status: StatusLine, *, roomy: bool) -> list[Piece]:
+        """What could be shown, from left to right, each with its rank: a lower one stays longer."""
+        palette = self.palette
+        bar, bold = palette.bar, palette.bar + Style(bold=True)
+        mode = palette.bar_key if status.mode is not Mode.PLAYING else bold
+        speed = f" ×{status.speed:g}" if status.speed != 1 else ""
+        behind = f" −{status.behind}" if status.mode is Mode.REWOUND else ""
+        chip = f" {status.chip.text if roomy else status.chip.short or status.chip.text} "
+        return [
+            (1, middle_cut(status.scenario, 24), bold),
+            (3, f"seed {status.seed}", bar),
+            (2, f"{status.mode}{behind}{speed}", mode),
+            (4, f"t={status.at:.3f}s", bar),
+            (5, f"{status.seq}/{status.last}", bar),
+            (0, chip, palette.chip(status.chip.tone)),
+            (6, status.chip.hint, bar),
+            (7, f"defect {', '.join(status.bugs)}" if status.bugs else "", palette.bar_key + Style(bold=False)),
+        ]
+
+
+def _fitting(pieces: Sequence[Piece], width: int) -> list[tuple[str, Style]]:
+    """The pieces that fit, the least important left out first."""
+    chosen: list[int] = []
+    used = 0
+    for index in sorted(range(len(pieces)), key=lambda index: pieces[index][0]):
+        text = pieces[index][1]
+        if text and used + cell_len(text) + 2 <= width + 2:
+            chosen.append(index)
+            used += cell_len(text) + 2
+    return [(pieces[index][1], pieces[index][2]) for index in sorted(chosen)]
+
+
+class Banner(Drawn):
+    """The name of the house, above the picker."""
+
+    def render_line(self, y: int) -> Strip:
+        """The only line."""
+        canvas = self.canvas(self.size.width, self.palette.bar)
+        x = canvas.put(1, "Trunkline", self.palette.bar + Style(bold=True))
+        canvas.put(x + 2, "a chat-agent gateway you can see through", self.palette.bar)
+        return self.finish(canvas)
+
+
+class TabBar(Drawn):
+    """The screens that exist, by their number."""
+
+    def __init__(self, desk: Desk, current: str) -> None:
+        super().__init__()
+        self.desk = desk
+        self.current = current
+        self._places: list[tuple[int, int, str]] = []
+
+    def render_line(self, y: int) -> Strip:
+        """The only line."""
+        canvas = self.canvas(self.size.width)
+        self._places = []
+        x = 1
+        for number, title, screen in TABS:
+            style = self.palette.tab if screen == self.current else self.palette.dim
+            end = canvas.put(x, f" {number} {title} ", style)
+            self._places.append((x, end, screen))
+            x = end + 1
+        hint = self._title()
+        room = self.size.width - x - 2
+        if hint and room > 10:
+            text = cut(hint, room)
+            canvas.put(self.size.width - cell_len(text) - 1, text, self.palette.dim)
+        return self.finish(canvas)
+
+    def _title(self) -> str:
+        opened = self.desk.opened
+        return opened.view.run.trace.header.title if opened else ""
+
+    async def on_click(self, event: events.Click) -> None:
+        """Go to the screen that was clicked."""
+        for start, end, screen in self._places:
+            if start <= event.x < end:
+                await self.run_action(f"screen.show({screen!r})")
+
+
+class KeyBar(Drawn):
+    """The most useful keys of a screen, as many as fit in one line."""
+
+    def __init__(self, desk: Desk, screen: str) -> None:
+        super().__init__()
+        self.desk = desk
+        self.keys = footer_of(screen)
+        self._places: list[tuple[int, int, Key]] = []
+
+    def render_line(self, y: int) -> Strip:
+        """The only line."""
+        palette = self.palette
+        width = self.size.width
+        canvas = self.canvas(width, palette.bar)
+        self._places = []
+        x = 1
+        for key in self._chosen(width - 2):
+            start = x
+            x = canvas.put(x, self._key(key), palette.bar_key)
+            x = canvas.put(x, " " + self._word(key), palette.bar)
+            self._places.append((start, x, key))
+            x += 2
+        return self.finish(canvas)
+
+    def _chosen(self, width: int) -> list[Key]:
+        """The most important keys that fit, in the order of the table."""
+        chosen: list[Key] = []
+        used = 0
+        for key in self.keys[:MOST_KEYS]:
+            size = cell_len(self._key(key)) + 1 + cell_len(self._word(key)) + 2
+            if used + size <= width + 2:
+                chosen.append(key)
+                used += size
+        return sorted(chosen, key=KEYS.index)
+
+    def _key(self, key: Key) -> str:
+        return show(key.keys[0])
+
+    def _word(self, key: Key) -> str:
+        status = self.desk.status() if key.id == "play" else None
+        return "Pause" if status and status.mode is Mode.PLAYING else key.footer
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what the key under the pointer does."""
+        for start, end, key in self._places:
+            if start <= event.x < end:
+                await self.run_action(f"screen.{key.action}")

@@ -1,0 +1,89 @@
+"""The Why pane: facts with their labels, wrapped to the width. Lines that name an event lead to it."""
+
+from __future__ import annotations
+
+import msgspec
+from rich.cells import cell_len
+
+from app.tui.desk import Desk
+from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.rowlist import RowList
+from app.view.facts import Fact
+from app.view.text import wrap
+
+LABEL = 10
+
+
+class WhyLine(msgspec.Struct, frozen=True):
+    """One drawn line of a fact; `first` carries label and mark."""
+
+    fact: Fact
+    text: str
+    first: bool
+
+
+class Inspector(RowList):
+    """Explains the event under the cursor."""
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.desk = desk
+        self.border_title = "Why"
+        self.lines: list[WhyLine] = []
+        self._shown: tuple[object, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Lines, after wrapping."""
+        return len(self.lines)
+
+    def empty_text(self) -> str:
+        """No run is open."""
+        return "nothing to explain yet"
+
+    def sync(self) -> None:
+        """Follow the desk."""
+        if self.desk.opened is None or not self.size.width:
+            return
+        shown = (self.desk.opened, self.desk.cursor, self.size.width)
+        if shown == self._shown:
+            return
+        moved = self._shown[:2] != shown[:2]
+        self._shown = shown
+        why = self.desk.why()
+        self.entitle(why.title)
+        self.lines = [line for fact in why.lines for line in self._wrapped(fact, self.size.width - 2)]
+        if moved:
+            self.top, self.selected = 0, -1
+        self.forget()
+
+    def on_resize(self) -> None:
+        """Wrap again."""
+        self.sync()
+        super().on_resize()
+
+    def target(self) -> int | None:
+        """The event that the selected line names."""
+        fact = self.lines[self.selected].fact if 0 <= self.selected < self.count else None
+        return fact.seq or None if fact else None
+
+    def _wrapped(self, fact: Fact, width: int) -> list[WhyLine]:
+        room = width - LABEL - (cell_len(fact.mark) + 1 if fact.mark else 0)
+        first, *rest = wrap(fact.text, room)
+        if rest:
+            rest = wrap(" ".join(rest), width - LABEL - 2)
+        return [WhyLine(fact, first, first=True), *(WhyLine(fact, "  " + text, first=False) for text in rest)]
+
+    def draw(self, index: int, width: int) -> Canvas:
+        """One line: label, text, mark."""
+        line = self.lines[index]
+        canvas = self.canvas(width)
+        style = self.palette.tone(line.fact.tone)
+        if line.fact.seq > self.desk.cursor:
+            style = self.palette.dim
+        if line.first:
+            canvas.put(0, line.fact.label, self.palette.primary)
+            mark_style = self.palette.good if line.fact.mark == "✓" else self.palette.bad
+            canvas.put(width - cell_len(line.fact.mark) - 1, line.fact.mark, mark_style)
+        canvas.put(LABEL, line.text, style)
+        return canvas

@@ -1,0 +1,219 @@
+"""The one list that everything fed by events is drawn with: only the lines in view exist.
+
+It is a plain widget with a `top` of its own rather than a scroll view: no virtual size, so a new row never costs a
+layout, and the heading lines and the rail are part of the same picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
+
+from rich.style import Style
+from textual import events
+from textual.geometry import Region
+from textual.markup import escape
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from app.tui.theme import ASCII, Palette
+from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.rail import rail
+
+if TYPE_CHECKING:
+    from app.tui.app import TrunklineApp
+
+#: rows kept in view around the selected one
+MARGIN = 2
+CACHE = 2000
+
+
+class Drawn(Widget):
+    """A widget that draws lines with the palette of the theme."""
+
+    @property
+    def palette(self) -> Palette:
+        """The styles of the theme that is on."""
+        return cast("TrunklineApp", self.app).palette
+
+    @property
+    def ascii_only(self) -> bool:
+        """Only plain ASCII may be drawn."""
+        return cast("TrunklineApp", self.app).ascii_only
+
+    def canvas(self, width: int, style: Style | None = None) -> Canvas:
+        """An empty line."""
+        return Canvas(width, style or self.palette.base)
+
+    def entitle(self, title: str, subtitle: str | None = None) -> None:
+        """Set the titles in the frame; what people wrote is never read as markup."""
+        self.border_title = self._plain(title)
+        if subtitle is not None:
+            self.border_subtitle = self._plain(subtitle)
+
+    def _plain(self, text: str) -> str:
+        return escape(text.translate(ASCII) if self.ascii_only else text)
+
+    def finish(self, canvas: Canvas, *, back: Style | None = None) -> Strip:
+        """The line as the terminal gets it, on the widget's own background."""
+        return canvas.strip(back=back, ascii_only=self.ascii_only).apply_style(self.rich_style)
+
+
+class RowList(Drawn, can_focus=True):
+    """Subclasses say how many rows there are and draw one; this one keeps the selection in view."""
+
+    #: lines above the rows
+    heading = 0
+
+    class Chosen(Message):
+        """A row was clicked; `again` when it was the selected one."""
+
+        def __init__(self, rows: RowList, index: int, *, again: bool) -> None:
+            super().__init__()
+            self.rows = rows
+            self.index = index
+            self.again = again
+
+        @property
+        def control(self) -> RowList:
+            """The list that was clicked."""
+            return self.rows
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self.top = 0
+        self.selected = -1
+        self._cache: dict[object, Strip] = {}
+        self._rail: list[tuple[str, Style]] = []
+
+    # ------------------------------------------------------------ for subclasses
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
+
+    def draw(self, index: int, width: int) -> Canvas:
+        """One row."""
+        raise NotImplementedError
+
+    def draw_heading(self, line: int, width: int) -> Canvas:
+        """One of the heading lines."""
+        return self.canvas(width)
+
+    def marks(self) -> Iterable[int]:
+        """Rows that the rail shows as wrong."""
+        return ()
+
+    def cache_key(self, index: int) -> object:
+        """Everything besides the selection that changes how a row looks."""
+        return index
+
+    def empty_text(self) -> str:
+        """What is shown while there are no rows."""
+        return ""
+
+    # ------------------------------------------------------------ selection and window
+
+    @property
+    def page(self) -> int:
+        """How many rows are in view."""
+        return max(self.size.height - self.heading, 1)
+
+    def select(self, index: int) -> None:
+        """Select a row and bring it into view."""
+        self.selected = max(-1, min(index, self.count - 1))
+        self.reveal()
+
+    def reveal(self) -> None:
+        """Move the window as little as possible so that the selected row and its surroundings are in view."""
+        page, count = self.page, self.count
+        margin = min(MARGIN, (page - 1) // 2)
+        top = min(self.top, self.selected - margin)
+        top = max(top, self.selected + margin - page + 1)
+        self._scroll_rows(top if count > page else 0)
+
+    def _scroll_rows(self, top: int) -> None:
+        self.top = max(0, min(top, self.count - self.page))
+        self.refresh()
+
+    def forget(self) -> None:
+        """Draw every row anew."""
+        self._cache.clear()
+        self.refresh()
+
+    # ------------------------------------------------------------ drawing
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Take the geometry once for the whole picture; asking for it per line is dear."""
+        marks = self.marks() if self.count else ()
+        self._rail = rail(self.page, self.count, self.top, marks, self.selected, self.palette)
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the picture."""
+        width = self.size.width
+        if y < self.heading:
+            return self.finish(self.draw_heading(y, width))
+        line = y - self.heading
+        char, style = self._rail[line] if line < len(self._rail) else (" ", self.palette.rail)
+        edge = self.canvas(1)
+        edge.put(0, char, style)
+        return Strip.join([self._row(self.top + line, line, width - 1), self.finish(edge)])
+
+    def _row(self, index: int, line: int, width: int) -> Strip:
+        if index >= self.count:
+            return self._beyond(line, width)
+        selected = index == self.selected
+        key = (self.cache_key(index), width, selected, selected and self.has_focus)
+        strip = self._cache.get(key)
+        if strip is None:
+            back = None
+            if selected:
+                back = self.palette.cursor if self.has_focus else self.palette.cursor_blurred
+            strip = self.finish(self.draw(index, width), back=back)
+            if len(self._cache) > CACHE:
+                self._cache.clear()
+            self._cache[key] = strip
+        return strip
+
+    def _beyond(self, line: int, width: int) -> Strip:
+        canvas = self.canvas(width)
+        if not self.count and line == 0:
+            canvas.put(1, self.empty_text(), self.palette.dim)
+        return self.finish(canvas)
+
+    # ------------------------------------------------------------ mouse and theme
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the row under the pointer."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        index = self.top + offset.y - self.heading
+        if offset.y >= self.heading and index < self.count:
+            self.post_message(self.Chosen(self, index, again=index == self.selected))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Look further down; the selection stays."""
+        event.stop()
+        self._scroll_rows(self.top + 3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Look further up; the selection stays."""
+        event.stop()
+        self._scroll_rows(self.top - 3)
+
+    def on_resize(self) -> None:
+        """Keep the selected row in view at any size."""
+        self._cache.clear()
+        self.reveal()
+
+    def on_focus(self) -> None:
+        """The selected row looks different with the focus."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """The selected row looks different without the focus."""
+        self.refresh()

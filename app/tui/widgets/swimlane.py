@@ -1,0 +1,339 @@
+"""The timeline: time runs down, one vertical line a lane, arrows are messages.
+
+Messages are written in the gaps beside the gateway, always at the same column, so that they read like a chat; the
+arrow tells from where and to where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from app.tui.desk import Desk
+from app.tui.theme import FILLED
+from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.rowlist import RowList
+from app.view.lanes import CHILD, LABEL_EDGES, NO_WISH, Column, LaneKind, Layout, lay_out
+from app.view.rows import Look, Row
+from app.view.text import cut, seconds
+from app.view.timeline import Timeline
+
+#: from this width on there is a column for the time and one for mirrors
+ROOMY = 96
+#: line and crossing of a look
+_LINES = {
+    Look.COPY: ("━", "┿"),
+    Look.FALLBACK: ("═", "╪"),
+    Look.MISPLACED: ("═", "╪"),
+    Look.UNKNOWN: ("┄", "│"),
+    Look.SUPPRESSED: ("┄", "│"),
+    Look.DEAD: ("┄", "│"),
+    Look.RETRY: ("┈", "│"),
+}
+#: heads of what does not arrive; it stops short of the lane
+_STOPS = {Look.UNKNOWN: "?", Look.SUPPRESSED: "╳", Look.DEAD: "✗", Look.RETRY: "↻"}
+
+
+class Swimlane(RowList):
+    """Rows of `app.view.timeline` between lanes."""
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.desk = desk
+        self.border_title = "Timeline"
+        #: leftmost lane of the window, where not all fit
+        self.first_lane = 0
+        self.layout_now: Layout | None = None
+        self._shown: tuple[object, ...] = ()
+        self._wish = NO_WISH
+
+    @property
+    def heading(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Platforms above, lanes below."""
+        return 2
+
+    @property
+    def timeline(self) -> Timeline:
+        """The rows as they are folded now."""
+        return self.desk.timeline
+
+    @property
+    def count(self) -> int:
+        """All rows of the run; what lies in the future is drawn faintly."""
+        return len(self.timeline.rows) if self.desk.opened else 0
+
+    def empty_text(self) -> str:
+        """No run is open."""
+        return "no run is open: s chooses a scenario"
+
+    def sync(self) -> None:
+        """Follow the desk."""
+        if self.desk.opened is None:
+            return
+        shown = (id(self.timeline), self.desk.chain_of)
+        if shown != self._shown:
+            self._shown = shown
+            self._wish = self.timeline.wish
+            self.forget()
+        self._lay_out()
+        self.select(self.timeline.row_at(self.desk.cursor))
+        self.entitle("Timeline", self._subtitle())
+
+    def scroll_lanes(self, lanes: int) -> None:
+        """Move the window of lanes, where not all of them fit."""
+        layout = self.layout_now
+        if layout and (layout.before or layout.after):
+            self.first_lane = max(0, min(layout.before + lanes, layout.before + layout.after))
+            self._lay_out(follow=False)
+            self.forget()
+
+    def on_resize(self) -> None:
+        """Lay the lanes out anew."""
+        if self.desk.opened:
+            self._lay_out()
+        super().on_resize()
+
+    def _lay_out(self, *, follow: bool = True) -> None:
+        room = self.size.width - 1 - self._gutter
+        if room <= 0:
+            return
+        index = self.timeline.row_at(self.desk.cursor)
+        row = self.timeline.rows[index] if index >= 0 else None
+        focus = {row.start, row.end} if row and follow else set[int]()
+        layout = lay_out(self.desk.run.lanes, room, wish=self._wish, first=self.first_lane, focus=focus)
+        if layout != self.layout_now:
+            self.layout_now = layout
+            self.first_lane = layout.before
+            self.forget()
+
+    def _subtitle(self) -> str:
+        """What the frame says: what to do at a violation, else what is folded or lit."""
+        run = self.desk.run
+        if run.transport.cursor in run.view.marks.stops and self.desk.chain_of is None:
+            twin = "  t twin" if self.desk.has_twin else ""
+            without = "  b without the defect" if self.desk.bugs else ""
+            return f"broken here: e explains{twin}  c chain{without}"
+        folded = "unfolded, m folds" if self.desk.show_internal else "inside of the gateway folded, m unfolds"
+        lit = "chain lit, c ends  " if self.desk.chain_of is not None else ""
+        return lit + folded
+
+    # ------------------------------------------------------------ drawing
+
+    def marks(self) -> Iterable[int]:
+        """Rows at which violations were seen."""
+        return [self.timeline.row_at(seq) for seq in self.desk.run.view.marks.stops]
+
+    def cache_key(self, index: int) -> object:
+        """A row looks different in the future, and as long as its mirror lies there."""
+        row = self.timeline.rows[index]
+        return index, row.seq > self.desk.cursor, row.mirror_seq > self.desk.cursor
+
+    @property
+    def _gutter(self) -> int:
+        return 4 + 1 + (9 if self._roomy else 0) + 6 + (3 if self._roomy else 0) + 2
+
+    @property
+    def _roomy(self) -> bool:
+        return self.size.width >= ROOMY
+
+    def draw_heading(self, line: int, width: int) -> Canvas:
+        """Platforms, or lanes."""
+        canvas = self.canvas(width)
+        layout = self.layout_now
+        if self.desk.opened is None or layout is None:
+            return canvas
+        if line == 0:
+            self._draw_groups(canvas, layout)
+            return canvas
+        style = self.palette.dim
+        canvas.put(3, "#", style)
+        if self._roomy:
+            canvas.put(8, "t (s)", style)
+        current = self.timeline.rows[self.selected] if 0 <= self.selected < self.count else None
+        for column in layout.columns:
+            chosen = current is not None and column.index in (current.start, current.end)
+            self._draw_label(canvas, column, chosen=chosen)
+        return canvas
+
+    def _draw_groups(self, canvas: Canvas, layout: Layout) -> None:
+        """Each platform over its lanes, and how many lanes are out of sight."""
+        left = self._gutter
+        groups: dict[str, list[Column]] = {}
+        for column in layout.columns:
+            if column.lane.kind is LaneKind.PLACE:
+                groups.setdefault(column.lane.group, []).append(column)
+        for group, columns in groups.items():
+            start, end = columns[0].left, columns[-1].left + columns[-1].width
+            canvas.line(left + start, left + end - 1, "─", self.palette.rail)
+            canvas.put(left + start, cut(group, end - start - 1) + " ", self.palette.dim)
+        hidden = [f"‹ {layout.before} more"] if layout.before else []
+        hidden += [f"{layout.after} more ›"] if layout.after else []
+        hidden += [f"{layout.idle} idle"] if layout.idle else []
+        text = "  ".join(hidden)
+        gateway = next(column for column in layout.columns if column.lane.kind is LaneKind.GATEWAY)
+        canvas.put(left + gateway.x - cell_len(text) - 2, text, self.palette.dim)
+
+    def _draw_label(self, canvas: Canvas, column: Column, *, chosen: bool) -> None:
+        lane = column.lane
+        style = self.palette.primary + Style(bold=True) if lane.kind is LaneKind.GATEWAY else self.palette.base
+        if lane.child:
+            style = self.palette.dim
+        if chosen:
+            style = style + Style(bold=True, underline=True)
+        room = column.width if lane.kind is LaneKind.GATEWAY else column.width - 1
+        text = cut((CHILD if lane.child else "") + lane.label, room)
+        at = column.x - (cell_len(text) - 1) // 2
+        at = max(column.left, min(at, column.left + room - cell_len(text)))
+        canvas.put(self._gutter + at, text, style)
+
+    def draw(self, index: int, width: int) -> Canvas:
+        """One event between its lanes."""
+        row = self.timeline.rows[index]
+        canvas = self.canvas(width)
+        layout = self.layout_now
+        if layout is None:
+            return canvas
+        self._draw_gutter(canvas, row)
+        pen = _Pen(self, canvas, layout, self._gutter)
+        pen.draw_rails()
+        if row.is_note:
+            pen.draw_note(row)
+        else:
+            pen.draw_arrow(row)
+        if row.seq > self.desk.cursor or not self.desk.lit(row.seq):
+            canvas.restyle(self.palette.faint)
+        return canvas
+
+    def _draw_gutter(self, canvas: Canvas, row: Row) -> None:
+        palette = self.palette
+        canvas.put(0, f"{row.seq:>4}", palette.dim)
+        x = 5
+        if self._roomy:
+            canvas.put(x, f"{seconds(row.at):>8}", palette.dim)
+            x += 9
+        at = x
+        for tag in row.tags:
+            at = canvas.put(at, tag, self._tag_style(row, tag)) + 1
+        wrong = row.mirror not in ("", "m")
+        if wrong and not self._roomy and at <= x + 3:
+            canvas.put(at, row.mirror, palette.warn)
+        x += 6
+        if self._roomy:
+            style = palette.faint if row.mirror_seq > self.desk.cursor else palette.warn if wrong else palette.dim
+            canvas.put(x, row.mirror, style)
+            x += 3
+        canvas.put(x, row.bracket, palette.bad)
+
+    def _tag_style(self, row: Row, tag: str) -> Style:
+        if tag == "!!":
+            return self.palette.fill_warn
+        return self.palette.look(row.look) + Style(bold=True, italic=False)
+
+
+class _Pen:
+    """Draws one row into the part of the line that belongs to the lanes."""
+
+    def __init__(self, lane: Swimlane, canvas: Canvas, layout: Layout, left: int) -> None:
+        self.palette = lane.palette
+        self.canvas = canvas
+        self.layout = layout
+        self.left = left
+        self.gateway = next(column for column in layout.columns if column.lane.kind is LaneKind.GATEWAY)
+        self.places = places = [column for column in layout.columns if column.lane.kind is LaneKind.PLACE]
+        hands = [column for column in layout.columns if column.lane.kind is LaneKind.HAND]
+        #: the cells between the gateway and its neighbours, where messages are written
+        self.gap = (places[-1].x if places else -1, self.gateway.x)
+        self.hand_gap = (self.gateway.x, hands[0].x if hands else layout.width)
+
+    def draw_rails(self) -> None:
+        """The lanes themselves."""
+        for column in self.layout.columns:
+            gateway = column is self.gateway
+            style = self.palette.primary if gateway else self.palette.rail
+            self.canvas.put(self.left + column.x, "┃" if gateway else "│", style)
+
+    def draw_note(self, row: Row) -> None:
+        """A dot on a lane, and the words on the side that has room."""
+        x = self._x(row.start)
+        style = self.palette.look(row.look)
+        dot = "·" if row.look is Look.INTERNAL else "●"
+        self.canvas.put(self.left + x, dot, style)
+        room_right = self.layout.width - x - 3
+        if x == self.gateway.x and row.look is Look.INTERNAL:
+            # Inside rows come in numbers and read like a log: all from the left edge.
+            self._words(0, cut(row.text, x - 2), style)
+        elif x == self.gateway.x and x > room_right:
+            text = cut(row.text, x - 3)
+            self._words(x - 1 - cell_len(text), text, style)
+        else:
+            self._words(x + 2, cut(row.text, room_right), style)
+
+    def _words(self, x: int, text: str, style: Style) -> None:
+        """Text over lanes, with a blank cell on both sides; the gateway's line stays."""
+        self.canvas.put(self.left + x, text, style)
+        for edge in (x - 1, x + cell_len(text)):
+            if self.canvas.char(self.left + edge) == "│":
+                self.canvas.put(self.left + edge, " ", style)
+
+    def draw_arrow(self, row: Row) -> None:
+        """A line from lane to lane, its head, and the message in the gap beside the gateway."""
+        start, end = self._x(row.start), self._x(row.end)
+        step = 1 if end > start else -1
+        style = self.palette.look(row.look)
+        plain = style if row.look in FILLED else style + Style(underline=False)
+        head = self._draw_line(row, start, end, step, plain)
+        self._draw_ends(row, start, end, head, step, plain)
+        self._draw_message(row, start, end, style, plain)
+
+    def _draw_line(self, row: Row, start: int, end: int, step: int, style: Style) -> int:
+        """The line itself; returns the cell of its head."""
+        char, crossing = _LINES.get(row.look, ("─", "┼"))
+        head = end - step * (2 if row.look in _STOPS else 1)
+        for x in range(start + step, head, step):
+            over = self.canvas.char(self.left + x) in "│┃"
+            self.canvas.put(self.left + x, crossing if over else char, style)
+        return head
+
+    def _draw_ends(self, row: Row, start: int, end: int, head: int, step: int, style: Style) -> None:
+        arrow = _STOPS.get(row.look) or ("▶" if step > 0 else "◀")
+        self.canvas.put(self.left + head, arrow, style)
+        line_style = style if row.look not in FILLED else Style(color=style.bgcolor)
+        for lane, x in ((row.start, start), (row.end, end)):
+            if self.layout.x(lane) is None:
+                self.canvas.put(self.left + x, "‹" if x == 0 else "›", style)
+        if self.layout.x(row.start) is None:
+            return
+        if start == self.gateway.x:
+            self.canvas.put(self.left + start, "┠" if step > 0 else "┨", line_style)
+        else:
+            self.canvas.put(self.left + start, "├" if step > 0 else "┤", line_style)
+
+    def _draw_message(self, row: Row, start: int, end: int, style: Style, plain: Style) -> None:
+        """The words of an arrow: in its gap; over other lanes that it crosses; else on the gateway's other side."""
+        text = f"{row.who} {row.text}" if row.who else row.text
+        low, high = self.gap if min(start, end) < self.gateway.x else self.hand_gap
+        edges = LABEL_EDGES if end == high else LABEL_EDGES - 1
+        room = high - low - edges
+        if cell_len(text) > room and row.who:
+            text = row.text
+        lowest = min(start, end)
+        if cell_len(text) > room and lowest >= self.gateway.x and self.gap[0] > 0:
+            text = cut(text, self.gateway.x - 3)
+            self._words(self.gateway.x - 1 - cell_len(text), text, style)
+            return
+        if cell_len(text) > room:
+            low = max(lowest, low - (cell_len(text) - room))
+            room = high - low - edges
+        text = cut(text, room)
+        x = self.canvas.put(self.left + low + 3, " ", plain)
+        x = self.canvas.put(x, text, style)
+        self.canvas.put(x, " ", plain)
+
+    def _x(self, lane: int) -> int:
+        """Cell of a lane; one that is out of sight is left of the window, or right of it."""
+        x = self.layout.x(lane)
+        if x is not None:
+            return x
+        return 0 if lane < self.places[0].index else self.places[-1].x + 2

@@ -1,0 +1,60 @@
+"""Colours can be read in every theme, and meaning never rests on colour alone."""
+
+from __future__ import annotations
+
+import pytest
+from rich.color import Color as RichColor
+from textual.app import App
+from textual.color import Color
+from textual.theme import BUILTIN_THEMES
+
+from app.tui.theme import ASCII, CONTRAST, FAINT_CONTRAST, FILLED, OWN_THEMES, Palette, contrast, palette_of
+from app.view.facts import Tone
+from app.view.rows import Look
+
+THEMES = {**BUILTIN_THEMES, **{theme.name: theme for theme in OWN_THEMES}}
+COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]
+
+
+def variables(name: str) -> dict[str, str]:
+    app = App()
+    for theme in OWN_THEMES:
+        app.register_theme(theme)
+    app.theme = name
+    return app.theme_variables
+
+
+def colour(found: RichColor | None) -> Color:
+    assert found is not None
+    assert found.triplet is not None
+    return Color(*found.triplet)
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_text_stands_out_from_its_background(name):
+    known = variables(name)
+    palette = palette_of(known, ansi=False)
+    back = Color.parse(known["surface"])
+    cursor = colour(palette.cursor.bgcolor)
+    for ink in ("base", "dim", "primary", "good", "bad", "warn", "accent"):
+        style = getattr(palette, ink)
+        assert contrast(colour(style.color), back) >= CONTRAST, ink
+        assert contrast(colour(style.color), cursor) >= CONTRAST - 0.6, ink
+    assert contrast(colour(palette.faint.color), back) >= FAINT_CONTRAST
+    for fill in ("bar", "bar_key", "tab", "fill_bad", "fill_warn", "fill_good", "fill_plain"):
+        style = getattr(palette, fill)
+        assert contrast(colour(style.color), colour(style.bgcolor)) >= 4.4, fill
+
+
+@pytest.mark.parametrize("name", sorted(THEMES))
+def test_every_look_and_tone_has_a_style(name):
+    palette: Palette = palette_of(variables(name), ansi=THEMES[name].ansi)
+    assert all(palette.look(look) for look in Look)
+    assert all(palette.tone(tone) for tone in Tone)
+    assert all(palette.chip(tone) for tone in Tone)
+    assert all(palette.look(look).bgcolor for look in FILLED)
+
+
+def test_plain_ascii_is_plain_and_keeps_the_width():
+    assert all(chr(source) and isinstance(target, str) and len(target) == 1 for source, target in ASCII.items())
+    assert all(str(target).isascii() for target in ASCII.values())

@@ -1,0 +1,83 @@
+"""Draws the terminal app into an SVG file, headless: pictures for the README and for people who review screens.
+
+    python -m tools.screenshot docs/images/timeline.svg --size 120x40 --keys n,c --scenario ID
+
+Without a simulator at hand, `--made` uses the hand-made runs of the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+from pathlib import Path
+
+from app.runs import RunSource
+from app.tui.app import TrunklineApp
+from app.tui.desk import Desk
+
+#: the exported file names a web font; the picture must not fetch anything
+FONT_FACE = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
+
+
+async def settle(app: TrunklineApp) -> None:
+    """Wait until nothing is left to be drawn, without asking how busy the machine is."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+        done = asyncio.Event()
+        app.screen.call_after_refresh(done.set)
+        await done.wait()
+
+
+async def draw(app: TrunklineApp, size: tuple[int, int], keys: list[str]) -> str:
+    """The picture after pressing the keys, as SVG without fonts from elsewhere."""
+    async with app.run_test(size=size) as pilot:
+        await settle(app)
+        for key in keys:
+            await pilot.press(key)
+            await settle(app)
+        return FONT_FACE.sub("", app.export_screenshot(title="trunkline"))
+
+
+def source_of(*, made: bool) -> RunSource:
+    """Runs of the simulator, or the hand-made ones."""
+    if made:
+        from tests.snapshot._traces import ListedRuns
+
+        return ListedRuns()
+    from app.source import SimSource
+    from sim import scenario_home
+
+    return SimSource((scenario_home(),))
+
+
+def main() -> None:
+    """Read the command line and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("target", type=Path)
+    parser.add_argument("--size", default="120x40")
+    parser.add_argument("--keys", default="", help="names of keys, with commas between")
+    parser.add_argument("--scenario", default="", help="id of a scenario; none opens the picker")
+    parser.add_argument("--seed", type=int, help="instead of the scenario's own")
+    parser.add_argument("--without-bugs", action="store_true")
+    parser.add_argument("--theme", default="textual-dark")
+    parser.add_argument("--ascii", action="store_true")
+    parser.add_argument("--start", action="store_true", help="stand at the start, not at the first violation")
+    parser.add_argument("--made", action="store_true", help="use the hand-made runs of the tests")
+    args = parser.parse_args()
+    desk = Desk(source_of(made=args.made), seed=args.seed or 0)
+    if args.scenario:
+        entry = next(one for one in desk.source.scenarios() if one.id == args.scenario)
+        bugs = () if args.without_bugs else entry.bugs
+        seed = desk.seed_for(entry) if args.seed is None else args.seed
+        desk.open(entry, seed=seed, bugs=bugs, at_violation=not args.start)
+    width, height = (int(part) for part in args.size.split("x"))
+    app = TrunklineApp(desk, ascii_only=args.ascii, theme=args.theme, clocked=False)
+    keys = [key for key in args.keys.split(",") if key]
+    svg = asyncio.run(draw(app, (width, height), keys))
+    args.target.parent.mkdir(parents=True, exist_ok=True)
+    args.target.write_text(svg, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
