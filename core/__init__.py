@@ -16,6 +16,7 @@ from core.hands import HandRunner, HandTask
 from core.keys import SessionKey, encode_v1, parse_v1
 from core.reasons import Reason
 from core.routing import RouteDecision, resolve_route, session_key_for
+from core.sessions import SessionMap
 from core.store import SqliteStore, Store, connect_file
 from core.values import (
     Address,
@@ -58,6 +59,7 @@ __all__ = [
     "RouteDecision",
     "SendRequest",
     "SessionKey",
+    "SessionMap",
     "SqliteStore",
     "Store",
     "TrunklineError",

@@ -14,6 +14,7 @@ of linked people (``*ana``), which is no platform's id; an id is never encoded t
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -23,6 +24,8 @@ from core.values import ChatKind
 
 _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._~@+")
 _plain = re.compile(r"[a-z0-9\-._~@+]*").fullmatch
+#: keys that are remembered in either form: a conversation asks for its key with every message
+_REMEMBERED = 4096
 _KINDS = {kind.value: kind for kind in ChatKind}
 _ANY = "*"
 _SPACES = ("guild", "team")
@@ -74,6 +77,7 @@ def _decode_part(part: str, whole: str) -> str:
     return text
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def encode_v1(key: SessionKey) -> str:
     """The text of a key. Raises `KeyFormatError` for a key that has no conversation and is not main."""
     parts = (key.agent, key.channel, key.account, *(key.space or ()), *(key.thread or ()))
@@ -96,6 +100,7 @@ def encode_v1(key: SessionKey) -> str:
     return ":".join(parts)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def parse_v1(text: str) -> SessionKey:
     """Read a key back. Raises `KeyFormatError` naming what is wrong; accepts canonical text only."""
     parts = text.split(":")

@@ -124,7 +124,7 @@ def run_scenario(
     `crash` kills the gateway once at an exact point, beyond what the script does.
     """
     own_seed = file.scenario.seed if seed is None else seed
-    bug_names = tuple(dict.fromkeys(bugs))
+    bug_names = tuple(dict.fromkeys((*file.scenario.with_bugs, *bugs)))
     kept: list[_Run] = []
 
     async def main(loop: SimLoop) -> tuple[tuple[Event, ...], int, int, float]:

@@ -71,7 +71,7 @@ class ScriptPlayer:
         return self._world.events.record(FaultFired(fault=fault, detail=detail))
 
     def _say(self, step: Step, name: str) -> None:
-        world, ref = self._world, self._world.file.resolve(step.place or "")
+        world, ref = self._world, self._world.place(step.place or "")
         try:
             room = world.room(ref)
         except UnknownName as error:
@@ -86,7 +86,7 @@ class ScriptPlayer:
         platform.say(name, world.peer(ref.platform, person), roles, room, message, step.say or "")
 
     def _close(self, step: Step, how: str) -> None:
-        ref = self._world.file.resolve(step.place or "")
+        ref = self._world.place(step.place or "")
         self._world.platforms[ref.platform].close_room(self._world.room(ref), how, self._fired(how, ref.tail))
 
     def _crash(self, crash: Crash) -> None:

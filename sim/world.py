@@ -52,6 +52,7 @@ class World:
         self.message_names: dict[tuple[str, ...], str] = {}
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.disk = Disk(self._fail_commit, self._committed)
+        self._places: dict[str, PlaceRef] = {}
         self._numbers: dict[str, dict[str, int]] = {}
         self._peers: dict[tuple[str, str], Peer] = {}
         self.platforms: dict[str, FakePlatform] = {}
@@ -166,8 +167,15 @@ class World:
 
     def address(self, place: str) -> Address:
         """Where a place of the scenario is."""
-        ref = self.file.resolve(place)
+        ref = self.place(place)
         return self.room(ref).address(ref.account)
+
+    def place(self, text: str) -> PlaceRef:
+        """What a place of the scenario is called in full."""
+        ref = self._places.get(text)
+        if ref is None:
+            ref = self._places[text] = self.file.resolve(text)
+        return ref
 
     def number(self, of: str, what: str) -> int:
         """Which one of its kind something is, from 1; the same however often it is asked, also after a crash."""

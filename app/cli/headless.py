@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Generator, Iterator, Sequence
@@ -56,6 +57,8 @@ def run_scenarios(options: Options) -> int:
     if options.trace is not None and len(jobs) != 1:
         raise UsageError(f"--trace is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug")
     outcomes: list[Outcome] = []
+    # What is loaded by now stays: the collector need not look at it again after every few runs.
+    gc.freeze()
     with _progress(len(jobs)) as advance:
         for job in jobs:
             outcome = _run(job)

@@ -136,11 +136,10 @@ class Delivery:
             cause=seq,
         )
         try:
-            with anyio.fail_after(ctx.config.delivery.request_timeout):
+            with anyio.move_on_after(ctx.config.delivery.request_timeout):
                 if row.open_on is not None:
                     await self._open_thread(adapter, row, row.open_on)
                 return Outcome(receipt=await adapter.send(request)), seq
-        except TimeoutError:
             return outcome_of(Ambiguous("no answer in time")), seq
         except PlatformError as error:
             return outcome_of(error), seq

@@ -174,6 +174,13 @@ class SqliteStore:
             delegations=tuple(_delegation(row) for row in delegations),
         )
 
+    async def session(self, session_key: str) -> SessionRow | None:
+        """See the port."""
+        rows = await self._rows("SELECT session_id, generation FROM session_map WHERE session_key = ?", session_key)
+        if not rows:
+            return None
+        return SessionRow(key=session_key, id=SessionId(rows[0][0]), generation=rows[0][1], created=False)
+
     async def transcript(self, session_key: str) -> tuple[TranscriptLine, ...]:
         """See the port."""
         rows = await self._rows(

@@ -43,7 +43,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "event": ("script[].crash.when.event", "expect.events[].kind"),
     "reason": ("expect.events[].reason",),
     "state": ("expect.events[].state",),
-    "bug": ("bugs[]",),
+    "bug": ("bugs[]", "with_bugs[]"),
     "invariant": ("breaks[]", "expect.exercised[]"),
     "template": (f"{_ACTIONS}.reply", f"{_ACTIONS}.send.text", f"{_ACTIONS}.delegate.task", "cast.hands.*[].result"),
 }

@@ -357,6 +357,8 @@ class Scenario(Model):
     """Bug switches that reproduce the report: with any of them on, the run must be violated."""
     breaks: tuple[str, ...] = ()
     """The invariants that the bug switches must be caught by."""
+    with_bugs: tuple[str, ...] = ()
+    """Bug switches that are on in every run of this file, whatever the command line says."""
     story: str = ""
     """What happens and why, in prose."""
     seed: int = 1

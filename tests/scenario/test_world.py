@@ -18,7 +18,7 @@ from core.events.bodies import (
     WorldPerson,
 )
 from core.reasons import Reason
-from sim import Status, run_scenario
+from sim import BUGS, ScenarioError, Status, run_scenario
 from sim.scenario import load_text
 
 HEAD = """\
@@ -261,3 +261,16 @@ def test_answers_quote_their_question_where_that_is_asked_for():
     quoted = {body.text: body.reply_to for body in bodies(result, WireAccepted)}
     assert quoted == {"re: one": said["one"], "re: two": None}
     assert broken(result) == []
+
+
+def test_a_scenario_can_have_a_defect_on_in_every_run():
+    text = f"{HEAD}with_bugs: [refused-is-delivered]\n{ECHO}script:\n"
+    text += '  - {fault: {on: send, do: refuse}}\n  - {as: ana, in: telegram/@ana, say: "hi"}\n'
+    result = run_scenario(load_text(text, "made.yaml"))
+    assert result.trace.header.bugs == ("refused-is-delivered",)
+    assert broken(result) == ["L3"]
+
+
+def test_an_unknown_defect_in_a_scenario_is_named_with_its_place():
+    with pytest.raises(ScenarioError, match=r"made\.yaml:4:13: with_bugs\[0\]: .*nearest valid word: 'silent-drops'"):
+        load_text(f"{HEAD}with_bugs: [silent-drop]\n{ECHO}script: [{{note: x}}]\n", "made.yaml", known_bugs=BUGS)

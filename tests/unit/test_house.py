@@ -430,3 +430,25 @@ def test_core_and_sim_import_nothing_heavy(package: str) -> None:
 def test_a_heavy_import_is_found(tmp_path: Path) -> None:
     (tmp_path / "greedy.py").write_text("import rich.text\n")
     assert heavy_imports("import greedy", tmp_path) == {"rich"}
+
+
+# ---------------------------------------------------------------- bug switches stay in the simulator
+
+
+def uses_of_wiring(sources: dict[str, str]) -> list[str]:
+    """Modules that could put a defect into a gateway: those that name the wiring or install a bug."""
+    return sorted(name for name, text in sources.items() if "Wiring" in text or ".install(" in text)
+
+
+def test_only_the_simulated_process_installs_bug_switches():
+    sources = {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for package in ("core", "sim", "app")
+        for path in (ROOT / package).rglob("*.py")
+    }
+    outside = [name for name in uses_of_wiring(sources) if not name.startswith("sim/bugs/")]
+    assert outside == ["sim/process.py", "sim/wiring.py"]
+
+
+def test_a_bug_switch_elsewhere_would_be_seen():
+    assert uses_of_wiring({"core/gateway.py": "from sim.wiring import Wiring"}) == ["core/gateway.py"]
