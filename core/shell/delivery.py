@@ -151,8 +151,10 @@ class Delivery:
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout / 2):
                 await adapter.open_thread(row.address, message, row.chunks[0])
-        except (TimeoutError, Ambiguous) as error:
-            raise NotSent(f"the thread could not be opened ({error})") from error
+        except Exception as error:
+            if isinstance(error, PlatformError) and not error.ambiguous:
+                raise
+            raise NotSent(f"the thread could not be opened ({type(error).__name__}: {error})") from error
 
     async def _look_up(self, adapter: ChannelAdapter, item: Queued) -> Outcome:
         """Ask the platform for an ambiguous chunk. A failed look-up is not a no."""
