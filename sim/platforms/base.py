@@ -7,6 +7,7 @@ left a process arrives even when the process has died or stopped waiting (simula
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -54,7 +55,7 @@ class Posted:
     times: int = 0
 
 
-class FakePlatform:
+class FakePlatform(ABC):
     """One platform with all its rooms. Subclasses say what ids look like and what the real one can do."""
 
     channel = ""
@@ -84,17 +85,17 @@ class FakePlatform:
 
     # ------------------------------------------------------------ what platforms differ in
 
+    @abstractmethod
     def new_id(self, *what: str) -> str:
         """A platform id for something that has a name, e.g. ``("room", "ops")``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def message_id(self, name: str, room: Room) -> str:
         """The id of a person's message."""
-        raise NotImplementedError
 
+    @abstractmethod
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
         """What a thread or topic of a room is on this platform."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------ building the world
 

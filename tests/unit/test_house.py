@@ -384,7 +384,7 @@ def test_no_file_names_an_index_or_a_machine() -> None:
     "text",
     [
         "--index" + "-url somewhere",
-        "https://py" + "pi.org/simple",
+        "https://py" + "pi.org/sim" + "ple",
         "url = 'https://files.python" + "hosted.org/x.whl'",
         "open('/ro" + "ot/notes.txt')",
         "see /ho" + "me/somebody/trunkline",
