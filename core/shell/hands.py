@@ -159,12 +159,14 @@ class Hands:
                 for intent, step in zip(intents, direct, strict=True)
             ]
 
+        def then(prepared: list[tuple[IntentRow, int]]) -> None:
+            for intent, seq in prepared:
+                self._deliver(intent, seq)
+            for work in started:
+                self._start_turn(*work)
+
         started: list[tuple[Work, SessionId, int]] = []
-        prepared = await ctx.store.finish_delegation(row.id, result, callback, intents, ctx.env.now(), story)
-        for intent, seq in prepared:
-            self._deliver(intent, seq)
-        for work in started:
-            self._start_turn(*work)
+        await ctx.store.finish_delegation(row.id, result, callback, intents, ctx.env.now(), story, then=then)
 
     def _callback(
         self, row: DelegationRow, result: HandResult, plan: CompletionPlan

@@ -99,9 +99,7 @@ class Intake:
         def story(admission: Admission) -> Told | None:
             return self._tell(work, admission, routed, stable=adapter.capabilities.stable_ids)
 
-        told = await ctx.store.admit(work, identity, session, ctx.env.now(), story)
-        if told is not None:
-            self._start_turn(work, *told)
+        await ctx.store.admit(work, identity, session, ctx.env.now(), story, then=lambda told: self._start(work, told))
         return inbound, received
 
     def _route(self, inbound: InboundId, envelope: Envelope, cause: int) -> tuple[Work, int]:
@@ -165,7 +163,11 @@ class Intake:
         def story(admission: Admission) -> Told | None:
             return self._tell(work, admission, cause, stable=True)
 
-        told = await ctx.store.admit(work, f"wake/{inbound}", session, ctx.env.now(), story)
+        identity = f"wake/{inbound}"
+        await ctx.store.admit(work, identity, session, ctx.env.now(), story, then=lambda told: self._start(work, told))
+
+    def _start(self, work: Work, told: Told | None) -> None:
+        """Have admitted work done, in the order of admission."""
         if told is not None:
             self._start_turn(work, *told)
 

@@ -120,7 +120,10 @@ class Turns:
                 if row.id in new
             ]
 
-        for row, cause in await ctx.store.finish_turn(work, intents, ctx.env.now(), story):
+        await ctx.store.finish_turn(work, intents, ctx.env.now(), story, then=self._deliver_all)
+
+    def _deliver_all(self, prepared: list[tuple[IntentRow, int]]) -> None:
+        for row, cause in prepared:
             self._deliver(row, cause)
 
     def _suppressed(self, work: Work, answer: str | None, cause: int) -> None:
@@ -184,9 +187,11 @@ class Turns:
                 return None
             return ctx.tell_prepared(row, targeted=to is not None, reason=reason, cause=called)
 
-        prepared = await ctx.store.enqueue(row, ctx.env.now(), story)
-        if prepared is not None:
-            self._deliver(row, prepared)
+        def then(prepared: int | None) -> None:
+            if prepared is not None:
+                self._deliver(row, prepared)
+
+        await ctx.store.enqueue(row, ctx.env.now(), story, then=then)
 
     async def delegate(self, work: Work, call: int, hand: str, task: str, cause: int) -> DelegationId:
         """The delegation tool: refused before any work starts, or durable before the hand starts (S2, S4)."""

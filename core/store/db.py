@@ -21,10 +21,14 @@ Op = Callable[[sqlite3.Connection], Any]
 
 
 class Write(msgspec.Struct, frozen=True):
-    """One write: what it does to the database, and the story told after the commit."""
+    """One write: what it does to the database, the story told after the commit, and what comes of it.
+
+    `then` gets the story's answer on the loop, for all writes in the order of their commit (invariants O1, S4).
+    """
 
     op: Op
     story: Callable[[Any], Any]
+    then: Callable[[Any], None] | None = None
 
 
 class Failed(msgspec.Struct, frozen=True):

@@ -1,7 +1,8 @@
 """What the gateway asks of a store: verbs of the domain, each one transaction.
 
 `story` is called with the verb's answer right after the commit, by the thread that committed, and before anybody who
-waits is woken: durable facts are told in the order in which they became durable. What it returns is returned.
+waits is woken: durable facts are told in the order in which they became durable. What it returns is returned. `then` is
+called with it on the loop, for all verbs in the order of their commits: that is the order of turns and deliveries.
 """
 
 from __future__ import annotations
@@ -43,18 +44,33 @@ class Store(Protocol):
     async def unfinished(self) -> Unfinished: ...
 
     async def admit(
-        self, work: Work, identity: str, session: NewSession, now: float, story: Callable[[Admission], T]
+        self,
+        work: Work,
+        identity: str,
+        session: NewSession,
+        now: float,
+        story: Callable[[Admission], T],
+        *,
+        then: Callable[[T], None] | None = None,
     ) -> T:
         """Store a message once, with its session and its transcript line; a known identity stores nothing."""
         ...
 
     async def finish_turn(
-        self, work: Work, intents: Sequence[IntentRow], now: float, story: Callable[[tuple[IntentId, ...]], T]
+        self,
+        work: Work,
+        intents: Sequence[IntentRow],
+        now: float,
+        story: Callable[[tuple[IntentId, ...]], T],
+        *,
+        then: Callable[[T], None] | None = None,
     ) -> T:
         """The turn is over: its intents and the end of its work in one. The story gets the ids that were new."""
         ...
 
-    async def enqueue(self, intent: IntentRow, now: float, story: Callable[[bool], T]) -> T:
+    async def enqueue(
+        self, intent: IntentRow, now: float, story: Callable[[bool], T], *, then: Callable[[T], None] | None = None
+    ) -> T:
         """Store a prepared intent; the story gets whether it is new (a re-run turn queues nothing twice)."""
         ...
 
@@ -100,6 +116,8 @@ class Store(Protocol):
         intents: Sequence[IntentRow],
         now: float,
         story: Callable[[Finish], T],
+        *,
+        then: Callable[[T], None] | None = None,
     ) -> T:
         """The first result, with what it sets going, in one; a later result changes nothing."""
         ...

@@ -83,20 +83,35 @@ class SqliteStore:
     # ------------------------------------------------------------ verbs
 
     async def admit(
-        self, work: Work, identity: str, session: NewSession, now: float, story: Callable[[Admission], T]
+        self,
+        work: Work,
+        identity: str,
+        session: NewSession,
+        now: float,
+        story: Callable[[Admission], T],
+        *,
+        then: Callable[[T], None] | None = None,
     ) -> T:
         """See the port."""
-        return await self._writer.write(lambda c: ops.admit(c, work, identity, session, now), story)
+        return await self._writer.write(lambda c: ops.admit(c, work, identity, session, now), story, then)
 
     async def finish_turn(
-        self, work: Work, intents: Sequence[IntentRow], now: float, story: Callable[[tuple[IntentId, ...]], T]
+        self,
+        work: Work,
+        intents: Sequence[IntentRow],
+        now: float,
+        story: Callable[[tuple[IntentId, ...]], T],
+        *,
+        then: Callable[[T], None] | None = None,
     ) -> T:
         """See the port."""
-        return await self._writer.write(lambda c: ops.finish_turn(c, work, intents, now), story)
+        return await self._writer.write(lambda c: ops.finish_turn(c, work, intents, now), story, then)
 
-    async def enqueue(self, intent: IntentRow, now: float, story: Callable[[bool], T]) -> T:
+    async def enqueue(
+        self, intent: IntentRow, now: float, story: Callable[[bool], T], *, then: Callable[[T], None] | None = None
+    ) -> T:
         """See the port."""
-        return await self._writer.write(lambda c: ops.enqueue(c, intent, now), story)
+        return await self._writer.write(lambda c: ops.enqueue(c, intent, now), story, then)
 
     async def mark_sending(self, intent: IntentRow, now: float) -> None:
         """See the port."""
@@ -142,10 +157,12 @@ class SqliteStore:
         intents: Sequence[IntentRow],
         now: float,
         story: Callable[[Finish], T],
+        *,
+        then: Callable[[T], None] | None = None,
     ) -> T:
         """See the port."""
         return await self._writer.write(
-            lambda c: ops.finish_delegation(c, delegation, result, callback, intents, now), story
+            lambda c: ops.finish_delegation(c, delegation, result, callback, intents, now), story, then
         )
 
     async def ensure_session(self, session: NewSession, now: float, story: Callable[[SessionRow], T]) -> T:

@@ -41,11 +41,14 @@ class Writer:
         #: transactions committed
         self.commits = 0
 
-    async def write(self, op: Op, story: Callable[[Any], Any]) -> Any:
-        """Have a write committed; returns what its story returned. Raises what the write itself raised."""
+    async def write(self, op: Op, story: Callable[[Any], Any], then: Callable[[Any], None] | None = None) -> Any:
+        """Have a write committed; returns what its story returned. Raises what the write itself raised.
+
+        `then` is called with that answer in the order of the commits, before anybody who waits goes on.
+        """
         batch = self._batch
         place = len(batch.writes)
-        batch.writes.append(Write(op, story))
+        batch.writes.append(Write(op, story, then))
         if place == 0:
             self._wake.release()
         await batch.done.wait()
@@ -61,6 +64,9 @@ class Writer:
             batch, self._batch = self._batch, _Batch()
             batch.answers = await self._commit(batch.writes)
             self.commits += 1
+            for write, answer in zip(batch.writes, batch.answers, strict=True):
+                if write.then is not None and not isinstance(answer, Failed):
+                    write.then(answer)
             batch.done.set()
 
     async def _commit(self, writes: list[Write]) -> list[Any]:

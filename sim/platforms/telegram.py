@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from core.events import Recorder
 from core.values import ChatKind, Idempotency
 from sim.platforms.base import FakePlatform
-from sim.platforms.rooms import Room, digits
+from sim.platforms.rooms import Room, WorldPort, digits
+from sim.scenario.model import PlatformSpec
 
 
 class FakeTelegram(FakePlatform):
@@ -18,8 +20,12 @@ class FakeTelegram(FakePlatform):
 
     channel = "telegram"
     idempotency = Idempotency.NONE
-    text_limit = 4096
     room_kind = ChatKind.GROUP
+    text_limit = 4096
+
+    def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
+        super().__init__(world, spec, recorder)
+        self._counts: Counter[str] = Counter()
 
     def new_id(self, *what: str) -> str:
         """Groups are ``-100`` and ten digits, topics and messages small numbers, people nine digits."""
@@ -32,9 +38,8 @@ class FakeTelegram(FakePlatform):
 
     def message_id(self, name: str, room: Room) -> str:
         """Counted per chat."""
-        counts: Counter[str] = self.__dict__.setdefault("_counts", Counter())
-        counts[room.conversation] += 1
-        return str(counts[room.conversation])
+        self._counts[room.conversation] += 1
+        return str(self._counts[room.conversation])
 
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
         """A thread of the same chat."""
