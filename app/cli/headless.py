@@ -137,7 +137,9 @@ def _progress(total: int) -> Generator[_Advance, None, None]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    # Lines go above the bar where both are on the screen, and straight to where standard output leads otherwise.
+    on_screen = sys.stdout.isatty()
+    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=on_screen) as progress:
         task = progress.add_task("running", total=total)
         yield lambda: progress.advance(task)
 

@@ -29,6 +29,7 @@ def test_what_is_to_be_done_after_a_write_is_done_in_the_order_of_the_commits(se
                 for number in range(40):
                     writers.start_soon(write, number, name=f"write {number}")
             group.cancel_scope.cancel()
+        disk.discard()
 
     run(main, seed=seed)
     assert handed_on == committed
@@ -55,6 +56,7 @@ def test_a_write_that_fails_hands_nothing_on():
                 await writer.write(refuse, lambda _: 1, handed_on.append)
             await writer.write(lambda _: None, lambda _: 2, handed_on.append)
             group.cancel_scope.cancel()
+        disk.discard()
 
     run(main)
     assert handed_on == [2]
