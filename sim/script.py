@@ -82,7 +82,6 @@ class ScriptPlayer:
         platform = world.platforms[ref.platform]
         roles = () if settings is None else settings.roles
         message = platform.message_id(name, room)
-        world.message_names[ref.platform, room.conversation, room.thread or "", message] = name
         platform.say(name, world.peer(ref.platform, person), roles, room, message, step.say or "")
 
     def _close(self, step: Step, how: str) -> None:

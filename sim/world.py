@@ -81,6 +81,10 @@ class World:
         """Something changed that is no event: look whether the run is at rest."""
         self.progress.look()
 
+    def name_message(self, place: Address, message_id: str, name: str) -> None:
+        """What the scenario calls a message, so that ids in the trace can be read."""
+        self.message_names[place.channel, place.conversation, place.thread or "", message_id] = name
+
     def send_fault(self, address: Address, text: str, attempt: int) -> tuple[str, float] | None:
         """The fault that strikes a send, and its time."""
         return self._strike(self.faults.take("send", address=address, text=text, attempt=attempt), text)

@@ -33,7 +33,8 @@ def _received(view: RunView, _event: Event, body: b.InboundReceived) -> str:
 
 
 def _route(view: RunView, _event: Event, body: b.RouteDecided) -> str:
-    return f"route to agent {body.agent}, session {body.session_key} ({body.matched_by})"
+    answers = f", answers → {view.places.label(body.reply_to)}" if body.reply_to else ", no answers"
+    return f"route to agent {body.agent} ({body.matched_by}){answers}, session {body.session_key}"
 
 
 def _admitted(_view: RunView, _event: Event, body: b.InboundAdmitted) -> str:

@@ -35,13 +35,16 @@ class OncePerIntent(Checker):
         if len(accepts) < 2:
             return
         where = self.story.name(body.address)
+        # Sent again by a decision at a start, if there was one since the accept before; else the send itself is wrong.
+        recovered = self.story.recovered.get(event.intent or "")
+        decided = recovered is not None and recovered.seq > accepts[-2].seq
         self.violate(
             at=event.seq,
             summary=f"“{body.text}” was accepted {len(accepts)} times",
             expected=[f"{event.intent} chunk {body.chunk} accepted once"],
             actual=[f"#{e.seq} {e.at:.3f}s accepted at {where}" for e in accepts],
             evidence=[e.seq for e in accepts],
-            first_wrong=event.seq,
+            first_wrong=recovered.seq if recovered is not None and decided else event.seq,
         )
 
 

@@ -7,7 +7,16 @@ from collections.abc import Callable
 from core.config import DmScope
 from core.errors import KeyFormatError
 from core.events import Body, Event
-from core.events.bodies import Fallback, InboundAdmitted, IntentPrepared, IntentSettled, MirrorAppended, WireAccepted
+from core.events.bodies import (
+    CompletionPlanned,
+    Fallback,
+    InboundAdmitted,
+    IntentPrepared,
+    IntentSettled,
+    MirrorAppended,
+    RouteDecided,
+    WireAccepted,
+)
 from core.keys import parse_v1
 from core.values import Address, ChatKind, IntentState, WorkKind
 from sim.invariants.base import Checker
@@ -37,15 +46,29 @@ class ExactReturnAddress(Checker):
         right = {place.lane} if opened is None else {place.lane, opened.lane}
         if body.address.lane in right and body.reply_to in (None, message):
             return
-        wrong_from_start = facts.body.address.lane not in right
         self.violate(
             at=event.seq,
             summary=f"the answer to {facts.prepared.inbound} went to {self.story.name(body.address)}",
             expected=[f"at {self.story.name(opened or place)}, where {facts.prepared.inbound} was said"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.story.name(body.address)}"],
             evidence=[facts.prepared.seq, event.seq],
-            first_wrong=facts.prepared.seq if wrong_from_start else event.seq,
+            first_wrong=self._first_wrong(facts, right, event),
         )
+
+    def _first_wrong(self, facts: IntentFacts, right: set[Lane], accepted: Event) -> int:
+        """The first event on the way that had the wrong place: route, completion plan, intent, or the accept itself."""
+        route = self.story.routed.get(facts.prepared.inbound or "")
+        if route is not None and isinstance(route.body, RouteDecided) and _astray(route.body.reply_to, right):
+            return route.seq
+        plan, _ = self.story.planned.get(facts.prepared.delegation or "", (None, 0))
+        steps = plan.body.steps if plan is not None and isinstance(plan.body, CompletionPlanned) else ()
+        if plan is not None and any(_astray(step.address, right) for step in steps):
+            return plan.seq
+        return facts.prepared.seq if facts.body.address.lane not in right else accepted.seq
+
+
+def _astray(address: Address | None, right: set[Lane]) -> bool:
+    return address is not None and address.lane not in right
 
 
 class NoHiddenRedirect(Checker):

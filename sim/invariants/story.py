@@ -16,6 +16,8 @@ from core.events.bodies import (
     IntentSettled,
     PlatformPushed,
     ProcessStarted,
+    RecoveryDecided,
+    RouteDecided,
     ThreadOpened,
     WireAccepted,
     WorldPlace,
@@ -49,6 +51,10 @@ class Story:
         self.received: dict[str, Event] = {}
         #: delegation id -> the inbound of the turn that delegated
         self.delegated_by: dict[str, str] = {}
+        #: intent id -> the last decision on it at a start
+        self.recovered: dict[str, Event] = {}
+        #: inbound id -> the decision that froze where its answers go
+        self.routed: dict[str, Event] = {}
         #: delegation id -> how its result would be told, and in how many steps
         self.planned: dict[str, tuple[Event, int]] = {}
         #: callback work -> the delegation that it tells of
@@ -69,6 +75,8 @@ class Story:
             InboundAdmitted: self._admitted,
             DelegationAccepted: self._delegated,
             CompletionPlanned: self._planned,
+            RecoveryDecided: self._recovered,
+            RouteDecided: self._routed,
             IntentPrepared: self._prepared,
             WireAccepted: self._accepted,
             IntentSettled: self._settled,
@@ -136,6 +144,12 @@ class Story:
 
     def _planned(self, event: Event, body: CompletionPlanned) -> None:
         self.planned[event.delegation or ""] = (event, len(body.steps))
+
+    def _routed(self, event: Event, _body: RouteDecided) -> None:
+        self.routed[event.inbound or ""] = event
+
+    def _recovered(self, event: Event, _body: RecoveryDecided) -> None:
+        self.recovered[event.intent or ""] = event
 
     def _prepared(self, event: Event, body: IntentPrepared) -> None:
         self.intents[event.intent or ""] = IntentFacts(event, body)

@@ -141,6 +141,7 @@ class FakePlatform(ABC):
             roles=roles,
         )
         self._said[name] = (envelope, room.accounts)
+        self._world.name_message(place, message_id, name)
         for account in room.accounts:
             own = msgspec.structs.replace(envelope, address=room.address(account))
             posted = Posted(envelope=own, original=message_id, cause=seq)
@@ -158,6 +159,7 @@ class FakePlatform(ABC):
                 again = envelope.message_id if self.spec.stable_ids else f"{envelope.message_id}-{count + 1}"
                 address = msgspec.structs.replace(envelope.address, account=account)
                 copy = msgspec.structs.replace(envelope, message_id=again, address=address)
+                self._world.name_message(address, again, name)
                 posted = Posted(envelope=copy, original=envelope.message_id, cause=cause, times=1)
                 self._unacked[account][again + address.conversation + "replay"] = posted
                 self._world.at(self._world.now() + self.latency("replay", account, again), self._arrived, posted)
