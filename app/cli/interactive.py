@@ -14,8 +14,16 @@ from core.events import read_trace
 from sim import find_scenarios, judge, run_scenario, scenario_home
 
 
+#: what can stand where `trunkline` also takes paths
+COMMANDS = ("run", "tour", "replay", "bugs", "schema")
+
+
 def open_app(paths: tuple[Path, ...], *, ascii: bool, theme: str | None) -> int:  # noqa: A002
     """The picker over some scenarios."""
+    for path in paths:
+        if not path.exists():
+            commands = ", ".join(COMMANDS)
+            raise UsageError(f"{str(path)!r} is neither a command ({commands}) nor a file or folder of scenarios")
     where = paths or (scenario_home(),)
     found = find_scenarios(where)
     if not can_draw():

@@ -128,6 +128,7 @@ def test_bugs_and_schema(trunkline):
 WRONG = {
     "unknown option": (["run", "--nope"], "--nope"),
     "unknown command word": (["run", "nowhere.yaml"], "nowhere.yaml does not exist"),
+    "no such command": (["runn"], "'runn' is neither a command (run, tour"),
     "unknown bug": (["run", TOUR, "--bug", "announce-busy-twise"], "did you mean 'announce-busy-twice'?"),
     "no such keyword": (["run", TOUR, "-k", "zzz"], "matches -k 'zzz'"),
     "no seeds": (["run", TOUR, "--seeds", "0"], "--seeds must be at least 1"),
@@ -222,3 +223,11 @@ def test_the_report_in_the_readme_is_what_is_printed(trunkline):
     shown = readme.split("```\n✗ B001", 1)[1].split("              ...\n", 1)[0]
     _, out, _ = trunkline("run", B001, "--bug", "B001")
     assert out.startswith(f"✗ B001{shown}")
+
+
+def test_the_commands_that_are_named_are_those_that_there_are():
+    from app.cli.commands import app
+    from app.cli.interactive import COMMANDS
+
+    found = {name for name in app if not name.startswith("-")}
+    assert found == set(COMMANDS)
