@@ -13,7 +13,6 @@ from core.errors import UsageError
 from core.events import read_trace
 from sim import find_scenarios, judge, run_scenario, scenario_home
 
-
 #: what can stand where `trunkline` also takes paths
 COMMANDS = ("run", "tour", "replay", "bugs", "schema")
 
