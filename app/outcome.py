@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from app.runs import Run
-from sim.invariants import Status
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,4 +17,4 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def holds(self) -> bool:
         """Whether every invariant and every expectation holds."""
-        return not self.run.unmet and all(verdict.status is not Status.VIOLATED for verdict in self.run.verdicts)
+        return self.run.holds

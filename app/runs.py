@@ -11,28 +11,8 @@ from typing import Protocol
 
 import msgspec
 
-from core.events import Trace
 from sim.expect import Unmet
-from sim.invariants.base import Status, Verdict, Violation
-
-
-class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One computed run: its trace, what every invariant says of it, and the expectations it did not meet."""
-
-    trace: Trace
-    verdicts: tuple[Verdict, ...]
-    unmet: tuple[Unmet, ...] = ()
-
-    @property
-    def violations(self) -> tuple[Violation, ...]:
-        """All breaches, in order of the event at which they were seen."""
-        found = [violation for verdict in self.verdicts for violation in verdict.violations]
-        return tuple(sorted(found, key=lambda violation: (violation.at, violation.invariant)))
-
-    @property
-    def exercised(self) -> int:
-        """How many invariants had something to judge."""
-        return sum(verdict.status is not Status.NOT_EXERCISED for verdict in self.verdicts)
+from sim.result import Run
 
 
 class ScenarioEntry(msgspec.Struct, frozen=True, kw_only=True):

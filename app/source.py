@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.runs import Run, ScenarioEntry
 from core.errors import UsageError
-from sim import BUGS, INVARIANTS, RunResult, ScenarioError, ScenarioFile, find_scenarios, load_scenario, run_scenario
+from sim import BUGS, INVARIANTS, ScenarioError, ScenarioFile, find_scenarios, load_scenario, run_scenario
 
 
 def load(path: Path) -> ScenarioFile:
@@ -18,11 +18,6 @@ def load(path: Path) -> ScenarioFile:
     here = Path.cwd()
     short = path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path
     return load_scenario(short, known_bugs=BUGS, known_invariants=INVARIANTS)
-
-
-def as_run(result: RunResult) -> Run:
-    """A result as the screens and reports take it."""
-    return Run(trace=result.trace, verdicts=result.verdicts, unmet=result.unmet)
 
 
 def entry_of(file: ScenarioFile) -> ScenarioEntry:
@@ -67,6 +62,6 @@ class SimSource:
         """Compute a run, from the file as it is now. Raises `UsageError` with what to show."""
         self._files.pop(entry.path, None)
         try:
-            return as_run(run_scenario(self._load(entry.path), seed=seed, bugs=bugs))
+            return run_scenario(self._load(entry.path), seed=seed, bugs=bugs)
         except ScenarioError as error:
             raise UsageError(str(error)) from error

@@ -14,6 +14,23 @@ from core.store.rows import NewSession, SessionRow
 from core.values import Address, SessionId
 
 
+def new_session(env: Env, key: str, agent: str, address: Address | None) -> NewSession:
+    """A session to be created if its key has none yet."""
+    return NewSession(key=key, agent=agent, id=SessionId(env.ids.new("session", key)), address=address)
+
+
+def session_created(row: SessionRow, agent: str, address: Address | None, by: str) -> SessionCreated:
+    """The event of a session that has just been created."""
+    return SessionCreated(
+        agent=agent,
+        session_key=row.key,
+        session_id=row.id,
+        generation=row.generation,
+        address=address,
+        by=by,
+    )
+
+
 class SessionMap:
     """Sessions by key, over a store whose writer runs (that of a running gateway, for one)."""
 
@@ -24,20 +41,11 @@ class SessionMap:
 
     async def get_or_create(self, key: SessionKey, address: Address | None = None) -> SessionRow:
         """The session of a key; created, and told, when there is none. Callers side by side get the same one."""
-        text = str(key)
-        new = NewSession(key=text, agent=key.agent, id=SessionId(self._env.ids.new("session", text)), address=address)
+        new = new_session(self._env, str(key), key.agent, address)
 
         def story(row: SessionRow) -> SessionRow:
             if row.created:
-                body = SessionCreated(
-                    agent=key.agent,
-                    session_key=row.key,
-                    session_id=row.id,
-                    generation=row.generation,
-                    address=address,
-                    by="caller",
-                )
-                self._events.record(body)
+                self._events.record(session_created(row, key.agent, address, "caller"))
             return row
 
         return await self._store.ensure_session(new, self._env.now(), story)

@@ -10,13 +10,15 @@ from sim.bugs import BUGS, find_bugs
 from sim.crash import CrashAt
 from sim.expect import Unmet
 from sim.invariants import INVARIANTS, Status, Verdict, Violation, judge
-from sim.runner import RunResult, run_scenario
+from sim.result import Run, RunResult
+from sim.runner import run_scenario
 from sim.scenario import ScenarioError, ScenarioFile, find_scenarios, load_scenario, scenario_home
 
 __all__ = [
     "BUGS",
     "INVARIANTS",
     "CrashAt",
+    "Run",
     "RunResult",
     "ScenarioError",
     "ScenarioFile",

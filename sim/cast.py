@@ -23,10 +23,16 @@ class ScriptedAgent:
     """`core.Agent` that plays the rules of a scenario."""
 
     def __init__(
-        self, rules: Sequence[AgentRule], resolve: Callable[[str], Address], number: Callable[[str, str], int]
+        self,
+        rules: Sequence[AgentRule],
+        *,
+        resolve: Callable[[str], Address],
+        is_at: Callable[[str, Address], bool],
+        number: Callable[[str, str], int],
     ) -> None:
         self._rules = rules
         self._resolve = resolve
+        self._is_at = is_at
         self._number = number
 
     async def turn(self, turn: Turn) -> str | None:
@@ -62,7 +68,7 @@ class ScriptedAgent:
             return False
         if when.person is not None and when.person not in (turn.peer.name, turn.peer.id):
             return False
-        if when.place is not None and (turn.place is None or self._resolve(when.place).lane != turn.place.lane):
+        if when.place is not None and (turn.place is None or not self._is_at(when.place, turn.place)):
             return False
         return when.text is None or text_matches(when.text, turn.text)
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from core.events import Event
-from core.events.bodies import MirrorAppended, TranscriptAppended, WireAccepted, WorldPlace
+from core.events.bodies import MirrorAppended, ScriptSkipped, TranscriptAppended, WireAccepted, WorldPlace
+from core.routing import session_key_for
 from core.values import Address
 from sim.faults import text_matches
 from sim.invariants import Status, Verdict
@@ -62,11 +63,23 @@ def check_expectations(file: ScenarioFile, events: Sequence[Event], verdicts: It
     """Compare a run with what its scenario expects; every difference is one `Unmet`."""
     seen = _Seen(events)
     return (
+        *_skipped(events),
         *_accepted(file, seen),
         *_transcripts(file, seen),
         *_events(file, seen),
         *_exercised(file, verdicts),
     )
+
+
+def _skipped(events: Sequence[Event]) -> Iterable[Unmet]:
+    """Steps that could not happen: the run is another than the scenario tells."""
+    for event in events:
+        if isinstance(event.body, ScriptSkipped):
+            yield Unmet(
+                summary=f"the step {event.body.step} could not happen",
+                expected=("every step of the script happens",),
+                actual=(f"#{event.seq} {event.at:.3f}s {event.body.why}",),
+            )
 
 
 def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
@@ -98,8 +111,6 @@ def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
 
 
 def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
-    from core.routing import session_key_for
-
     config = file.scenario.gateway
     for index, wanted in enumerate(file.scenario.expect.transcripts):
         place = seen.address(file.resolve(wanted.place))

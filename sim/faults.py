@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -17,22 +18,22 @@ def text_matches(pattern: str, text: str) -> bool:
 
 @dataclass(slots=True)
 class Armed:
-    """A fault of the script that waits for its moment. `place` none: anywhere."""
+    """A fault of the script that waits for its moment."""
 
     fault: Fault
-    place: Address | None
     left: int
 
 
 class FaultBoard:
     """The faults that are armed now."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_at: Callable[[str, Address], bool]) -> None:
+        self._is_at = is_at
         self._armed: list[Armed] = []
 
-    def arm(self, fault: Fault, place: Address | None) -> None:
+    def arm(self, fault: Fault) -> None:
         """From now on."""
-        self._armed.append(Armed(fault, place, fault.times))
+        self._armed.append(Armed(fault, fault.times))
 
     def heal(self) -> None:
         """No new faults from now on."""
@@ -46,7 +47,7 @@ class FaultBoard:
             fault = armed.fault
             fits = (
                 fault.on == on
-                and (armed.place is None or address is None or _same_place(armed.place, address))
+                and (fault.place is None or address is None or self._is_at(fault.place, address))
                 and (fault.text is None or text is None or text_matches(fault.text, text))
                 and fault.attempt in (None, attempt)
             )
@@ -56,7 +57,3 @@ class FaultBoard:
                     self._armed.remove(armed)
                 return fault
         return None
-
-
-def _same_place(one: Address, other: Address) -> bool:
-    return one.lane == other.lane

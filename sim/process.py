@@ -28,6 +28,8 @@ class GatewayProcess:
         self._node: Node | None = None
         self._task: asyncio.Task[None] | None = None
         self._gateway: Gateway | None = None
+        #: the process that was told to end, why, by which event, and how long it stays down
+        self._stopping: tuple[Node, str, int | None, float] | None = None
         self.generation = 0
 
     @property
@@ -64,7 +66,12 @@ class GatewayProcess:
             store=SqliteStore(world.disk.connect, events),
             adapters=adapters,
             agents={
-                agent.id: ScriptedAgent(scenario.cast.agents.get(agent.id, ()), world.address, world.number)
+                agent.id: ScriptedAgent(
+                    scenario.cast.agents.get(agent.id, ()),
+                    resolve=world.address,
+                    is_at=world.is_at,
+                    number=world.number,
+                )
                 for agent in scenario.gateway.agents
             },
             hands=ScriptedHands(scenario.cast.hands, world.number),
@@ -110,8 +117,6 @@ class GatewayProcess:
             return
         self._stopping = (node, why, cause, down)
         task.cancel()
-
-    _stopping: tuple[Node, str, int | None, float] | None = None
 
     def _ended(self, node: Node, task: asyncio.Task[None]) -> None:
         """The process is gone: as it was told, or by an error of its own."""

@@ -6,19 +6,21 @@ wrong, and all must come to rest within a bound. Same scenario, seed and bugs gi
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import anyio
-import msgspec
 
 from core.events import Event, Trace, TraceHeader
 from core.events.bodies import RunEnded, RunPhase
 from sim.crash import CrashAt, arm
-from sim.expect import Unmet, check_expectations
-from sim.invariants import CHECKERS, Judge, Status, Verdict, Violation
-from sim.loop import Order, SimLoop
+from sim.expect import check_expectations
+from sim.invariants import CHECKERS, Judge
+from sim.loop import Order, SimLoop, SimulationError
 from sim.loop import run as run_loop
 from sim.process import GatewayProcess
+from sim.result import RunResult
 from sim.scenario import ScenarioFile
 from sim.script import ScriptPlayer
 from sim.world import World
@@ -31,30 +33,6 @@ LINGER = 10.0
 _MAX_STEPS = 50_000_000
 
 
-class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run did, what the invariants say of it, and which expectations it missed."""
-
-    trace: Trace
-    verdicts: tuple[Verdict, ...]
-    unmet: tuple[Unmet, ...]
-    #: callbacks of the loop, timers fired, virtual seconds: the size of the run
-    steps: int
-    timer_events: int
-    virtual_seconds: float
-    commits: int
-
-    @property
-    def violations(self) -> tuple[Violation, ...]:
-        """All breaches, in the order in which they were seen."""
-        found = [violation for verdict in self.verdicts for violation in verdict.violations]
-        return tuple(sorted(found, key=lambda violation: (violation.at, violation.invariant)))
-
-    @property
-    def holds(self) -> bool:
-        """Whether every invariant and every expectation holds."""
-        return not self.unmet and all(verdict.status is not Status.VIOLATED for verdict in self.verdicts)
-
-
 class _Run:
     """One run in progress."""
 
@@ -64,8 +42,16 @@ class _Run:
         self.player = ScriptPlayer(self.world, self.process)
         self.judge = Judge(CHECKERS)
         self.judge.watch(self.world.log)
+        #: errors in callbacks of the world: such a run says nothing
+        self.defects: list[BaseException] = []
+        loop.set_exception_handler(self._world_failed)
         self._changed = anyio.Event()
         self.world.progress.on_look = self._look
+
+    def _world_failed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, BaseException) and not isinstance(error, asyncio.CancelledError):
+            self.defects.append(error)
 
     def _look(self) -> None:
         if not self._changed.is_set() and self._at_rest:
@@ -135,6 +121,8 @@ def run_scenario(
         if watch is not None:
             run.world.log.subscribe(watch)
         await run.play()
+        if run.defects:
+            raise SimulationError(f"the simulated world failed: {run.defects[0]!r}") from run.defects[0]
         # Taken here: what the finally blocks of the dead do after the end is not part of the run.
         return tuple(run.world.log.events), loop.steps, loop.timer_events, loop.time()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.errors import UnknownName
 from core.events import BODIES, Event
-from core.events.bodies import FaultFired
+from core.events.bodies import FaultFired, ScriptSkipped
 from sim.faults import text_matches
 from sim.process import GatewayProcess
 from sim.scenario.model import Crash, Step, When
@@ -47,6 +47,15 @@ class ScriptPlayer:
 
     def _play(self, step: Step, name: str) -> None:
         self.left -= 1
+        try:
+            self._act(step, name)
+        except UnknownName as error:
+            what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place"}))
+            body = ScriptSkipped(step=what, why=error.facts)
+            self._world.events.record(body)
+        self._world.poke()
+
+    def _act(self, step: Step, name: str) -> None:
         if step.say is not None:
             self._say(step, name)
         elif step.wake is not None:
@@ -63,20 +72,14 @@ class ScriptPlayer:
         elif step.archive or step.delete:
             self._close(step, "archived" if step.archive else "deleted")
         elif step.fault is not None:
-            place = None if step.fault.place is None else self._world.address(step.fault.place)
-            self._world.faults.arm(step.fault, place)
-        self._world.poke()
+            self._world.faults.arm(step.fault)
 
     def _fired(self, fault: str, detail: str = "") -> int:
         return self._world.events.record(FaultFired(fault=fault, detail=detail))
 
     def _say(self, step: Step, name: str) -> None:
         world, ref = self._world, self._world.place(step.place or "")
-        try:
-            room = world.room(ref)
-        except UnknownName as error:
-            self._fired("say", f"{name} could not be said: {error.facts}")
-            return
+        room = world.room(ref)
         person = step.as_ or ""
         settings = world.scenario.world.people.get(person)
         platform = world.platforms[ref.platform]
@@ -86,7 +89,8 @@ class ScriptPlayer:
 
     def _close(self, step: Step, how: str) -> None:
         ref = self._world.place(step.place or "")
-        self._world.platforms[ref.platform].close_room(self._world.room(ref), how, self._fired(how, ref.tail))
+        room = self._world.room(ref)
+        self._world.platforms[ref.platform].close_room(room, how, self._fired(how, ref.tail))
 
     def _crash(self, crash: Crash) -> None:
         if crash.when is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import sqlite3
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +49,7 @@ class World:
         self.events = self.log.recorder("sim")
         self.progress = Progress()
         self.progress.watch(self.log)
-        self.faults = FaultBoard()
+        self.faults = FaultBoard(self.is_at)
         self.message_names: dict[tuple[str, ...], str] = {}
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.disk = Disk(self._fail_commit, self._committed)
@@ -100,8 +101,6 @@ class World:
         return fault.do, fault.for_
 
     def _fail_commit(self) -> None:
-        import sqlite3
-
         if self._strike(self.faults.take("store"), "commit refused") is not None:
             raise sqlite3.OperationalError("database or disk is full")
 
@@ -151,8 +150,17 @@ class World:
             self.events.record(WorldPerson(channel=channel, peer=Peer(id=peer.id, name=shown)))
         return peer
 
+    def is_at(self, place: str, address: Address) -> bool:
+        """Whether an address is a place of the scenario; one that does not exist yet is nowhere."""
+        ref = self.place(place)
+        room = self.platforms[ref.platform].room_named(ref.account, ref.tail)
+        return room is not None and room.address(ref.account).lane == address.lane
+
     def room(self, ref: PlaceRef) -> Room:
-        """The conversation that a scenario names. Raises `UnknownName` for a thread that is not open yet."""
+        """The conversation that a scenario names; a direct one begins to exist by being named.
+
+        Raises `UnknownName` for a thread that is not open yet.
+        """
         platform = self.platforms[ref.platform]
         room = platform.room_named(ref.account, ref.tail)
         if room is not None:
@@ -191,4 +199,4 @@ class World:
         address = getattr(event.body, "address", None)
         if place is None or not isinstance(address, Address) or isinstance(event.body, WorldPlace):
             return place is None
-        return self.address(place).lane == address.lane
+        return self.is_at(place, address)

@@ -141,7 +141,7 @@ def replay(
 
 @app.command
 def bugs() -> int:
-    """List the bug switches: defects of real gateways that the simulator can be given."""
+    """List the bug switches: named defects that the simulated gateway can be given."""
     from app.cli.headless import print_bugs
 
     return print_bugs()

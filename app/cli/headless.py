@@ -14,7 +14,7 @@ import msgspec
 
 from app.outcome import Outcome
 from app.report.text import blocks, run_line, summary
-from app.source import as_run, load
+from app.source import load
 from core.errors import UsageError
 from core.events import write_trace
 from sim import BUGS, ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home
@@ -75,7 +75,7 @@ def run_scenarios(options: Options) -> int:
 def _run(job: Job) -> Outcome:
     before = time.process_time()
     result = run_scenario(job.file, seed=job.seed, bugs=job.bugs)
-    return Outcome(run=as_run(result), spent=time.process_time() - before)
+    return Outcome(run=result, spent=time.process_time() - before)
 
 
 def _load_all(options: Options) -> list[ScenarioFile]:

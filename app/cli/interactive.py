@@ -8,7 +8,7 @@ from app.cli.terminal import can_draw
 from app.outcome import Outcome
 from app.report.text import blocks, run_line
 from app.runs import Run
-from app.source import SimSource, as_run, entry_of, load
+from app.source import SimSource, entry_of, load
 from core.errors import UsageError
 from core.events import read_trace
 from sim import find_scenarios, judge, run_scenario, scenario_home
@@ -57,12 +57,12 @@ def _tour_report(path: Path) -> int:
     """The tour as text. Exit code 0 when the defect is caught and the sound gateway holds, as they should."""
     file = load(path)
     print(f"{file.scenario.title}  ({file.scenario.source})\n\n{file.scenario.story.strip()}\n")
-    defective = Outcome(run=as_run(run_scenario(file, bugs=file.scenario.bugs)), spent=0.0)
+    defective = Outcome(run=run_scenario(file, bugs=file.scenario.bugs), spent=0.0)
     print("With the reported defect:")
     print(run_line(defective))
     for block in blocks(defective):
         print(block)
-    sound = Outcome(run=as_run(run_scenario(file)), spent=0.0)
+    sound = Outcome(run=run_scenario(file), spent=0.0)
     print("\nWithout it:")
     print(run_line(sound))
     for block in blocks(sound):

@@ -192,6 +192,14 @@ def _ack_failed(_view: RunView, _event: Event, body: b.InboundAckFailed) -> str:
     return f"the platform could not be told that the message is safe: {body.detail}"
 
 
+def _skipped(_view: RunView, _event: Event, body: b.ScriptSkipped) -> str:
+    return f"step skipped: {body.step}: {body.why}"
+
+
+def _tool_refused(_view: RunView, _event: Event, body: b.ToolRefused) -> str:
+    return f"tool {body.tool} refused: {body.reason} {body.detail}".rstrip()
+
+
 def _store(_view: RunView, _event: Event, body: b.StoreFailed) -> str:
     return f"store: {body.error}; again in {body.retry_in:g} s"
 
@@ -261,6 +269,8 @@ _LABELS = cast(
         b.ProcessCrashed: _crashed,
         b.ProcessStopped: _stopped,
         b.StoreFailed: _store,
+        b.ToolRefused: _tool_refused,
+        b.ScriptSkipped: _skipped,
         b.AdapterFailed: _adapter,
         b.AdapterEnded: _adapter_ended,
         b.InboundAckFailed: _ack_failed,

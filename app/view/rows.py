@@ -355,6 +355,8 @@ _DRAW = cast(
         b.RecoveryDecided: _recovery,
         b.StoreFailed: _alarm,
         b.AdapterFailed: _alarm,
+        b.ToolRefused: _alarm,
+        b.ScriptSkipped: _alarm,
         b.InboundAckFailed: _alarm,
         b.BugEnabled: _bug,
         b.FaultFired: _fault,

@@ -186,6 +186,15 @@ class ToolCalled(Body, frozen=True, kw_only=True):
     detail: str
 
 
+class ToolRefused(Body, frozen=True, kw_only=True):
+    """A tool call was refused before it had any effect; the agent was told."""
+
+    kind: ClassVar[str] = "tool.refused"
+    tool: str
+    reason: Reason
+    detail: str = ""
+
+
 class DelegationAccepted(Body, frozen=True, kw_only=True):
     """Committed: a hand will work on a task; `origin` is frozen here (seed 004, S1-S4)."""
 

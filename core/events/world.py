@@ -46,6 +46,14 @@ class FaultFired(Body, frozen=True, kw_only=True):
     detail: str = ""
 
 
+class ScriptSkipped(Body, frozen=True, kw_only=True):
+    """A step of the script could not happen; the run does not show what the scenario meant."""
+
+    kind: ClassVar[str] = "script.skipped"
+    step: str
+    why: str
+
+
 class WorldAccount(Body, frozen=True, kw_only=True):
     """A bot account of the gateway exists on a platform."""
 

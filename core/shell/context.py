@@ -11,14 +11,16 @@ from core.agent import Agent
 from core.channels import ChannelAdapter
 from core.config import GatewayConfig
 from core.decisions import Decisions
+from core.delivery.decide import RecoveryAction
 from core.env import Env
 from core.events import EventSink
-from core.events.bodies import IntentPrepared, SessionCreated
+from core.events.bodies import IntentPrepared
 from core.hands.port import HandRunner
 from core.reasons import Reason
+from core.sessions import new_session, session_created
 from core.store.port import Store
 from core.store.rows import IntentRow, NewSession, SessionRow
-from core.values import Address, SessionId
+from core.values import Address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ class Context:
 
     def new_session(self, key: str, agent: str, address: Address | None) -> NewSession:
         """A session to be created if its key has none yet."""
-        return NewSession(key=key, agent=agent, id=SessionId(self.env.ids.new("session", key)), address=address)
+        return new_session(self.env, key, agent, address)
 
     def text_limit(self, to: Address) -> int:
         """Longest text of one message at a place: as configured, else what the adapter says."""
@@ -47,17 +49,7 @@ class Context:
     def tell_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
         """Record that a session was created, if this write created it."""
         if row.created:
-            self.events.record(
-                SessionCreated(
-                    agent=agent,
-                    session_key=row.key,
-                    session_id=row.id,
-                    generation=row.generation,
-                    address=address,
-                    by=by,
-                ),
-                cause,
-            )
+            self.events.record(session_created(row, agent, address, by), cause)
 
     def tell_prepared(self, intent: IntentRow, *, targeted: bool, reason: Reason, cause: int | None) -> int:
         """Record that an intent is durable."""
@@ -85,7 +77,7 @@ class Queued(msgspec.Struct, frozen=True, kw_only=True):
 
     row: IntentRow
     cause: int | None
-    #: a recovered one: what `Decisions.recover` said, or ``ask``: look it up now
-    recovery: str | None = None
+    #: other than an ordinary attempt: what is to be done when its turn comes
+    action: RecoveryAction = RecoveryAction.SEND
     #: nothing happens before (seconds on the gateway's clock)
     not_before: float | None = None

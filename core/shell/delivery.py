@@ -71,8 +71,7 @@ class Delivery:
             cause,
             **_ids(row),
         )
-        recovery = "ask" if decision.action is RecoveryAction.LOOKUP else decision.action.value
-        self.lanes.put(row.address.lane, Queued(row=row, cause=seq, recovery=recovery, not_before=decision.at))
+        self.lanes.put(row.address.lane, Queued(row=row, cause=seq, action=decision.action, not_before=decision.at))
 
     # ------------------------------------------------------------ one visit to the head of a lane
 
@@ -83,8 +82,8 @@ class Delivery:
         if adapter is None:
             await self._end(item, DeliveryEvent.REFUSE, Reason.NO_ADAPTER, item.cause)
             return None
-        if item.recovery in _ENDINGS:
-            event, reason = _ENDINGS[item.recovery]
+        if item.action in _ENDINGS:
+            event, reason = _ENDINGS[item.action]
             await self._end(item, event, reason, item.cause)
             return None
         if item.not_before is not None and self._ctx.env.now() < item.not_before:
@@ -93,7 +92,7 @@ class Delivery:
             await self._end(item, DeliveryEvent.EXPIRE, Reason.TOO_OLD, item.cause)
             return None
         while True:
-            if item.recovery == "ask":
+            if item.action is RecoveryAction.LOOKUP:
                 outcome, seq = await self._look_up(adapter, item), item.cause
                 if outcome.ambiguous:
                     # A look-up that fails counts as an attempt, so that asking ends too.
@@ -203,8 +202,8 @@ class Delivery:
         ctx, at = self._ctx, decided.at or self._ctx.env.now()
         await ctx.store.defer(item.row, at, decided.reason, ctx.env.now(), lambda _: None)
         row = msgspec.structs.replace(item.row, state=next_state(item.row.state, DeliveryEvent.DEFER))
-        ask = "ask" if decided.next is Next.LOOKUP else None
-        self.lanes.replace_head(lane, Queued(row=row, cause=cause, recovery=ask))
+        action = RecoveryAction.LOOKUP if decided.next is Next.LOOKUP else RecoveryAction.SEND
+        self.lanes.replace_head(lane, Queued(row=row, cause=cause, action=action))
         return at
 
     def _mirror(self, row: IntentRow) -> NewSession | None:
@@ -266,9 +265,9 @@ class Delivery:
 
 
 #: recovered intents that end without another attempt
-_ENDINGS: dict[str | None, tuple[DeliveryEvent, Reason]] = {
-    RecoveryAction.PARK.value: (DeliveryEvent.PARK, Reason.PARKED),
-    RecoveryAction.EXPIRE.value: (DeliveryEvent.EXPIRE, Reason.TOO_OLD),
+_ENDINGS: dict[RecoveryAction, tuple[DeliveryEvent, Reason]] = {
+    RecoveryAction.PARK: (DeliveryEvent.PARK, Reason.PARKED),
+    RecoveryAction.EXPIRE: (DeliveryEvent.EXPIRE, Reason.TOO_OLD),
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from core.agent import CALLBACK_PROMPT, CallbackFacts
 from core.delivery.prepare import chunk_text
 from core.errors import UnknownName
-from core.events.bodies import IntentSuppressed, ToolCalled, TurnEnded, TurnStarted
+from core.events.bodies import IntentSuppressed, ToolCalled, ToolRefused, TurnEnded, TurnStarted
 from core.reasons import Reason
 from core.shell.context import Context
 from core.shell.lanes import Lanes
@@ -165,9 +165,8 @@ class Turns:
         """The message tool: an intent of its own, durable when this returns."""
         ctx, text = self._ctx, well_formed(text)
         target = to or work.reply_to
-        called = ctx.events.record(
-            ToolCalled(tool="message", detail=str(target)), cause, inbound=work.id, turn=work.turn
-        )
+        where = "nowhere" if target is None else str(target)
+        called = ctx.events.record(ToolCalled(tool="message", detail=where), cause, inbound=work.id, turn=work.turn)
         row = (
             None
             if target is None
@@ -200,5 +199,7 @@ class Turns:
             ToolCalled(tool="delegate", detail=f"{hand}: {task}"), cause, inbound=work.id, turn=work.turn
         )
         if not ctx.hands.has(hand):
+            refused = ToolRefused(tool="delegate", reason=Reason.UNKNOWN_HAND, detail=hand)
+            ctx.events.record(refused, called, inbound=work.id, turn=work.turn)
             raise UnknownName(f"no hand {hand!r} ({Reason.UNKNOWN_HAND.sentence})")
         return await self._delegate(work, call, hand, task, called)

@@ -1,4 +1,4 @@
-"""Bug switches: named defects that real gateways had, off by default, each caught by an invariant when on."""
+"""Bug switches: named defects, most from public reports, off by default, each caught by an invariant when on."""
 
 from core.errors import UnknownName
 from sim.bugs.base import Bug

@@ -78,7 +78,7 @@ class Stage:
 
     def fault(self, do: str, on: str = "send", **fields: Any) -> None:
         """One thing goes wrong next."""
-        self.world.faults.arm(Fault.model_validate({"on": on, "do": do, **fields}), None)
+        self.world.faults.arm(Fault.model_validate({"on": on, "do": do, **fields}))
 
     def close(self, place: str, how: str = "archived") -> None:
         ref = self.world.file.resolve(place)

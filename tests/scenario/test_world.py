@@ -19,6 +19,8 @@ from core.events.bodies import (
 )
 from core.reasons import Reason
 from sim import BUGS, ScenarioError, Status, run_scenario
+from sim.loop import SimulationError
+from sim.platforms import FakePlatform
 from sim.scenario import load_text
 
 HEAD = """\
@@ -100,16 +102,6 @@ def test_a_silent_agent_is_told_as_suppressed():
     assert broken(result) == []
 
 
-def test_an_unknown_hand_is_refused_before_any_work():
-    cast = (
-        "cast:\n  hands: {known: {result: x}}\n"
-        '  agents: {main: [{do: [{send: {text: first}}, {delegate: {hand: known}}, {reply: "after"}]}]}\n'
-    )
-    result = run('  - {as: ana, in: discord/@ana, say: "hi"}\n', cast)
-    assert broken(result) == []
-    assert texts(result)[:2] == ["first", "after"]
-
-
 def test_a_fault_strikes_as_often_as_it_says():
     script = '  - {fault: {on: send, do: error, times: 2}}\n  - {as: ana, in: discord/@ana, say: "hi"}\n'
     result = run(script)
@@ -180,8 +172,40 @@ def test_saying_something_in_a_thread_that_is_not_open_is_told():
     cast = "cast: {agents: {main: [{do: [{silent: true}]}]}}\n"
     script = "  - {as: ana, in: ops, say: hi, id: m1}\n  - {at: 1s, as: ana, in: ops/m1, say: more, id: m2}\n"
     result = run(script, cast, gateway)
-    (told,) = bodies(result, FaultFired)
-    assert told.detail.startswith("m2 could not be said")
+    assert told(result, "script.skipped", "step") == ["m2"]
+    assert [missed.summary for missed in result.unmet] == ["the step m2 could not happen"]
+
+
+def test_a_thread_that_never_opens_cannot_be_archived_and_the_run_says_so():
+    gateway = "gateway: {channels: {discord: {auto_thread: true}}}\n"
+    cast = "cast: {agents: {main: [{do: [{silent: true}]}]}}\n"
+    script = "  - {as: ana, in: ops, say: hi, id: m1}\n  - {at: 1s, in: ops/m1, archive: true}\n"
+    result = run(script, cast, gateway)
+    assert [missed.summary for missed in result.unmet] == ["the step archive could not happen"]
+
+
+def test_a_crash_or_a_fault_may_wait_for_a_thread_that_opens_later():
+    gateway = "gateway: {channels: {discord: {auto_thread: true}}}\n"
+    script = (
+        "  - {crash: {when: {event: wire.accepted, in: ops/m1}}}\n"
+        "  - {fault: {on: send, do: error, in: ops/m1}}\n"
+        '  - {as: ana, in: "discord/@ana", say: "elsewhere"}\n'
+        "  - {at: 1s, as: ana, in: ops, say: hi, id: m1}\n"
+        "  - {at: 1m, note: end}\n"
+    )
+    result = run(script.replace('say: "elsewhere"', 'say: "elsewhere", id: m0'), gateway=gateway)
+    assert (sorted(texts(result)), broken(result)) == (["re: elsewhere", "re: hi"], [])
+    assert [body.fault for body in bodies(result, FaultFired)] == ["send/error"]
+    assert len(bodies(result, ProcessCrashed)) == 1
+
+
+def test_an_error_in_the_world_itself_is_no_run(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("a defect of the fake")
+
+    monkeypatch.setattr(FakePlatform, "close_room", fail)
+    with pytest.raises(SimulationError, match="a defect of the fake"):
+        run("  - {in: ops/deploy, archive: true}\n")
 
 
 def test_a_full_disk_delays_and_loses_nothing():

@@ -31,18 +31,22 @@ from core import (
     connect_file,
     system_env,
 )
-from core.errors import Ambiguous, ConfigError, NotSent, PlaceGone, RateLimited, StoreTooNew
+from core.errors import Ambiguous, ConfigError, NotSent, PlaceGone, RateLimited, StoreTooNew, UnknownName
 from core.events import Event
 from core.events.bodies import (
+    AdapterEnded,
     AdapterFailed,
     AttemptEnded,
     Body,
+    DelegationAccepted,
+    InboundAckFailed,
     InboundAdmitted,
     InboundDropped,
     IntentSettled,
     IntentSuppressed,
     ProcessStarted,
     SessionCreated,
+    ToolRefused,
     TurnEnded,
 )
 from core.reasons import Reason
@@ -548,3 +552,32 @@ async def test_a_connection_that_breaks_is_opened_again(tmp_path: Path) -> None:
     platform.close()
     assert (failed.channel, failed.reason) == ("discord", Reason.NOT_SENT)
     assert platform.tries == 2
+
+
+async def test_a_hand_that_is_not_there_is_refused_before_any_work(path: Path, platform: TinyPlatform) -> None:
+    async def ask(turn: Turn) -> str:
+        try:
+            await turn.delegate("nobody", "a task")
+        except UnknownName as error:
+            return f"sorry: {error.facts}"
+        return "delegated"
+
+    async with serving(path, platform, Echo(ask)) as running:
+        platform.say("m1")
+        await running.until(IntentSettled)
+    assert [(body.tool, body.reason) for body in running.told(ToolRefused)] == [("delegate", Reason.UNKNOWN_HAND)]
+    assert running.told(DelegationAccepted) == []
+    assert platform.sent[0].text.startswith("sorry: no hand 'nobody'")
+
+
+async def test_an_ack_that_fails_and_a_stream_that_ends_are_told(path: Path, platform: TinyPlatform) -> None:
+    async def refuse(envelope: Envelope) -> None:
+        raise NotSent("no network")
+
+    platform.ack = refuse
+    async with serving(path, platform) as running:
+        platform.say("m1")
+        (failed,) = await running.until(InboundAckFailed)
+        platform.close()
+        await running.until(AdapterEnded)
+    assert "no network" in failed.detail

@@ -11,6 +11,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from app.tui.desk import Desk
+from app.tui.screens.moves import Moves
 from app.tui.widgets.bars import KeyBar, StatusBar, TabBar
 from app.tui.widgets.rowlist import Drawn, RowList
 from core.errors import UsageError
@@ -31,7 +32,7 @@ class TooSmall(Static):
         self.update(f"needs {wide}x{high}, has {size.width}x{size.height}\n\nq quits")
 
 
-class RunScreen(Screen[None]):
+class RunScreen(Moves, Screen[None]):
     """A screen over the open run."""
 
     name_in_keys = ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from textual.screen import ModalScreen
 
+from app.tui.screens.moves import Moves
 from app.tui.widgets.rowlist import Drawn, RowList
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Overlay(ModalScreen[Result], Generic[Result]):
+class Overlay(Moves, ModalScreen[Result], Generic[Result]):
     """A screen above the run, with one main list."""
 
     @property
@@ -37,30 +38,11 @@ class Overlay(ModalScreen[Result], Generic[Result]):
                 drawn.forget()
             drawn.refresh()
 
+    @property
+    def pane(self) -> RowList:
+        """The rows to choose from."""
+        return self.rows
+
     def _move(self, rows: int) -> None:
         self.rows.select(max(self.rows.selected + rows, 0))
         self.changed()
-
-    def action_down(self) -> None:
-        """The next row."""
-        self._move(1)
-
-    def action_up(self) -> None:
-        """The previous row."""
-        self._move(-1)
-
-    def action_page_down(self) -> None:
-        """A page down."""
-        self._move(self.rows.page - 1)
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self._move(1 - self.rows.page)
-
-    def action_first(self) -> None:
-        """The first row."""
-        self._move(-self.rows.count)
-
-    def action_last(self) -> None:
-        """The last row."""
-        self._move(self.rows.count)

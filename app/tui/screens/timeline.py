@@ -54,30 +54,6 @@ class TimelineScreen(RunScreen):
             self.desk.step_rows(rows)
             self.moved()
 
-    def action_down(self) -> None:
-        """The next row."""
-        self._move(1)
-
-    def action_up(self) -> None:
-        """The previous row."""
-        self._move(-1)
-
-    def action_page_down(self) -> None:
-        """A page down."""
-        self._move(self.pane.page - 1)
-
-    def action_page_up(self) -> None:
-        """A page up."""
-        self._move(1 - self.pane.page)
-
-    def action_first(self) -> None:
-        """The first row."""
-        self._move(-self.pane.count)
-
-    def action_last(self) -> None:
-        """The last row."""
-        self._move(self.pane.count)
-
     def action_left(self) -> None:
         """Lanes further to the left."""
         self.lane.scroll_lanes(-1)
