@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from core.profiles import Profile
 from core.values import ChatKind
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -76,6 +77,18 @@ class DmScope(StrEnum):
     PER_ACCOUNT_CHANNEL_PEER = "per-account-channel-peer"
 
 
+class GroupScope(StrEnum):
+    """Whether groups and channels have sessions of their own."""
+
+    PER_GROUP = "per-group"
+    MAIN = "main"
+
+
+def _kind(value: object) -> object:
+    """The kind of a conversation; ``dm`` is the old word for ``direct``."""
+    return "direct" if value == "dm" else value
+
+
 class AgentConfig(Model):
     """An agent that the gateway can hand messages to."""
 
@@ -88,7 +101,8 @@ class AgentConfig(Model):
 class PeerMatch(Model):
     """A conversation that a route binding names."""
 
-    kind: ChatKind
+    kind: Annotated[ChatKind, BeforeValidator(_kind)]
+    """`direct` (or the old word `dm`), `group` or `channel`. Group and channel are one kind here."""
     id: str = Field(min_length=1)
     """The platform's id, or `*` for every conversation of this kind."""
 
@@ -107,6 +121,13 @@ class RouteMatch(Model):
     """The sender holds at least one of them."""
 
 
+class BindingSession(Model):
+    """Session settings of the conversations that a binding claims; what is not given is as in `session`."""
+
+    dm_scope: DmScope | None = None
+    group_scope: GroupScope | None = None
+
+
 class RouteBinding(Model):
     """Gives conversations to an agent."""
 
@@ -114,12 +135,19 @@ class RouteBinding(Model):
     name: str = ""
     """Name in explanations; by default its position, e.g. `bindings[0]`."""
     match: RouteMatch
+    session: BindingSession = BindingSession()
+    """Scopes for these conversations only. Not together with `guild`, `team` or `roles`: an outbound message has none
+    of them, and would be remembered in another session than the conversation's."""
 
 
 class SessionConfig(Model):
     """How conversations become sessions."""
 
     dm_scope: DmScope = DmScope.PER_ACCOUNT_CHANNEL_PEER
+    group_scope: GroupScope = GroupScope.PER_GROUP
+    """`main`: groups and channels share the agent's main session."""
+    main_key: str = Field(default="main", min_length=1)
+    """Name of an agent's main session in the `openclaw` profiles; `v1` keys always say `main`."""
     identity_links: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Canonical name -> ids (`<id>` or `<channel>:<id>`) of one person on several platforms."""
 
@@ -133,6 +161,12 @@ class ChannelConfig(Model):
     """Answers quote the message that they answer, where they are in the same place."""
     text_limit: Annotated[int, Field(gt=0)] | None = None
     """Longest text of one message; by default what the adapter says."""
+    group_dms: tuple[str, ...] = ()
+    """Slack: ids of multi-person direct messages, which look like channels."""
+    rooms: tuple[str, ...] = ()
+    """Slack: ids that are channels, whatever they look like."""
+    default_account: str | None = None
+    """The account that sends where none is named; by default the only one, else `default`."""
 
 
 class DeliveryConfig(Model):
@@ -175,6 +209,8 @@ class HandsConfig(Model):
 class GatewayConfig(Model):
     """Everything that the gateway is told."""
 
+    profile: Profile = Profile.TRUNKLINE
+    """Whose rules: `trunkline`, or `openclaw` and `openclaw-2026-08`, which reproduce upstream decisions."""
     agents: tuple[AgentConfig, ...] = Field(default=(AgentConfig(id="main"),), min_length=1)
     bindings: tuple[RouteBinding, ...] = ()
     session: SessionConfig = SessionConfig()
@@ -187,9 +223,17 @@ class GatewayConfig(Model):
         ids = [agent.id for agent in self.agents]
         if len(set(ids)) != len(ids):
             raise ValueError(f"agents: two agents share an id: {', '.join(sorted(ids))}")
+        if self.profile.upstream:
+            # Upstream gives conversations of an unknown agent to the default one, silently.
+            return self
         for index, binding in enumerate(self.bindings):
             if binding.agent not in ids:
                 raise ValueError(f"bindings[{index}].agent: no agent {binding.agent!r}; there are: {', '.join(ids)}")
+            if binding.session != BindingSession() and (m := binding.match) and (m.guild or m.team or m.roles):
+                raise ValueError(
+                    f"bindings[{index}].session: scopes of its own need a binding by peer, account or channel; an"
+                    " outbound message has no guild, team or roles, and would be remembered in another session"
+                )
         return self
 
     @property

@@ -5,6 +5,9 @@ TrunklineError
     ConfigError           a configuration value is unusable
     KeyFormatError        a text is not a session key
     UnknownName           an agent, hand, account or place that does not exist
+    TargetError           a text does not name a place on its platform
+      AmbiguousTarget     it may name several things
+    InvalidSend           a send that cannot be done as asked; nothing was sent or stored
   PlatformError           a peer or platform did something; says whether it may have been accepted
     NotSent               proven to precede the platform: safe to retry
     RateLimited           refused, with a time to wait
@@ -49,6 +52,18 @@ class KeyFormatError(UsageError):
 
 class UnknownName(UsageError):
     """Unknown name."""
+
+
+class TargetError(UsageError):
+    """Not a target."""
+
+
+class AmbiguousTarget(TargetError):
+    """Ambiguous target."""
+
+
+class InvalidSend(UsageError):
+    """The send cannot be done as asked."""
 
 
 class PlatformError(TrunklineError):

@@ -75,6 +75,9 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     guild: str | None = None
     team: str | None = None
     roles: tuple[str, ...] = ()
+    #: `address.thread` is a thread or topic of the conversation. False: only the id of a chain of replies, which the
+    #: platform puts on messages of conversations that have no threads, and refuses in sends (B090)
+    threaded: bool = True
     #: seq of the event that brought it, from adapters that write to the gateway's own log
     cause: int | None = None
 
@@ -99,6 +102,8 @@ class IntentKind(StrEnum):
     TOOL = "tool"
     #: a hand's result posted as it is, without a turn of the requester
     ANNOUNCE = "announce"
+    #: a send that a client of the gateway asked for, outside of any turn
+    SEND = "send"
 
 
 class IntentState(StrEnum):
@@ -122,6 +127,8 @@ class IntentState(StrEnum):
     CANCELLED = "cancelled"
     #: it may or may not have been accepted, and nobody can tell: parked for a person
     UNKNOWN = "unknown"
+    #: accepted, and the receipt shows another place than the one that was asked for
+    MISPLACED = "misplaced"
 
 
 class Idempotency(StrEnum):
@@ -148,7 +155,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     opens_threads: bool = False
 
 
-class SendRequest(msgspec.Struct, frozen=True, kw_only=True):
+class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One chunk on its way to a platform. A resend of the chunk carries the same bytes and the same key."""
 
     address: Address
@@ -159,6 +166,8 @@ class SendRequest(msgspec.Struct, frozen=True, kw_only=True):
     chunk: int
     attempt: int
     reply_to: str | None = None
+    #: addresses (URLs or paths) of files that go with this chunk
+    media: tuple[str, ...] = ()
     #: seq of the attempt in the gateway's log
     cause: int | None = None
 

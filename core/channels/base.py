@@ -1,17 +1,232 @@
-"""What differs between platforms in keys and threads, as values."""
+"""What differs between platforms, as one object a platform: target grammar, peer kinds, threads, From/To, limits.
+
+A *target* is the text by which an agent, an operator or an API client names where a message goes, e.g. ``channel:C1``.
+`read` makes a `Target` of it, `place` adds the thread, `write` goes back: for every place that an inbound message of the
+platform can come from, reading what is written for it gives the same place (invariant S1). `ChannelRules` itself is the
+generic rule set, for platforms without a file of their own. Sources: seed 000; shared facts on routing, section 3.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 import msgspec
 
+from core.errors import AmbiguousTarget, TargetError
+from core.profiles import Profile
+from core.values import Address, Capabilities, ChatKind
 
-class ChannelRules(msgspec.Struct, frozen=True, kw_only=True):
-    """How one platform's ids become session keys and how its threads are named."""
+#: words before a colon that say what kind of conversation follows
+KIND_WORDS: dict[str, ChatKind] = {
+    "user": ChatKind.DIRECT,
+    "dm": ChatKind.DIRECT,
+    "group": ChatKind.GROUP,
+    "room": ChatKind.GROUP,
+    "channel": ChatKind.CHANNEL,
+    "conversation": ChatKind.CHANNEL,
+    "thread": ChatKind.CHANNEL,
+}
+_UNREADABLE = ("Cc", "Zl", "Zp")
 
-    channel: str
+
+class Hints(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a target besides its text."""
+
+    #: what a directory says that it is
+    kind: ChatKind | None = None
+    #: ids that the configuration lists as multi-person direct messages
+    group_dms: frozenset[str] = frozenset()
+    #: ids that the configuration lists as channels
+    rooms: frozenset[str] = frozenset()
+    profile: Profile = Profile.TRUNKLINE
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """What a target names."""
+
+    #: kind of the conversation, as session keys have it
+    kind: ChatKind
+    #: the platform's own id, byte for byte
+    id: str
+    #: a thread or topic that the text itself names
+    thread: str | None = None
+    #: kind as chat types have it, where it differs from `kind`
+    chat_type: ChatKind | None = None
+    #: the text from which `to` is made, where the id alone does not tell
+    form: str = ""
+    #: how the text was understood, for people: ``a user, by the prefix user:``
+    understood: str
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """A target with its thread: where a message goes, and how it is written down."""
+
+    conversation: str
+    thread: str | None = None
+    parent: str | None = None
+    #: the thread as the session key has it: word and id
+    key_thread: tuple[str, str] | None = None
+    #: the peer as reports name it; a Telegram topic is part of it
+    peer: str
+    #: the thread as reports name it
+    thread_id: str | int | None = None
+    #: From: who an inbound message of this place would be from
+    sender: str
+    #: To: the place, as a target
+    to: str
+
+
+class Current(msgspec.Struct, frozen=True, kw_only=True):
+    """The conversation that an agent works in while it sends: where an unnamed thread may be inherited from."""
+
+    #: as an inbound message names it, e.g. ``C1`` or ``telegram:-100``
+    conversation: str | None = None
+    thread: str | None = None
+    #: ``off``, ``first`` or ``all``: which answers go to threads
+    reply_mode: str = "off"
+    #: the turn has answered already
+    has_replied: bool = False
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """A place as text: a target, and the thread that goes with it."""
+
+    target: str
+    thread: str | None = None
+
+
+class ChannelRules:
+    """The rules of one platform. Subclasses override what is particular; this is the generic rule set."""
+
+    #: platform name, lower case
+    channel: str = ""
+    #: names before a colon that mean this platform, besides `channel`
+    prefixes: tuple[str, ...] = ()
+    #: accepted forms of a target, for error messages
+    forms: tuple[str, ...] = ("user:ID", "group:ID", "channel:ID", "ID (a user)")
     #: ids that differ only in case are different conversations
     case_sensitive: bool = True
     #: word for a thread in a key: ``thread`` or ``topic``
     thread_word: str = "thread"
+    #: conversations have threads that are places of their own
+    has_threads: bool = False
     #: a thread opened on a message has the message's id, so its address is known before it exists
     thread_id_is_message_id: bool = False
+    #: a thread is a conversation of its own with a parent, not a part of its room
+    thread_is_conversation: bool = False
+    #: what the real platform offers; an adapter may state less
+    capabilities: Capabilities = Capabilities()
+
+    def __init__(self, channel: str | None = None) -> None:
+        if channel is not None:
+            self.channel = channel
+
+    @property
+    def text_limit(self) -> int:
+        """Longest text of one message."""
+        return self.capabilities.text_limit
+
+    # ------------------------------------------------------------ ids and keys
+
+    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
+        """An id as session keys have it: folded where case means nothing. Upstream folds everywhere."""
+        return id.lower() if profile.upstream or not self.case_sensitive else id
+
+    def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
+        """The thread of a place as its session key has it."""
+        return None if address.thread is None else (self.thread_word, address.thread)
+
+    def thread_on(self, place: Address, message_id: str) -> Address:
+        """The thread that is opened on a message; only where `thread_id_is_message_id`."""
+        if self.thread_is_conversation:
+            return msgspec.structs.replace(place, conversation=message_id, parent=place.conversation)
+        return msgspec.structs.replace(place, thread=message_id)
+
+    # ------------------------------------------------------------ targets
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """What a target names. Raises `TargetError`, or `AmbiguousTarget` where more must be said."""
+        rest = self.strip(self.clean(text))
+        word, bare = self.kind_word(rest)
+        kind = hints.kind
+        # Upstream (March) takes the kind from the directory only, so that ``room:Lobby`` is a person.
+        if kind is None and (not hints.profile.upstream or hints.profile.august):
+            kind = KIND_WORDS.get(word)
+        how = f"by the prefix {word}:" if word else "as a directory says" if hints.kind else "for want of a prefix"
+        return self.target(kind or ChatKind.DIRECT, bare, text, how)
+
+    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+        """Where a target with a thread is. Threads and replies are left out where the platform has none."""
+        own = target.thread or thread if self.has_threads else None
+        return Placement(
+            conversation=target.id,
+            thread=own,
+            key_thread=None if own is None else (self.thread_word, own),
+            peer=target.id,
+            thread_id=own,
+            sender=self.sender(target),
+            to=self.to(target, profile),
+        )
+
+    def inherit(self, target: Target, current: Current) -> str | None:
+        """The thread that a send without one inherits from the conversation that the agent works in."""
+        return None
+
+    def write(self, address: Address) -> Written:
+        """A place as a target that `read` and `place` bring back."""
+        target = Target(kind=address.kind, id=address.conversation, understood="written")
+        return Written(target=self.to(target, Profile.TRUNKLINE), thread=address.thread)
+
+    def sender(self, target: Target) -> str:
+        """From: who an inbound message of this conversation would be from."""
+        kind = "" if target.kind is ChatKind.DIRECT else f"{target.kind.value}:"
+        return f"{self.channel}:{kind}{target.id}"
+
+    def to(self, target: Target, profile: Profile) -> str:
+        """To: the conversation, as a target."""
+        if target.kind is ChatKind.DIRECT:
+            return f"user:{target.id}"
+        # Upstream calls groups channels too.
+        return f"{ChatKind.CHANNEL.value if profile.upstream else target.kind.value}:{target.id}"
+
+    # ------------------------------------------------------------ helpers for reading
+
+    def clean(self, text: str) -> str:
+        """The text without spaces around. Raises `TargetError` for a blank one and for control characters."""
+        trimmed = text.strip()
+        if not trimmed:
+            raise self.wrong(text, "it is empty")
+        if any(unicodedata.category(char) in _UNREADABLE for char in trimmed):
+            raise self.wrong(text, "it has control characters")
+        return trimmed
+
+    def strip(self, text: str, *, repeat: bool = False) -> str:
+        """The text without the platform's name in front (any case), once or as often as it is there."""
+        names = "|".join(re.escape(name) for name in (self.channel, *self.prefixes))
+        pattern = rf"(?:(?:{names}):\s*)+" if repeat else rf"(?:{names}):\s*"
+        return re.sub(rf"\A{pattern}", "", text, count=1, flags=re.IGNORECASE)
+
+    def kind_word(self, text: str, words: tuple[str, ...] = tuple(KIND_WORDS)) -> tuple[str, str]:
+        """The kind word in front (any case) and the rest; an empty word when there is none."""
+        word, colon, rest = text.partition(":")
+        if colon and word.strip().lower() in words:
+            return word.strip().lower(), rest.strip()
+        return "", text
+
+    def target(self, kind: ChatKind, id: str, text: str, how: str) -> Target:  # noqa: A002 -- the word
+        """A target with an id. Raises `TargetError` for an empty one."""
+        if not id.strip():
+            raise self.wrong(text, f"it was understood as a {_WORDS[kind]} ({how}), and there is no id")
+        return Target(kind=kind, id=id.strip(), understood=f"a {_WORDS[kind]}, {how}")
+
+    def wrong(self, text: str, why: str) -> TargetError:
+        """The error for a target that cannot be read: what was understood, and which forms are accepted."""
+        return TargetError(f"{text!r} on {self.channel}: {why}. Accepted: {', '.join(self.forms)}")
+
+    def ambiguous(self, text: str, why: str) -> AmbiguousTarget:
+        """The error for a target that can mean several things."""
+        return AmbiguousTarget(f"{text!r} on {self.channel}: {why}. Accepted: {', '.join(self.forms)}")
+
+
+_WORDS = {ChatKind.DIRECT: "user", ChatKind.GROUP: "group", ChatKind.CHANNEL: "channel"}

@@ -7,5 +7,17 @@ A thread started on a message takes that message's id, and a message can start o
 from __future__ import annotations
 
 from core.channels.base import ChannelRules
+from core.values import Capabilities, Idempotency
 
-RULES = ChannelRules(channel="discord", case_sensitive=False, thread_id_is_message_id=True)
+
+class Discord(ChannelRules):
+    """The rules of Discord."""
+
+    channel = "discord"
+    case_sensitive = False
+    thread_id_is_message_id = True
+    thread_is_conversation = True
+    capabilities = Capabilities(idempotency=Idempotency.KEY, text_limit=2000, opens_threads=True)
+
+
+RULES = Discord()

@@ -3,5 +3,17 @@
 from __future__ import annotations
 
 from core.channels.base import ChannelRules
+from core.values import Capabilities
 
-RULES = ChannelRules(channel="telegram", case_sensitive=False, thread_word="topic")
+
+class Telegram(ChannelRules):
+    """The rules of Telegram."""
+
+    channel = "telegram"
+    case_sensitive = False
+    thread_word = "topic"
+    has_threads = True
+    capabilities = Capabilities(text_limit=4096)
+
+
+RULES = Telegram()

@@ -1,0 +1,31 @@
+"""Profiles: whose rules the gateway follows where the rules of Trunkline and those of the upstream gateway differ.
+
+The default profile does the right thing. The others reproduce what OpenClaw does at a point in time, quirks and
+defects included, so that its decisions can be explained and compared (tests/conformance). A branch on a profile stands
+only where a rule differs, with a comment that names the difference.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Profile(StrEnum):
+    """Whose rules."""
+
+    #: our own: isolated peers, one key for a conversation in every direction, typed errors
+    TRUNKLINE = "trunkline"
+    #: OpenClaw of 2026-03-26 (v2026.3.24)
+    OPENCLAW = "openclaw"
+    #: OpenClaw of August 2026, where it differs from March
+    OPENCLAW_2026_08 = "openclaw-2026-08"
+
+    @property
+    def upstream(self) -> bool:
+        """Whether this is one of OpenClaw's."""
+        return self is not Profile.TRUNKLINE
+
+    @property
+    def august(self) -> bool:
+        """Whether this is OpenClaw of August 2026."""
+        return self is Profile.OPENCLAW_2026_08

@@ -1,0 +1,131 @@
+"""Outbound routes: from a target to the place on its platform and to the session that remembers what is sent there.
+
+The session is that of the target conversation, with the key that an inbound message from there has (seed 000, "Goals";
+invariant S1), never the one that happens to run. Pure; the same code serves sends, explanations and the tables.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.channels import Current, Hints, Placement, Target, rules_for
+from core.config import GatewayConfig
+from core.errors import TargetError
+from core.keys import SessionKey
+from core.routing.scopes import place_key
+from core.values import Address, ChatKind
+
+DEFAULT_ACCOUNT = "default"
+
+
+class OutboundQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A send to a target, as an agent, an operator or a client asks for it."""
+
+    agent: str
+    channel: str
+    #: see `core.channels.base`
+    target: str
+    #: account that sends; none: the default one
+    account: str | None = None
+    #: what a directory says that the target is
+    kind: ChatKind | None = None
+    thread: str | None = None
+    reply_to: str | None = None
+    #: the conversation that the agent works in
+    current: Current | None = None
+
+
+class OutboundRoute(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a send goes, and the session that it is mirrored into, with the reasons."""
+
+    agent: str
+    channel: str
+    #: as asked for; `address.account` is the one that sends
+    account: str | None
+    address: Address
+    #: kind as session keys have it; `chat_type` as chat types have it
+    kind: ChatKind
+    chat_type: ChatKind
+    peer: str
+    sender: str
+    to: str
+    thread_id: str | int | None
+    #: key of the conversation without its thread
+    base: SessionKey
+    key: SessionKey
+    #: how the target, the thread and the key came about, in sentences
+    steps: tuple[str, ...]
+
+
+def resolve_outbound_route(question: OutboundQuestion, config: GatewayConfig) -> OutboundRoute:
+    """Decide place and session of a send. Raises `TargetError` for a target that does not name a place."""
+    channel = question.channel.strip().lower()
+    if not channel:
+        raise TargetError(f"{question.target!r}: the channel is missing")
+    rules, profile = rules_for(channel), config.profile
+    settings = config.channel(channel)
+    hints = Hints(
+        kind=question.kind,
+        group_dms=frozenset(settings.group_dms),
+        rooms=frozenset(settings.rooms),
+        profile=profile,
+    )
+    target = rules.read(question.target, hints)
+    thread, how = _thread(question, target)
+    placed = rules.place(target, thread, question.reply_to, profile)
+    address = Address(
+        channel=channel,
+        account=(question.account or "").strip() or DEFAULT_ACCOUNT,
+        kind=target.kind,
+        conversation=placed.conversation,
+        thread=placed.thread,
+        parent=placed.parent,
+    )
+    plain = msgspec.structs.replace(address, conversation=target.id, thread=None, parent=None)
+    base = place_key(question.agent, plain, config)
+    if profile.upstream:
+        # Upstream keys are made from the peer and a suffix, which do not always name the place.
+        key = msgspec.structs.replace(base, thread=placed.key_thread)
+    else:
+        key = place_key(question.agent, address, config)
+    return OutboundRoute(
+        agent=question.agent,
+        channel=channel,
+        account=(question.account or "").strip() or None,
+        address=address,
+        kind=target.kind,
+        chat_type=target.chat_type or target.kind,
+        peer=placed.peer,
+        sender=placed.sender,
+        to=placed.to,
+        thread_id=placed.thread_id,
+        base=base,
+        key=key,
+        steps=_steps(question, target, placed, how, key),
+    )
+
+
+def _thread(question: OutboundQuestion, target: Target) -> tuple[str | None, str]:
+    """The thread of a send: named, else inherited from the conversation that the agent works in; and how."""
+    named = (question.thread or "").strip()
+    if named:
+        return named, "named by the caller"
+    if question.reply_to is None and question.current is not None:
+        inherited = rules_for(question.channel.strip().lower()).inherit(target, question.current)
+        if inherited is not None:
+            return inherited, "inherited: the agent works in that thread of the same conversation"
+    return None, ""
+
+
+def _steps(question: OutboundQuestion, target: Target, placed: Placement, how: str, key: SessionKey) -> tuple[str, ...]:
+    """The decision in sentences."""
+    steps = [f"{question.target!r} is {target.understood}: {target.id}"]
+    if placed.thread is not None:
+        source = how or ("part of the target" if target.thread else "the message that is replied to")
+        steps.append(f"thread {placed.thread}: {source}")
+    elif placed.parent is not None:
+        steps.append(f"thread {placed.conversation} of {placed.parent}: {how}")
+    elif how or question.reply_to:
+        steps.append("the thread is left out: there is none of that kind there")
+    steps.append(f"mirrored into the session of that place: {key}")
+    return tuple(steps)
