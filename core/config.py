@@ -18,7 +18,9 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    PrivateAttr,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
@@ -93,9 +95,16 @@ class AgentConfig(Model):
     """An agent that the gateway can hand messages to."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")
-    """Lower case letters, digits, `-` and `_`."""
+    """Lower case letters, digits, `-` and `_`; not `agent`, with which keys of the upstream gateway begin."""
     default: bool = False
     """Answers what no binding claims. Without any, the first agent is the default."""
+
+    @field_validator("id")
+    @classmethod
+    def _not_the_marker(cls, name: str) -> str:
+        if name == "agent":
+            raise ValueError("an agent cannot be called 'agent': upstream session keys begin with that word")
+        return name
 
 
 class PeerMatch(Model):
@@ -211,12 +220,25 @@ class GatewayConfig(Model):
 
     profile: Profile = Profile.TRUNKLINE
     """Whose rules: `trunkline`, or `openclaw` and `openclaw-2026-08`, which reproduce upstream decisions."""
-    agents: tuple[AgentConfig, ...] = Field(default=(AgentConfig(id="main"),), min_length=1)
+    agents: tuple[AgentConfig, ...] = (AgentConfig(id="main"),)
+    """At least one; none are legal in the `openclaw` profiles, where a binding then names whatever agent it wants."""
     bindings: tuple[RouteBinding, ...] = ()
     session: SessionConfig = SessionConfig()
     channels: dict[str, ChannelConfig] = Field(default_factory=dict)
     delivery: DeliveryConfig = DeliveryConfig()
     hands: HandsConfig = HandsConfig()
+    _revision: int = PrivateAttr(default=1)
+
+    @property
+    def revision(self) -> int:
+        """Number of this configuration in its process: 1 at the start, and one more with each reload."""
+        return self._revision
+
+    def numbered(self, revision: int) -> GatewayConfig:
+        """The same configuration under a number."""
+        copy = self.model_copy()
+        copy._revision = revision
+        return copy
 
     @model_validator(mode="after")
     def _names_fit(self) -> GatewayConfig:
@@ -226,6 +248,8 @@ class GatewayConfig(Model):
         if self.profile.upstream:
             # Upstream gives conversations of an unknown agent to the default one, silently.
             return self
+        if not ids:
+            raise ValueError(f"agents: there are none; the profile {self.profile.value} needs at least one")
         for index, binding in enumerate(self.bindings):
             if binding.agent not in ids:
                 raise ValueError(f"bindings[{index}].agent: no agent {binding.agent!r}; there are: {', '.join(ids)}")
@@ -238,8 +262,9 @@ class GatewayConfig(Model):
 
     @property
     def default_agent(self) -> str:
-        """The agent flagged as default, else the first."""
-        return next((agent.id for agent in self.agents if agent.default), self.agents[0].id)
+        """The agent flagged as default, else the first, else `main`."""
+        flagged = (agent.id for agent in self.agents if agent.default)
+        return next(flagged, self.agents[0].id if self.agents else "main")
 
     def channel(self, name: str) -> ChannelConfig:
         """Settings of a platform."""

@@ -15,6 +15,7 @@ TrunklineError
       PlaceGone           the conversation or thread does not take messages any more
     Unauthorized          the token is not accepted
     Ambiguous             it may or may not have been accepted
+  SendFailed              a client's send was not delivered; the event and the facts say what is known
   HandError               a hand failed
   StoreError              the store cannot be used
     StoreTooNew           written by a newer version; left untouched
@@ -64,6 +65,11 @@ class AmbiguousTarget(TargetError):
 
 class InvalidSend(UsageError):
     """The send cannot be done as asked."""
+
+    def __init__(self, facts: str = "", reason: Reason = Reason.BAD_TARGET) -> None:
+        super().__init__(facts)
+        #: what to write into events
+        self.reason = reason
 
 
 class PlatformError(TrunklineError):
@@ -118,6 +124,17 @@ class Ambiguous(PlatformError):
 
     reason = Reason.RESPONSE_LOST
     ambiguous = True
+
+
+class SendFailed(TrunklineError):
+    """The message was not delivered."""
+
+    def __init__(self, facts: str = "", *, cached: bool = False, final: bool = False) -> None:
+        super().__init__(facts)
+        #: another call with the same key failed; nothing was tried for this one
+        self.cached = cached
+        #: nothing is tried again under this key: people may see the message all the same, or a part of it
+        self.final = final
 
 
 class HandError(TrunklineError):

@@ -29,3 +29,8 @@ class Profile(StrEnum):
     def august(self) -> bool:
         """Whether this is OpenClaw of August 2026."""
         return self is Profile.OPENCLAW_2026_08
+
+
+def codec_of(profile: Profile) -> str:
+    """The name of the text form that session keys have under a profile."""
+    return "openclaw" if profile.upstream else "v1"

@@ -27,6 +27,20 @@ class Reason(StrEnum):
     LESS_SPECIFIC = "less-specific"
     DECLARED_LATER = "declared-later"
     DEFAULT_AGENT = "default-agent"
+    # configuration and sessions
+    SCOPE_CHANGED = "scope-changed"
+    KEY_MIGRATED = "key-migrated"
+    KEYS_MERGED = "keys-merged"
+    SHARED_MAIN = "shared-main"
+    # sends that name a target, an account or a session
+    BAD_TARGET = "bad-target"
+    AMBIGUOUS_TARGET = "ambiguous-target"
+    UNKNOWN_CHANNEL = "unknown-channel"
+    UNKNOWN_ACCOUNT = "unknown-account"
+    BAD_SESSION_KEY = "bad-session-key"
+    NOTHING_TO_SEND = "nothing-to-send"
+    BAD_IDEMPOTENCY_KEY = "bad-idempotency-key"
+    IDEMPOTENT_REPEAT = "idempotent-repeat"
     # why a destination was chosen
     REPLY_TO_ORIGIN = "reply-to-origin"
     REPLY_IN_OPENED_THREAD = "reply-in-opened-thread"
@@ -34,6 +48,8 @@ class Reason(StrEnum):
     CALLBACK_TURN = "callback-turn"
     DIRECT_ANNOUNCE = "direct-announce"
     HAND_SESSION_ROUTE = "hand-session-route"
+    REQUESTER_REPLACED = "requester-replaced"
+    CLIENT_SEND = "client-send"
     # why nothing is said
     NO_REPLY = "no-reply"
     NO_ORIGIN = "no-origin"
@@ -64,6 +80,7 @@ class Reason(StrEnum):
     TOO_OLD = "too-old"
     NO_ADAPTER = "no-adapter"
     PARKED = "parked"
+    MISPLACED = "misplaced"
     RECOVERED = "recovered"
     STORE_ERROR = "store-error"
 
@@ -87,12 +104,26 @@ _SENTENCES: dict[Reason, str] = {
     Reason.LESS_SPECIFIC: "A binding of a more specific tier matched.",
     Reason.DECLARED_LATER: "A binding of the same tier was declared before it.",
     Reason.DEFAULT_AGENT: "No binding matched: the default agent answers.",
+    Reason.SCOPE_CHANGED: "The configured scope changed, and with it the session key of this conversation.",
+    Reason.KEY_MIGRATED: "An earlier version wrote the session under another form of its key.",
+    Reason.KEYS_MERGED: "Two stored keys are one conversation: the session written last goes on.",
+    Reason.SHARED_MAIN: "People who are not linked share one session, because the DM scope is main.",
+    Reason.BAD_TARGET: "The target does not name a place on its platform.",
+    Reason.AMBIGUOUS_TARGET: "The target may name several things; more must be said.",
+    Reason.UNKNOWN_CHANNEL: "No adapter serves that channel.",
+    Reason.UNKNOWN_ACCOUNT: "The gateway has no such account on that channel.",
+    Reason.BAD_SESSION_KEY: "The text is not a session key.",
+    Reason.NOTHING_TO_SEND: "There is neither text nor media.",
+    Reason.BAD_IDEMPOTENCY_KEY: "The idempotency key is empty, or a text that cannot be stored.",
+    Reason.IDEMPOTENT_REPEAT: "A send with the same idempotency key came before; this one gets its result.",
     Reason.REPLY_TO_ORIGIN: "The answer goes to the exact place that the question came from.",
     Reason.REPLY_IN_OPENED_THREAD: "Auto-thread is on: the answer goes to the thread opened on the question.",
     Reason.EXPLICIT_TARGET: "The agent named the target.",
     Reason.CALLBACK_TURN: "The hand's result is given to the requester's session as one turn.",
     Reason.DIRECT_ANNOUNCE: "The hand's result is posted as it is, without a turn of the requester.",
     Reason.HAND_SESSION_ROUTE: "The hand's own session resolved to this place.",
+    Reason.REQUESTER_REPLACED: "The requester's session was reset meanwhile: the result is posted, and starts no turn.",
+    Reason.CLIENT_SEND: "A client of the gateway asked for it, outside of any turn.",
     Reason.NO_REPLY: "The agent chose to say nothing.",
     Reason.NO_ORIGIN: "The turn was not started from any conversation, so a final text has nowhere to go.",
     Reason.ALREADY_QUEUED: "The same turn queued the same intent before (a re-run after a crash).",
@@ -120,6 +151,7 @@ _SENTENCES: dict[Reason, str] = {
     Reason.TOO_OLD: "It is older than the age limit.",
     Reason.NO_ADAPTER: "No adapter is installed for that channel and account.",
     Reason.PARKED: "Nobody can tell whether it was accepted: parked for a person, never resent silently.",
+    Reason.MISPLACED: "The platform accepted it, and its receipt shows another place than the one asked for.",
     Reason.RECOVERED: "Found unfinished at start.",
     Reason.STORE_ERROR: "The store refused the write; it is tried again.",
 }

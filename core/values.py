@@ -179,6 +179,23 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     address: Address
 
 
+class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a session says of its conversation; the same whether an inbound or an outbound message made it (seed 000).
+
+    `sender` and `to` are From and To as an inbound message of the conversation has them; see `core.channels`.
+    """
+
+    provider: str
+    surface: str
+    sender: str
+    to: str
+    chat_type: ChatKind
+    account: str | None = None
+    thread: str | int | None = None
+    originating_channel: str
+    originating_to: str
+
+
 class HandOutcome(StrEnum):
     """How a delegated run ended."""
 
@@ -194,3 +211,13 @@ class HandResult(msgspec.Struct, frozen=True, kw_only=True):
 
     outcome: HandOutcome
     text: str
+
+
+class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a session's transcript; `ref` is the inbound or intent that it came from."""
+
+    role: str
+    text: str
+    ref: str
+    partial: bool
+    at: float

@@ -8,7 +8,7 @@ import msgspec
 
 from core.events.base import Body
 from core.reasons import Reason
-from core.values import Address, HandOutcome, IntentKind, IntentState, Peer, WorkKind
+from core.values import Address, HandOutcome, Peer, SessionEntry, WorkKind
 
 # ---------------------------------------------------------------- the gateway process
 
@@ -19,6 +19,26 @@ class ProcessStarted(Body, frozen=True, kw_only=True):
     kind: ClassVar[str] = "process.started"
     #: how direct conversations share sessions, as configured
     dm_scope: str = ""
+    #: whether groups have sessions of their own
+    group_scope: str = ""
+    #: canonical name -> ids of one person on several platforms
+    identity_links: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
+    #: whose rules: ``trunkline`` or one of the upstream profiles
+    profile: str = "trunkline"
+    #: number of the configuration; it counts up with each reload
+    revision: int = 1
+
+
+class ConfigReloaded(Body, frozen=True, kw_only=True):
+    """The configuration was replaced: the next inbound follows the new one, running turns keep their route (B2, R3)."""
+
+    kind: ClassVar[str] = "config.reloaded"
+    revision: int
+    #: sections that differ
+    changed: tuple[str, ...]
+    dm_scope: str
+    group_scope: str
+    identity_links: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
 
 
 class ProcessRecovered(Body, frozen=True, kw_only=True):
@@ -83,6 +103,8 @@ class InboundReceived(Body, frozen=True, kw_only=True):
     peer: Peer
     message_id: str
     text: str
+    #: a thread id of the platform that is no thread of the conversation, and was left out of `address` (B090)
+    reply_chain: str | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -104,6 +126,12 @@ class RouteDecided(Body, frozen=True, kw_only=True):
     matched_by: str
     binding: str | None
     candidates: tuple[Candidate, ...]
+    #: bindings that are not among `candidates`: none of their constraints has anything to do with the message
+    others: int = 0
+    #: scope of the conversation's session, e.g. ``per-account-channel-peer`` or ``per-group``
+    scope: str = ""
+    #: number of the configuration that decided
+    revision: int = 1
     #: where an answer without a target will go, frozen here (invariant R3)
     reply_to: Address | None
     reply_reason: Reason
@@ -143,6 +171,50 @@ class SessionCreated(Body, frozen=True, kw_only=True):
     generation: int
     address: Address | None
     by: str
+    entry: SessionEntry | None = None
+
+
+class SessionReset(Body, frozen=True, kw_only=True):
+    """Committed: the conversation starts anew, with another session; what belongs to `before` is not applied to it."""
+
+    kind: ClassVar[str] = "session.reset"
+    session_key: str
+    session_id: str
+    generation: int
+    before: str
+
+
+class SessionMoved(Body, frozen=True, kw_only=True):
+    """Committed: a session goes on under another key: its conversation, and no other, has that key now (S1)."""
+
+    kind: ClassVar[str] = "session.moved"
+    old_key: str
+    session_key: str
+    session_id: str
+    reason: Reason
+    detail: str = ""
+
+
+class SessionLeft(Body, frozen=True, kw_only=True):
+    """Committed: a conversation has another session from now on; `old_key` keeps what was said in the old one."""
+
+    kind: ClassVar[str] = "session.left"
+    old_key: str
+    old_session_id: str
+    session_key: str
+    reason: Reason
+    detail: str = ""
+
+
+class SessionShared(Body, frozen=True, kw_only=True):
+    """A warning: somebody who is not linked with those before comes into their session, by the scope ``main`` (S3)."""
+
+    kind: ClassVar[str] = "session.shared"
+    session_key: str
+    reason: Reason
+    peer: Peer
+    #: how many different people the session has had
+    people: int
 
 
 class TranscriptAppended(Body, frozen=True, kw_only=True):
@@ -245,100 +317,3 @@ class CompletionPlanned(Body, frozen=True, kw_only=True):
     kind: ClassVar[str] = "completion.planned"
     steps: tuple[CompletionStep, ...]
     requester_busy: bool
-
-
-# ---------------------------------------------------------------- delivery
-
-
-class IntentPrepared(Body, frozen=True, kw_only=True):
-    """Committed: one thing to be said, final in its bytes, with its destination and the reason for it."""
-
-    kind: ClassVar[str] = "intent.prepared"
-    intent_kind: IntentKind
-    address: Address
-    #: the agent named the target itself
-    targeted: bool
-    text: str
-    chunks: int
-    key: str
-    reason: Reason
-    #: session that will hold the mirrored text; none when mirroring is off for it
-    mirror_key: str | None
-
-
-class IntentSuppressed(Body, frozen=True, kw_only=True):
-    """Something was not said, on purpose."""
-
-    kind: ClassVar[str] = "intent.suppressed"
-    reason: Reason
-    text: str = ""
-
-
-class AttemptStarted(Body, frozen=True, kw_only=True):
-    """A chunk is handed to the adapter."""
-
-    kind: ClassVar[str] = "attempt.started"
-    chunk: int
-    attempt: int
-    address: Address
-
-
-class AttemptEnded(Body, frozen=True, kw_only=True):
-    """What came of an attempt, and what the gateway decided to do next: ``settle retry lookup park fail``."""
-
-    kind: ClassVar[str] = "attempt.ended"
-    chunk: int
-    attempt: int
-    reason: Reason
-    decision: str
-    retry_at: float | None = None
-    detail: str = ""
-
-
-class RecoveryDecided(Body, frozen=True, kw_only=True):
-    """An intent that an earlier process left open: ``send resend lookup park expire``, not before `at`."""
-
-    kind: ClassVar[str] = "recovery.decided"
-    decision: str
-    reason: Reason
-    attempts: int
-    at: float | None = None
-
-
-class ChunkAcked(Body, frozen=True, kw_only=True):
-    """Committed: the receipt of one chunk."""
-
-    kind: ClassVar[str] = "chunk.acked"
-    chunk: int
-    provider_id: str
-    address: Address
-    reason: Reason
-
-
-class IntentSettled(Body, frozen=True, kw_only=True):
-    """Committed: the intent reached this state. `delivered`, `failed`, `dead`, `unknown`... end it."""
-
-    kind: ClassVar[str] = "intent.settled"
-    state: IntentState
-    reason: Reason
-    attempts: int
-    detail: str = ""
-
-
-class MirrorAppended(Body, frozen=True, kw_only=True):
-    """Committed with the receipt: what was accepted is in the transcript of the conversation's session."""
-
-    kind: ClassVar[str] = "mirror.appended"
-    session_id: str
-    session_key: str
-    text: str
-    partial: bool = False
-
-
-class Fallback(Body, frozen=True, kw_only=True):
-    """A message goes elsewhere than asked, by configuration; recorded before the send (invariant R2)."""
-
-    kind: ClassVar[str] = "fallback"
-    asked: Address
-    used: Address
-    reason: Reason

@@ -81,6 +81,16 @@ class WorldPlace(Body, frozen=True, kw_only=True):
     under: str | None = None
 
 
+class WorldSession(Body, frozen=True, kw_only=True):
+    """A session is in the store before the first process starts, as an earlier version wrote it."""
+
+    kind: ClassVar[str] = "world.session"
+    session_key: str
+    session_id: str
+    #: the conversation that it is of, where the scenario says so
+    address: Address | None = None
+
+
 # ---------------------------------------------------------------- platforms: the wire truth
 
 
@@ -92,6 +102,8 @@ class PeerSaid(Body, frozen=True, kw_only=True):
     peer: Peer
     message_id: str
     text: str
+    #: words of the text that only this conversation's people may ever see (invariant P1)
+    secret: str = ""
 
 
 class PlatformPushed(Body, frozen=True, kw_only=True):
@@ -145,6 +157,7 @@ class WireAccepted(Body, frozen=True, kw_only=True):
     chunk: int
     attempt: int
     reply_to: str | None = None
+    media: tuple[str, ...] = ()
 
 
 class WireDeduplicated(Body, frozen=True, kw_only=True):

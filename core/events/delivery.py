@@ -1,0 +1,153 @@
+"""Events that the gateway records on the way out: sends that name a target, intents, attempts, receipts, mirrors."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from core.events.base import Body
+from core.reasons import Reason
+from core.values import Address, IntentKind, IntentState
+
+# ---------------------------------------------------------------- sends that name a target
+
+
+class TargetResolved(Body, frozen=True, kw_only=True):
+    """A target became a place and a session; `steps` tell how (seed 000)."""
+
+    kind: ClassVar[str] = "target.resolved"
+    channel: str
+    target: str
+    address: Address
+    session_key: str
+    steps: tuple[str, ...]
+
+
+class SendRequested(Body, frozen=True, kw_only=True):
+    """A client asks the gateway to send something, outside of any turn. `key`: its idempotency key."""
+
+    kind: ClassVar[str] = "send.requested"
+    key: str
+    channel: str | None
+    target: str
+    session_key: str | None
+    text: str
+
+
+class SendJoined(Body, frozen=True, kw_only=True):
+    """The same idempotency key came again: nothing is sent for it, it gets the first one's result."""
+
+    kind: ClassVar[str] = "send.joined"
+    key: str
+    reason: Reason
+    #: the first one has ended already
+    ended: bool
+
+
+class SendRefused(Body, frozen=True, kw_only=True):
+    """A send cannot be done as asked: nothing was sent and nothing stored; whoever asked was told."""
+
+    kind: ClassVar[str] = "send.refused"
+    key: str
+    reason: Reason
+    detail: str
+
+
+# ---------------------------------------------------------------- delivery
+
+
+class IntentPrepared(Body, frozen=True, kw_only=True):
+    """Committed: one thing to be said, final in its bytes, with its destination and the reason for it."""
+
+    kind: ClassVar[str] = "intent.prepared"
+    intent_kind: IntentKind
+    address: Address
+    #: the agent named the target itself
+    targeted: bool
+    text: str
+    chunks: int
+    key: str
+    reason: Reason
+    #: session that will hold the mirrored text; none when mirroring is off for it
+    mirror_key: str | None
+    #: the caller named the session itself, so it need not be that of the place
+    named_session: bool = False
+    #: names of files that go with it
+    media: tuple[str, ...] = ()
+
+
+class IntentSuppressed(Body, frozen=True, kw_only=True):
+    """Something was not said, on purpose."""
+
+    kind: ClassVar[str] = "intent.suppressed"
+    reason: Reason
+    text: str = ""
+
+
+class AttemptStarted(Body, frozen=True, kw_only=True):
+    """A chunk is handed to the adapter."""
+
+    kind: ClassVar[str] = "attempt.started"
+    chunk: int
+    attempt: int
+    address: Address
+
+
+class AttemptEnded(Body, frozen=True, kw_only=True):
+    """What came of an attempt, and what the gateway decided to do next: ``settle retry lookup park fail``."""
+
+    kind: ClassVar[str] = "attempt.ended"
+    chunk: int
+    attempt: int
+    reason: Reason
+    decision: str
+    retry_at: float | None = None
+    detail: str = ""
+
+
+class RecoveryDecided(Body, frozen=True, kw_only=True):
+    """An intent that an earlier process left open: ``send resend lookup park expire``, not before `at`."""
+
+    kind: ClassVar[str] = "recovery.decided"
+    decision: str
+    reason: Reason
+    attempts: int
+    at: float | None = None
+
+
+class ChunkAcked(Body, frozen=True, kw_only=True):
+    """Committed: the receipt of one chunk."""
+
+    kind: ClassVar[str] = "chunk.acked"
+    chunk: int
+    provider_id: str
+    address: Address
+    reason: Reason
+
+
+class IntentSettled(Body, frozen=True, kw_only=True):
+    """Committed: the intent reached this state. `delivered`, `failed`, `dead`, `unknown`... end it."""
+
+    kind: ClassVar[str] = "intent.settled"
+    state: IntentState
+    reason: Reason
+    attempts: int
+    detail: str = ""
+
+
+class MirrorAppended(Body, frozen=True, kw_only=True):
+    """Committed with the receipt: what was accepted is in the transcript of the conversation's session."""
+
+    kind: ClassVar[str] = "mirror.appended"
+    session_id: str
+    session_key: str
+    text: str
+    partial: bool = False
+
+
+class Fallback(Body, frozen=True, kw_only=True):
+    """A message goes elsewhere than asked, by configuration; recorded before the send (invariant R2)."""
+
+    kind: ClassVar[str] = "fallback"
+    asked: Address
+    used: Address
+    reason: Reason
