@@ -1,0 +1,216 @@
+"""Canonical ``v1`` keys from what others write, and the plan of a session map's move to them.
+
+A session key may come from a client, from a scenario, or from a store that was written by an earlier configuration or
+by the upstream gateway. `canonical_key` reads all of these; `plan_migration` says which stored key becomes which, and
+why. Both are pure: a plan is looked at first, and carried out by whoever owns the store.
+
+``agent:main:slack:direct:u1`` can be read in two ways: as upstream's key of agent ``main``, or as ours of an agent that
+is called ``agent``. It is upstream's, unless only our reading has a known platform where the platform stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from core.errors import KeyFormatError, UsageError
+from core.keys.codec import OPENCLAW_FORMS
+from core.keys.openclaw import CHANNELS, DEFAULT_ACCOUNT, key_from_openclaw
+from core.keys.stored import StoredKey, freshest
+from core.keys.v1 import SessionKey, encode_v1, parse_v1
+from core.profiles import Profile
+from core.values import ChatKind
+
+_FORMS = ("<agent>:main", "<agent>:<channel>:<account>:<direct|group|channel>:<peer>[:thread:<id>]", *OPENCLAW_FORMS)
+_SCOPED = "agent"
+_KIND_AT = 3
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that gets another key."""
+
+    old: str
+    new: str
+    session_id: str
+    why: str
+
+
+class Merge(msgspec.Struct, frozen=True, kw_only=True):
+    """Sessions that turn out to be one conversation's: one of them is kept."""
+
+    key: str
+    kept: StoredKey
+    #: the others; their transcripts stay where they are, and no key leads to them any more
+    left: tuple[StoredKey, ...]
+    why: str
+
+
+class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
+    """A session whose key names no conversation; it stays as it is."""
+
+    key: str
+    session_id: str
+    why: str
+
+
+class Migration(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of every row: each is moved, left in a merge, untouched or unreadable."""
+
+    moves: tuple[Move, ...]
+    merged: tuple[Merge, ...]
+    untouched: tuple[StoredKey, ...]
+    unreadable: tuple[Unreadable, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.moves or self.merged)
+
+    def report(self) -> str:
+        """One line for everything that changes or cannot be read, and a summary."""
+        lines = [f"move   {move.old} -> {move.new} (session {move.session_id}): {move.why}" for move in self.moves]
+        for merge in self.merged:
+            left = ", ".join(f"{row.session_id} of {row.key}" for row in merge.left)
+            lines.append(f"merge  {merge.key}: keeps session {merge.kept.session_id}, leaves {left}: {merge.why}")
+        lines += [f"stays  {row.key!r} (session {row.session_id}): {row.why}" for row in self.unreadable]
+        left_behind = sum(len(merge.left) for merge in self.merged)
+        lines.append(
+            f"{len(self.moves)} moved, {left_behind} left by {len(self.merged)} merges, "
+            f"{len(self.untouched)} untouched, {len(self.unreadable)} unreadable"
+        )
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """The report."""
+        return self.report()
+
+
+# -------------------------------------------------------------------- one key
+
+
+def canonical_key(text: str) -> SessionKey:
+    """The key that a text means: ``v1``, padded or in upper case too, or a form of the upstream gateway.
+
+    Raises `KeyFormatError` naming the accepted forms. The text of the result means the same key again.
+    """
+    own = _own(text)
+    if own is not None and not _reads_as_upstream(own):
+        return own
+    foreign = _foreign(text)
+    if foreign is None:
+        raise KeyFormatError(f"{text!r}: expected one of {'; '.join(_FORMS)}")
+    if _reads_as_upstream(foreign):
+        raise KeyFormatError(f"{text!r}: {foreign} would be read as another key; no agent should be called {_SCOPED!r}")
+    return foreign
+
+
+def _own(text: str) -> SessionKey | None:
+    """A text read as ``v1``: as it is, else without padding and case, else with ``dm`` for ``direct``."""
+    folded = text.strip().lower()
+    parts = folded.split(":")
+    if parts[_KIND_AT:][:1] == ["dm"]:
+        parts[_KIND_AT] = ChatKind.DIRECT.value
+    for spelling in (text, folded, ":".join(parts)):
+        try:
+            return parse_v1(spelling)
+        except KeyFormatError:
+            continue
+    return None
+
+
+def _foreign(text: str) -> SessionKey | None:
+    """A text read as upstream's, with its threads as ours have them."""
+    # August's reading keeps the case of the ids that need it, where the text still has it.
+    key = key_from_openclaw(text, profile=Profile.OPENCLAW_2026_08)
+    if key is None or key.thread is None:
+        return key
+    if key.is_main:
+        # Upstream forks the main session for the threads of direct conversations; ours does not.
+        return SessionKey(agent=key.agent)
+    if key.channel == "telegram":
+        # Telegram's threads are topics. Upstream names that of a direct conversation after the chat: <chat>:<topic>.
+        return msgspec.structs.replace(key, thread=("topic", key.thread[1].rpartition(":")[2]))
+    return key
+
+
+def _reads_as_upstream(key: SessionKey) -> bool:
+    """Whether the ``v1`` text of a key is upstream's text of another one."""
+    if key.agent != _SCOPED or key.is_main or _foreign(encode_v1(key)) is None:
+        return False
+    # Upstream's reading has the platform where ours has the account.
+    return key.account not in (None, DEFAULT_ACCOUNT) and (key.account in CHANNELS or key.channel not in CHANNELS)
+
+
+# -------------------------------------------------------------------- a session map
+
+
+def plan_migration(rows: Sequence[StoredKey], place: Callable[[SessionKey], SessionKey]) -> Migration:
+    """Which stored key becomes which.
+
+    `place` gives the key that the current configuration derives for the conversation of a key, and may refuse with a
+    `UsageError`. Of rows that meet in one key the newest stays; of equally new ones that which has the key, else the
+    first. Every other one is named.
+    """
+    meeting: dict[str, list[StoredKey]] = {}
+    read: dict[str, SessionKey] = {}
+    unreadable: list[Unreadable] = []
+    for row in rows:
+        try:
+            read[row.key] = canonical_key(row.key)
+            text = encode_v1(place(read[row.key]))
+        except UsageError as error:
+            unreadable.append(Unreadable(key=row.key, session_id=row.session_id, why=error.facts or str(error)))
+            continue
+        meeting.setdefault(text, []).append(row)
+    moves: list[Move] = []
+    merged: list[Merge] = []
+    untouched: list[StoredKey] = []
+    for new, met in meeting.items():
+        kept = freshest(met, new)
+        if kept.key == new:
+            untouched.append(kept)
+        else:
+            why = _why_moved(kept.key, read[kept.key], new)
+            moves.append(Move(old=kept.key, new=new, session_id=kept.session_id, why=why))
+        if len(met) > 1:
+            merged.append(_merge(new, kept, met, read))
+    return Migration(moves=tuple(moves), merged=tuple(merged), untouched=tuple(untouched), unreadable=tuple(unreadable))
+
+
+def _merge(key: str, kept: StoredKey, met: Sequence[StoredKey], read: Mapping[str, SessionKey]) -> Merge:
+    left = tuple(row for row in met if row is not kept)
+    if any(row.updated_at == kept.updated_at for row in left):
+        why = "equally new, and this one has the key already" if kept.key == key else "equally new, and the first"
+    else:
+        why = f"the newest, used at {kept.updated_at:g}, the next at {max(row.updated_at for row in left):g}"
+    reasons = (f"{row.key}: {_why_moved(row.key, read[row.key], key)}" for row in left if row.key != key)
+    return Merge(key=key, kept=kept, left=left, why="; ".join((why, *reasons)))
+
+
+def _why_moved(old: str, read: SessionKey, new: str) -> str:
+    """Why a key is not the conversation's own any more, in one sentence."""
+    reasons: list[str] = []
+    canonical = encode_v1(read)
+    if old != canonical == old.strip().lower():
+        reasons.append("padding or upper case is gone")
+    elif old != canonical:
+        foreign = old.strip().lower().startswith(f"{_SCOPED}:")
+        reasons.append(f"{'the upstream gateway wrote' if foreign else 'an older form of'} {canonical}")
+    if canonical != new:
+        reasons.append(_why_placed(read, parse_v1(new)))
+    return "; ".join(reasons)
+
+
+def _why_placed(read: SessionKey, placed: SessionKey) -> str:
+    """What the current configuration says about a conversation that its key did not."""
+    changed = [
+        f"{name} {_shown(before)} is now {_shown(after)}"
+        for name in SessionKey.__struct_fields__
+        if (before := getattr(read, name)) != (after := getattr(placed, name)) and name != "linked"
+    ]
+    return f"by the configuration {', '.join(changed) or 'the peer is a linked person'}"
+
+
+def _shown(value: str | tuple[str, str] | None) -> str:
+    return " ".join(value) if isinstance(value, tuple) else value or "(none)"

@@ -1,0 +1,217 @@
+"""Session keys: the ``openclaw`` text form, which OpenClaw keeps in its stores and takes on its API.
+
+``agent:<agent>:<rest>``, where `rest` is one of::
+
+    <main key>                                        the agent's main session
+    [<channel>:[<account>:]]direct:<peer>             a direct conversation, by scope
+    <channel>:group:<id> | <channel>:channel:<id>     no account: two accounts in one group share it
+    ...:thread:<id>                                   a suffix on any of the above
+    <channel>:group:<id>:topic:<id>                   a Telegram topic, which is part of the peer
+    subagent:<id> | acp:<id> | cron:<job>[:run:<id>]  sessions that are no conversation's
+
+Nothing is escaped and nearly everything is lower case, so the form is not injective; what a text meant can only be
+guessed (`key_from_openclaw`). Our own form is ``v1``. Source: shared facts on routing, section 1.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from core.keys.v1 import SessionKey
+from core.profiles import Profile
+from core.values import ChatKind
+
+DEFAULT_AGENT = "main"
+DEFAULT_ACCOUNT = "default"
+DEFAULT_MAIN_KEY = "main"
+UNKNOWN = "unknown"
+#: platforms that upstream knows by name
+CHANNELS = frozenset(
+    (
+        *("bluebubbles", "discord", "feishu", "googlechat", "imessage", "irc", "line", "matrix", "mattermost"),
+        *("msteams", "nextcloud-talk", "nostr", "signal", "slack", "telegram", "tlon", "webchat", "whatsapp"),
+        *("zalo", "zalouser"),
+    )
+)
+#: ``dm`` is January's word for ``direct``
+KIND_TOKENS = {**{kind.value: kind for kind in ChatKind}, "dm": ChatKind.DIRECT}
+
+_LONGEST_ID = 64
+_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.IGNORECASE | re.ASCII)
+_NOT_ID = re.compile(r"[^a-z0-9_-]+")
+#: names that every object of upstream's language has
+_RESERVED = frozenset({"__proto__", "prototype", "constructor"})
+
+_THREAD = ":thread:"
+_TOPIC = ":topic:"
+_CASED_TAIL = re.compile(r"(?:agent:[^:]+:)?matrix:(?:channel|group):", re.IGNORECASE)
+_CASED_SEGMENT = re.compile(r"(?:^|(?<=:))signal:group:([^:]+)", re.IGNORECASE)
+
+
+class ParsedKey(msgspec.Struct, frozen=True, kw_only=True):
+    """A scoped key in its two parts."""
+
+    agent: str
+    #: what follows the agent, without empty segments
+    rest: str
+
+
+# -------------------------------------------------------------------- ids
+
+
+def _slug(text: str) -> str:
+    """An id made of other text. The cut comes last, so that an id may end in a dash."""
+    trimmed = text.strip()
+    if _ID.fullmatch(trimmed):
+        return trimmed.lower()
+    return _NOT_ID.sub("-", trimmed.lower()).lstrip("-").rstrip("-")[:_LONGEST_ID]
+
+
+def agent_id(text: str | None) -> str:
+    """An agent's id as keys have it; ``main`` when nothing is left of it."""
+    return _slug(text or "") or DEFAULT_AGENT
+
+
+def account_id(text: str | None) -> str:
+    """An account's id as keys have it; ``default`` when nothing is left of it, or when the word is reserved."""
+    slug = _slug(text or "")
+    return DEFAULT_ACCOUNT if not slug or slug in _RESERVED else slug
+
+
+def main_key_name(text: str | None) -> str:
+    """The name of main sessions as keys have it."""
+    return fold(text) or DEFAULT_MAIN_KEY
+
+
+# -------------------------------------------------------------------- case
+
+
+def fold(text: str | None) -> str:
+    """One part of a key: trimmed and in lower case."""
+    return (text or "").strip().lower()
+
+
+def keeps_case(channel: str, kind: ChatKind | None, profile: Profile) -> bool:
+    """Whether a peer keeps its case in keys. March folds all; August spares Signal groups and Matrix rooms."""
+    if not profile.august:
+        return False
+    return (channel, kind) == ("signal", ChatKind.GROUP) or (
+        channel == "matrix" and kind in (ChatKind.GROUP, ChatKind.CHANNEL)
+    )
+
+
+def fold_key(text: str | None, profile: Profile = Profile.OPENCLAW) -> str:
+    """A whole key, scoped or not: trimmed and in lower case, but for the ids that keep their case."""
+    trimmed = (text or "").strip()
+    if not profile.august:
+        return trimmed.lower()
+    # August: everything after a Matrix room's kind keeps its case, the thread's id too, but not the word before it.
+    if head := _CASED_TAIL.match(trimmed):
+        return head[0].lower() + _fold_marker(trimmed[head.end() :])
+    # August: one segment after a Signal group's kind keeps its case, wherever it stands.
+    done, parts = 0, list[str]()
+    for hit in _CASED_SEGMENT.finditer(trimmed):
+        parts += [trimmed[done : hit.start(1)].lower(), hit[1].strip()]
+        done = hit.end(1)
+    return "".join((*parts, trimmed[done:].lower()))
+
+
+def _fold_marker(tail: str) -> str:
+    """A tail that keeps its case, with the last ``:thread:`` in lower case."""
+    at = tail.lower().rfind(_THREAD)
+    return tail if at < 0 else tail[:at] + _THREAD + tail[at + len(_THREAD) :]
+
+
+# -------------------------------------------------------------------- text and parts
+
+
+def parse_openclaw(text: str | None, profile: Profile = Profile.OPENCLAW) -> ParsedKey | None:
+    """The two parts of a scoped key, or none. Case is folded and empty segments are dropped."""
+    parts = [part for part in fold_key(text, profile).split(":") if part]
+    if len(parts) < 3 or parts[0] != "agent" or not parts[1].strip():
+        return None
+    return ParsedKey(agent=parts[1].strip(), rest=":".join(parts[2:]))
+
+
+def main_text(agent: str | None, main_key: str | None = DEFAULT_MAIN_KEY) -> str:
+    """The key of an agent's main session."""
+    return f"agent:{agent_id(agent)}:{main_key_name(main_key)}"
+
+
+# -------------------------------------------------------------------- text and value
+
+
+def encode_openclaw(key: SessionKey, main_key: str = DEFAULT_MAIN_KEY, profile: Profile = Profile.OPENCLAW) -> str:
+    """The text of a key. What the form has no place for, a guild or a group's account, is left out."""
+    if key.kind is None:
+        return main_text(key.agent, main_key) + _suffix(key, cased=False)
+    channel = fold(key.channel)
+    cased = keeps_case(channel, key.kind, profile)
+    peer = key.peer.strip() if cased else fold(key.peer)
+    parts = ["agent", agent_id(key.agent)]
+    if key.kind is not ChatKind.DIRECT:
+        parts.append(channel or UNKNOWN)
+    elif key.account is not None:
+        parts += [channel or UNKNOWN, account_id(key.account)]
+    elif channel:
+        parts.append(channel)
+    # A Matrix thread's id keeps its case with its room; a Signal group has no threads.
+    return ":".join((*parts, key.kind.value, peer or UNKNOWN)) + _suffix(key, cased=cased and channel == "matrix")
+
+
+def _suffix(key: SessionKey, *, cased: bool) -> str:
+    """The thread of a key. A topic is a group's; a thread of a direct conversation is a thread, whatever its name."""
+    word, thread = key.thread or ("", "")
+    thread = thread.strip() if cased else fold(thread)
+    if not thread:
+        return ""
+    topic = word == "topic" and key.kind not in (None, ChatKind.DIRECT)
+    return f"{_TOPIC if topic else _THREAD}{thread}"
+
+
+def key_from_openclaw(
+    text: str | None, main_key: str = DEFAULT_MAIN_KEY, profile: Profile = Profile.OPENCLAW
+) -> SessionKey | None:
+    """What a text most likely means, or none when it names no conversation.
+
+    Linked people cannot be told from ids: `SessionKey.linked` is never set.
+    """
+    parsed = parse_openclaw(text, profile)
+    if parsed is None:
+        return None
+    agent = agent_id(parsed.agent)
+    base, suffix = _cut(parsed.rest, "thread")
+    if base in (DEFAULT_MAIN_KEY, main_key_name(main_key)):
+        return SessionKey(agent=agent, thread=suffix)
+    tokens = base.split(":")
+    at = _kind_at(tokens)
+    if at is None:
+        return None
+    kind, peer = KIND_TOKENS[tokens[at]], ":".join(tokens[at + 1 :])
+    if kind is not ChatKind.DIRECT and suffix is None:
+        peer, suffix = _cut(peer, "topic")
+    return SessionKey(
+        agent=agent,
+        channel=tokens[0] if at > 0 else None,
+        account=tokens[1] if at > 1 else None,
+        kind=kind,
+        peer=peer,
+        thread=suffix,
+    )
+
+
+def _cut(text: str, word: str) -> tuple[str, tuple[str, str] | None]:
+    """A text without the last thread (or topic) in it, and that thread."""
+    base, _, thread = text.rpartition(f":{word}:")
+    return (base, (word, thread)) if base and thread else (text, None)
+
+
+def _kind_at(tokens: list[str]) -> int | None:
+    """Where the kind stands: after nothing (direct only), the channel, or channel and account."""
+    for at, token in enumerate(tokens[:-1][:3]):
+        kind = KIND_TOKENS.get(token)
+        if kind is not None and (at > 0 or kind is ChatKind.DIRECT):
+            return at
+    return None
