@@ -1,10 +1,47 @@
 """Channels: what is particular to a platform, one file each, and the contract of adapters."""
 
-from core.channels import discord, slack, telegram
-from core.channels.adapter import ChannelAdapter, InboundStream
-from core.channels.base import ChannelRules, Current, Hints, Placement, Target, Written
+from core.channels import (
+    bluebubbles,
+    discord,
+    feishu,
+    imessage,
+    matrix,
+    mattermost,
+    msteams,
+    nextcloud_talk,
+    nostr,
+    signal,
+    slack,
+    telegram,
+    tlon,
+    voice,
+    whatsapp,
+    zalo,
+    zalouser,
+)
+from core.channels.adapter import ChannelAdapter, Directory, InboundStream, Resolved
+from core.channels.base import ChannelRules, Current, Hints, InboundPlace, Placement, Target, Written
 
-_KNOWN: dict[str, ChannelRules] = {rules.channel: rules for rules in (discord.RULES, slack.RULES, telegram.RULES)}
+_ALL: tuple[ChannelRules, ...] = (
+    bluebubbles.RULES,
+    discord.RULES,
+    feishu.RULES,
+    imessage.RULES,
+    matrix.RULES,
+    mattermost.RULES,
+    msteams.RULES,
+    nextcloud_talk.RULES,
+    nostr.RULES,
+    signal.RULES,
+    slack.RULES,
+    telegram.RULES,
+    tlon.RULES,
+    voice.RULES,
+    whatsapp.RULES,
+    zalo.RULES,
+    zalouser.RULES,
+)
+_KNOWN = {rules.channel: rules for rules in _ALL}
 #: platforms without a file, as they are asked for
 _GENERIC: dict[str, ChannelRules] = {}
 _MOST_GENERIC = 256
@@ -29,9 +66,12 @@ __all__ = [
     "ChannelAdapter",
     "ChannelRules",
     "Current",
+    "Directory",
     "Hints",
+    "InboundPlace",
     "InboundStream",
     "Placement",
+    "Resolved",
     "Target",
     "Written",
     "known_channels",

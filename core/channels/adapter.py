@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from core.values import Address, Capabilities, Envelope, Receipt, SendRequest
+import msgspec
+
+from core.values import Address, Capabilities, ChatKind, Envelope, Receipt, SendRequest
 
 InboundStream = AbstractAsyncContextManager[AsyncIterator[Envelope]]
 
@@ -54,4 +56,20 @@ class ChannelAdapter(Protocol):
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         """Open the thread on a message, or find it when it is open already."""
+        ...
+
+
+class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+    """What a directory says of a target: another text for it, and what kind of conversation it is."""
+
+    target: str
+    kind: ChatKind | None = None
+
+
+@runtime_checkable
+class Directory(Protocol):
+    """An adapter that can look names and aliases up on its platform."""
+
+    async def resolve_target(self, text: str) -> Resolved | None:
+        """What a target stands for; none: nothing is known of it. A failure is a `core.errors.PlatformError`."""
         ...

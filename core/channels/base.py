@@ -1,9 +1,10 @@
 """What differs between platforms, as one object a platform: target grammar, peer kinds, threads, From/To, limits.
 
 A *target* is the text by which an agent, an operator or an API client names where a message goes, e.g. ``channel:C1``.
-`read` makes a `Target` of it, `place` adds the thread, `write` goes back: for every place that an inbound message of the
-platform can come from, reading what is written for it gives the same place (invariant S1). `ChannelRules` itself is the
-generic rule set, for platforms without a file of their own. Sources: seed 000; shared facts on routing, section 3.
+`read` makes a `Target` of it, `place` adds the thread, `write` goes back: for every place that an inbound message of
+the platform can come from, reading what is written for it gives the same place (invariant S1). `ChannelRules` itself is
+the generic rule set, for platforms without a file of their own. The rules are those of the default profile; what
+upstream does otherwise stands beside them. Sources: seed 000; shared facts on routing, section 3.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from core.errors import AmbiguousTarget, TargetError
 from core.profiles import Profile
 from core.values import Address, Capabilities, ChatKind
 
-#: words before a colon that say what kind of conversation follows
+#: words before a colon that say what kind of conversation follows, in any case
 KIND_WORDS: dict[str, ChatKind] = {
     "user": ChatKind.DIRECT,
     "dm": ChatKind.DIRECT,
@@ -27,7 +28,15 @@ KIND_WORDS: dict[str, ChatKind] = {
     "conversation": ChatKind.CHANNEL,
     "thread": ChatKind.CHANNEL,
 }
-_UNREADABLE = ("Cc", "Zl", "Zp")
+#: the account where none is named
+DEFAULT_ACCOUNT = "default"
+#: Unicode categories that no id has: control characters, halves of characters, line and paragraph ends
+_UNREADABLE = ("Cc", "Cs", "Zl", "Zp")
+
+
+def given(text: str | None) -> str | None:
+    """An id without spaces around, or none when nothing is left."""
+    return (text or "").strip() or None
 
 
 class Hints(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +76,8 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None = None
     #: the thread as the session key has it: word and id
     key_thread: tuple[str, str] | None = None
+    #: upstream: the thread is part of the peer (a forum topic), not a suffix, so the base key has it too
+    in_peer: bool = False
     #: the peer as reports name it; a Telegram topic is part of it
     peer: str
     #: the thread as reports name it
@@ -96,6 +107,24 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
     thread: str | None = None
 
 
+class InboundPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an inbound message is, made of the platform's own facts by the `read_inbound` of a channel's file."""
+
+    address: Address
+    #: it answers in a thread that was there before it
+    is_thread_reply: bool = False
+    #: the message that an answer hangs on: the root of the thread, else the message itself
+    reply_to: str | None = None
+    #: the thread that an answer goes to
+    message_thread: str | None = None
+    #: a thread's new session starts from that of its room
+    inherits_parent: bool = False
+    #: see `core.values.Envelope.threaded`
+    threaded: bool = True
+    #: upstream: where no binding claims it, the direct conversation is keyed by account, channel and peer
+    isolates: bool = False
+
+
 class ChannelRules:
     """The rules of one platform. Subclasses override what is particular; this is the generic rule set."""
 
@@ -121,6 +150,13 @@ class ChannelRules:
     def __init__(self, channel: str | None = None) -> None:
         if channel is not None:
             self.channel = channel
+            # Whether an unknown platform has threads is for its adapter to know: one that is named is one.
+            self.has_threads = True
+
+    @property
+    def generic(self) -> bool:
+        """Whether these are the rules of platforms without a file."""
+        return type(self) is ChannelRules
 
     @property
     def text_limit(self) -> int:
@@ -135,7 +171,15 @@ class ChannelRules:
 
     def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
         """The thread of a place as its session key has it."""
-        return None if address.thread is None else (self.thread_word, address.thread)
+        if address.thread is None:
+            return None
+        return self.thread_word, self.fold(address.kind, address.thread, profile)
+
+    def key_account(self, account: str, profile: Profile) -> str:
+        """The account that the key of an outbound message has."""
+        # Upstream (March) forgets the account on platforms without a resolver of their own, and falls back.
+        forgets = profile.upstream and not profile.august and self.generic
+        return DEFAULT_ACCOUNT if forgets else account
 
     def thread_on(self, place: Address, message_id: str) -> Address:
         """The thread that is opened on a message; only where `thread_id_is_message_id`."""
@@ -147,22 +191,22 @@ class ChannelRules:
 
     def read(self, text: str, hints: Hints) -> Target:
         """What a target names. Raises `TargetError`, or `AmbiguousTarget` where more must be said."""
-        rest = self.strip(self.clean(text))
-        word, bare = self.kind_word(rest)
-        kind = hints.kind
+        march = hints.profile.upstream and not hints.profile.august
+        word, bare = self.kind_word(self.strip(self.clean(text)), _MARCH_WORDS if march else tuple(KIND_WORDS))
         # Upstream (March) takes the kind from the directory only, so that ``room:Lobby`` is a person.
-        if kind is None and (not hints.profile.upstream or hints.profile.august):
-            kind = KIND_WORDS.get(word)
-        how = f"by the prefix {word}:" if word else "as a directory says" if hints.kind else "for want of a prefix"
+        kind = hints.kind or (None if march else KIND_WORDS.get(word))
+        how = "as a directory says" if hints.kind else f"by the prefix {word}:" if kind else "for want of a prefix"
         return self.target(kind or ChatKind.DIRECT, bare, text, how)
 
     def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
         """Where a target with a thread is. Threads and replies are left out where the platform has none."""
-        own = target.thread or thread if self.has_threads else None
+        # Upstream knows of no threads on platforms without a resolver of their own.
+        threads = self.has_threads and not (profile.upstream and self.generic)
+        own = (target.thread or thread) if threads else None
         return Placement(
             conversation=target.id,
             thread=own,
-            key_thread=None if own is None else (self.thread_word, own),
+            key_thread=None if own is None else (self.thread_word, self.fold(target.kind, own, profile)),
             peer=target.id,
             thread_id=own,
             sender=self.sender(target),
@@ -210,8 +254,8 @@ class ChannelRules:
     def kind_word(self, text: str, words: tuple[str, ...] = tuple(KIND_WORDS)) -> tuple[str, str]:
         """The kind word in front (any case) and the rest; an empty word when there is none."""
         word, colon, rest = text.partition(":")
-        if colon and word.strip().lower() in words:
-            return word.strip().lower(), rest.strip()
+        if colon and word.lower() in words:
+            return word.lower(), rest.strip()
         return "", text
 
     def target(self, kind: ChatKind, id: str, text: str, how: str) -> Target:  # noqa: A002 -- the word
@@ -229,4 +273,6 @@ class ChannelRules:
         return AmbiguousTarget(f"{text!r} on {self.channel}: {why}. Accepted: {', '.join(self.forms)}")
 
 
+#: upstream (March): the kind words that are cut off
+_MARCH_WORDS = ("user", "channel", "group", "conversation", "room", "dm")
 _WORDS = {ChatKind.DIRECT: "user", ChatKind.GROUP: "group", ChatKind.CHANNEL: "channel"}

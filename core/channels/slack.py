@@ -1,76 +1,138 @@
 """Slack: channels, multi-person direct messages and users; a thread hangs on a message and is part of its room.
 
-Ids are letters and digits whose case means nothing. ``G...`` may be a private channel or a multi-person direct message:
-only the configuration or Slack itself can tell. ``D...`` is another name for the conversation with a user; a directory
-has to say which (B069). An answer in a thread keeps the thread as a suffix of its session key (seed 000, "Slack").
+Ids are capital letters and digits; the first letter says what they name: ``U`` and ``W`` users, ``C`` channels, ``G``
+a private channel or several people (only the configuration or Slack itself can tell), ``D`` the conversation with one
+user. Messages from there come with the user's id, so ``D...`` is no target of its own (B069). An answer in a thread
+keeps the thread as a suffix of its session key (seed 000, "Slack"). Slack has no idempotency keys.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
-from core.channels.base import ChannelRules, Current, Hints, Placement, Target
+import msgspec
+
+from core.channels.base import ChannelRules, Current, Hints, InboundPlace, Placement, Target, given
 from core.profiles import Profile
-from core.values import Capabilities, ChatKind
+from core.values import Address, Capabilities, ChatKind
 
-_MENTION = re.compile(r"<@([A-Za-z0-9]+)(?:\|[^>]*)?>")
-_ID = re.compile(r"[A-Za-z0-9]+")
-_WORDS = {"user": ChatKind.DIRECT, "slack": ChatKind.DIRECT, "channel": ChatKind.CHANNEL}
+_MENTION = re.compile(r"<@([A-Za-z0-9]+)(\|[^>]*)?>")
+_CHANNEL_MENTION = re.compile(r"<#([A-Za-z0-9]+)(\|[^>]*)?>")
+_WORD = re.compile(r"[A-Za-z0-9]+")
+#: an id, in capitals; one that lost them on the way has a digit at least, which tells it from most names
+_ID = re.compile(r"[A-Z0-9]+|(?=[A-Za-z]*[0-9])[A-Za-z0-9]+")
+#: an id that nothing stands before
+_BARE_ID = re.compile(r"[CDGUWZ][A-Z0-9]+|[cdguwz](?=[a-z]*[0-9])[a-z0-9]{8,}")
+_UPSTREAM_WORDS = {"user": ChatKind.DIRECT, "slack": ChatKind.DIRECT, "channel": ChatKind.CHANNEL}
+_WORDS = {
+    "user": ChatKind.DIRECT,
+    "dm": ChatKind.DIRECT,
+    "group": ChatKind.GROUP,
+    "channel": ChatKind.CHANNEL,
+    "conversation": ChatKind.CHANNEL,
+    "room": ChatKind.CHANNEL,
+}
+_KINDS = {"channel": ChatKind.CHANNEL, "im": ChatKind.DIRECT, "mpim": ChatKind.GROUP}
+
+
+class SlackMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """What Slack says of a message."""
+
+    #: a channel (public or private), the conversation with one user, or with several
+    conversation: Literal["channel", "im", "mpim"]
+    channel_id: str
+    user: str
+    ts: str
+    #: root of the thread; roots have their own `ts` here once they were answered
+    thread_ts: str | None = None
+    #: author of the root, on answers
+    parent_user_id: str | None = None
 
 
 class Slack(ChannelRules):
     """The rules of Slack."""
 
     channel = "slack"
-    forms = ("user:U1", "<@U1>", "@U1", "channel:C1", "#C1", "C1 (a channel)", "group:G1 (several people)")
+    forms = ("user:U1", "<@U1>", "@U1", "channel:C1", "#C1", "group:G1 (several people)", "U1", "C1")
     case_sensitive = False
     has_threads = True
     thread_id_is_message_id = True
+    # Slack cuts at 40 000 and asks for no more than 4 000.
     capabilities = Capabilities(text_limit=4000, opens_threads=True)
 
     def read(self, text: str, hints: Hints) -> Target:
-        """Mentions, prefixes (as they are written, case counts), ``@`` and ``#``; anything else is a channel."""
+        """Mentions, prefixes, ``@`` and ``#``, and bare ids."""
         trimmed = self.clean(text)
-        if mention := _MENTION.fullmatch(trimmed):
+        return self._read_upstream(trimmed, text, hints) if hints.profile.upstream else self._read(trimmed, text, hints)
+
+    def _read(self, trimmed: str, text: str, hints: Hints) -> Target:
+        """Our own rule: prefixes in any case, and ids only, in capitals; a name is nobody's session."""
+        for pattern, kind in ((_MENTION, ChatKind.DIRECT), (_CHANNEL_MENTION, ChatKind.CHANNEL)):
+            if mention := pattern.fullmatch(trimmed):
+                return self._by_id(kind, mention[1], text, "by the mention", hints)
+        stripped = self.strip(trimmed)
+        word, rest = self.kind_word(stripped, tuple(_WORDS))
+        if word:
+            return self._by_id(_WORDS[word], rest, text, f"by the prefix {word}:", hints)
+        if stripped[:1] in ("@", "#"):
+            kind = ChatKind.DIRECT if stripped[0] == "@" else ChatKind.CHANNEL
+            return self._by_id(kind, stripped[1:].strip(), text, f"by the sign {stripped[0]}", hints)
+        return self._bare(stripped, text, hints)
+
+    def _bare(self, id: str, text: str, hints: Hints) -> Target:  # noqa: A002 -- the word
+        """An id without a word before it: its first letter tells, else a directory or the configuration."""
+        if not _BARE_ID.fullmatch(id):
+            raise self.wrong(text, f"{id!r} is no id of Slack's; a name has to be looked up first")
+        known = _capitals(hints.group_dms) | _capitals(hints.rooms)
+        if id[0] in "Gg" and hints.kind is None and id.upper() not in known:
+            raise self.ambiguous(text, "it may be a private channel or a conversation of several people")
+        return self._by_id(ChatKind.CHANNEL, id, text, "by its first letter", hints)
+
+    def _by_id(self, kind: ChatKind, id: str, text: str, how: str, hints: Hints) -> Target:  # noqa: A002
+        """A target by an id. What its first letter says is true, whatever stands before it."""
+        id = self.target(kind, id.upper() if _ID.fullmatch(id) else id, text, how).id  # noqa: A001
+        if not _ID.fullmatch(id):
+            raise self.wrong(text, f"{how} an id is expected, and {id!r} is none; a name has to be looked up first")
+        if id[0] == "D" and hints.kind in (None, ChatKind.DIRECT) and id not in _capitals(hints.rooms):
+            raise self.ambiguous(text, "it is Slack's own id of the conversation with one user; name the user")
+        if kind is ChatKind.DIRECT and id[0] in "CG":
+            raise self.wrong(text, f"it was understood as a user ({how}), and {id!r} is the id of a channel")
+        if id[0] in "UW":
+            return self.target(ChatKind.DIRECT, id, text, how if kind is ChatKind.DIRECT else "by its first letter")
+        if kind is not ChatKind.DIRECT and hints.kind not in (None, ChatKind.DIRECT):
+            return self.target(hints.kind, id, text, "as a directory says")
+        if kind is ChatKind.CHANNEL and id in _capitals(hints.group_dms):
+            return self.target(ChatKind.GROUP, id, text, "by configuration")
+        return self.target(kind, id, text, how)
+
+    def _read_upstream(self, trimmed: str, text: str, hints: Hints) -> Target:
+        """Upstream: prefixes count as they are written, and anything else is a channel."""
+        if (mention := _MENTION.fullmatch(trimmed)) and mention[2] is None:
             return self.target(ChatKind.DIRECT, mention[1], text, "by the mention")
-        word, colon, rest = trimmed.partition(":")
-        if colon and word == "group" and not hints.profile.upstream:
-            return self.target(ChatKind.GROUP, rest, text, "by the prefix group:")
-        if colon and word in _WORDS:
-            kind, id, how = _WORDS[word], rest.strip(), f"by the prefix {word}:"  # noqa: A001 -- the word
+        word, _, rest = trimmed.partition(":")
+        if word in _UPSTREAM_WORDS and rest.strip():
+            kind, id, how = _UPSTREAM_WORDS[word], rest.strip(), f"by the prefix {word}:"  # noqa: A001 -- the word
         elif trimmed[0] in "@#":
             kind = ChatKind.DIRECT if trimmed[0] == "@" else ChatKind.CHANNEL
             id, how = trimmed[1:].strip(), f"by the sign {trimmed[0]}"  # noqa: A001
-            if not _ID.fullmatch(id):
-                raise self.wrong(text, f"{how} an id is expected, and {id!r} is a name")
+            if not _WORD.fullmatch(id):
+                raise self.wrong(text, f"{how} an id is expected, and {id!r} is none")
         else:
             kind, id, how = ChatKind.CHANNEL, trimmed, "for want of a prefix"  # noqa: A001
-        if kind is ChatKind.CHANNEL:
-            return self._channel(id, text, how, hints)
+        letter = id[0].upper() if kind is ChatKind.CHANNEL else ""
+        if letter == "D" and hints.profile.august:
+            raise self.wrong(text, "it names the conversation with a user, and nobody says which")
+        if letter == "G" and id.upper() in _capitals(hints.group_dms):
+            found = self.target(ChatKind.GROUP, id, text, "by configuration")
+            # Its chat is called a channel all the same.
+            return msgspec.structs.replace(found, chat_type=ChatKind.CHANNEL)
         return self.target(kind, id, text, how)
-
-    def _channel(self, id: str, text: str, how: str, hints: Hints) -> Target:  # noqa: A002
-        """A channel, unless it is known to be something else."""
-        folded = id.lower()
-        if folded[:1] == "g" and folded in {known.lower() for known in hints.group_dms}:
-            found = self.target(ChatKind.GROUP, id, text, "a multi-person direct message by configuration")
-            # Upstream calls its chat a channel all the same.
-            return Target(
-                kind=found.kind,
-                id=found.id,
-                chat_type=ChatKind.CHANNEL if hints.profile.upstream else None,
-                understood=found.understood,
-            )
-        if folded[:1] == "d" and _ID.fullmatch(id) and len(id) > 1 and any(char.isdigit() for char in id):
-            if not hints.profile.upstream and folded not in {known.lower() for known in hints.rooms}:
-                why = "it is Slack's own id of a conversation with one user; name the user, or have a directory say who"
-                raise self.ambiguous(text, why)
-        return self.target(ChatKind.CHANNEL, id, text, how)
 
     def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
         """A thread, else the message that is replied to, becomes the thread; August: the other way round."""
         first, second = (reply_to, thread) if profile.august else (thread, reply_to)
-        return super().place(target, _given(first) or _given(second), None, profile)
+        return super().place(target, given(first) or given(second), None, profile)
 
     def inherit(self, target: Target, current: Current) -> str | None:
         """A send to the channel that the agent works in stays in the thread, where answers are threaded at all."""
@@ -79,8 +141,42 @@ class Slack(ChannelRules):
         return current.thread if same and current.reply_mode in modes else None
 
 
-def _given(text: str | None) -> str | None:
-    return (text or "").strip() or None
+def _capitals(ids: frozenset[str]) -> set[str]:
+    """Configured ids, without the words or signs that may stand before them."""
+    return {known.rpartition(":")[2].strip().lstrip("#").upper() for known in ids}
+
+
+def read_inbound(
+    message: SlackMessage,
+    account: str,
+    reply_mode: str = "off",
+    inherit_parent: bool = False,
+    profile: Profile = Profile.TRUNKLINE,
+) -> InboundPlace:
+    """Where a message is. Only an answer in a thread is in the thread; its root is in the room.
+
+    `reply_mode` (``off``, ``first``, ``all``): whether answers to messages outside of threads go to threads.
+    """
+    root = given(message.thread_ts)
+    is_reply = root is not None and (root != message.ts or bool(message.parent_user_id))
+    thread = root if is_reply else None
+    opens = message.ts if reply_mode == "all" and not is_reply else None
+    kind = _KINDS[message.conversation]
+    # Upstream begins a session for every message to a user whose answers go to threads.
+    forks = opens if profile.upstream and kind is ChatKind.DIRECT else None
+    return InboundPlace(
+        address=Address(
+            channel=Slack.channel,
+            account=account,
+            kind=kind,
+            conversation=message.user if kind is ChatKind.DIRECT else message.channel_id,
+            thread=thread or forks,
+        ),
+        is_thread_reply=is_reply,
+        reply_to=root or message.ts,
+        message_thread=thread or opens,
+        inherits_parent=inherit_parent and (thread or forks) is not None,
+    )
 
 
 RULES = Slack()

@@ -1,19 +1,207 @@
-"""Telegram: forum topics are threads inside their group; the topic is part of the key (seed 000, "Telegram")."""
+"""Telegram: forum topics are threads inside their group; the topic is part of the key (seed 000, "Telegram").
+
+Numbers name everything: negative ones groups and channels, positive ones users, whose private chat has their number.
+Bots with topics in private chats have them there too. The Bot API puts thread ids on answers in chats without topics as
+well, and refuses them in sends (B090); a forum's topic 1, "General", is the group itself and refused as a thread id.
+There are no idempotency keys.
+"""
 
 from __future__ import annotations
 
-from core.channels.base import ChannelRules
-from core.values import Capabilities
+import re
+from typing import Literal
+
+import msgspec
+
+from core.channels.base import (
+    DEFAULT_ACCOUNT,
+    ChannelRules,
+    Current,
+    Hints,
+    InboundPlace,
+    Placement,
+    Target,
+    Written,
+    given,
+)
+from core.channels.reading import agree, said
+from core.profiles import Profile
+from core.values import Address, Capabilities, ChatKind
+
+_PREFIXES = re.compile(r"\A(?:telegram|tg):\s*(?:(?:telegram|tg|group):\s*)*", re.IGNORECASE)
+_TOPIC = re.compile(r"(.+?):topic:([0-9]{1,18})")
+_SHORT_TOPIC = re.compile(r"(.+):([0-9]{1,18})")
+_DIGITS = re.compile(r"-?[0-9]+")
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_CHAT = re.compile(r"-?[1-9][0-9]{0,17}")
+_ANY_TOPIC = re.compile(r"(-?[0-9]+):(?:topic:)?([0-9]{1,18})", re.IGNORECASE)
+_SCOPED = re.compile(r"-?[0-9]+:(-?[0-9]{1,18})")
+#: the topic that every forum has
+_GENERAL = 1
+_WORDS = ("user", "dm", "group", "channel", "conversation", "room", "chat")
+
+
+class TelegramMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """What Telegram says of a message; numbers may come as such."""
+
+    chat_id: str | int
+    chat_type: Literal["private", "group", "supergroup", "channel"]
+    sender_id: str | int | None = None
+    message_id: str | int | None = None
+    #: ``message_thread_id``: of a topic, or of a chain of answers
+    thread_id: str | int | None = None
+    #: the chat is a forum
+    is_forum: bool = False
+    #: ``is_topic_message``; none: not known, then a forum's thread ids are topics, and no others
+    is_topic: bool | None = None
 
 
 class Telegram(ChannelRules):
     """The rules of Telegram."""
 
     channel = "telegram"
+    prefixes = ("tg",)
+    forms = ("-1001 (a group)", "1 (a user)", "-1001:topic:2", "-1001:2", "telegram:...", "user:1", "group:-1001")
     case_sensitive = False
     thread_word = "topic"
     has_threads = True
     capabilities = Capabilities(text_limit=4096)
+
+    def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
+        """A topic. Upstream: that of a direct conversation is a thread, named with its chat."""
+        if address.thread is None or address.kind is not ChatKind.DIRECT or not profile.upstream:
+            return super().key_thread(address, profile)
+        return "thread", f"{address.parent or address.conversation}:{address.thread}"
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """A number, with a topic perhaps; its sign says what it is."""
+        trimmed = self.clean(text)
+        if hints.profile.upstream:
+            return self._read_upstream(_PREFIXES.sub("", trimmed, count=1), text, hints)
+        word, rest = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)
+        topic = _ANY_TOPIC.fullmatch(rest)
+        chat = topic[1] if topic else rest
+        kind = ChatKind.GROUP if chat.startswith("-") else ChatKind.DIRECT
+        if not chat:
+            return self.target(said(word) or kind, chat, text, f"by the prefix {word or self.channel}:")
+        found = self.target(kind, chat, text, "by the minus of its number" if chat.startswith("-") else "by its number")
+        if not _CHAT.fullmatch(chat):
+            raise self.wrong(text, f"a chat is a number, and {chat!r} is none; a name has to be looked up first")
+        agree(self, text, word, kind)
+        return msgspec.structs.replace(found, thread=_topic(kind, int(topic[2])) if topic else None)
+
+    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> Target:
+        """Upstream: any text is a chat; what is no number is a user unless a directory knows better."""
+        topic = _TOPIC.fullmatch(stripped) or _SHORT_TOPIC.fullmatch(stripped)
+        chat = (topic[1] if topic else stripped).strip()
+        kind, how = ChatKind.DIRECT, "for want of a number"
+        if _DIGITS.fullmatch(chat):
+            kind, how = (ChatKind.GROUP if chat.startswith("-") else ChatKind.DIRECT), "by its sign"
+        elif hints.kind is not None:
+            kind, how = (hints.kind if hints.kind is ChatKind.DIRECT else ChatKind.GROUP), "as a directory says"
+        found = self.target(kind, chat, text, how)
+        return msgspec.structs.replace(found, thread=str(int(topic[2])) if topic else None)
+
+    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+        """The topic in the target, else the thread. A reply is a quotation in the same place."""
+        if profile.upstream:
+            return self._place_upstream(target, thread, profile)
+        topic = target.thread or self._topic_of(target, thread)
+        tail = f":topic:{topic}" if topic else ""
+        group = target.kind is ChatKind.GROUP
+        return Placement(
+            conversation=target.id,
+            thread=topic,
+            key_thread=("topic", topic) if topic else None,
+            peer=target.id + (tail if group else ""),
+            thread_id=topic,
+            sender=f"telegram:{'group:' if group else ''}{target.id}{tail}",
+            to=f"telegram:{target.id}{tail}",
+        )
+
+    def _topic_of(self, target: Target, thread: str | None) -> str | None:
+        """The topic that a send names: a number, alone or behind its own chat."""
+        text = given(thread) or ""
+        scoped = _ANY_TOPIC.fullmatch(text)
+        number = scoped[2] if scoped else text
+        if text and (not _NUMBER.fullmatch(number) or int(number) < 0 or (scoped and scoped[1] != target.id)):
+            raise self.wrong(f"{target.id}:topic:{text}", f"{text!r} is no topic of {target.id}")
+        return _topic(target.kind, int(number)) if text else None
+
+    def _place_upstream(self, target: Target, thread: str | None, profile: Profile) -> Placement:
+        """Upstream: a direct conversation's topic is a suffix; what is no number, and 0, are not in keys."""
+        number = int(target.thread) if target.thread is not None else _upstream_number(thread)
+        tail = f":topic:{number}" if number else ""
+        group = target.kind is ChatKind.GROUP
+        # March says the topic alone where August and inbound messages name the chat too.
+        suffix = f"{target.id}:{number}" if profile.august else str(number)
+        return Placement(
+            conversation=target.id,
+            thread=str(number) if number else None,
+            key_thread=None if not number else ("topic", str(number)) if group else ("thread", suffix),
+            in_peer=group,
+            peer=target.id + (tail if group else ""),
+            thread_id=number,
+            sender=f"telegram:{'group:' if group else ''}{target.id}{tail}",
+            to=f"telegram:{target.id}{tail if profile.august else ''}",
+        )
+
+    def inherit(self, target: Target, current: Current) -> str | None:
+        """A send to the chat that the agent works in stays in its topic, whatever the mode of replies."""
+        if target.thread is not None or current.conversation is None:
+            return None
+        here = _PREFIXES.sub("", current.conversation.strip(), count=1)
+        topic = _TOPIC.fullmatch(here) or _SHORT_TOPIC.fullmatch(here)
+        return current.thread if (topic[1] if topic else here).strip().lower() == target.id.lower() else None
+
+    def write(self, address: Address) -> Written:
+        """The number, with its topic."""
+        tail = f":topic:{address.thread}" if address.thread else ""
+        return Written(target=f"telegram:{address.conversation}{tail}", thread=address.thread)
+
+
+def _topic(kind: ChatKind, number: int) -> str | None:
+    """A topic by its number. 0 is none; a forum's General is the group itself."""
+    return None if number == 0 or (number == _GENERAL and kind is ChatKind.GROUP) else str(number)
+
+
+def _upstream_number(thread: str | None) -> int | None:
+    """The number of a thread, alone or behind its chat."""
+    text = given(thread) or ""
+    scoped = _SCOPED.fullmatch(text)
+    number = scoped[1] if scoped else text
+    return int(number) if _NUMBER.fullmatch(number) else None
+
+
+def read_inbound(message: TelegramMessage, account: str, profile: Profile = Profile.TRUNKLINE) -> InboundPlace:
+    """Where a message is. A private chat goes by its sender; only topics are threads."""
+    chat, direct = str(message.chat_id), message.chat_type == "private"
+    kind = ChatKind.DIRECT if direct else ChatKind.GROUP
+    number = None if message.thread_id is None else int(message.thread_id)
+    if profile.upstream:
+        # Upstream takes every thread id of a private chat for a topic, and keys General by its number.
+        topic = number if direct else (_GENERAL if number is None else number) if message.is_forum else None
+        thread = str(topic) if topic else None
+    else:
+        topical = message.is_topic if message.is_topic is not None else message.is_forum
+        thread = _topic(kind, number) if topical and number is not None else None
+    sender = str(message.sender_id) if direct and message.sender_id is not None else chat
+    return InboundPlace(
+        address=Address(
+            channel=Telegram.channel,
+            account=account,
+            kind=kind,
+            conversation=sender,
+            thread=thread,
+            # Upstream names the chat in the key of a direct conversation's topic.
+            parent=chat if profile.upstream and thread and direct and chat != sender else None,
+        ),
+        is_thread_reply=thread is not None,
+        reply_to=None if message.message_id is None else str(message.message_id),
+        message_thread=thread,
+        threaded=thread is not None or number is None or (message.is_forum and number == _GENERAL),
+        isolates=profile.upstream and direct and account != DEFAULT_ACCOUNT,
+    )
 
 
 RULES = Telegram()

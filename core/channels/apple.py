@@ -1,0 +1,119 @@
+"""What iMessage and BlueBubbles, two ways to the same platform, have in common: handles and chats.
+
+People have handles: a phone number, a mail address, the short number of a service. A chat is named by its row number in
+the database (``chat_id``), by its guid ``<service>;<style>;<identifier>`` or by the identifier alone. Style ``-`` is a
+chat with one person, whose handle is the identifier; ``+`` is a group. So guid and identifier of a group are one
+conversation and have one key. The row number cannot be told to be the same without the database.
+"""
+
+from __future__ import annotations
+
+import re
+
+from core.channels.base import ChannelRules, Hints, Target
+from core.channels.phones import normal_phone
+from core.channels.reading import agree, said
+from core.profiles import Profile
+from core.values import ChatKind
+
+#: services in front of a target; the same person is the same conversation over any of them
+SERVICES = ("imessage", "sms", "auto")
+#: how chats are named -> the one spelling that is written
+CHAT_WORDS = {
+    **dict.fromkeys(("chat_id", "chatid", "chat"), "chat_id"),
+    **dict.fromkeys(("chat_guid", "chatguid", "guid"), "chat_guid"),
+    **dict.fromkeys(("chat_identifier", "chatidentifier", "chatident"), "chat_identifier"),
+}
+FORMS = (
+    "+15551234567",
+    "ana@example.com",
+    "imessage:, sms: or auto: before either",
+    "chat_id:42",
+    "chat_guid:iMessage;+;chat123",
+    "chat_identifier:chat123",
+)
+_KIND_WORDS = ("user", "dm", "group", "room", "channel", "conversation")
+_ROW = re.compile(r"[0-9]+")
+_GUID = re.compile(r"[A-Za-z]+;([-+]);(.+)")
+#: identifiers of groups that stand for themselves: ``chat<digits>``, long hexadecimal numbers, UUIDs
+_IDENTIFIER = re.compile(r"chat[0-9]+|[0-9a-f]{24,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_MAIL = re.compile(r"[^\s@:;]+@[^\s@:;]+")
+#: numbers of services, which have no country, and accounts of businesses
+_SERVICE = re.compile(r"[0-9]{3,6}|urn:biz:[0-9a-z-]+", re.IGNORECASE)
+
+
+def without_services(text: str) -> str:
+    """The text without services in front, in any case and number."""
+    return re.sub(rf"\A(?:(?:{'|'.join(SERVICES)}):\s*)+", "", text, flags=re.IGNORECASE)
+
+
+def chat_word(kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
+    """The word by which a chat with this id is named; empty for a person's handle."""
+    if ";" in id:
+        return "chat_guid:"
+    if kind is ChatKind.DIRECT:
+        return ""
+    return "chat_id:" if _ROW.fullmatch(id) else "chat_identifier:"
+
+
+class AppleRules(ChannelRules):
+    """The rules of iMessage, whoever carries it."""
+
+    forms = FORMS
+    #: of people; ids of chats keep theirs, see `fold`
+    case_sensitive = False
+
+    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002
+        """Handles fold, identifiers of groups keep their case; a guid is folded to what it identifies."""
+        if profile.upstream:
+            return super().fold(kind, id, profile)
+        guid = _GUID.fullmatch(id)
+        named = guid[2] if guid else id
+        return named.lower() if kind is ChatKind.DIRECT else named
+
+    def read_own(self, text: str, hints: Hints) -> Target:
+        """What a target names by our own rules."""
+        bare = without_services(self.strip(self.clean(text), repeat=True))
+        word, id = self.kind_word(bare, _KIND_WORDS)  # noqa: A001 -- the word
+        form, value = self.kind_word(id, tuple(CHAT_WORDS))
+        if form:
+            found = self._chat(CHAT_WORDS[form], value, text)
+        elif not id:
+            return self.target(said(word) or ChatKind.DIRECT, id, text, f"by the prefix {word or self.channel}:")
+        elif said(word) in (ChatKind.GROUP, ChatKind.CHANNEL):
+            found = self._chat(word, id, text)
+        else:
+            found = self._plain(id, text, hints)
+        agree(self, text, word, found.kind)
+        return found
+
+    def _chat(self, word: str, value: str, text: str) -> Target:
+        """A chat that is called one. One with a single person is the conversation with that person."""
+        if word == "chat_id" and value and not _ROW.fullmatch(value):
+            raise self.wrong(text, f"it was understood as the number of a chat, and {value!r} is no number")
+        if (guid := _GUID.fullmatch(value)) and guid[1] == "-":
+            return self.target(ChatKind.DIRECT, value, text, "by the guid of a chat with one person")
+        if not guid and (value.startswith("+") or "@" in value):
+            return self._handle(value, text)
+        return self.target(ChatKind.GROUP, value, text, f"by the prefix {word}:")
+
+    def _plain(self, id: str, text: str, hints: Hints) -> Target:  # noqa: A002
+        """A target without a word that says what it is."""
+        if _GUID.fullmatch(id):
+            return self._chat("chat_guid", id, text)
+        known = _IDENTIFIER.fullmatch(id)
+        if known or hints.kind is ChatKind.GROUP:
+            how = "by the form of the identifier" if known else "as a directory says"
+            return self.target(ChatKind.GROUP, id, text, how)
+        return self._handle(id, text)
+
+    def _handle(self, handle: str, text: str) -> Target:
+        """A person by handle."""
+        if _MAIL.fullmatch(handle):
+            return self.target(ChatKind.DIRECT, handle, text, "by mail address")
+        if _SERVICE.fullmatch(handle):
+            return self.target(ChatKind.DIRECT, handle, text, "by the number of a service")
+        phone = normal_phone(handle)
+        if phone is None:
+            raise self.wrong(text, f"{handle!r} is neither a phone number with its country nor a mail address")
+        return self.target(ChatKind.DIRECT, phone, text, "by phone number")

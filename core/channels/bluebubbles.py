@@ -1,0 +1,50 @@
+"""BlueBubbles: iMessage and SMS through a bridge of that name; handles and chats as there, no threads."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.channels.apple import FORMS, SERVICES, AppleRules, chat_word
+from core.channels.base import Hints, Target
+from core.channels.reading import UPSTREAM_WORDS
+from core.profiles import Profile
+from core.values import ChatKind
+
+_CHATS = ("chat_id", "chat_guid", "chat_identifier")
+
+
+class BlueBubbles(AppleRules):
+    """The rules of BlueBubbles."""
+
+    channel = "bluebubbles"
+    forms = (*FORMS, "chat123 (a group)", "group:ID")
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """A handle, or a chat."""
+        return self._upstream(text) if hints.profile.upstream else self.read_own(text, hints)
+
+    def _upstream(self, text: str) -> Target:
+        """Upstream's core knows one spelling of each word, leaves handles as they are, and keeps the words in To."""
+        bare = self.strip(self.clean(text))
+        word, _ = self.kind_word(bare, (*_CHATS, "group"))
+        if word:
+            _, id = self.kind_word(bare, UPSTREAM_WORDS)  # noqa: A001 -- the word
+            _, id = self.kind_word(id, _CHATS)  # noqa: A001
+            found = self.target(ChatKind.GROUP, id, text, f"by the prefix {word}:")
+        else:
+            _, id = self.kind_word(bare, SERVICES)  # noqa: A001
+            found = self.target(ChatKind.DIRECT, id, text, "for want of a prefix")
+        return msgspec.structs.replace(found, form=bare)
+
+    def sender(self, target: Target) -> str:
+        """From. Upstream's groups go without the platform's name."""
+        if target.form and target.kind is ChatKind.GROUP:
+            return f"group:{target.id}"
+        return super().sender(target)
+
+    def to(self, target: Target, profile: Profile) -> str:
+        """To: the platform and the chat under the word that names it, or the handle. Upstream: the text as it came."""
+        return f"{self.channel}:{target.form or chat_word(target.kind, target.id) + target.id}"
+
+
+RULES = BlueBubbles()

@@ -1,0 +1,51 @@
+"""iMessage and SMS through a Mac: people by handle, chats by number, guid or identifier; no threads."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from core.channels.apple import CHAT_WORDS, SERVICES, AppleRules, chat_word, without_services
+from core.channels.base import Hints, Target
+from core.channels.phones import upstream_phone
+from core.profiles import Profile
+from core.values import ChatKind
+
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+
+
+class IMessage(AppleRules):
+    """The rules of iMessage."""
+
+    channel = "imessage"
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """A handle, or a chat."""
+        return self._upstream(self.clean(text), text) if hints.profile.upstream else self.read_own(text, hints)
+
+    def _upstream(self, bare: str, text: str) -> Target:
+        """Every chat is a group, and every other text is a mail address or a phone number, if need be ``+``."""
+        service, rest = self.kind_word(bare, SERVICES)
+        word, value = self.kind_word(rest, tuple(CHAT_WORDS))
+        if word:
+            form = CHAT_WORDS[word]
+            if form == "chat_id":
+                # Whatever follows the number is dropped.
+                number = _NUMBER.match(value)
+                value = str(int(number[0])) if number else ""
+            found = self.target(ChatKind.GROUP, value, text, f"by the prefix {word}:")
+            return msgspec.structs.replace(found, form=form)
+        handle = without_services(rest)
+        if not handle:
+            raise self.wrong(text, f"it was understood as a handle (by the prefix {service}:), and there is none")
+        handle = handle.lower() if "@" in handle else upstream_phone(handle)
+        return self.target(ChatKind.DIRECT, handle, text, "by handle")
+
+    def to(self, target: Target, profile: Profile) -> str:
+        """To: the chat under the word that names it, or the handle."""
+        word = f"{target.form}:" if target.form else chat_word(target.kind, target.id)
+        return f"{word or f'{self.channel}:'}{target.id}"
+
+
+RULES = IMessage()

@@ -1,0 +1,121 @@
+"""Mattermost: users, channels and groups by ids that all look alike; a thread hangs on a post and is part of its room.
+
+Ids are 26 small letters and digits, for users, channels and posts alike, so a bare one needs a directory. ``@name`` is
+a user by name; the ``@`` is no part of it (seed 000, "Extensions Covered"). An answer to a post goes to the thread of
+that post. The server remembers a client's id of a post for half a minute only, which is no idempotency key.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+from core.channels.base import ChannelRules, Hints, InboundPlace, Placement, Target, given
+from core.channels.reading import UPSTREAM_WORDS
+from core.profiles import Profile
+from core.values import Address, Capabilities, ChatKind
+
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]*", re.IGNORECASE)
+_WORDS = {
+    "user": ChatKind.DIRECT,
+    "dm": ChatKind.DIRECT,
+    "group": ChatKind.GROUP,
+    "channel": ChatKind.CHANNEL,
+    "conversation": ChatKind.CHANNEL,
+    "room": ChatKind.CHANNEL,
+}
+
+
+class MattermostMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """What Mattermost says of a post."""
+
+    #: of the channel: one of ours with one user, with several, or one of a team
+    chat: Literal["direct", "group", "channel"]
+    channel_id: str
+    user_id: str
+    post_id: str
+    #: the post that its thread hangs on; none for posts outside of threads
+    root_id: str | None = None
+
+
+class Mattermost(ChannelRules):
+    """The rules of Mattermost."""
+
+    channel = "mattermost"
+    forms = ("user:ID", "@name", "channel:ID", "group:ID (several people)")
+    case_sensitive = False
+    has_threads = True
+    thread_id_is_message_id = True
+    capabilities = Capabilities(text_limit=16383, opens_threads=True)
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """Prefixes and ``@``; a bare id needs a directory."""
+        trimmed = self.clean(text)
+        if hints.profile.upstream:
+            return self._read_upstream(self.strip(trimmed), text, hints)
+        bare = self.strip(trimmed)
+        word, id = self.kind_word(bare, tuple(_WORDS))  # noqa: A001 -- the word
+        kind, how = _WORDS.get(word), f"by the prefix {word}:"
+        if id.startswith("@") and kind in (None, ChatKind.DIRECT):
+            kind, id, how = ChatKind.DIRECT, id[1:], "by the sign @"  # noqa: A001
+        if kind is None and bare != trimmed:
+            # ``mattermost:ID`` is how From names a user.
+            kind, how = ChatKind.DIRECT, "by the prefix mattermost:"
+        elif kind is None and id:
+            kind, how = hints.kind, "as a directory says"
+            if kind is None:
+                raise self.ambiguous(text, "ids of users and channels look alike, so a word has to say which it is")
+        elif kind is not ChatKind.DIRECT and hints.kind not in (None, ChatKind.DIRECT):
+            # Whether a channel is one of a team or a group, only a directory knows.
+            kind, how = hints.kind, "as a directory says"
+        found = self.target(kind or ChatKind.DIRECT, id, text, how)
+        if not _ID.fullmatch(found.id):
+            raise self.wrong(text, f"{how} an id is expected, and {found.id!r} is none")
+        return found
+
+    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> Target:
+        """Upstream: whoever is no user is a channel, ``dm:`` and ``group:`` too; what a directory says comes first."""
+        named = stripped.startswith("@") or stripped.lower().startswith("user:")
+        direct = named if hints.kind is None else hints.kind is ChatKind.DIRECT
+        bare = stripped[1:].strip() if stripped.startswith("@") else stripped
+        word, id = self.kind_word(bare, UPSTREAM_WORDS)  # noqa: A001
+        how = "as a directory says" if hints.kind else f"by the prefix {word}:" if word else "by its sign"
+        return self.target(ChatKind.DIRECT if direct else ChatKind.CHANNEL, id, text, how)
+
+    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+        """The post that is replied to, else a thread, becomes the thread."""
+        return super().place(target, given(reply_to) or given(thread), None, profile)
+
+
+def read_inbound(
+    message: MattermostMessage, account: str, reply_mode: str = "off", profile: Profile = Profile.TRUNKLINE
+) -> InboundPlace:
+    """Where a post is. Only an answer in a thread is in the thread; its root is in the room.
+
+    `reply_mode` (``off``, ``first``, ``all``): whether answers to posts outside of threads go to threads.
+    """
+    root = given(message.root_id)
+    kind = ChatKind(message.chat)
+    opens = message.post_id if reply_mode != "off" and kind is not ChatKind.DIRECT else None
+    thread, answer = root, root or opens
+    if profile.upstream:
+        # Upstream forgets threads when answers go to none, and else begins a session for every post outside of them.
+        thread = answer = (root or opens) if reply_mode != "off" else None
+    return InboundPlace(
+        address=Address(
+            channel=Mattermost.channel,
+            account=account,
+            kind=kind,
+            conversation=message.user_id if kind is ChatKind.DIRECT else message.channel_id,
+            thread=thread,
+        ),
+        is_thread_reply=root is not None,
+        reply_to=root or message.post_id,
+        message_thread=answer,
+        inherits_parent=profile.upstream and thread is not None,
+    )
+
+
+RULES = Mattermost()

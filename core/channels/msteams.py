@@ -1,0 +1,93 @@
+"""Microsoft Teams: people, group chats and channels of teams; an answer in a channel stays in its thread.
+
+Ids are case-sensitive, and their form mostly tells what they are: ``...@thread.tacv2`` is a channel of a team,
+``...@thread.v2`` a group chat or meeting, ``a:...`` and ``...@unq.gbl.spaces`` are chats with one person, ``29:...``,
+``8:...`` and GUIDs are people. ``...@thread.skype`` may be an old channel or an old group chat. In a channel,
+``;messageid=<id>`` behind the id names the message that a thread hangs on. Upstream has no threads there, and takes for
+a group whatever is neither called a user nor a channel.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from core.channels.base import ChannelRules, Hints, Placement, Target
+from core.channels.reading import UPSTREAM_WORDS, agree, said
+from core.profiles import Profile
+from core.values import Address, Capabilities, ChatKind
+
+_CHANNEL = re.compile(r"@thread\.tacv2", re.IGNORECASE)
+_GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_FORMS = (
+    (_CHANNEL, ChatKind.CHANNEL, "by the id of a channel"),
+    (re.compile(r"@thread\.v2\Z", re.IGNORECASE), ChatKind.GROUP, "by the id of a group chat"),
+    (re.compile(r"@unq\.gbl\.spaces\Z|\A(?:a|8|28|29):", re.IGNORECASE), ChatKind.DIRECT, "by the id of a user"),
+    (re.compile(rf"\A{_GUID.pattern}\Z", re.IGNORECASE), ChatKind.DIRECT, "by the id of a user"),
+)
+_MESSAGE = re.compile(r"messageid=([0-9]+)", re.IGNORECASE)
+
+
+class MsTeams(ChannelRules):
+    """The rules of Microsoft Teams."""
+
+    channel = "msteams"
+    prefixes = ("teams",)
+    forms = ("user:ID", "group:ID", "channel:ID", "conversation:ID@thread.tacv2", "29:ID, a:ID or a GUID (a user)")
+    has_threads = True
+    #: a message may have about 28 KB in UTF-16 with everything in it, and a character up to 4 bytes
+    capabilities = Capabilities(text_limit=7000)
+
+    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
+        """Ids keep their case, but those of the directory, which are GUIDs. Upstream: nothing is ``unknown``."""
+        if profile.upstream:
+            return super().fold(kind, id, profile) or "unknown"
+        return id.lower() if _GUID.fullmatch(id) else id
+
+    def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
+        """The thread of a channel. Upstream's keys have none."""
+        return None if profile.upstream else super().key_thread(address, profile)
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """The form of the id tells what it is, else the word in front, else a directory."""
+        trimmed = self.clean(text)
+        if hints.profile.upstream:
+            return self._upstream(self.strip(trimmed), text)
+        word, rest = self.kind_word(self.strip(trimmed, repeat=True))
+        id, _, suffix = (part.strip() for part in rest.partition(";"))  # noqa: A001
+        kind, how = next(((kind, how) for form, kind, how in _FORMS if form.search(id)), (None, ""))
+        if kind is not None:
+            agree(self, text, word, kind)
+        elif (kind := said(word) or hints.kind) is not None:
+            how = f"by the prefix {word}:" if said(word) else "as a directory says"
+        elif id:
+            raise self.ambiguous(text, "the id does not tell whether it is a user, a group or a channel; say which")
+        found = self.target(kind or ChatKind.GROUP, id, text, how or "for want of a prefix")
+        message = _MESSAGE.search(suffix) if found.kind is ChatKind.CHANNEL else None
+        return msgspec.structs.replace(found, thread=message[1] if message else None)
+
+    def _upstream(self, bare: str, text: str) -> Target:
+        """Only ``user:`` is a user; what follows a semicolon is dropped."""
+        word, rest = self.kind_word(bare, UPSTREAM_WORDS)
+        if not rest:
+            raise self.wrong(text, "there is no id")
+        id = rest.partition(";")[0]  # noqa: A001
+        kind = ChatKind.CHANNEL if _CHANNEL.search(id) else ChatKind.GROUP
+        kind = ChatKind.DIRECT if word == "user" else kind
+        return Target(kind=kind, id=id, understood=f"a {kind.value} conversation, by word and id")
+
+    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+        """Only channels have threads."""
+        if profile.upstream or target.kind is not ChatKind.CHANNEL:
+            thread = None
+        return super().place(target, thread, None, profile)
+
+    def to(self, target: Target, profile: Profile) -> str:
+        """To. Upstream's does not tell groups from channels."""
+        if profile.upstream and target.kind is not ChatKind.DIRECT:
+            return f"conversation:{target.id}"
+        return super().to(target, profile)
+
+
+RULES = MsTeams()

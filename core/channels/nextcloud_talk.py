@@ -1,0 +1,51 @@
+"""Nextcloud Talk: rooms by token, whose case counts; no threads.
+
+A room with one person has a token like any other, and a token does not tell. Upstream takes every room for a group.
+"""
+
+from __future__ import annotations
+
+import re
+
+from core.channels.base import ChannelRules, Hints, Target
+from core.channels.reading import said
+from core.profiles import Profile
+from core.values import Capabilities, ChatKind
+
+_TOKEN = re.compile(r"[^\s:/]+")
+_WORDS = ("room", "group", "channel", "conversation", "user", "dm")
+
+
+class NextcloudTalk(ChannelRules):
+    """The rules of Nextcloud Talk."""
+
+    channel = "nextcloud-talk"
+    prefixes = ("nc-talk", "nc")
+    forms = ("room:TOKEN", "TOKEN (a room)", "user:ID (the conversation with one person, by token or user id)")
+    #: of servers since 2018; older ones take 1000, see `core.config.ChannelConfig.text_limit`
+    capabilities = Capabilities(text_limit=32_000)
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """A token is a room's, unless a word or a directory says that it is one person's."""
+        trimmed = self.clean(text)
+        if hints.profile.upstream:
+            _, token = self.kind_word(self.strip(trimmed), ("room",))
+            return self.target(ChatKind.GROUP, token, text, "as everything there")
+        word, id = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)  # noqa: A001 -- the word
+        person = said(word) is ChatKind.DIRECT or (said(word) is None and hints.kind is ChatKind.DIRECT)
+        how = f"by the prefix {word}:" if word else "as a directory says" if person else "for want of a prefix"
+        found = self.target(ChatKind.DIRECT if person else ChatKind.GROUP, id, text, how)
+        if not person and not _TOKEN.fullmatch(id):
+            raise self.wrong(text, f"it was understood as a room ({how}), and {id!r} is no token")
+        return found
+
+    def sender(self, target: Target) -> str:
+        """From: the room, or the person."""
+        return f"{self.channel}:{'user' if target.kind is ChatKind.DIRECT else 'room'}:{target.id}"
+
+    def to(self, target: Target, profile: Profile) -> str:
+        """To: as From. Upstream's is the token without a word."""
+        return f"{self.channel}:{target.id}" if profile.upstream else self.sender(target)
+
+
+RULES = NextcloudTalk()

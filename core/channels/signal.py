@@ -1,0 +1,109 @@
+"""Signal: people by phone number, UUID or username, groups by an id in base64 whose case counts; no threads.
+
+Which of its names a person has is up to Signal, so they stay apart: a phone number and a UUID are two conversations
+until identity links say otherwise. Upstream makes phone numbers of usernames (``alice.01`` becomes ``+01``).
+"""
+
+from __future__ import annotations
+
+import re
+
+from core.channels.base import ChannelRules, Hints, Target
+from core.channels.phones import normal_phone, upstream_phone
+from core.profiles import Profile
+from core.values import Capabilities, ChatKind
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_COMPACT = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
+#: upstream: hexadecimal digits and dashes with a letter among them are a UUID
+_LIKE_UUID = re.compile(r"(?=.*[a-f])-*[0-9a-f][0-9a-f-]*", re.IGNORECASE)
+_USERNAME = re.compile(r"[a-z_][a-z0-9_]{2,31}\.[0-9]{2,}", re.IGNORECASE)
+_WORDS = ("group", "username", "u", "uuid", "user", "dm")
+
+
+class Signal(ChannelRules):
+    """The rules of Signal."""
+
+    channel = "signal"
+    forms = ("+15551234567", "uuid:UUID", "username:alice.01", "group:ID")
+    #: of people; ids of groups keep theirs, see `fold`
+    case_sensitive = False
+    #: a longer text travels as an attachment, which is loaded separately and may be cut off in notifications
+    capabilities = Capabilities(text_limit=2000)
+
+    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
+        """Ids of groups keep their case, but in March."""
+        if kind is not ChatKind.DIRECT and (profile.august or not profile.upstream):
+            return id
+        folded = super().fold(kind, id, profile)
+        return folded if profile.upstream else folded.removeprefix("uuid:")
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """A word in front, or the form of a person's id; a group needs its word."""
+        trimmed = self.clean(text)
+        if hints.profile.upstream:
+            return self._upstream(self.strip(trimmed), text)
+        word, id = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)  # noqa: A001 -- the word
+        if word == "group" or (not word and hints.kind is ChatKind.GROUP):
+            how = "by the prefix group:" if word else "as a directory says"
+            return self.target(ChatKind.GROUP, id, text, how)
+        if not id:
+            return self.target(ChatKind.DIRECT, id, text, f"by the prefix {word or self.channel}:")
+        return self._person(word, id, text)
+
+    def _person(self, word: str, id: str, text: str) -> Target:  # noqa: A002
+        """A person by UUID, username or phone number; `word` may ask for one of them."""
+        if word in ("user", "dm") and id.lower().startswith(("username:", "uuid:", "u:")):
+            word, id = self.kind_word(id, _WORDS)  # noqa: A001
+        name = word in ("username", "u")
+        if not name and (uuid := _hyphenated(id)):
+            return self.target(ChatKind.DIRECT, uuid, text, "by UUID")
+        if word != "uuid" and _USERNAME.fullmatch(id):
+            return self.target(ChatKind.DIRECT, f"username:{id}", text, "by username")
+        phone = None if name or word == "uuid" else normal_phone(id)
+        if phone is None:
+            expected = {"uuid": "a UUID", "username": "a username", "u": "a username"}
+            what = expected.get(word, "a phone number with its country, a UUID or a username")
+            raise self.wrong(text, f"{what} is expected, and {id!r} is none")
+        return self.target(ChatKind.DIRECT, phone, text, "by phone number")
+
+    def _upstream(self, bare: str, text: str) -> Target:
+        """Whoever is no group and no UUID is a phone number, usernames too."""
+        word, id = self.kind_word(bare, ("group", "username", "u"))  # noqa: A001
+        if word == "group":
+            found = self.target(ChatKind.GROUP, id, text, "by the prefix group:")
+            return _with_form(found, f"group:{found.id}")
+        if not id:
+            raise self.wrong(text, "there is no recipient")
+        _, id = self.kind_word(id, ("uuid",))  # noqa: A001
+        if _LIKE_UUID.fullmatch(id):
+            found = self.target(ChatKind.DIRECT, f"uuid:{id}", text, "by UUID")
+            return _with_form(found, f"signal:{id}")
+        found = self.target(ChatKind.DIRECT, upstream_phone(id), text, "by the digits in it, as a phone number")
+        return _with_form(found, f"signal:{found.id}")
+
+    def sender(self, target: Target) -> str:
+        """From. Upstream's groups go without the platform's name, and UUIDs without their mark."""
+        return target.form or super().sender(target)
+
+    def to(self, target: Target, profile: Profile) -> str:
+        """To: ``group:<id>``, else the platform and the person."""
+        if target.kind is not ChatKind.DIRECT:
+            return f"group:{target.id}"
+        return f"{self.channel}:{target.id.removeprefix('uuid:')}"
+
+
+def _hyphenated(id: str) -> str | None:  # noqa: A002
+    """A UUID in its usual form, or none."""
+    if _UUID.fullmatch(id):
+        return id
+    if _COMPACT.fullmatch(id):
+        return "-".join((id[:8], id[8:12], id[12:16], id[16:20], id[20:]))
+    return None
+
+
+def _with_form(target: Target, form: str) -> Target:
+    return Target(kind=target.kind, id=target.id, form=form, understood=target.understood)
+
+
+RULES = Signal()

@@ -1,0 +1,94 @@
+"""Tlon: people by ship (``~sampel-palnet``), group chats by nest (``chat/~host/name``); no threads.
+
+Ships and names are lower case by nature. Upstream puts a ``~`` before any text and calls it a ship.
+"""
+
+from __future__ import annotations
+
+import re
+
+from core.channels.base import ChannelRules, Hints, Target
+from core.channels.reading import agree
+from core.profiles import Profile
+from core.values import Capabilities, ChatKind
+
+#: three letters (a galaxy), six (a star), or groups of six (planets, moons, comets)
+_SHIP = re.compile(r"~?([a-z]{3}|[a-z]{6}(?:--?[a-z]{6}){0,7})")
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+#: kinds of channels of a group
+_NESTS = ("chat", "diary", "heap")
+_WORD = re.compile(r"(dm|user|group|room|channel)[:/]\s*(.*)", re.IGNORECASE)
+
+
+class Tlon(ChannelRules):
+    """The rules of Tlon."""
+
+    channel = "tlon"
+    forms = ("~sampel-palnet", "dm:~sampel-palnet", "chat/~host/name", "~host/name", "group:~host/name")
+    case_sensitive = False
+    capabilities = Capabilities(text_limit=10_000)
+
+    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
+        """Upstream: a target without an id is the conversation ``unknown``."""
+        return super().fold(kind, id, profile) or "unknown"
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """A ship is a person, a nest is a group; a word in front may be followed by a colon or a slash."""
+        trimmed = self.clean(text)
+        if hints.profile.upstream:
+            return self._upstream(self.strip(trimmed), text)
+        bare = self.strip(trimmed, repeat=True)
+        marked = _WORD.fullmatch(bare)
+        word, id = (marked[1].lower(), marked[2]) if marked else ("", bare)  # noqa: A001
+        parts = id.lower().split("/")
+        if not id:
+            kind = ChatKind.GROUP if word in ("group", "room", "channel") else ChatKind.DIRECT
+            return self.target(kind, id, text, f"by the prefix {word or self.channel}:")
+        found = self._ship(parts[0], text) if len(parts) == 1 else self._nest(parts, text)
+        agree(self, text, word, found.kind)
+        return found
+
+    def _ship(self, ship: str, text: str) -> Target:
+        return self.target(ChatKind.DIRECT, self._checked(ship, text), text, "by the name of a ship")
+
+    def _nest(self, parts: list[str], text: str) -> Target:
+        """A group chat by its host and name; without a kind in front it is a chat."""
+        nest, host, name = parts if len(parts) == 3 else ["chat", *parts, ""][:3]
+        if len(parts) > 3 or nest not in _NESTS or not _NAME.fullmatch(name):
+            raise self.wrong(text, f"it was understood as a group chat, and {'/'.join(parts)!r} is no host and name")
+        return self.target(ChatKind.GROUP, f"{nest}/{self._checked(host, text)}/{name}", text, "by host and name")
+
+    def _checked(self, ship: str, text: str) -> str:
+        """A ship with its ``~``."""
+        found = _SHIP.fullmatch(ship)
+        if found is None:
+            raise self.wrong(text, f"{ship!r} is not the name of a ship")
+        return f"~{found[1]}"
+
+    def _upstream(self, bare: str, text: str) -> Target:
+        """Two parts make a nest, and one part a ship, whatever they are; there may be nothing behind a word."""
+        if not bare:
+            raise self.wrong(text, "there is nothing behind the name of the platform")
+        word, id = self.kind_word(bare, ("dm", "group", "room"))  # noqa: A001
+        group, parts = word in ("group", "room"), [part for part in id.split("/") if part]
+        if word == "dm" or (not group and "/" not in id):
+            kind, id = ChatKind.DIRECT, _tilde(id)  # noqa: A001
+        elif id.startswith("chat/") or (not group and id.lower().startswith("chat/")):
+            kind = ChatKind.GROUP
+        elif len(parts) == 2:
+            kind, id = ChatKind.GROUP, f"chat/{_tilde(parts[0])}/{parts[1]}"  # noqa: A001
+        else:
+            kind = ChatKind.GROUP if group else ChatKind.DIRECT
+        return Target(kind=kind, id=id, understood=f"a {kind.value} conversation, by the form of the text")
+
+    def to(self, target: Target, profile: Profile) -> str:
+        """To: the platform and the id, which tells what it is."""
+        return f"{self.channel}:{target.id}"
+
+
+def _tilde(ship: str) -> str:
+    """Upstream: any text with ``~`` in front."""
+    return ship if not ship or ship.startswith("~") else f"~{ship}"
+
+
+RULES = Tlon()

@@ -1,0 +1,41 @@
+"""Voice calls: one person by phone number, written ``voice:<number>`` everywhere.
+
+Upstream keys calls by ``voice:<phone>`` outside of its grammar and leaves open how a send names one (seed 000, "Open
+Items"). Here a call is a direct conversation like any other, in every profile: From and To are ``voice:`` and the
+number with its country, and so is the target; ``tel:`` and the bare number are understood too. A call has no threads.
+"""
+
+from __future__ import annotations
+
+from core.channels.base import ChannelRules, Hints, Target
+from core.channels.phones import normal_phone
+from core.profiles import Profile
+from core.values import ChatKind
+
+_WORDS = ("user", "dm")
+
+
+class Voice(ChannelRules):
+    """The rules of voice calls."""
+
+    channel = "voice"
+    prefixes = ("tel",)
+    forms = ("voice:+15551234567", "tel:+1-555-123-4567", "+1 (555) 123-4567")
+    case_sensitive = False
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """A phone number with its country, however people write it."""
+        _, bare = self.kind_word(self.strip(self.clean(text), repeat=True), _WORDS)
+        if not bare:
+            return self.target(ChatKind.DIRECT, bare, text, "a call is with one person")
+        phone = normal_phone(bare)
+        if phone is None:
+            raise self.wrong(text, f"a phone number with its country is expected, and {bare!r} is none")
+        return self.target(ChatKind.DIRECT, phone, text, "by phone number")
+
+    def to(self, target: Target, profile: Profile) -> str:
+        """To: ``voice:<number>``."""
+        return f"{self.channel}:{target.id}"
+
+
+RULES = Voice()

@@ -1,0 +1,96 @@
+"""WhatsApp: people by phone number, by JID or by hidden id (``@lid``), groups and newsletters by JID; no threads.
+
+A person's JID is the phone number at ``s.whatsapp.net`` (``c.us`` in some libraries), with the device of a message in
+between, so number and JID are one conversation and have one key. A hidden id is no number. Upstream takes its digits
+for one, and so may write to a stranger (B082).
+"""
+
+from __future__ import annotations
+
+import re
+
+from core.channels.base import ChannelRules, Hints, Target
+from core.channels.phones import normal_phone, upstream_phone
+from core.channels.reading import agree, said
+from core.profiles import Profile
+from core.values import Capabilities, ChatKind
+
+_GROUP = re.compile(r"([0-9]+(?:-[0-9]+)*)@g\.us", re.IGNORECASE)
+_GROUP_LOCAL = re.compile(r"[0-9]+(?:-[0-9]+)*")
+_UPSTREAM_PERSON = re.compile(r"([0-9]+)(?:(?::[0-9]+)?@s\.whatsapp\.net|@lid)", re.IGNORECASE)
+_JID = re.compile(r"([0-9]+)(?::[0-9]+)?@(s\.whatsapp\.net|c\.us|lid|newsletter)", re.IGNORECASE)
+_NUMBERED = re.compile(r"([0-9]+)(?:@s\.whatsapp\.net|@c\.us)?")
+
+
+class WhatsApp(ChannelRules):
+    """The rules of WhatsApp."""
+
+    channel = "whatsapp"
+    forms = (
+        "+15551234567",
+        "15551234567@s.whatsapp.net",
+        "123456789012345@lid",
+        "120363040000000000@g.us (a group)",
+        "120363040000000000@newsletter (a channel)",
+    )
+    case_sensitive = False
+    #: the least that one of its interfaces takes (the business API); the apps take 65536
+    capabilities = Capabilities(text_limit=4096)
+
+    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
+        """A person's JID is folded to the phone number in it."""
+        folded = super().fold(kind, id, profile)
+        if not profile.upstream and kind is ChatKind.DIRECT and (number := _NUMBERED.fullmatch(folded)):
+            return f"+{number[1]}"
+        return folded
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """The form of the id tells what it is; a word in front may not say otherwise."""
+        bare = self.strip(self.clean(text), repeat=True)
+        if hints.profile.upstream:
+            return self._upstream(bare, text)
+        word, id = self.kind_word(bare)  # noqa: A001 -- the word
+        if said(word) is ChatKind.GROUP and _GROUP_LOCAL.fullmatch(id):
+            id = f"{id}@g.us"  # noqa: A001
+        found = self._by_form(id)
+        if found is None:
+            if not id:
+                return self.target(said(word) or ChatKind.DIRECT, id, text, f"by the prefix {word or self.channel}:")
+            raise self.wrong(text, "it is neither a phone number with its country nor a JID that can be written to")
+        agree(self, text, word, found.kind)
+        return found
+
+    def _by_form(self, id: str) -> Target | None:  # noqa: A002
+        """What an id is, by how it looks."""
+        if group := _GROUP.fullmatch(id):
+            return Target(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
+        if jid := _JID.fullmatch(id):
+            domain = jid[2].lower()
+            kind = ChatKind.CHANNEL if domain == "newsletter" else ChatKind.DIRECT
+            return Target(kind=kind, id=f"{jid[1]}@{domain}", understood=f"a {_NAMES[domain]}, by the JID")
+        if phone := normal_phone(id):
+            return Target(kind=ChatKind.DIRECT, id=phone, understood="a user, by phone number")
+        return None
+
+    def _upstream(self, bare: str, text: str) -> Target:
+        """A person is always a phone number, and any digits are one; other addresses have no route."""
+        if group := _GROUP.fullmatch(bare):
+            return Target(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
+        if person := _UPSTREAM_PERSON.fullmatch(bare):
+            return Target(kind=ChatKind.DIRECT, id=f"+{person[1]}", understood="a user, by the digits of a JID")
+        phone = upstream_phone(bare)
+        if "@" in bare or phone == "+":
+            raise self.wrong(text, "it is an address of another domain, or has no digits")
+        return Target(kind=ChatKind.DIRECT, id=phone, understood="a user, by phone number")
+
+    def sender(self, target: Target) -> str:
+        """From is the id itself, which tells what it is."""
+        return target.id
+
+    def to(self, target: Target, profile: Profile) -> str:
+        """To is the id itself."""
+        return target.id
+
+
+_NAMES = {"s.whatsapp.net": "user", "c.us": "user", "lid": "user under a hidden id", "newsletter": "newsletter"}
+RULES = WhatsApp()

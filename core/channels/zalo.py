@@ -1,0 +1,72 @@
+"""Zalo, through its bot interface: people and groups by id; no threads, no channels."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from core.channels.base import ChannelRules, Hints, Target
+from core.channels.reading import UPSTREAM_WORDS
+from core.profiles import Profile
+from core.values import Capabilities, ChatKind
+
+_ID = re.compile(r"[^\s:/]+")
+
+
+class Zalo(ChannelRules):
+    """The rules of Zalo."""
+
+    channel = "zalo"
+    prefixes = ("zl",)
+    forms = ("user:ID", "ID (a user)", "group:ID")
+    capabilities = Capabilities(text_limit=2000)
+    #: words in front of an id
+    words: ClassVar[dict[str, ChatKind]] = {
+        "user": ChatKind.DIRECT,
+        "dm": ChatKind.DIRECT,
+        "group": ChatKind.GROUP,
+        "room": ChatKind.GROUP,
+    }
+
+    def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
+        """Upstream: a target without an id is the conversation ``unknown``."""
+        return super().fold(kind, id, profile) or "unknown"
+
+    def read(self, text: str, hints: Hints) -> Target:
+        """A word in front says what it is, else a directory; for want of both it is a user."""
+        trimmed = self.clean(text)
+        if hints.profile.upstream:
+            return self._upstream(trimmed, text)
+        word, id = self.kind_word(self.strip(trimmed, repeat=True), tuple(self.words))  # noqa: A001
+        kind, how = self.words.get(word) or self.by_form(id), f"by the prefix {word}:" if word else "by its form"
+        if kind is None:
+            known = hints.kind is not None and hints.kind is not ChatKind.DIRECT
+            kind = ChatKind.GROUP if known else ChatKind.DIRECT
+            how = "as a directory says" if hints.kind else "for want of a prefix"
+        found = self.target(kind, id, text, how)
+        if not _ID.fullmatch(id):
+            raise self.wrong(text, f"it was understood as a {kind.value} conversation ({how}), and {id!r} is no id")
+        return found
+
+    def by_form(self, id: str) -> ChatKind | None:  # noqa: A002
+        """What the form of an id says, where it says anything."""
+        return None
+
+    def _upstream(self, trimmed: str, text: str) -> Target:
+        """Only ``group:`` is a group; the other kind words are cut off. There may be nothing behind a word."""
+        bare = trimmed
+        # One name after the other, so that `zl:zalo:` leaves `zalo:`.
+        for name in (self.channel, *self.prefixes):
+            bare = self.kind_word(bare, (name,))[1]
+        if not bare:
+            raise self.wrong(text, "there is nothing behind the name of the platform")
+        word, id = self.kind_word(bare, UPSTREAM_WORDS)  # noqa: A001
+        kind = ChatKind.GROUP if word == "group" else ChatKind.DIRECT
+        return Target(kind=kind, id=id, understood=f"a {kind.value} conversation, by the prefix {word}:")
+
+    def to(self, target: Target, profile: Profile) -> str:
+        """To. Upstream's does not tell groups from users."""
+        return f"{self.channel}:{target.id}" if profile.upstream else super().to(target, profile)
+
+
+RULES = Zalo()

@@ -1,0 +1,28 @@
+"""Zalo Personal: Zalo through a person's own account; people and groups by id; no threads."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from core.channels.zalo import Zalo
+from core.values import ChatKind
+
+_MARKED = re.compile(r"([gu])-\S+", re.IGNORECASE)
+
+
+class ZaloPersonal(Zalo):
+    """The rules of Zalo Personal."""
+
+    channel = "zalouser"
+    prefixes = ("zlu",)
+    forms = ("user:ID, u:ID or u-ID", "ID (a user)", "group:ID, g:ID or g-ID")
+    words: ClassVar[dict[str, ChatKind]] = {**Zalo.words, "u": ChatKind.DIRECT, "g": ChatKind.GROUP}
+
+    def by_form(self, id: str) -> ChatKind | None:  # noqa: A002 -- the word
+        """``g-...`` is a group and ``u-...`` is a user; the mark is part of the id."""
+        marked = _MARKED.fullmatch(id)
+        return None if marked is None else ChatKind.GROUP if marked[1] in "gG" else ChatKind.DIRECT
+
+
+RULES = ZaloPersonal()

@@ -1,0 +1,84 @@
+"""Laws of the rules of ten channels, besides those that `test_channels` has for all."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.channels import (
+    ChannelRules,
+    Hints,
+    bluebubbles,
+    imessage,
+    msteams,
+    nextcloud_talk,
+    nostr,
+    signal,
+    tlon,
+    whatsapp,
+    zalo,
+    zalouser,
+)
+from core.errors import TargetError
+from core.profiles import Profile
+from tests.property.channel_places_more import STRATEGIES
+
+OURS = Profile.TRUNKLINE
+#: each law runs for every channel
+few = settings(max_examples=25)
+RULES: dict[str, ChannelRules] = {
+    module.RULES.channel: module.RULES
+    for module in (
+        *(whatsapp, signal, imessage, bluebubbles, nextcloud_talk),
+        *(zalo, zalouser, nostr, tlon, msteams),
+    )
+}
+
+
+@pytest.mark.parametrize("channel", RULES)
+@few
+@given(data=st.data())
+def test_to_and_written_target_are_one(channel: str, data: st.DataObject) -> None:
+    rules, address = RULES[channel], data.draw(STRATEGIES[channel])
+    written = rules.write(address)
+    placed = rules.place(rules.read(written.target, Hints()), written.thread, None, OURS)
+    assert placed.to == written.target
+
+
+@pytest.mark.parametrize("channel", RULES)
+@few
+@given(data=st.data())
+def test_the_name_of_the_platform_may_stand_in_front_in_any_case_and_number(channel: str, data: st.DataObject) -> None:
+    rules, address = RULES[channel], data.draw(STRATEGIES[channel])
+    written = rules.write(address).target
+    names = st.sampled_from([channel, channel.upper(), *rules.prefixes])
+    fronts = "".join(f"{name}: " for name in data.draw(st.lists(names, max_size=3)))
+    assert rules.read(f"  {fronts}{written}  ", Hints()) == rules.read(written, Hints())
+
+
+@pytest.mark.parametrize("channel", RULES)
+@few
+@given(data=st.data())
+def test_folding_twice_is_folding_once(channel: str, data: st.DataObject) -> None:
+    rules, address = RULES[channel], data.draw(STRATEGIES[channel])
+    for profile in Profile:
+        once = rules.fold(address.kind, address.conversation, profile)
+        assert rules.fold(address.kind, once, profile) == once
+
+
+@pytest.mark.parametrize("profile", Profile)
+@pytest.mark.parametrize("channel", RULES)
+@few
+@given(text=st.text(max_size=30) | st.text(alphabet=":;/@+-~guc hat_id 019", max_size=20))
+def test_any_text_is_a_target_or_refused(channel: str, profile: Profile, text: str) -> None:
+    rules = RULES[channel]
+    try:
+        target = rules.read(text, Hints(profile=profile))
+    except TargetError:
+        return
+    placed = rules.place(target, None, None, profile)
+    assert target.understood
+    assert rules.fold(target.kind, target.id, profile)
+    if profile is OURS:
+        # What was read can be written, and means the same.
+        again = rules.read(placed.to, Hints())
+        assert (again.kind, again.id) == (target.kind, target.id)

@@ -1,0 +1,57 @@
+"""Sends to targets, for the tests of channels."""
+
+from typing import Any
+
+from core.channels import Hints, Target, rules_for
+from core.config import GatewayConfig
+from core.errors import TargetError
+from core.keys import key_text
+from core.profiles import Profile
+from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from core.routing.scopes import place_key
+from core.values import Address
+
+OURS, MARCH, AUGUST = Profile.TRUNKLINE, Profile.OPENCLAW, Profile.OPENCLAW_2026_08
+
+
+def config_of(profile: Profile = OURS, **channels: dict[str, Any]) -> GatewayConfig:
+    """A configuration in which every peer has a session, under all profiles."""
+    session = {"dm_scope": "per-channel-peer" if profile.upstream else "per-account-channel-peer"}
+    return GatewayConfig.model_validate({"profile": profile, "session": session, "channels": channels})
+
+
+def route(
+    channel: str, target: str, profile: Profile = OURS, config: GatewayConfig | None = None, **fields: Any
+) -> OutboundRoute:
+    """The route of a send."""
+    question = OutboundQuestion(agent="main", channel=channel, target=target, **fields)
+    return resolve_outbound_route(question, config or config_of(profile))
+
+
+def read(channel: str, text: str, profile: Profile = OURS, **hints: Any) -> Target:
+    """What a target names."""
+    return rules_for(channel).read(text, Hints(profile=profile, **hints))
+
+
+def seen(channel: str, text: str, profile: Profile = OURS, **hints: Any) -> tuple[str, str]:
+    """Kind and id of what a target names."""
+    found = read(channel, text, profile, **hints)
+    return found.kind.value, found.id
+
+
+def seen_or_none(channel: str, text: str, profile: Profile = OURS) -> tuple[str, str] | None:
+    """Kind and id of what a target names; none when it is no target."""
+    try:
+        return seen(channel, text, profile)
+    except TargetError:
+        return None
+
+
+def key(channel: str, target: str, profile: Profile = OURS, **fields: Any) -> str:
+    """The session key of a send."""
+    return key_text(route(channel, target, profile, **fields).key, profile)
+
+
+def inbound_key(address: Address, profile: Profile = OURS) -> str:
+    """The session key of a message from a place."""
+    return key_text(place_key("main", address, config_of(profile)), profile)
