@@ -1,127 +1,124 @@
 """Inbound routes: which agent answers, in which session, and why every other binding lost (seed 001).
 
 Tiers, first hit wins, inside a tier the order of declaration: peer, parent peer, peer wildcard, guild with roles,
-guild, team, account, channel, default. All constraints that a binding states must hold together.
+guild, team, account, channel, default. All constraints that a binding states must hold together. The winner is looked
+up in `core.routing.index`; the losers are judged one by one, and only as many of them as an explanation needs.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
-from core.config import GatewayConfig, RouteBinding, RouteMatch
+from core.config import DmScope, GatewayConfig, SessionConfig
 from core.events.bodies import Candidate
 from core.keys import SessionKey
 from core.reasons import Reason
-from core.routing.keys import session_key_for
-from core.values import ChatKind, Envelope
+from core.routing.claims import Claim, judge
+from core.routing.index import Found, RouteIndex, index_of
+from core.routing.keys import scope_of, session_key_for
+from core.routing.query import RouteQuery, query_of
+from core.routing.scopes import scopes_for
+from core.values import Address, Envelope
 
-_DEFAULT_ACCOUNT = "default"
-_GROUPS = (ChatKind.GROUP, ChatKind.CHANNEL)
-#: tiers from the most to the least specific
-TIERS = (
-    "binding.peer",
-    "binding.peer.parent",
-    "binding.peer.wildcard",
-    "binding.guild+roles",
-    "binding.guild",
-    "binding.team",
-    "binding.account",
-    "binding.channel",
-)
+#: how much is told of the bindings that lost: each one, those that have to do with the message, or nothing
+Explain = Literal["all", "near", "none"]
+#: so many bindings are all told of, unless somebody asks otherwise
+_ALL_UP_TO = 100
+DEFAULT = "default"
 
 
 class RouteDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an inbound message belongs, with the reason for and against every binding."""
+    """Where an inbound message belongs, with the reasons for and against the bindings."""
 
     agent: str
     key: SessionKey
-    #: one of `TIERS`, or ``default``
+    #: one of `core.routing.claims.TIERS`, or ``default``
     matched_by: str
     binding: str | None
-    candidates: tuple[Candidate, ...]
+    #: the scope that made the key, e.g. ``per-channel-peer`` or ``per-group``
+    scope: str
+    candidates: tuple[Candidate, ...] = ()
+    #: bindings that are not among the candidates
+    others: int = 0
+    #: number of the configuration that decided
+    revision: int = 1
+
+    @property
+    def main_key(self) -> SessionKey:
+        """The main session of the agent."""
+        return SessionKey(agent=self.agent)
+
+    @property
+    def last_route(self) -> Literal["main", "session"]:
+        """Which session remembers where the message came from: the agent's main one only if the message is in it."""
+        return "main" if self.key == self.main_key else "session"
 
 
-def _same_kind(wanted: ChatKind, found: ChatKind) -> bool:
-    """Group and channel are one kind to a binding."""
-    return wanted is found or (wanted in _GROUPS and found in _GROUPS)
-
-
-def _peer_tier(match: RouteMatch, envelope: Envelope) -> str | None:
-    """The tier in which a binding's peer fits the envelope, or none."""
-    peer, place = match.peer, envelope.address
-    if peer is None or not _same_kind(peer.kind, place.kind):
-        return None
-    if peer.id == "*":
-        return "binding.peer.wildcard"
-    # A topic hangs under its group, a thread under its channel; a direct conversation hangs under nothing.
-    if place.thread is None or place.kind is ChatKind.DIRECT:
-        own, parent = place.conversation, place.parent
-    else:
-        own, parent = f"{place.conversation}:{place.thread}", place.conversation
-    if peer.id == own:
-        return "binding.peer"
-    return "binding.peer.parent" if peer.id == parent else None
-
-
-def _lost_on(match: RouteMatch, envelope: Envelope) -> Reason | None:
-    """The first constraint, other than the peer, that does not hold."""
-    place = envelope.address
-    account = match.account or _DEFAULT_ACCOUNT
-    if match.channel.lower() != place.channel:
-        return Reason.OTHER_CHANNEL
-    if account not in ("*", place.account):
-        return Reason.OTHER_ACCOUNT
-    if match.guild is not None and match.guild != envelope.guild:
-        return Reason.OTHER_GUILD
-    if match.team is not None and match.team != envelope.team:
-        return Reason.OTHER_TEAM
-    if match.roles and not any(role in envelope.roles for role in match.roles):
-        return Reason.ROLE_MISSING
-    return None
-
-
-def _scope_tier(match: RouteMatch) -> str:
-    """The tier of a binding without a peer."""
-    if match.guild is not None:
-        return "binding.guild+roles" if match.roles else "binding.guild"
-    if match.team is not None:
-        return "binding.team"
-    return "binding.channel" if match.account == "*" else "binding.account"
-
-
-def _judge(binding: RouteBinding, envelope: Envelope) -> tuple[str, Reason | None]:
-    """Tier of a binding and the reason it cannot match, if any."""
-    match = binding.match
-    if match.peer is None:
-        return _scope_tier(match), _lost_on(match, envelope)
-    tier = _peer_tier(match, envelope)
-    lost = _lost_on(match, envelope)
-    if tier is None:
-        return "binding.peer", lost or Reason.OTHER_PEER
-    return tier, lost
-
-
-def resolve_route(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
+def resolve_route(envelope: Envelope, config: GatewayConfig, explain: Explain | None = None) -> RouteDecision:
     """Decide agent and session of an inbound message. Pure; the same code serves live path and explanations."""
-    judged = [_judge(binding, envelope) for binding in config.bindings]
-    fits = [(TIERS.index(tier), index) for index, (tier, lost) in enumerate(judged) if lost is None]
-    best = min(fits, default=None)
-    candidates: list[Candidate] = []
-    for index, (tier, lost) in enumerate(judged):
-        chosen = best is not None and index == best[1]
-        if chosen:
-            reason = Reason.MATCHED
-        elif lost is not None or best is None:
-            reason = lost or Reason.DEFAULT_AGENT
-        else:
-            reason = Reason.DECLARED_LATER if TIERS.index(tier) == best[0] else Reason.LESS_SPECIFIC
-        name = config.bindings[index].name or f"bindings[{index}]"
-        candidates.append(Candidate(binding=name, tier=tier, chosen=chosen, reason=reason))
-    agent = config.default_agent if best is None else config.bindings[best[1]].agent
+    return decide(query_of(envelope, config.profile), envelope.address, config, explain)
+
+
+def decide(
+    query: RouteQuery,
+    place: Address | None,
+    config: GatewayConfig,
+    explain: Explain | None = None,
+    *,
+    isolates: bool = False,
+) -> RouteDecision:
+    """Decide for a query, and for the place whose key is wanted; without a place it is the main session's.
+
+    `isolates`: see `core.channels.base.InboundPlace`.
+    """
+    index = index_of(config)
+    found = index.find(query)
+    claim = None if found is None else found.claim
+    agent = index.default_agent if claim is None else claim.agent
+    session = _session(agent, claim, query, config)
+    if isolates and claim is None:
+        session = session.model_copy(update={"dm_scope": DmScope.PER_ACCOUNT_CHANNEL_PEER})
+    candidates = _candidates(index, query, found, explain)
     return RouteDecision(
         agent=agent,
-        key=session_key_for(agent, envelope.address, config.session),
-        matched_by="default" if best is None else TIERS[best[0]],
-        binding=None if best is None else candidates[best[1]].binding,
-        candidates=tuple(candidates),
+        key=SessionKey(agent=agent) if place is None else session_key_for(agent, place, session, config.profile),
+        matched_by=DEFAULT if found is None else found.tier,
+        binding=None if claim is None else claim.name,
+        scope=(DmScope.MAIN if place is None else scope_of(place.kind, session, config.profile)).value,
+        candidates=candidates,
+        others=len(index.claims) - len(candidates),
+        revision=config.revision,
     )
+
+
+def _session(agent: str, claim: Claim | None, query: RouteQuery, config: GatewayConfig) -> SessionConfig:
+    """The session settings of the message's place."""
+    if config.profile.upstream:
+        # Upstream takes those of the binding that matched, whatever else it demands.
+        return config.session if claim is None or claim.session is None else claim.session
+    return scopes_for(agent, query, config)
+
+
+def _candidates(
+    index: RouteIndex, query: RouteQuery, found: Found | None, explain: Explain | None
+) -> tuple[Candidate, ...]:
+    """The bindings that are told of, in the order of declaration."""
+    if explain is None:
+        explain = "all" if len(index.claims) <= _ALL_UP_TO else "near"
+    if explain == "none":
+        return ()
+    told = index.claims if explain == "all" else index.near(query, found)
+    return tuple(_candidate(claim, query, found) for claim in told)
+
+
+def _candidate(claim: Claim, query: RouteQuery, found: Found | None) -> Candidate:
+    """One binding, and why it won or lost."""
+    if found is not None and found.claim is claim:
+        return Candidate(binding=claim.name, tier=found.tier, chosen=True, reason=Reason.MATCHED)
+    tier, reason = judge(claim, query)
+    if reason is None:
+        same = found is not None and found.tier == tier
+        reason = Reason.DECLARED_LATER if same else Reason.LESS_SPECIFIC
+    return Candidate(binding=claim.name, tier=tier, chosen=False, reason=reason)

@@ -2,7 +2,7 @@
 
 Whoever answers at a place (`agent`), the same place gives the same key in every direction. Direct conversations follow
 the DM scope and the identity links; groups and channels follow the group scope, which by default gives each its own
-session.
+session. Which settings a place has is decided in `core.routing.scopes`.
 """
 
 from __future__ import annotations
@@ -11,48 +11,34 @@ from core.channels import ChannelRules, rules_for
 from core.config import DmScope, GroupScope, SessionConfig
 from core.keys import SessionKey
 from core.profiles import Profile
+from core.routing.memo import for_a_few
 from core.values import Address, ChatKind
 
 _WITH_CHANNEL = (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER)
 
 
-def linked_name(rules: ChannelRules, peer: str, links: dict[str, tuple[str, ...]], profile: Profile) -> str | None:
-    """The canonical name under which a peer is linked over platforms, or none. First declared wins.
-
-    Ids are compared as the platform tells them apart: without case only where case means nothing.
-    """
-    fold = str.strip if rules.case_sensitive and not profile.upstream else _folded
-    wanted = (fold(peer), fold(f"{rules.channel}:{peer}"))
-    for name, ids in links.items():
-        if name.strip() and any(fold(entry) in wanted for entry in ids):
-            return name.strip().lower()
-    return None
-
-
-def _folded(text: str) -> str:
-    return text.strip().lower()
+def scope_of(kind: ChatKind, config: SessionConfig, profile: Profile = Profile.TRUNKLINE) -> DmScope | GroupScope:
+    """The scope that decides about a conversation of a kind."""
+    if kind is ChatKind.DIRECT:
+        return config.dm_scope
+    # Upstream of March has no group scope: groups have sessions of their own.
+    return GroupScope.PER_GROUP if profile is Profile.OPENCLAW else config.group_scope
 
 
 def session_key_for(
     agent: str, address: Address, config: SessionConfig, profile: Profile = Profile.TRUNKLINE
 ) -> SessionKey:
-    """The session key of a place for an agent."""
-    rules = rules_for(address.channel)
-    peer = rules.fold(address.kind, address.conversation, profile)
+    """The session key of a place for an agent, under these settings."""
+    rules, kind = rules_for(address.channel), address.kind
+    scope = scope_of(kind, config, profile)
+    if scope is GroupScope.MAIN:
+        return SessionKey(agent=agent)
     thread = rules.key_thread(address, profile)
-    if address.kind is not ChatKind.DIRECT:
-        if config.group_scope is GroupScope.MAIN:
-            return SessionKey(agent=agent)
-        return SessionKey(
-            agent=agent,
-            channel=address.channel,
-            # Upstream: two accounts in one group share a session.
-            account=None if profile.upstream else address.account,
-            kind=address.kind,
-            peer=peer,
-            thread=thread,
-        )
-    scope = config.dm_scope
+    peer = rules.fold(kind, address.conversation, profile)
+    if scope is GroupScope.PER_GROUP:
+        # Upstream: two accounts in one group share a session.
+        account = None if profile.upstream else address.account
+        return SessionKey(agent=agent, channel=address.channel, account=account, kind=kind, peer=peer, thread=thread)
     if scope is DmScope.MAIN:
         # Upstream forks the main session for a thread of a direct conversation.
         return SessionKey(agent=agent, thread=thread if profile.upstream else None)
@@ -61,8 +47,45 @@ def session_key_for(
         agent=agent,
         channel=address.channel if scope in _WITH_CHANNEL else None,
         account=address.account if scope is DmScope.PER_ACCOUNT_CHANNEL_PEER else None,
-        kind=ChatKind.DIRECT,
+        kind=kind,
         peer=linked or peer,
         linked=linked is not None,
         thread=thread,
     )
+
+
+# ---------------------------------------------------------------- identity links
+
+_Links = dict[str, tuple[int, str]]
+
+
+def linked_name(rules: ChannelRules, peer: str, links: dict[str, tuple[str, ...]], profile: Profile) -> str | None:
+    """The canonical name under which a peer is linked over platforms, or none. First declared wins.
+
+    Ids are compared as the platform tells them apart: without case only where case means nothing. `links` is read once;
+    it must not be changed afterwards.
+    """
+    own = peer.strip()
+    if not links or not own:
+        return None
+    exact, folded = _linked(links)
+    qualified = f"{rules.channel}:{own}"
+    if rules.case_sensitive and not profile.upstream:
+        found = exact.get(own), exact.get(qualified)
+    else:
+        found = folded.get(own.lower()), folded.get(qualified.lower())
+    first = min((link for link in found if link is not None), default=None)
+    return None if first is None else first[1]
+
+
+@for_a_few
+def _linked(links: dict[str, tuple[str, ...]]) -> tuple[_Links, _Links]:
+    """Position and canonical name of the first link of each id: as it is written, and folded."""
+    exact: _Links = {}
+    folded: _Links = {}
+    for position, (name, ids) in enumerate(links.items()):
+        link = (position, name.strip().lower())
+        for entry in ids if link[1] else ():
+            exact.setdefault(entry.strip(), link)
+            folded.setdefault(entry.strip().lower(), link)
+    return exact, folded

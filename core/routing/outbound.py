@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import msgspec
 
-from core.channels import Current, Hints, Placement, Target, rules_for
+from core.channels import ChannelRules, Current, Hints, Placement, Target, rules_for
+from core.channels.base import DEFAULT_ACCOUNT, given
 from core.config import GatewayConfig
 from core.errors import TargetError
-from core.keys import SessionKey
+from core.keys import SessionKey, key_text
 from core.routing.scopes import place_key
 from core.values import Address, ChatKind
-
-DEFAULT_ACCOUNT = "default"
 
 
 class OutboundQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,36 +61,33 @@ def resolve_outbound_route(question: OutboundQuestion, config: GatewayConfig) ->
     channel = question.channel.strip().lower()
     if not channel:
         raise TargetError(f"{question.target!r}: the channel is missing")
-    rules, profile = rules_for(channel), config.profile
-    settings = config.channel(channel)
+    rules, settings = rules_for(channel), config.channel(channel)
     hints = Hints(
         kind=question.kind,
         group_dms=frozenset(settings.group_dms),
         rooms=frozenset(settings.rooms),
-        profile=profile,
+        profile=config.profile,
     )
     target = rules.read(question.target, hints)
-    thread, how = _thread(question, target)
-    placed = rules.place(target, thread, question.reply_to, profile)
+    for id in (question.thread, question.reply_to):  # noqa: A001 -- the word
+        if id is not None and id.strip():
+            rules.clean(id)
+    thread, how = _thread(question, target, rules)
+    placed = rules.place(target, thread, question.reply_to, config.profile)
+    named = given(question.account)
     address = Address(
         channel=channel,
-        account=(question.account or "").strip() or DEFAULT_ACCOUNT,
+        account=named or settings.default_account or DEFAULT_ACCOUNT,
         kind=target.kind,
         conversation=placed.conversation,
         thread=placed.thread,
         parent=placed.parent,
     )
-    plain = msgspec.structs.replace(address, conversation=target.id, thread=None, parent=None)
-    base = place_key(question.agent, plain, config)
-    if profile.upstream:
-        # Upstream keys are made from the peer and a suffix, which do not always name the place.
-        key = msgspec.structs.replace(base, thread=placed.key_thread)
-    else:
-        key = place_key(question.agent, address, config)
+    base, key = _keys(question.agent, address, target, placed, rules, config)
     return OutboundRoute(
         agent=question.agent,
         channel=channel,
-        account=(question.account or "").strip() or None,
+        account=named,
         address=address,
         kind=target.kind,
         chat_type=target.chat_type or target.kind,
@@ -101,31 +97,49 @@ def resolve_outbound_route(question: OutboundQuestion, config: GatewayConfig) ->
         thread_id=placed.thread_id,
         base=base,
         key=key,
-        steps=_steps(question, target, placed, how, key),
+        steps=_steps(question, target, placed, how, key_text(key, config.profile, config.session.main_key)),
     )
 
 
-def _thread(question: OutboundQuestion, target: Target) -> tuple[str | None, str]:
+def _thread(question: OutboundQuestion, target: Target, rules: ChannelRules) -> tuple[str | None, str]:
     """The thread of a send: named, else inherited from the conversation that the agent works in; and how."""
-    named = (question.thread or "").strip()
-    if named:
+    named = given(question.thread)
+    if named is not None:
         return named, "named by the caller"
     if question.reply_to is None and question.current is not None:
-        inherited = rules_for(question.channel.strip().lower()).inherit(target, question.current)
+        inherited = rules.inherit(target, question.current)
         if inherited is not None:
             return inherited, "inherited: the agent works in that thread of the same conversation"
     return None, ""
 
 
-def _steps(question: OutboundQuestion, target: Target, placed: Placement, how: str, key: SessionKey) -> tuple[str, ...]:
+def _keys(
+    agent: str, address: Address, target: Target, placed: Placement, rules: ChannelRules, config: GatewayConfig
+) -> tuple[SessionKey, SessionKey]:
+    """The session key without and with the thread."""
+    if not config.profile.upstream:
+        whole = place_key(agent, msgspec.structs.replace(address, thread=None), config)
+        return whole, place_key(agent, address, config)
+    # Upstream makes outbound keys of the peer and a suffix. They need not be what an inbound message's place has.
+    account = rules.key_account(address.account, config.profile)
+    plain = msgspec.structs.replace(address, account=account, conversation=target.id, thread=None, parent=None)
+    base = place_key(agent, plain, config)
+    if not placed.in_peer:
+        return base, msgspec.structs.replace(base, thread=placed.key_thread)
+    if not base.is_main:
+        base = msgspec.structs.replace(base, thread=placed.key_thread)
+    return base, base
+
+
+def _steps(question: OutboundQuestion, target: Target, placed: Placement, how: str, key: str) -> tuple[str, ...]:
     """The decision in sentences."""
     steps = [f"{question.target!r} is {target.understood}: {target.id}"]
     if placed.thread is not None:
-        source = how or ("part of the target" if target.thread else "the message that is replied to")
+        source = "part of the target" if target.thread else how or "the message that is replied to"
         steps.append(f"thread {placed.thread}: {source}")
     elif placed.parent is not None:
         steps.append(f"thread {placed.conversation} of {placed.parent}: {how}")
     elif how or question.reply_to:
-        steps.append("the thread is left out: there is none of that kind there")
+        steps.append("no thread: there is none of that kind there")
     steps.append(f"mirrored into the session of that place: {key}")
     return tuple(steps)

@@ -1,16 +1,36 @@
 """Which scopes a place has: those of the binding that claims it, else those of `session`; and so its session key.
 
-An outbound message has the same key as an inbound one from the same place, so the binding is looked up for both.
+An outbound message has the same key as an inbound one from the same place (invariant S1). But it has no guild, no team
+and no roles, so the binding that counts is, in both directions, the one that claims the place for itself: by its peer,
+what that hangs under, its account or its channel. A binding with scopes of its own demands nothing else (`core.config`
+sees to it), and its scopes hold where its agent answers.
 """
 
 from __future__ import annotations
 
-from core.config import GatewayConfig
+from core.config import GatewayConfig, SessionConfig
 from core.keys import SessionKey
+from core.routing.index import index_of
 from core.routing.keys import session_key_for
+from core.routing.query import RouteQuery, query_at
 from core.values import Address
 
 
 def place_key(agent: str, address: Address, config: GatewayConfig) -> SessionKey:
     """The session key of a place for an agent, under the configuration's scopes."""
-    return session_key_for(agent, address, config.session, config.profile)
+    session = config.session
+    if index_of(config).has_own_scopes:
+        session = scopes_for(agent, query_at(address, config.profile), config)
+    return session_key_for(agent, address, session, config.profile)
+
+
+def scopes_for(agent: str, query: RouteQuery, config: GatewayConfig) -> SessionConfig:
+    """The session settings of a place where an agent answers."""
+    index = index_of(config)
+    if not index.has_own_scopes:
+        return config.session
+    found = index.find(query.by_place)
+    if found is None:
+        return config.session
+    own = found.claim.session if found.claim.agent == agent else None
+    return config.session if own is None else own

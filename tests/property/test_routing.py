@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config import DmScope, RouteBinding, SessionConfig
+from core.config import BindingSession, DmScope, GatewayConfig, GroupScope, RouteBinding, SessionConfig
+from core.profiles import Profile
 from core.reasons import Reason
 from core.routing import resolve_route, session_key_for
+from core.routing.scopes import place_key
 from core.values import Address, ChatKind, Envelope
 from tests.factories import config, envelope
 
@@ -38,17 +41,38 @@ def envelopes(draw: st.DrawFn) -> Envelope:
     )
 
 
+def mostly_none(*values: str) -> st.SearchStrategy[str | None]:
+    return st.sampled_from([None, None, *values])
+
+
 @st.composite
 def bindings(draw: st.DrawFn) -> RouteBinding:
-    match: dict[str, Any] = {"channel": draw(st.sampled_from(["discord", "telegram"]))}
-    match["account"] = draw(st.sampled_from([None, None, "*", "default", "second"]))
+    match: dict[str, Any] = {
+        "channel": draw(st.sampled_from(["discord", "telegram", " Discord "])),
+        "account": draw(mostly_none("*", "default", "second", " Second ", "")),
+        "guild": draw(mostly_none("g", "h", " g ", " ")),
+        "team": draw(mostly_none("t", "u")),
+        "roles": draw(st.lists(st.sampled_from(["r", "s"]), max_size=2, unique=True)),
+    }
     if draw(st.booleans()):
-        peer = draw(st.sampled_from(["1", "2", "9", "*", "1:9", "1:1"]))
+        peer = draw(st.sampled_from(["1", "2", "9", " 9 ", "*", "1:9", "1:1", " "]))
         match["peer"] = {"kind": draw(st.sampled_from(["direct", "group", "channel"])), "id": peer}
-    match["guild"] = draw(st.sampled_from([None, None, "g", "h"]))
-    match["team"] = draw(st.sampled_from([None, None, "t", "u"]))
-    match["roles"] = draw(st.lists(st.sampled_from(["r", "s"]), max_size=2, unique=True))
-    return RouteBinding.model_validate({"agent": draw(st.sampled_from(["ops", "dev"])), "match": match})
+    session: dict[str, Any] = {}
+    if not (match["guild"] or match["team"] or match["roles"]):
+        session["dm_scope"] = draw(st.none() | st.sampled_from(DmScope))
+        session["group_scope"] = draw(st.none() | st.sampled_from(GroupScope))
+    return RouteBinding.model_validate(
+        {"agent": draw(st.sampled_from(["ops", "dev"])), "match": match, "session": session}
+    )
+
+
+#: a list that is long enough for any two kinds of bindings to meet
+lists = st.lists(bindings(), max_size=12)
+sessions = st.builds(SessionConfig, dm_scope=st.sampled_from(DmScope), group_scope=st.sampled_from(GroupScope))
+
+
+def plain(text: str | None) -> str | None:
+    return None if text is None else text.strip()
 
 
 def reference(said: Envelope, declared: list[RouteBinding]) -> tuple[int, str] | None:
@@ -57,22 +81,26 @@ def reference(said: Envelope, declared: list[RouteBinding]) -> tuple[int, str] |
     topic = f"{place.conversation}:{place.thread}"
     in_topic = place.thread is not None and place.kind is not ChatKind.DIRECT
 
+    def account(binding: RouteBinding) -> str:
+        return (plain(binding.match.account) or "default").lower()
+
     def holds(binding: RouteBinding) -> bool:
         match = binding.match
         return (
-            match.channel == place.channel
-            and (match.account == "*" or (match.account or "default") == place.account)
-            and (match.guild is None or match.guild == said.guild)
+            match.channel.strip().lower() == place.channel
+            and account(binding) in ("*", place.account)
+            and (match.guild is None or plain(match.guild) == said.guild)
             and (match.team is None or match.team == said.team)
             and (not match.roles or bool(set(match.roles) & set(said.roles)))
         )
 
-    def kind_fits(binding: RouteBinding) -> bool:
-        peer = binding.match.peer
-        return peer is not None and (peer.kind is ChatKind.DIRECT) is (place.kind is ChatKind.DIRECT)
-
     def peer_id(binding: RouteBinding) -> str | None:
-        return binding.match.peer.id if binding.match.peer and kind_fits(binding) else None
+        peer = binding.match.peer
+        fits = peer is not None and (peer.kind is ChatKind.DIRECT) is (place.kind is ChatKind.DIRECT)
+        return peer.id.strip() or None if peer is not None and fits else None
+
+    def rest(binding: RouteBinding) -> bool:
+        return binding.match.peer is None and binding.match.guild is None and binding.match.team is None
 
     own = topic if in_topic else place.conversation
     above = place.conversation if in_topic else place.parent
@@ -80,11 +108,11 @@ def reference(said: Envelope, declared: list[RouteBinding]) -> tuple[int, str] |
         "binding.peer": lambda b: peer_id(b) == own,
         "binding.peer.parent": lambda b: above is not None and peer_id(b) == above,
         "binding.peer.wildcard": lambda b: peer_id(b) == "*",
-        "binding.guild+roles": lambda b: b.match.peer is None and b.match.guild and b.match.roles,
-        "binding.guild": lambda b: b.match.peer is None and b.match.guild and not b.match.roles,
-        "binding.team": lambda b: b.match.peer is None and not b.match.guild and b.match.team,
-        "binding.account": lambda b: not (b.match.peer or b.match.guild or b.match.team) and b.match.account != "*",
-        "binding.channel": lambda b: not (b.match.peer or b.match.guild or b.match.team) and b.match.account == "*",
+        "binding.guild+roles": lambda b: b.match.peer is None and b.match.guild is not None and b.match.roles,
+        "binding.guild": lambda b: b.match.peer is None and b.match.guild is not None and not b.match.roles,
+        "binding.team": lambda b: b.match.peer is None and b.match.guild is None and b.match.team is not None,
+        "binding.account": lambda b: rest(b) and account(b) != "*",
+        "binding.channel": lambda b: rest(b) and account(b) == "*",
     }
     for tier, test in tests.items():
         for index, binding in enumerate(declared):
@@ -93,7 +121,7 @@ def reference(said: Envelope, declared: list[RouteBinding]) -> tuple[int, str] |
     return None
 
 
-@given(envelopes(), st.lists(bindings(), max_size=6))
+@given(envelopes(), lists)
 def test_the_route_is_what_the_rules_say(said: Envelope, declared: list[RouteBinding]) -> None:
     found = reference(said, declared)
     decision = resolve_route(said, config(*declared))
@@ -105,24 +133,85 @@ def test_the_route_is_what_the_rules_say(said: Envelope, declared: list[RouteBin
         assert (decision.agent, decision.matched_by, decision.binding) == expected
 
 
-@given(envelopes(), st.lists(bindings(), max_size=6))
+@given(envelopes(), lists)
 def test_every_binding_is_a_candidate_with_one_reason(said: Envelope, declared: list[RouteBinding]) -> None:
     decision = resolve_route(said, config(*declared))
     assert [c.binding for c in decision.candidates] == [f"bindings[{index}]" for index in range(len(declared))]
     assert [c.binding for c in decision.candidates if c.chosen] == ([decision.binding] if decision.binding else [])
-    for candidate in decision.candidates:
+    for number, candidate in enumerate(decision.candidates):
         assert candidate.chosen is (candidate.reason is Reason.MATCHED)
-        # Somebody is more specific, or was declared before, only where somebody won.
+        # Somebody is more specific, or was declared before, only where somebody won; alone, the loser would win.
         beaten = candidate.reason in (Reason.LESS_SPECIFIC, Reason.DECLARED_LATER)
         assert decision.binding is not None or not beaten
+        alone = reference(said, [declared[number]])
+        assert (alone is not None) is (candidate.chosen or beaten)
+        assert alone is None or alone[1] == candidate.tier
 
 
-@given(envelopes(), st.lists(bindings(), max_size=6))
+@given(envelopes(), lists)
+def test_how_much_is_told_changes_no_decision(said: Envelope, declared: list[RouteBinding]) -> None:
+    whole, near, none = (resolve_route(said, config(*declared), explain) for explain in ("all", "near", "none"))
+    for told in (near, none):
+        assert (told.agent, told.key, told.matched_by, told.binding, told.scope) == (
+            whole.agent,
+            whole.key,
+            whole.matched_by,
+            whole.binding,
+            whole.scope,
+        )
+        assert len(told.candidates) + told.others == len(declared)
+    assert none.candidates == ()
+    assert [c for c in whole.candidates if c in near.candidates] == list(near.candidates)
+    # What holds is always near.
+    holding = (Reason.MATCHED, Reason.LESS_SPECIFIC, Reason.DECLARED_LATER)
+    assert {c for c in whole.candidates if c.reason in holding} <= set(near.candidates)
+
+
+@given(envelopes(), lists)
 def test_a_binding_that_lost_changes_nothing_when_it_goes(said: Envelope, declared: list[RouteBinding]) -> None:
-    whole = resolve_route(said, config(*declared))
-    kept = [b for b, candidate in zip(declared, whole.candidates, strict=True) if candidate.chosen]
+    # The binding that won need not be the one whose scopes count.
+    plainly = [binding.model_copy(update={"session": BindingSession()}) for binding in declared]
+    whole = resolve_route(said, config(*plainly))
+    kept = [b for b, candidate in zip(plainly, whole.candidates, strict=True) if candidate.chosen]
     alone = resolve_route(said, config(*kept))
     assert (alone.agent, alone.key, alone.matched_by) == (whole.agent, whole.key, whole.matched_by)
+
+
+@given(envelopes(), lists, sessions)
+def test_a_place_has_one_key_in_both_directions(
+    said: Envelope, declared: list[RouteBinding], session: SessionConfig
+) -> None:
+    whole = config(*declared, session=session)
+    decision = resolve_route(said, whole)
+    assert decision.key == place_key(decision.agent, said.address, whole)
+
+
+@given(envelopes(), lists, sessions, st.sampled_from(["main", "ops", "dev"]))
+def test_the_key_of_a_place_has_the_scopes_of_the_binding_that_claims_it(
+    said: Envelope, declared: list[RouteBinding], session: SessionConfig, agent: str
+) -> None:
+    place = said.address
+    found = reference(envelope(place), declared)
+    if found is not None and declared[found[0]].agent == agent:
+        own = declared[found[0]].session.model_dump(exclude_none=True)
+        expected = session.model_copy(update=own)
+    else:
+        expected = session
+    assert place_key(agent, place, config(*declared, session=session)) == session_key_for(agent, place, expected)
+
+
+def alike(binding: RouteBinding) -> bool:
+    """Upstream reads it as we do: blank guilds and stars have tests of their own."""
+    peer, guild = binding.match.peer, binding.match.guild
+    return (peer is None or peer.id != "*") and (guild is None or guild.strip() != "")
+
+
+@given(envelopes(), lists.map(lambda declared: [b for b in declared if alike(b)]), st.sampled_from(Profile))
+def test_every_profile_has_the_same_tiers(said: Envelope, declared: list[RouteBinding], profile: Profile) -> None:
+    # Topics have other names upstream.
+    flat = msgspec.structs.replace(said, address=msgspec.structs.replace(said.address, thread=None))
+    whole = GatewayConfig.model_validate({**config(*declared).model_dump(), "profile": profile})
+    assert resolve_route(flat, whole).matched_by == (reference(flat, declared) or (0, "default"))[1]
 
 
 @given(places(), places(), st.sampled_from(DmScope))
