@@ -5,17 +5,21 @@ Start at `Gateway`. What you implement: `Agent` (answers), `ChannelAdapter` (one
 """
 
 from core.agent import Agent, CallbackFacts, Turn
-from core.channels import ChannelAdapter
+from core.channels import ChannelAdapter, Directory, Resolved
 from core.config import GatewayConfig
 from core.decisions import Decisions
 from core.env import Env, Ids, system_env
-from core.errors import TrunklineError
+from core.errors import InvalidSend, SendFailed, TargetError, TrunklineError
 from core.events import Event, EventLog, EventSink, Recorder
 from core.gateway import Gateway
 from core.hands import HandRunner, HandTask
-from core.keys import SessionKey, encode_v1, parse_v1
+from core.keys import SessionKey, canonical_key, encode_v1, parse_v1
+from core.profiles import Profile
 from core.reasons import Reason
 from core.routing import RouteDecision, resolve_route, session_key_for
+from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from core.routing.scopes import place_key
+from core.send import SendMessage, SendOutcome
 from core.sessions import SessionMap
 from core.store import SqliteStore, Store, connect_file
 from core.values import (
@@ -29,6 +33,8 @@ from core.values import (
     Peer,
     Receipt,
     SendRequest,
+    SessionEntry,
+    TranscriptLine,
 )
 
 __all__ = [
@@ -39,6 +45,7 @@ __all__ = [
     "ChannelAdapter",
     "ChatKind",
     "Decisions",
+    "Directory",
     "Env",
     "Envelope",
     "Event",
@@ -52,21 +59,35 @@ __all__ = [
     "Idempotency",
     "Ids",
     "IntentState",
+    "InvalidSend",
+    "OutboundQuestion",
+    "OutboundRoute",
     "Peer",
+    "Profile",
     "Reason",
     "Receipt",
     "Recorder",
+    "Resolved",
     "RouteDecision",
+    "SendFailed",
+    "SendMessage",
+    "SendOutcome",
     "SendRequest",
+    "SessionEntry",
     "SessionKey",
     "SessionMap",
     "SqliteStore",
     "Store",
+    "TargetError",
+    "TranscriptLine",
     "TrunklineError",
     "Turn",
+    "canonical_key",
     "connect_file",
     "encode_v1",
     "parse_v1",
+    "place_key",
+    "resolve_outbound_route",
     "resolve_route",
     "session_key_for",
     "system_env",

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from core.values import Address, DelegationId, HandOutcome, Peer, TurnId, WorkKind
+from core.values import Address, DelegationId, HandOutcome, Peer, TranscriptLine, TurnId, WorkKind
 
 #: Given for one turn only, next to the agent's own prompt, never stored (seed 004; S11).
 CALLBACK_PROMPT = (
@@ -66,8 +66,26 @@ class Turn(Protocol):
         """A system prompt for this turn only."""
         ...
 
-    async def send(self, text: str, to: Address | None = None) -> None:
-        """The message tool: durable when it returns. Without `to`, where the turn came from."""
+    async def send(
+        self,
+        text: str,
+        to: Address | str | None = None,
+        *,
+        channel: str | None = None,
+        account: str | None = None,
+        thread: str | None = None,
+        session: str | None = None,
+    ) -> None:
+        """The message tool: durable when it returns. Without `to`, where the turn came from.
+
+        `to` as a text is a target of `channel` (by default the turn's own), such as ``user:U1``; see `core.channels`.
+        `session` is the key of the session that remembers it; by default that of the target conversation. Raises
+        `UsageError` for a target, an account or a key that cannot be used: nothing is sent then.
+        """
+        ...
+
+    async def history(self) -> tuple[TranscriptLine, ...]:
+        """What the session remembers so far, in order; the message that started the turn is its last line."""
         ...
 
     async def delegate(self, hand: str, task: str) -> DelegationId:

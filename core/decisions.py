@@ -6,7 +6,7 @@ core for either). Every function is pure: values in, a printable value out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -14,10 +14,14 @@ import msgspec
 from core.channels import rules_for
 from core.config import DeliveryConfig, GatewayConfig, HandsConfig
 from core.delivery.decide import DeliveryDecision, Outcome, RecoveryDecision, after_attempt, recover
+from core.errors import UnknownName
 from core.hands.completion import Completed, CompletionPlan, plan_completion
-from core.keys import SessionKey
 from core.reasons import Reason
-from core.routing import RouteDecision, resolve_route, session_key_for
+from core.routing import RouteDecision, resolve_route
+from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from core.routing.scopes import place_key
+from core.routing.text import config_key
+from core.send import SendPlan, plan_send
 from core.values import Address, Capabilities, ChatKind, Envelope, IntentKind
 
 
@@ -30,25 +34,78 @@ class ReplyPlan(msgspec.Struct, frozen=True, kw_only=True):
     open_on: str | None = None
 
 
-class MirrorPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Which session holds the text of an outbound message, whoever says it."""
+class MirrorQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """An outbound message that is to be remembered."""
 
-    key: SessionKey | None
+    kind: IntentKind
+    agent: str
+    #: key of the session that runs
+    running: str
+    #: where the running turn answers to, frozen at its admission
+    origin: Address | None
+    target: Address
+    #: how the target was resolved, where it was a text
+    route: OutboundRoute | None = None
+
+
+class MirrorPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Which session holds the text of an outbound message, whoever says it; none: none does."""
+
+    key: str | None
+    #: it is the running session itself, whatever its key may become
+    own: bool = False
+
+
+def canonical(envelope: Envelope) -> Envelope:
+    """The envelope with the place that it really is: the id of a chain of replies is no thread (B090)."""
+    if envelope.threaded or envelope.address.thread is None:
+        return envelope
+    return msgspec.structs.replace(envelope, address=msgspec.structs.replace(envelope.address, thread=None))
 
 
 def plan_reply(envelope: Envelope, config: GatewayConfig) -> ReplyPlan:
     """The exact place of the message (invariant R1), or the thread that auto-thread opens on it."""
-    place = envelope.address
-    auto = config.channel(place.channel).auto_thread and rules_for(place.channel).thread_id_is_message_id
+    place, rules = envelope.address, rules_for(envelope.address.channel)
+    auto = config.channel(place.channel).auto_thread and rules.thread_id_is_message_id
     if auto and place.kind is not ChatKind.DIRECT and place.parent is None and place.thread is None:
-        opened = msgspec.structs.replace(place, conversation=envelope.message_id, parent=place.conversation)
+        opened = rules.thread_on(place, envelope.message_id)
         return ReplyPlan(address=opened, reason=Reason.REPLY_IN_OPENED_THREAD, open_on=envelope.message_id)
     return ReplyPlan(address=place, reason=Reason.REPLY_TO_ORIGIN)
 
 
-def plan_mirror(kind: IntentKind, agent: str, running: str, target: Address, config: GatewayConfig) -> MirrorPlan:
-    """The session of the target conversation, never the one that happens to run (seed 000)."""
-    return MirrorPlan(key=session_key_for(agent, target, config.session))
+def plan_mirror(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
+    """The session of the target conversation, never the one that happens to run (seed 000).
+
+    An answer to the place that the turn came from belongs to the session that the turn was admitted to, also when the
+    configuration has given that place another one since (invariant R3).
+    """
+    if question.origin is not None and question.target == question.origin:
+        return MirrorPlan(key=question.running, own=True)
+    if question.route is not None:
+        return MirrorPlan(key=config_key(question.route.key, config))
+    return MirrorPlan(key=config_key(place_key(question.agent, question.target, config), config))
+
+
+def choose_account(
+    channel: str, named: str | None, source: Address | None, accounts: Sequence[str], config: GatewayConfig
+) -> str:
+    """The account that sends: named, else the source's own on the same channel, else the channel's default (R4, B049).
+
+    `accounts`: those that the gateway has on the channel. Raises `UnknownName` with what there is.
+    """
+    there = f"there are: {', '.join(accounts)}" if accounts else "there is none"
+    if named is not None and named.strip():
+        found = next((account for account in accounts if account.lower() == named.strip().lower()), None)
+        if found is None:
+            raise UnknownName(f"no account {named.strip()!r} on {channel}; {there}")
+        return found
+    if source is not None and source.channel == channel and source.account in accounts:
+        return source.account
+    only = accounts[0] if len(accounts) == 1 else "default"
+    for default in (config.channel(channel).default_account or only, only, "default"):
+        if default in accounts:
+            return default
+    raise UnknownName(f"several accounts on {channel}, and none of them is the default: name one; {there}")
 
 
 def identify(envelope: Envelope, can: Capabilities) -> str:
@@ -71,10 +128,14 @@ def _digest(parts: tuple[str | None, ...]) -> str:
 class Decisions:
     """One function for each question that the shell asks."""
 
+    canonical: Callable[[Envelope], Envelope] = canonical
     resolve_route: Callable[[Envelope, GatewayConfig], RouteDecision] = resolve_route
+    resolve_outbound: Callable[[OutboundQuestion, GatewayConfig], OutboundRoute] = resolve_outbound_route
+    choose_account: Callable[[str, str | None, Address | None, Sequence[str], GatewayConfig], str] = choose_account
     plan_reply: Callable[[Envelope, GatewayConfig], ReplyPlan] = plan_reply
     identify: Callable[[Envelope, Capabilities], str] = identify
-    plan_mirror: Callable[[IntentKind, str, str, Address, GatewayConfig], MirrorPlan] = plan_mirror
+    plan_mirror: Callable[[MirrorQuestion, GatewayConfig], MirrorPlan] = plan_mirror
+    plan_send: Callable[..., SendPlan] = plan_send
     plan_completion: Callable[[Completed, HandsConfig], CompletionPlan] = plan_completion
     after_attempt: Callable[..., DeliveryDecision] = after_attempt
     recover: Callable[..., RecoveryDecision] = recover
@@ -84,8 +145,11 @@ __all__ = [
     "Decisions",
     "DeliveryConfig",
     "MirrorPlan",
+    "MirrorQuestion",
     "Outcome",
     "ReplyPlan",
+    "canonical",
+    "choose_account",
     "identify",
     "plan_mirror",
     "plan_reply",

@@ -20,14 +20,24 @@ from core.decisions import Decisions
 from core.env import Env
 from core.errors import ConfigError
 from core.events import EventSink
-from core.events.bodies import ProcessRecovered, ProcessStarted
+from core.events.bodies import ConfigReloaded, ProcessRecovered, ProcessStarted
 from core.hands.port import HandRunner
+from core.keys import Migration, SessionKey, StoredKey, plan_migration
+from core.profiles import codec_of
+from core.routing.scopes import place_key
+from core.send import SendMessage, SendOutcome
+from core.sessions import migration_events, reset_session, todays_key
 from core.shell.context import Context
 from core.shell.delivery import Delivery
 from core.shell.hands import Hands
 from core.shell.intake import Intake
+from core.shell.outbox import Outbox
+from core.shell.sends import Sends
+from core.shell.targets import Targets
 from core.shell.turns import Turns
 from core.store.port import Store
+from core.store.rows import SessionRow
+from core.values import Address
 
 
 class Gateway:
@@ -51,9 +61,7 @@ class Gateway:
         by_account = {(adapter.channel, adapter.account): adapter for adapter in adapters}
         if len(by_account) != len(adapters):
             raise ConfigError("two adapters serve the same channel and account")
-        missing = [agent.id for agent in config.agents if agent.id not in agents]
-        if missing:
-            raise ConfigError(f"no agent is installed for: {', '.join(missing)}")
+        _check_agents(config, agents)
         self._ctx = Context(
             config=config,
             store=store,
@@ -65,24 +73,36 @@ class Gateway:
             decisions=decisions or Decisions(),
         )
         self._delivery = Delivery(self._ctx)
+        targets = Targets(self._ctx)
+        #: what an earlier process left open is queued: from now on something new may be
+        self._up = anyio.Event()
+        self._sends = Sends(Outbox(self._ctx, self._delivery, targets), events, self._ctx.decisions, self._up)
         self._hands = Hands(self._ctx, deliver=self._delivery.queue)
-        self._turns = Turns(self._ctx, deliver=self._delivery.queue, delegate=self._hands.delegate)
+        self._turns = Turns(self._ctx, deliver=self._delivery.queue, delegate=self._hands.delegate, targets=targets)
         self._hands.tell(start_turn=self._turns.start, busy=self._turns.lanes.busy)
         self._intake = Intake(self._ctx, self._turns.start)
 
     async def run(self) -> None:
         """Serve until cancelled: recover what is open, then take what comes."""
+        try:
+            await self._serve()
+        finally:
+            self._sends.stop()
+
+    async def _serve(self) -> None:
         ctx = self._ctx
-        started = ctx.events.record(ProcessStarted(dm_scope=ctx.config.session.dm_scope.value))
+        started = ctx.events.record(_started(ctx.config))
         await ctx.store.open()
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(ctx.store.run, name="store writer")
                 self._hands.start(group)
+                await self._migrate_keys(started)
                 await self._recover(started)
                 self._delivery.lanes.start(group)
                 self._turns.lanes.start(group)
                 self._intake.lanes.start(group)
+                self._up.set()
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")
         finally:
@@ -91,7 +111,65 @@ class Gateway:
 
     async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
         """Start a turn that no peer asked for; see `Intake.wake`."""
+        await self._until_up()
         await self._intake.wake(agent, text, cause)
+
+    async def _until_up(self) -> None:
+        # What is stored before would be recovered, and so be done twice.
+        if not self._up.is_set():
+            await self._up.wait()
+
+    async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
+        """Send on behalf of a client, once for the message's key; see `core.shell.sends.Sends.send`."""
+        return await self._sends.send(message, cause)
+
+    def reload(self, config: GatewayConfig, cause: int | None = None) -> int:
+        """Replace the configuration: the next inbound follows it, running turns keep their route; its number.
+
+        Adapters, agents and the number of workers stay as they are. Raises `ConfigError`, and nothing is changed.
+        """
+        ctx = self._ctx
+        _check_agents(config, ctx.agents)
+        if codec_of(config.profile) != codec_of(ctx.config.profile):
+            raise ConfigError("the form of session keys cannot change while the gateway runs: restart it")
+        changed = [name for name in GatewayConfig.model_fields if getattr(config, name) != getattr(ctx.config, name)]
+        ctx.config = config.numbered(ctx.config.revision + 1)
+        body = ConfigReloaded(
+            revision=ctx.config.revision,
+            changed=tuple(changed),
+            dm_scope=config.session.dm_scope.value,
+            group_scope=config.session.group_scope.value,
+            identity_links=config.session.identity_links,
+        )
+        ctx.events.record(body, cause)
+        return ctx.config.revision
+
+    async def reset_session(self, agent: str, place: Address, cause: int | None = None) -> SessionRow | None:
+        """Start the session of a place anew; none when it has none yet. What runs in the old one ends there."""
+        await self._until_up()
+        ctx = self._ctx
+        session = ctx.new_session(ctx.key_text(place_key(agent, place, ctx.config)), agent, place)
+        return await reset_session(ctx.store, ctx.env, ctx.events, session, cause)
+
+    async def _migrate_keys(self, started: int) -> None:
+        """Sessions whose keys an earlier version wrote in another form go on under today's keys (S1, B071)."""
+        ctx = self._ctx
+        if ctx.config.profile.upstream:
+            # Upstream looks keys up as they are; `core.keys.openclaw` has its rules for those who need them.
+            return
+        accounts = ctx.default_accounts
+
+        def today(key: SessionKey) -> SessionKey:
+            return todays_key(key, ctx.config, accounts)
+
+        def plan(rows: Sequence[StoredKey]) -> Migration:
+            return plan_migration(rows, today)
+
+        def story(migration: Migration | None) -> None:
+            for body in () if migration is None else migration_events(migration):
+                ctx.events.record(body, started)
+
+        await ctx.store.migrate_keys(codec_of(ctx.config.profile), plan, ctx.env.now(), story)
 
     async def _recover(self, started: int) -> None:
         """Queue what an earlier process left open, in its old order."""
@@ -111,3 +189,19 @@ class Gateway:
             self._turns.start(work, session, seq)
         for delegation in left.delegations:
             self._hands.recover(delegation, seq)
+
+
+def _check_agents(config: GatewayConfig, agents: Mapping[str, Agent]) -> None:
+    missing = [agent.id for agent in config.agents if agent.id not in agents]
+    if missing:
+        raise ConfigError(f"no agent is installed for: {', '.join(missing)}")
+
+
+def _started(config: GatewayConfig) -> ProcessStarted:
+    return ProcessStarted(
+        dm_scope=config.session.dm_scope.value,
+        group_scope=config.session.group_scope.value,
+        identity_links=config.session.identity_links,
+        profile=config.profile.value,
+        revision=config.revision,
+    )

@@ -5,18 +5,162 @@ Seed 001: the same peer has the same session across restarts, and different peer
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+import msgspec
+
+from core.channels import Target, rules_for
+from core.config import DmScope, GatewayConfig
 from core.env import Env
-from core.events import EventSink
-from core.events.bodies import SessionCreated
-from core.keys import SessionKey
+from core.events import Body, EventSink
+from core.events.bodies import SessionCreated, SessionLeft, SessionMoved, SessionReset
+from core.keys import Migration, SessionKey
+from core.reasons import Reason
+from core.routing.index import index_of
+from core.routing.keys import linked_name
+from core.routing.outbound import OutboundRoute
+from core.routing.scopes import place_key
 from core.store.port import Store
-from core.store.rows import NewSession, SessionRow
-from core.values import Address, SessionId
+from core.store.rows import NewSession, Person, Reset, SessionRow
+from core.values import Address, ChatKind, Peer, SessionEntry, SessionId
+
+#: before the name of linked people; no channel is called so
+_LINKED = "*"
 
 
-def new_session(env: Env, key: str, agent: str, address: Address | None) -> NewSession:
+def entry_for(address: Address) -> SessionEntry:
+    """What the session of a place says of it: the same for inbound and outbound messages (seed 000)."""
+    rules = rules_for(address.channel)
+    target = Target(kind=address.kind, id=address.conversation, thread=address.thread, understood="")
+    # A thread that is a conversation is named by its own id, whether its parent is known or not.
+    to = rules.write(msgspec.structs.replace(address, parent=None)).target
+    return SessionEntry(
+        provider=address.channel,
+        surface=address.channel,
+        sender=rules.sender(target),
+        to=to,
+        chat_type=address.kind,
+        account=address.account,
+        thread=address.thread,
+        originating_channel=address.channel,
+        originating_to=to,
+    )
+
+
+def entry_of_route(route: OutboundRoute, config: GatewayConfig) -> SessionEntry:
+    """The entry that an outbound message makes: the one of an inbound message from there, or as upstream writes it."""
+    if not config.profile.upstream:
+        return entry_for(route.address)
+    return SessionEntry(
+        provider=route.channel,
+        surface=route.channel,
+        sender=route.sender,
+        to=route.to,
+        chat_type=route.chat_type,
+        account=route.account,
+        thread=route.thread_id,
+        originating_channel=route.channel,
+        originating_to=route.to,
+    )
+
+
+def person_in_shared(agent: str, address: Address, peer: Peer, config: GatewayConfig) -> Person | None:
+    """Who comes into the session that the DM scope ``main`` shares; none for any other conversation (S3, B081)."""
+    # Most gateways never have that scope: they are not asked for a key.
+    may_share = config.session.dm_scope is DmScope.MAIN or index_of(config).has_own_scopes
+    if address.kind is not ChatKind.DIRECT or not may_share or not place_key(agent, address, config).is_main:
+        return None
+    today = partial(_today, config=config)
+    return Person(name=today(f"{address.channel}:{peer.id}"), today=today)
+
+
+def _today(name: str, config: GatewayConfig) -> str:
+    """The linked name of a person, else the platform's id, from either of them."""
+    if name.startswith(_LINKED):
+        return name
+    channel, _, peer = name.partition(":")
+    linked = linked_name(rules_for(channel), peer, config.session.identity_links, config.profile)
+    return f"{_LINKED}{linked}" if linked else name
+
+
+def todays_key(key: SessionKey, config: GatewayConfig, accounts: Mapping[str, str]) -> SessionKey:
+    """The key that today's configuration gives the conversation of an older key; itself where that cannot be told.
+
+    An account that the older key left out is the channel's default one (`accounts`).
+    """
+    if key.is_main or key.linked or key.channel is None or key.kind is None:
+        return key
+    address = Address(
+        channel=key.channel,
+        account=key.account or accounts.get(key.channel, "default"),
+        kind=key.kind,
+        conversation=_own_id(key, config),
+        thread=None if key.thread is None else key.thread[1],
+    )
+    return place_key(key.agent, address, config)
+
+
+def _own_id(key: SessionKey, config: GatewayConfig) -> str:
+    """The peer of a key. Upstream writes a linked person's name there: any of their ids leads to it again."""
+    if key.kind is ChatKind.DIRECT:
+        for name, ids in config.session.identity_links.items():
+            if name.strip().lower() == key.peer and ids:
+                own = next((one for one in ids if one.startswith(f"{key.channel}:")), ids[0])
+                return own.removeprefix(f"{key.channel}:")
+    return key.peer
+
+
+def migration_events(migration: Migration) -> Iterator[Body]:
+    """What a migration of keys did, as events: what moved, what was merged and left, what could not be read."""
+    for move in migration.moves:
+        yield SessionMoved(
+            old_key=move.old,
+            session_key=move.new,
+            session_id=move.session_id,
+            reason=Reason.KEY_MIGRATED,
+            detail=move.why,
+        )
+    for merge in migration.merged:
+        for left in merge.left:
+            yield SessionLeft(
+                old_key=left.key,
+                old_session_id=left.session_id,
+                session_key=merge.key,
+                reason=Reason.KEYS_MERGED,
+                detail=merge.why,
+            )
+    for row in migration.unreadable:
+        yield SessionLeft(
+            old_key=row.key,
+            old_session_id=row.session_id,
+            session_key="",
+            reason=Reason.BAD_SESSION_KEY,
+            detail=row.why,
+        )
+
+
+def new_session(
+    env: Env,
+    key: str,
+    agent: str,
+    address: Address | None,
+    key_of: Callable[[Address], str] | None = None,
+    *,
+    person: Person | None = None,
+    codec: str = "v1",
+) -> NewSession:
     """A session to be created if its key has none yet."""
-    return NewSession(key=key, agent=agent, id=SessionId(env.ids.new("session", key)), address=address)
+    return NewSession(
+        key=key,
+        agent=agent,
+        id=SessionId(env.ids.new("session", key)),
+        address=address,
+        entry_of=entry_for,
+        key_of=key_of,
+        person=person,
+        codec=codec,
+    )
 
 
 def session_created(row: SessionRow, agent: str, address: Address | None, by: str) -> SessionCreated:
@@ -28,7 +172,13 @@ def session_created(row: SessionRow, agent: str, address: Address | None, by: st
         generation=row.generation,
         address=address,
         by=by,
+        entry=None if address is None else entry_for(address),
     )
+
+
+def session_moved(row: SessionRow, before: str, session: str) -> SessionMoved:
+    """The event of a session that has another key since the scopes changed."""
+    return SessionMoved(old_key=before, session_key=row.key, session_id=session, reason=Reason.SCOPE_CHANGED)
 
 
 class SessionMap:
@@ -41,15 +191,42 @@ class SessionMap:
 
     async def get_or_create(self, key: SessionKey, address: Address | None = None) -> SessionRow:
         """The session of a key; created, and told, when there is none. Callers side by side get the same one."""
-        new = new_session(self._env, str(key), key.agent, address)
+        found = await self.get(key)
+        if found is not None:
+            return found
 
         def story(row: SessionRow) -> SessionRow:
             if row.created:
                 self._events.record(session_created(row, key.agent, address, "caller"))
             return row
 
-        return await self._store.ensure_session(new, self._env.now(), story)
+        return await self._store.ensure_session(self._new(key, address), self._env.now(), story)
 
     async def get(self, key: SessionKey) -> SessionRow | None:
         """The session of a key, if there is one."""
         return await self._store.session(str(key))
+
+    async def reset(self, key: SessionKey, cause: int | None = None) -> SessionRow | None:
+        """Start the session of a key anew, in the next generation; none when there is nothing to reset."""
+        return await reset_session(self._store, self._env, self._events, self._new(key), cause)
+
+    def _new(self, key: SessionKey, address: Address | None = None) -> NewSession:
+        return new_session(self._env, str(key), key.agent, address)
+
+
+async def reset_session(
+    store: Store, env: Env, events: EventSink, session: NewSession, cause: int | None
+) -> SessionRow | None:
+    """Start a session anew, and tell it. What belongs to the one before is not applied to it (invariant S5)."""
+
+    def story(reset: Reset | None) -> SessionRow | None:
+        if reset is None:
+            return None
+        row = reset.row
+        if row.moved_from is not None:
+            events.record(session_moved(row, row.moved_from, reset.before), cause)
+        body = SessionReset(session_key=row.key, session_id=row.id, generation=row.generation, before=reset.before)
+        events.record(body, cause)
+        return row
+
+    return await store.reset_session(session, env.now(), story)

@@ -11,11 +11,12 @@ from enum import StrEnum
 
 import msgspec
 
+from core.channels import rules_for
 from core.config import DeliveryConfig
 from core.delivery.states import DeliveryEvent
 from core.errors import PlatformError
 from core.reasons import Reason
-from core.values import Capabilities, Idempotency, IntentState, Receipt
+from core.values import Address, Capabilities, ChatKind, Idempotency, IntentState, Receipt
 
 
 class Next(StrEnum):
@@ -31,6 +32,8 @@ class Next(StrEnum):
     PARK = "park"
     #: give up for good
     FAIL = "fail"
+    #: store the receipt of another place than the one asked for; nothing more is sent
+    MISPLACED = "misplaced"
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +41,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     receipt: Receipt | None = None
     reason: Reason = Reason.ACCEPTED
+    #: the receipt shows another place than the one that was asked for (invariants R2, L3)
+    misplaced: bool = False
     retryable: bool = False
     #: it may have been accepted all the same
     ambiguous: bool = False
@@ -104,6 +109,19 @@ def outcome_of(error: PlatformError) -> Outcome:
     )
 
 
+def is_misplaced(asked: Address, receipt: Receipt) -> bool:
+    """Whether a receipt shows another place than the one that was asked for (B058).
+
+    A direct conversation may have several names on its platform, so of it only the thread is compared.
+    """
+    found, rules = receipt.address, rules_for(asked.channel)
+    if found.thread != asked.thread:
+        return True
+    if asked.kind is ChatKind.DIRECT:
+        return False
+    return rules.fold(asked.kind, found.conversation) != rules.fold(asked.kind, asked.conversation)
+
+
 def backoff(attempts: int, config: DeliveryConfig) -> float:
     """Seconds to wait after so many attempts."""
     return config.backoff[min(attempts, len(config.backoff)) - 1]
@@ -113,6 +131,8 @@ def after_attempt(
     outcome: Outcome, *, attempts: int, created_at: float, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
     """Decide after an attempt. `attempts` counts this one; times are seconds on the gateway's clock."""
+    if outcome.receipt is not None and outcome.misplaced:
+        return DeliveryDecision(next=Next.MISPLACED, event=DeliveryEvent.MISPLACE, reason=Reason.MISPLACED)
     if outcome.receipt is not None:
         return DeliveryDecision(next=Next.SETTLE, event=DeliveryEvent.ACK_LAST, reason=outcome.reason)
     if outcome.ambiguous and can.idempotency is Idempotency.NONE:

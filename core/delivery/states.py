@@ -33,6 +33,8 @@ class DeliveryEvent(StrEnum):
     PARK = "park"
     #: withdrawn
     CANCEL = "cancel"
+    #: a chunk has a receipt that shows another place than the one asked for
+    MISPLACE = "misplace"
 
 
 _S, _E = IntentState, DeliveryEvent
@@ -48,6 +50,7 @@ TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
         _E.EXPIRE: _S.EXPIRED,
         _E.PARK: _S.UNKNOWN,
         _E.CANCEL: _S.CANCELLED,
+        _E.MISPLACE: _S.MISPLACED,
     },
     _S.SENDING: {
         _E.ACK_CHUNK: _S.PREPARED,
@@ -57,6 +60,7 @@ TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
         _E.EXHAUST: _S.DEAD,
         _E.EXPIRE: _S.EXPIRED,
         _E.PARK: _S.UNKNOWN,
+        _E.MISPLACE: _S.MISPLACED,
     },
     _S.DELIVERED: {},
     _S.PARTIAL: {},
@@ -65,6 +69,7 @@ TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
     _S.EXPIRED: {},
     _S.CANCELLED: {},
     _S.UNKNOWN: {},
+    _S.MISPLACED: {},
 }
 
 #: endings of an intent of which some chunks have been accepted
@@ -86,7 +91,8 @@ def next_state(state: IntentState, event: DeliveryEvent, *, accepted_chunks: int
 
 def may_end(state: IntentState, end: IntentState, *, accepted_chunks: int = 0) -> bool:
     """Whether some event, other than a receipt, ends an intent like this."""
-    events = (event for event in TRANSITIONS[state] if event is not DeliveryEvent.ACK_LAST)
+    by_receipt = (DeliveryEvent.ACK_LAST, DeliveryEvent.MISPLACE)
+    events = (event for event in TRANSITIONS[state] if event not in by_receipt)
     return is_final(end) and end in {next_state(state, event, accepted_chunks=accepted_chunks) for event in events}
 
 

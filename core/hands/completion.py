@@ -29,6 +29,8 @@ class Completed(msgspec.Struct, frozen=True, kw_only=True):
     result: HandResult
     #: a turn of the requester's session is running
     requester_busy: bool
+    #: that session was reset since: it is not the one that delegated any more (S5)
+    requester_replaced: bool = False
 
 
 class CompletionPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +40,13 @@ class CompletionPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_completion(done: Completed, config: HandsConfig) -> CompletionPlan:
-    """Decide how a result is told. A busy requester changes nothing: its turns run one after another."""
-    if config.announce == DIRECT and done.origin is not None:
+    """Decide how a result is told. A busy requester changes nothing: its turns run one after another.
+
+    A result that comes after its session was reset starts no turn in the new one. Its origin gets it as it is, once.
+    """
+    if done.requester_replaced:
+        step = CompletionStep(mode=DIRECT, reason=Reason.REQUESTER_REPLACED, address=done.origin)
+    elif config.announce == DIRECT and done.origin is not None:
         step = CompletionStep(mode=DIRECT, reason=Reason.DIRECT_ANNOUNCE, address=done.origin)
     else:
         step = CompletionStep(mode=TURN, reason=Reason.CALLBACK_TURN, address=done.origin)

@@ -12,20 +12,26 @@ from core.channels import ChannelAdapter
 from core.config import GatewayConfig
 from core.decisions import Decisions
 from core.delivery.decide import RecoveryAction
+from core.delivery.mirror import media_name
 from core.env import Env
+from core.errors import UnknownName
 from core.events import EventSink
-from core.events.bodies import IntentPrepared
+from core.events.bodies import IntentPrepared, SessionLeft
 from core.hands.port import HandRunner
+from core.keys import SessionKey
+from core.profiles import codec_of
 from core.reasons import Reason
-from core.sessions import new_session, session_created
+from core.routing.scopes import place_key
+from core.routing.text import config_key
+from core.sessions import new_session, session_created, session_moved
 from core.store.port import Store
-from core.store.rows import IntentRow, NewSession, SessionRow
+from core.store.rows import IntentRow, NewSession, Person, SessionRow
 from core.values import Address
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Context:
-    """Configuration, ports and decisions of one gateway process."""
+    """Configuration, ports and decisions of one gateway process. Only the configuration is ever replaced."""
 
     config: GatewayConfig
     store: Store
@@ -36,9 +42,39 @@ class Context:
     events: EventSink
     decisions: Decisions
 
-    def new_session(self, key: str, agent: str, address: Address | None) -> NewSession:
-        """A session to be created if its key has none yet."""
-        return new_session(self.env, key, agent, address)
+    def new_session(self, key: str, agent: str, address: Address | None, *, person: Person | None = None) -> NewSession:
+        """A session to be created if its key has none yet; its place is tied to it."""
+        config = self.config
+
+        def key_of(place: Address) -> str:
+            return config_key(place_key(agent, place, config), config)
+
+        return new_session(self.env, key, agent, address, key_of, person=person, codec=codec_of(config.profile))
+
+    def key_text(self, key: SessionKey) -> str:
+        """A session key in the form that the configuration's profile has."""
+        return config_key(key, self.config)
+
+    def accounts(self, channel: str) -> tuple[str, ...]:
+        """The accounts that the gateway has on a channel."""
+        return tuple(sorted(account for name, account in self.adapters if name == channel))
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The channels that are served."""
+        return tuple(sorted({channel for channel, _ in self.adapters}))
+
+    @property
+    def default_accounts(self) -> dict[str, str]:
+        """The account of each channel that is meant where none is named."""
+        return {channel: self._default_account(channel) for channel in self.channels}
+
+    def _default_account(self, channel: str) -> str:
+        accounts = self.accounts(channel)
+        try:
+            return self.decisions.choose_account(channel, None, None, accounts, self.config)
+        except UnknownName:
+            return accounts[0]
 
     def text_limit(self, to: Address) -> int:
         """Longest text of one message at a place: as configured, else what the adapter says."""
@@ -47,7 +83,18 @@ class Context:
         return own or (adapter.capabilities.text_limit if adapter is not None else 4000)
 
     def tell_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
-        """Record that a session was created, if this write created it."""
+        """Record what a write did to a session: created it, moved it under its new key, or left the one before."""
+        if row.moved_from is not None:
+            self.events.record(session_moved(row, row.moved_from, row.id), cause)
+        if row.left is not None:
+            left = SessionLeft(
+                old_key=row.left.key,
+                old_session_id=row.left.id,
+                session_key=row.key,
+                reason=Reason.SCOPE_CHANGED,
+                detail="other conversations share it, or the new key has a session already",
+            )
+            self.events.record(left, cause)
         if row.created:
             self.events.record(session_created(row, agent, address, by), cause)
 
@@ -63,6 +110,8 @@ class Context:
                 key=intent.id,
                 reason=reason,
                 mirror_key=intent.mirror_key,
+                named_session=intent.named_session,
+                media=tuple(media_name(one) for one in intent.media),
             ),
             cause,
             inbound=intent.inbound,

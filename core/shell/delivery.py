@@ -10,7 +10,16 @@ import anyio
 import msgspec
 
 from core.channels import ChannelAdapter
-from core.delivery.decide import DeliveryDecision, Left, Next, Outcome, RecoveryAction, outcome_of
+from core.decisions import MirrorQuestion
+from core.delivery.decide import (
+    DeliveryDecision,
+    Left,
+    Next,
+    Outcome,
+    RecoveryAction,
+    is_misplaced,
+    outcome_of,
+)
 from core.delivery.states import DeliveryEvent, next_state
 from core.errors import Ambiguous, NotSent, PlatformError
 from core.events.bodies import (
@@ -25,7 +34,7 @@ from core.reasons import Reason
 from core.shell.context import Context, Queued
 from core.shell.lanes import Lanes
 from core.store.rows import IntentRow, NewSession, Settled
-from core.values import Idempotency, IntentState, Receipt, SendRequest
+from core.values import Address, Idempotency, IntentId, IntentState, Receipt, SendRequest
 
 _Lane = tuple[str, str, str, str]
 
@@ -35,6 +44,7 @@ class Delivery:
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
+        self._waiters: dict[IntentId, list[anyio.Event]] = {}
         self.lanes: Lanes[_Lane, Queued] = Lanes(
             "delivery", self._handle, workers=context.config.delivery.lanes, now=context.env.now
         )
@@ -103,9 +113,12 @@ class Delivery:
                 outcome, seq = await self._attempt(adapter, item)
             decided = self._decide(adapter, item, outcome)
             ended = self._tell_attempt(item, outcome, decided, seq)
-            if decided.next is not Next.SETTLE:
+            if decided.next not in (Next.SETTLE, Next.MISPLACED):
                 return await self._not_settled(lane, item, decided, ended)
             assert outcome.receipt is not None
+            if decided.next is Next.MISPLACED:
+                await self._misplaced(item, outcome.receipt, ended)
+                return None
             item = await self._settle(item, outcome.receipt, outcome.reason, ended)
             if item.row.state is IntentState.DELIVERED:
                 return None
@@ -132,13 +145,14 @@ class Delivery:
             chunk=row.acked,
             attempt=row.attempts,
             reply_to=row.reply_to,
+            media=row.media if row.acked == 0 else (),
             cause=seq,
         )
         try:
             with anyio.move_on_after(ctx.config.delivery.request_timeout):
                 if row.open_on is not None:
                     await self._open_thread(adapter, row, row.open_on)
-                return Outcome(receipt=await adapter.send(request)), seq
+                return _accepted(row, await adapter.send(request), Reason.ACCEPTED), seq
             return outcome_of(Ambiguous("no answer in time")), seq
         except PlatformError as error:
             return outcome_of(error), seq
@@ -164,7 +178,7 @@ class Delivery:
         except Exception as error:  # noqa: BLE001 -- also an adapter with a defect: nobody has said no
             return Outcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=str(error))
         if receipt is not None:
-            return Outcome(receipt=receipt, reason=Reason.FOUND_BY_LOOKUP)
+            return _accepted(row, receipt, Reason.FOUND_BY_LOOKUP)
         return Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
 
     def _decide(self, adapter: ChannelAdapter, item: Queued, outcome: Outcome) -> DeliveryDecision:
@@ -209,7 +223,28 @@ class Delivery:
     def _mirror(self, row: IntentRow) -> NewSession | None:
         if row.mirror_key is None:
             return None
-        return self._ctx.new_session(row.mirror_key, row.agent, row.address)
+        return self._ctx.new_session(row.mirror_key, row.agent, _place(row))
+
+    async def _misplaced(self, item: Queued, receipt: Receipt, cause: int) -> None:
+        """People see it elsewhere: that is no delivery. It is remembered where they see it; nothing more is sent."""
+        ctx, row = self._ctx, item.row
+        after = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.MISPLACE), acked=row.acked + 1)
+        question = MirrorQuestion(
+            kind=row.kind, agent=row.agent, running=row.mirror_key or "", origin=None, target=receipt.address
+        )
+        key = None if row.mirror_key is None else ctx.decisions.plan_mirror(question, ctx.config).key
+        mirror = None if key is None else ctx.new_session(key, row.agent, receipt.address)
+
+        def story(settled: Settled) -> int:
+            body = ChunkAcked(
+                chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=Reason.MISPLACED
+            )
+            seq = ctx.events.record(body, cause, **_ids(row))
+            self._tell_mirror(row, settled, seq, place=receipt.address, partial=after.acked < len(row.chunks))
+            return self._tell_settled(after, Reason.MISPLACED, seq, detail=f"it is at {receipt.address}")
+
+        await ctx.store.misplace(row, receipt, mirror, ctx.env.now(), story)
+        self._settled(after)
 
     async def _settle(self, item: Queued, receipt: Receipt, reason: Reason, cause: int) -> Queued:
         """Receipt, and with the last chunk mirror and ack, in one transaction."""
@@ -228,11 +263,13 @@ class Delivery:
             body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
             seq = ctx.events.record(body, cause, **_ids(row))
             if last:
-                self._tell_mirror(row, settled, seq, partial=False)
+                self._tell_mirror(row, settled, seq, place=_place(row), partial=False)
                 self._tell_settled(after, reason, seq)
             return seq
 
         seq = await ctx.store.ack_chunk(row, receipt, self._mirror(row) if last else None, ctx.env.now(), story)
+        if last:
+            self._settled(after)
         return Queued(row=after, cause=seq)
 
     async def _end(self, item: Queued, event: DeliveryEvent, reason: Reason, cause: int | None) -> None:
@@ -242,26 +279,47 @@ class Delivery:
         after = msgspec.structs.replace(row, state=state)
 
         def story(settled: Settled) -> int:
-            self._tell_mirror(row, settled, cause, partial=True)
+            self._tell_mirror(row, settled, cause, place=_place(row), partial=True)
             return self._tell_settled(after, reason, cause)
 
         await ctx.store.end_intent(row, state, reason, self._mirror(row), ctx.env.now(), story)
+        self._settled(after)
 
-    def _tell_mirror(self, row: IntentRow, settled: Settled, cause: int | None, *, partial: bool) -> None:
+    def _settled(self, row: IntentRow) -> None:
+        """Tell whoever waits for this intent that it has ended."""
+        for waiter in self._waiters.pop(row.id, ()):
+            waiter.set()
+
+    def on_end(self, intent: IntentId) -> anyio.Event:
+        """An event that is set when an intent has ended, in whatever way."""
+        waiter = anyio.Event()
+        self._waiters.setdefault(intent, []).append(waiter)
+        return waiter
+
+    def forget(self, intent: IntentId, waiter: anyio.Event) -> None:
+        """Nobody waits for this any more."""
+        waiters = self._waiters.get(intent, [])
+        if waiter in waiters:
+            waiters.remove(waiter)
+        if not waiters:
+            self._waiters.pop(intent, None)
+
+    def _tell_mirror(
+        self, row: IntentRow, settled: Settled, cause: int | None, *, place: Address | None, partial: bool
+    ) -> None:
         session = settled.mirror
         if session is None:
             return
-        self._ctx.tell_session(session, row.agent, row.address, "outbound", cause)
+        self._ctx.tell_session(session, row.agent, place, "outbound", cause)
         self._ctx.events.record(
             MirrorAppended(session_id=session.id, session_key=session.key, text=settled.mirror_text, partial=partial),
             cause,
             **_ids(row),
         )
 
-    def _tell_settled(self, row: IntentRow, reason: Reason, cause: int | None) -> int:
-        return self._ctx.events.record(
-            IntentSettled(state=row.state, reason=reason, attempts=row.attempts), cause, **_ids(row)
-        )
+    def _tell_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
+        body = IntentSettled(state=row.state, reason=reason, attempts=row.attempts, detail=detail)
+        return self._ctx.events.record(body, cause, **_ids(row))
 
 
 #: recovered intents that end without another attempt
@@ -269,6 +327,15 @@ _ENDINGS: dict[RecoveryAction, tuple[DeliveryEvent, Reason]] = {
     RecoveryAction.PARK: (DeliveryEvent.PARK, Reason.PARKED),
     RecoveryAction.EXPIRE: (DeliveryEvent.EXPIRE, Reason.TOO_OLD),
 }
+
+
+def _place(row: IntentRow) -> Address | None:
+    """The place that is tied to the session of the mirror: a session that the caller named is no matter of it."""
+    return None if row.named_session else row.address
+
+
+def _accepted(row: IntentRow, receipt: Receipt, reason: Reason) -> Outcome:
+    return Outcome(receipt=receipt, reason=reason, misplaced=is_misplaced(row.address, receipt))
 
 
 def _ids(row: IntentRow) -> dict[str, str | None]:

@@ -8,6 +8,7 @@ import anyio
 import anyio.abc
 
 from core.agent import CallbackFacts
+from core.decisions import MirrorQuestion
 from core.delivery.prepare import chunk_text
 from core.errors import HandError, InvariantBroken
 from core.events.bodies import (
@@ -62,8 +63,10 @@ class Hands:
         """Run hands inside a task group."""
         self._group = group
 
-    async def delegate(self, work: Work, call: int, hand: str, task: str, cause: int) -> DelegationId:
-        """Store the delegation with its frozen origin, then start the hand."""
+    async def delegate(
+        self, work: Work, session: SessionId, call: int, hand: str, task: str, cause: int
+    ) -> DelegationId:
+        """Store the delegation with its session and its frozen origin, then start the hand."""
         ctx = self._ctx
         row = DelegationRow(
             id=DelegationId(f"{work.id}.hand{call}"),
@@ -71,6 +74,7 @@ class Hands:
             task=task,
             agent=work.agent,
             session_key=work.session_key,
+            session=session,
             turn=work.turn,
             inbound=work.id,
             origin=work.reply_to,
@@ -127,22 +131,39 @@ class Hands:
 
     async def _finish(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> None:
         """Store the result together with everything that tells it."""
+        while not await self._told(row, result, reason, cause):
+            # The requester's session was reset between the decision and the write: decide again.
+            pass
+
+    async def _requester(self, row: DelegationRow) -> tuple[str, bool]:
+        """The key that the session which delegated has today, and whether it was replaced by another one."""
+        if row.session is None:
+            return row.session_key, False
+        found = await self._ctx.store.session_by_id(row.session)
+        return (row.session_key, True) if found is None else (found.key, False)
+
+    async def _told(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> bool:
+        """Decide how a result is told and store both; false when the decision came too late."""
         ctx = self._ctx
+        key, replaced = await self._requester(row)
         done = Completed(
             delegation=row.id,
             hand=row.hand,
             agent=row.agent,
-            session_key=row.session_key,
+            session_key=key,
             origin=row.origin,
             result=result,
-            requester_busy=self._busy(row.session_key),
+            requester_busy=row.session is not None and self._busy(row.session),
+            requester_replaced=replaced,
         )
         plan = ctx.decisions.plan_completion(done, ctx.config.hands)
-        callback = self._callback(row, result, plan)
+        callback = self._callback(row, key, result, plan)
         direct = [step for step in plan.steps if step.mode == DIRECT and step.address is not None]
         intents = [self._announcement(row, result, step, n) for n, step in enumerate(direct, 1)]
 
-        def story(finish: Finish) -> list[tuple[IntentRow, int]]:
+        def story(finish: Finish) -> list[tuple[IntentRow, int]] | None:
+            if finish.replaced:
+                return None
             if not finish.first:
                 body = DelegationIgnored(hand=row.hand, reason=Reason.ALREADY_FINISHED, text=result.text)
                 ctx.events.record(body, cause, **_ids(row))
@@ -159,17 +180,19 @@ class Hands:
                 for intent, step in zip(intents, direct, strict=True)
             ]
 
-        def then(prepared: list[tuple[IntentRow, int]]) -> None:
-            for intent, seq in prepared:
+        def then(prepared: list[tuple[IntentRow, int]] | None) -> None:
+            for intent, seq in prepared or ():
                 self._deliver(intent, seq)
             for work in started:
                 self._start_turn(*work)
 
         started: list[tuple[Work, SessionId, int]] = []
-        await ctx.store.finish_delegation(row.id, result, callback, intents, ctx.env.now(), story, then=then)
+        now = ctx.env.now()
+        told = await ctx.store.finish_delegation(row.id, result, callback, intents, now, story, then=then)
+        return told is not None
 
     def _callback(
-        self, row: DelegationRow, result: HandResult, plan: CompletionPlan
+        self, row: DelegationRow, session_key: str, result: HandResult, plan: CompletionPlan
     ) -> tuple[Work, str, NewSession] | None:
         """The result as one message to the requester's agent, spoken by ``hand:<id>`` (seed 004)."""
         if all(step.mode == DIRECT for step in plan.steps):
@@ -178,7 +201,7 @@ class Hands:
             id=InboundId(f"{row.id}.back"),
             kind=WorkKind.CALLBACK,
             agent=row.agent,
-            session_key=row.session_key,
+            session_key=session_key,
             peer=Peer(id=f"hand:{row.hand}", name=row.hand),
             text=result.text,
             message_id=f"callback:{row.id}",
@@ -187,20 +210,24 @@ class Hands:
             reply_reason=Reason.CALLBACK_TURN,
             callback=CallbackFacts(delegation=row.id, hand=row.hand, outcome=result.outcome),
         )
-        return work, f"callback/{row.id}", self._ctx.new_session(row.session_key, row.agent, row.origin)
+        return work, f"callback/{row.id}", self._ctx.new_session(session_key, row.agent, row.origin)
 
     def _announcement(self, row: DelegationRow, result: HandResult, step: CompletionStep, n: int) -> IntentRow:
         """The result as it is, to one place."""
         ctx, to = self._ctx, step.address
         assert to is not None
-        mirror = ctx.decisions.plan_mirror(IntentKind.ANNOUNCE, row.agent, row.session_key, to, ctx.config)
+        # The session of the place, also when that of the requester was reset meanwhile.
+        question = MirrorQuestion(
+            kind=IntentKind.ANNOUNCE, agent=row.agent, running=row.session_key, origin=None, target=to
+        )
+        mirror = ctx.decisions.plan_mirror(question, ctx.config)
         return IntentRow(
             id=IntentId(f"{row.id}.post{n}"),
             kind=IntentKind.ANNOUNCE,
             address=to,
             chunks=chunk_text(result.text, ctx.text_limit(to)) or ("(no text)",),
             agent=row.agent,
-            mirror_key=None if mirror.key is None else str(mirror.key),
+            mirror_key=mirror.key,
             turn=row.turn,
             inbound=row.inbound,
             delegation=row.id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import anyio
 import msgspec
@@ -17,10 +18,14 @@ from core.events.bodies import (
     InboundDropped,
     InboundReceived,
     RouteDecided,
+    SessionShared,
     TranscriptAppended,
 )
+from core.keys import SessionKey
 from core.reasons import Reason
-from core.routing import session_key_for
+from core.routing.scopes import place_key
+from core.routing.text import config_key
+from core.sessions import person_in_shared
 from core.shell.context import Context
 from core.shell.lanes import Lanes
 from core.store.rows import Admission, SessionRow, Work
@@ -28,6 +33,19 @@ from core.text import well_formed
 from core.values import Envelope, InboundId, Peer, SessionId, WorkKind
 
 _Lane = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A message from an adapter: as it came, and as it is understood."""
+
+    adapter: ChannelAdapter
+    came: Envelope
+    envelope: Envelope
+    #: a thread id that was left out of the address
+    chain: str | None
+
+
 #: session of admitted work, and the seq of its admission
 Told = tuple[SessionId, int]
 #: seconds until a failed connection is opened again; doubles up to the last
@@ -43,9 +61,7 @@ class Intake:
     def __init__(self, context: Context, start_turn: Callable[[Work, SessionId, int], None]) -> None:
         self._ctx = context
         self._start_turn = start_turn
-        self.lanes: Lanes[_Lane, tuple[ChannelAdapter, Envelope]] = Lanes(
-            "intake", self._handle, workers=_WORKERS, now=context.env.now
-        )
+        self.lanes: Lanes[_Lane, _Taken] = Lanes("intake", self._handle, workers=_WORKERS, now=context.env.now)
 
     async def listen(self, adapter: ChannelAdapter) -> None:
         """Take everything that an adapter brings, connecting again when it fails; ends when its stream does."""
@@ -55,7 +71,9 @@ class Intake:
                 async with adapter.connect() as envelopes:
                     async for envelope in envelopes:
                         wait = _RECONNECT_FIRST
-                        self.lanes.put(envelope.address.lane, (adapter, _well_formed(envelope)))
+                        known = self._ctx.decisions.canonical(_well_formed(envelope))
+                        chain = envelope.address.thread if known.address != envelope.address else None
+                        self.lanes.put(known.address.lane, _Taken(adapter, envelope, known, chain))
                 self._ctx.events.record(AdapterEnded(channel=adapter.channel, account=adapter.account))
                 return
             except Exception as error:  # noqa: BLE001 -- one broken adapter must not stop the others
@@ -71,21 +89,27 @@ class Intake:
             await anyio.sleep(wait)
             wait = min(wait * 2, _RECONNECT_LAST)
 
-    async def _handle(self, _lane: _Lane, item: tuple[ChannelAdapter, Envelope]) -> None:
-        adapter, envelope = item
-        inbound, received = await self._admit(adapter, envelope)
+    async def _handle(self, _lane: _Lane, item: _Taken) -> None:
+        inbound, received = await self._admit(item.adapter, item.envelope, item.chain)
         try:
-            await adapter.ack(envelope)
+            # The platform knows the message as it gave it.
+            await item.adapter.ack(item.came)
         except Exception as error:  # noqa: BLE001 -- it is durable here; delivered again, it is dropped as a duplicate
             detail = f"{type(error).__name__}: {error}"
             self._ctx.events.record(InboundAckFailed(detail=detail), received, inbound=inbound)
 
-    async def _admit(self, adapter: ChannelAdapter, envelope: Envelope) -> tuple[InboundId, int]:
+    async def _admit(self, adapter: ChannelAdapter, envelope: Envelope, chain: str | None) -> tuple[InboundId, int]:
         """Make a message durable, or drop it; its id, and the seq at which it was received."""
         ctx, place = self._ctx, envelope.address
         inbound = InboundId(ctx.env.ids.new("inbound", *place.lane, envelope.message_id))
         received = ctx.events.record(
-            InboundReceived(address=place, peer=envelope.peer, message_id=envelope.message_id, text=envelope.text),
+            InboundReceived(
+                address=place,
+                peer=envelope.peer,
+                message_id=envelope.message_id,
+                text=envelope.text,
+                reply_chain=chain,
+            ),
             envelope.cause,
             inbound=inbound,
         )
@@ -94,7 +118,8 @@ class Intake:
             return inbound, received
         work, routed = self._route(inbound, envelope, received)
         identity = ctx.decisions.identify(envelope, adapter.capabilities)
-        session = ctx.new_session(work.session_key, work.agent, work.reply_to)
+        person = person_in_shared(work.agent, work.reply_to or place, envelope.peer, ctx.config)
+        session = ctx.new_session(work.session_key, work.agent, work.reply_to, person=person)
 
         def story(admission: Admission) -> Told | None:
             return self._tell(work, admission, routed, stable=adapter.capabilities.stable_ids)
@@ -108,12 +133,12 @@ class Intake:
         route = ctx.decisions.resolve_route(envelope, ctx.config)
         reply = ctx.decisions.plan_reply(envelope, ctx.config)
         # A thread that is about to be opened on the message has a session of its own.
-        key = route.key if reply.open_on is None else session_key_for(route.agent, reply.address, ctx.config.session)
+        key = route.key if reply.open_on is None else place_key(route.agent, reply.address, ctx.config)
         work = Work(
             id=inbound,
             kind=WorkKind.MESSAGE,
             agent=route.agent,
-            session_key=str(key),
+            session_key=config_key(key, ctx.config),
             peer=envelope.peer,
             text=envelope.text,
             message_id=envelope.message_id,
@@ -129,6 +154,9 @@ class Intake:
                 matched_by=route.matched_by,
                 binding=route.binding,
                 candidates=route.candidates,
+                others=route.others,
+                scope=route.scope,
+                revision=route.revision,
                 reply_to=reply.address,
                 reply_reason=reply.reason,
             ),
@@ -154,7 +182,7 @@ class Intake:
             id=inbound,
             kind=WorkKind.WAKE,
             agent=agent,
-            session_key=f"{agent}:main",
+            session_key=config_key(SessionKey(agent=agent), ctx.config),
             peer=Peer(id="schedule", name="schedule"),
             text=text,
         )
@@ -183,6 +211,11 @@ def _well_formed(envelope: Envelope) -> Envelope:
 def tell_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | None) -> int:
     """Record session, admission and transcript line of admitted work; returns the admission's seq."""
     ctx.tell_session(session, work.agent, work.reply_to, "inbound", cause)
+    if session.people:
+        shared = SessionShared(
+            session_key=session.key, reason=Reason.SHARED_MAIN, peer=work.peer, people=session.people
+        )
+        cause = ctx.events.record(shared, cause, inbound=work.id)
     admitted = ctx.events.record(
         InboundAdmitted(work=work.kind, session_id=session.id, session_key=session.key),
         cause,

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from core.agent import CALLBACK_PROMPT, CallbackFacts
+from core.decisions import MirrorQuestion
 from core.delivery.prepare import chunk_text
-from core.errors import UnknownName
+from core.errors import UnknownName, UsageError
 from core.events.bodies import IntentSuppressed, ToolCalled, ToolRefused, TurnEnded, TurnStarted
 from core.reasons import Reason
+from core.routing.outbound import OutboundRoute
 from core.shell.context import Context
 from core.shell.lanes import Lanes
-from core.store.rows import IntentRow, Work
+from core.shell.targets import Aim, Asked, Targets, refusal
+from core.store.rows import IntentRow, TranscriptLine, Work
 from core.text import well_formed
 from core.values import Address, DelegationId, IntentId, IntentKind, Peer, SessionId, TurnId, WorkKind
 
 #: turns that run at the same time
 _WORKERS = 256
+
+
+class Saying(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a turn says. `session`: key and agent of the session that the caller named to remember it."""
+
+    kind: IntentKind
+    id: IntentId
+    text: str
+    to: Address
+    route: OutboundRoute | None = None
+    session: tuple[str, str] | None = None
 
 
 class LiveTurn:
@@ -30,7 +46,7 @@ class LiveTurn:
         self.id: TurnId = work.turn
         self.agent: str = work.agent
         self.session_key: str = work.session_key
-        self.session_id: str = session_id
+        self.session_id: SessionId = session_id
         self.work: WorkKind = work.kind
         self.text: str = work.text
         self.peer: Peer = work.peer
@@ -38,15 +54,29 @@ class LiveTurn:
         self.callback: CallbackFacts | None = work.callback
         self.prompt: str | None = None if work.callback is None else CALLBACK_PROMPT
 
-    async def send(self, text: str, to: Address | None = None) -> None:
+    async def send(
+        self,
+        text: str,
+        to: Address | str | None = None,
+        *,
+        channel: str | None = None,
+        account: str | None = None,
+        thread: str | None = None,
+        session: str | None = None,
+    ) -> None:
         """The message tool; see `core.agent.Turn.send`."""
         self._calls += 1
-        await self._turns.tool_send(self._work, self._calls, text, to, self._started)
+        asked = Asked(running=self.session_id, to=to, channel=channel, account=account, thread=thread, session=session)
+        await self._turns.tool_send(self._work, self._calls, text, asked, self._started)
 
     async def delegate(self, hand: str, task: str) -> DelegationId:
         """Give a task to a hand; see `core.agent.Turn.delegate`."""
         self._calls += 1
-        return await self._turns.delegate(self._work, self._calls, hand, task, self._started)
+        return await self._turns.delegate(self._work, self.session_id, self._calls, hand, task, self._started)
+
+    async def history(self) -> tuple[TranscriptLine, ...]:
+        """What the session remembers; see `core.agent.Turn.history`."""
+        return await self._turns.history(self.session_id)
 
 
 class Turns:
@@ -57,9 +87,11 @@ class Turns:
         context: Context,
         *,
         deliver: Callable[[IntentRow, int | None], None],
-        delegate: Callable[[Work, int, str, str, int], Awaitable[DelegationId]],
+        delegate: Callable[[Work, SessionId, int, str, str, int], Awaitable[DelegationId]],
+        targets: Targets,
     ) -> None:
         self._ctx = context
+        self._targets = targets
         self._deliver = deliver
         self._delegate = delegate
         self.lanes: Lanes[str, tuple[Work, SessionId, int]] = Lanes(
@@ -67,8 +99,8 @@ class Turns:
         )
 
     def start(self, work: Work, session: SessionId, cause: int) -> None:
-        """Queue a piece of work behind the others of its session."""
-        self.lanes.put(work.session_key, (work, session, cause))
+        """Queue a piece of work behind the others of its session, whatever its key is by now."""
+        self.lanes.put(session, (work, session, cause))
 
     async def _handle(self, _lane: str, item: tuple[Work, SessionId, int]) -> None:
         work, session, cause = item
@@ -87,7 +119,7 @@ class Turns:
             delegation=None if work.callback is None else work.callback.delegation,
         )
         answer, failure = await self._ask(work, started, session)
-        await self._finish(work, answer, failure, started)
+        await self._finish(work, session, answer, failure, started)
 
     async def _ask(self, work: Work, started: int, session: SessionId) -> tuple[str | None, TurnEnded | None]:
         """Let the agent work; its answer, or how it failed."""
@@ -101,11 +133,14 @@ class Turns:
             detail = f"{type(error).__name__}: {error}"
             return None, TurnEnded(outcome="failed", reason=Reason.AGENT_RAISED, detail=detail)
 
-    async def _finish(self, work: Work, answer: str | None, failure: TurnEnded | None, started: int) -> None:
+    async def _finish(
+        self, work: Work, session: SessionId, answer: str | None, failure: TurnEnded | None, started: int
+    ) -> None:
         ctx = self._ctx
         intents: list[IntentRow] = []
         if answer is not None and work.reply_to is not None:
-            row = self._intent(work, IntentKind.REPLY, IntentId(f"{work.id}.reply"), answer, work.reply_to)
+            what = Saying(kind=IntentKind.REPLY, id=IntentId(f"{work.id}.reply"), text=answer, to=work.reply_to)
+            row = self._intent(work, session, what)
             intents = [row] if row.chunks else []
         ended = failure or TurnEnded(outcome="replied" if intents else "silent")
 
@@ -136,22 +171,32 @@ class Turns:
             turn=work.turn,
         )
 
-    def _intent(self, work: Work, kind: IntentKind, intent: IntentId, text: str, to: Address) -> IntentRow:
+    def _intent(self, work: Work, session: SessionId, what: Saying) -> IntentRow:
         """A prepared intent: its bytes, its destination and its mirror are final."""
         ctx = self._ctx
-        mirror = ctx.decisions.plan_mirror(kind, work.agent, work.session_key, to, ctx.config)
-        return IntentRow(
-            id=intent,
-            kind=kind,
-            address=to,
-            chunks=chunk_text(text, ctx.text_limit(to)),
+        question = MirrorQuestion(
+            kind=what.kind,
             agent=work.agent,
-            mirror_key=None if mirror.key is None else str(mirror.key),
+            running=work.session_key,
+            origin=work.reply_to,
+            target=what.to,
+            route=what.route,
+        )
+        mirror, named = ctx.decisions.plan_mirror(question, ctx.config), what.session
+        return IntentRow(
+            id=what.id,
+            kind=what.kind,
+            address=what.to,
+            chunks=chunk_text(what.text, ctx.text_limit(what.to)),
+            agent=work.agent if named is None else named[1],
+            mirror_key=mirror.key if named is None else named[0],
+            session=session if mirror.own and named is None else None,
+            named_session=named is not None,
             turn=work.turn,
             inbound=work.id,
             delegation=None if work.callback is None else work.callback.delegation,
-            reply_to=self._reference(work, kind, to),
-            open_on=work.open_on if to == work.reply_to else None,
+            reply_to=self._reference(work, what.kind, what.to),
+            open_on=work.open_on if what.to == work.reply_to else None,
             created_at=ctx.env.now(),
         )
 
@@ -161,30 +206,51 @@ class Turns:
         same_place = work.place is not None and work.place.lane == to.lane
         return work.message_id if quotes and same_place and work.kind is WorkKind.MESSAGE else None
 
-    async def tool_send(self, work: Work, call: int, text: str, to: Address | None, cause: int) -> None:
+    async def tool_send(self, work: Work, call: int, text: str, asked: Asked, cause: int) -> None:
         """The message tool: an intent of its own, durable when this returns."""
         ctx, text = self._ctx, well_formed(text)
-        target = to or work.reply_to
-        where = "nowhere" if target is None else str(target)
+        where = well_formed(str(asked.to or work.reply_to or "nowhere"))
         called = ctx.events.record(ToolCalled(tool="message", detail=where), cause, inbound=work.id, turn=work.turn)
-        row = (
-            None
-            if target is None
-            else self._intent(work, IntentKind.TOOL, IntentId(f"{work.id}.send{call}"), text, target)
-        )
+        aim = await self._aim(work, asked, called)
+        row = None
+        if aim is not None:
+            what = Saying(
+                kind=IntentKind.TOOL,
+                id=IntentId(f"{work.id}.send{call}"),
+                text=text,
+                to=aim.address,
+                route=aim.route,
+                session=aim.session,
+            )
+            row = self._intent(work, asked.running, what)
         if row is None or not row.chunks:
             reason = Reason.NO_ORIGIN if row is None else Reason.NO_REPLY
             ctx.events.record(IntentSuppressed(reason=reason, text=text), called, inbound=work.id, turn=work.turn)
             return
-        reason = Reason.EXPLICIT_TARGET if to is not None else work.reply_reason
+        await self._enqueue(work, row, text, asked, called if aim is None else aim.cause)
+
+    async def _aim(self, work: Work, asked: Asked, called: int) -> Aim | None:
+        """Where a tool send goes; none: nowhere. A target that names no place is refused, and the agent is told."""
+        ids = {"inbound": work.id, "turn": work.turn}
+        try:
+            return await self._targets.aim(work.agent, asked, work.reply_to, called, ids)
+        except UsageError as error:
+            refused = ToolRefused(tool="message", reason=refusal(error), detail=well_formed(error.facts))
+            self._ctx.events.record(refused, called, inbound=work.id, turn=work.turn)
+            raise
+
+    async def _enqueue(self, work: Work, row: IntentRow, text: str, asked: Asked, cause: int) -> None:
+        """Store what the tool says, and have it delivered."""
+        ctx = self._ctx
+        reason = Reason.EXPLICIT_TARGET if asked.to is not None else work.reply_reason
 
         def story(new: bool) -> int | None:
             if not new:
                 ctx.events.record(
-                    IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text), called, turn=work.turn, intent=row.id
+                    IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text), cause, turn=work.turn, intent=row.id
                 )
                 return None
-            return ctx.tell_prepared(row, targeted=to is not None, reason=reason, cause=called)
+            return ctx.tell_prepared(row, targeted=asked.to is not None, reason=reason, cause=cause)
 
         def then(prepared: int | None) -> None:
             if prepared is not None:
@@ -192,7 +258,13 @@ class Turns:
 
         await ctx.store.enqueue(row, ctx.env.now(), story, then=then)
 
-    async def delegate(self, work: Work, call: int, hand: str, task: str, cause: int) -> DelegationId:
+    async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]:
+        """The transcript of a session so far."""
+        return await self._ctx.store.history(session)
+
+    async def delegate(
+        self, work: Work, session: SessionId, call: int, hand: str, task: str, cause: int
+    ) -> DelegationId:
         """The delegation tool: refused before any work starts, or durable before the hand starts (S2, S4)."""
         ctx, task = self._ctx, well_formed(task)
         called = ctx.events.record(
@@ -202,4 +274,4 @@ class Turns:
             refused = ToolRefused(tool="delegate", reason=Reason.UNKNOWN_HAND, detail=hand)
             ctx.events.record(refused, called, inbound=work.id, turn=work.turn)
             raise UnknownName(f"no hand {hand!r} ({Reason.UNKNOWN_HAND.sentence})")
-        return await self._delegate(work, call, hand, task, called)
+        return await self._delegate(work, session, call, hand, task, called)

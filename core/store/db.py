@@ -5,6 +5,7 @@ Each thread hop costs far more than a statement, so everything that is ready goe
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -118,6 +119,7 @@ def connect_file(path: Path, *, durability: str = "full") -> Db:
         raise StoreError(f"durability {durability!r}: expected full or normal")
 
     def connect() -> sqlite3.Connection:
+        _look_first(path)
         try:
             connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
         except sqlite3.Error as error:
@@ -135,3 +137,15 @@ def connect_file(path: Path, *, durability: str = "full") -> Db:
         return connection
 
     return Db(connect, 64)
+
+
+def _look_first(path: Path) -> None:
+    """Raise for a file that is not ours, if its last process crashed: to open and close such a one changes it."""
+    if not path.with_name(f"{path.name}-wal").exists():
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            check_ours(connection)
+    except sqlite3.Error:
+        # It cannot be read without being changed, or not at all: the real connection will tell.
+        return

@@ -7,11 +7,25 @@ from collections.abc import Sequence
 
 import msgspec
 
+from core.delivery.mirror import mirror_text
 from core.delivery.states import DeliveryEvent, may_end, next_state
 from core.errors import IllegalTransition
 from core.hands.states import DelegationEvent, DelegationState, next_delegation_state
 from core.reasons import Reason
-from core.store.rows import Admission, DelegationRow, Finish, IntentRow, NewSession, SessionRow, Settled, Work
+from core.store.lookup import find_by_id, find_ended
+from core.store.rekey import tie_nowhere
+from core.store.rows import (
+    Admission,
+    DelegationRow,
+    Finish,
+    IntentRow,
+    NewSession,
+    SendRow,
+    SessionRow,
+    Settled,
+    Work,
+)
+from core.store.sessions import ensure_session, look
 from core.values import (
     DelegationId,
     HandResult,
@@ -31,31 +45,21 @@ def _text(value: object) -> str:
     return _json(value).decode()
 
 
-def ensure_session(c: sqlite3.Connection, new: NewSession, now: float) -> SessionRow:
-    """The session of a key; created when there is none."""
-    row = c.execute("SELECT session_id, generation FROM session_map WHERE session_key = ?", (new.key,)).fetchone()
-    if row is not None:
-        return SessionRow(key=new.key, id=SessionId(row[0]), generation=row[1], created=False)
-    address = None if new.address is None else _text(new.address)
+def admit(
+    c: sqlite3.Connection, work: Work, identity: str, session: NewSession, now: float, own: SessionRow | None = None
+) -> Admission:
+    """Store a message once. See `core.store.port.Store.admit`. `own`: the session that it belongs to by its id."""
+    seen = look(c, session, identity)
+    if seen.known is not None:
+        return Admission(session=None, first=InboundId(seen.known))
+    row = own or ensure_session(c, session, now, seen)
+    if work.kind is WorkKind.WAKE:
+        tie_nowhere(c, work.agent, row.key)
     c.execute(
-        "INSERT INTO session_map (session_key, agent_id, session_id, address, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (new.key, new.agent, new.id, address, now, now),
+        "INSERT INTO inbox (id, identity, kind, session_key, session_id, agent_id, state, work, admitted_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
+        (work.id, identity, work.kind.value, work.session_key, row.id, work.agent, _json(work), now),
     )
-    return SessionRow(key=new.key, id=new.id, generation=1, created=True)
-
-
-def admit(c: sqlite3.Connection, work: Work, identity: str, session: NewSession, now: float) -> Admission:
-    """Store a message once. See `core.store.port.Store.admit`."""
-    stored = c.execute(
-        "INSERT INTO inbox (id, identity, kind, session_key, agent_id, state, work, admitted_at)"
-        " VALUES (?, ?, ?, ?, ?, 'pending', ?, ?) ON CONFLICT (identity) DO NOTHING",
-        (work.id, identity, work.kind.value, work.session_key, work.agent, _json(work), now),
-    )
-    if stored.rowcount == 0:
-        known = c.execute("SELECT id FROM inbox WHERE identity = ?", (identity,)).fetchone()
-        return Admission(session=None, first=InboundId(known[0]))
-    row = ensure_session(c, session, now)
     append(c, row.id, _ROLES[work.kind], work.text, work.id, now)
     return Admission(session=row)
 
@@ -74,8 +78,8 @@ def enqueue(c: sqlite3.Connection, intent: IntentRow, now: float) -> bool:
     """Store a prepared intent unless it is there; whether it is new."""
     cursor = c.execute(
         "INSERT INTO intents (id, state, kind, address, chunks, mirror_key, agent_id, turn_id, inbound_id,"
-        " delegation_id, reply_to, open_on, created_at, updated_at)"
-        " VALUES (?, 'prepared', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        " delegation_id, reply_to, open_on, session_id, named_session, media, created_at, updated_at)"
+        " VALUES (?, 'prepared', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             intent.id,
             intent.kind.value,
@@ -88,6 +92,9 @@ def enqueue(c: sqlite3.Connection, intent: IntentRow, now: float) -> bool:
             intent.delegation,
             intent.reply_to,
             intent.open_on,
+            intent.session,
+            intent.named_session,
+            _text(intent.media),
             intent.created_at,
             now,
         ),
@@ -148,10 +155,47 @@ def _mirror(c: sqlite3.Connection, intent: IntentRow, acked: int, mirror: NewSes
     """Put what was accepted into the session of the conversation, once."""
     if mirror is None or acked == 0:
         return Settled(mirror=None)
-    row = ensure_session(c, mirror, now)
-    text = "\n".join(intent.chunks[:acked])
+    row = _own_session(c, intent) or ensure_session(c, mirror, now)
+    text = mirror_text("\n".join(intent.chunks[:acked]), intent.media)
     append(c, row.id, "assistant", text, intent.id, now, partial=acked < len(intent.chunks))
     return Settled(mirror=row, mirror_text=text)
+
+
+def _own_session(c: sqlite3.Connection, intent: IntentRow) -> SessionRow | None:
+    """The session that an intent belongs to, whatever its key has become; none when it names none."""
+    if intent.session is None or intent.mirror_key is None:
+        return None
+    # Reset meanwhile: what it said stays in its own transcript.
+    return find_by_id(c, intent.session) or find_ended(c, intent.session)
+
+
+def misplace(
+    c: sqlite3.Connection, intent: IntentRow, receipt: Receipt, mirror: NewSession | None, now: float
+) -> Settled:
+    """See `core.store.port.Store.misplace`."""
+    state = next_state(intent.state, DeliveryEvent.MISPLACE)
+    _move(
+        c,
+        intent,
+        "state = ?, acked = ?, attempts = ?, reason = ?, next_at = NULL, updated_at = ?,"
+        " receipts = json_insert(receipts, '$[#]', json(?))",
+        (state.value, intent.acked + 1, intent.attempts, Reason.MISPLACED.value, now, _text(receipt)),
+    )
+    # It is remembered where people see it, and not in the session that it was meant for.
+    return _mirror(c, msgspec.structs.replace(intent, session=None), intent.acked + 1, mirror, now)
+
+
+def begin_send(c: sqlite3.Connection, send: SendRow, intent: IntentRow, now: float) -> bool:
+    """Store a client's send with its intent; whether it is new. A try that is there already stays as it is."""
+    if not enqueue(c, intent, now):
+        return False
+    c.execute(
+        "INSERT INTO sends (key, intent_id, tries, session_key, channel, asked_at) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (key) DO UPDATE SET intent_id = excluded.intent_id, tries = excluded.tries,"
+        " session_key = excluded.session_key, channel = excluded.channel, asked_at = excluded.asked_at",
+        (send.key, send.intent, send.tries, send.session_key, send.channel, now),
+    )
+    return True
 
 
 def defer(c: sqlite3.Connection, intent: IntentRow, next_at: float, reason: Reason, now: float) -> None:
@@ -183,8 +227,8 @@ def end_intent(
 def accept_delegation(c: sqlite3.Connection, row: DelegationRow) -> bool:
     """Store a task unless it is there; whether it is new."""
     cursor = c.execute(
-        "INSERT INTO delegations (id, state, hand, task, agent_id, session_key, turn_id, inbound_id, origin,"
-        " accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO delegations (id, state, hand, task, agent_id, session_key, session_id, turn_id, inbound_id,"
+        " origin, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             row.id,
             row.state.value,
@@ -192,6 +236,7 @@ def accept_delegation(c: sqlite3.Connection, row: DelegationRow) -> bool:
             row.task,
             row.agent,
             row.session_key,
+            row.session,
             row.turn,
             row.inbound,
             None if row.origin is None else _text(row.origin),
@@ -208,6 +253,21 @@ def _delegation_state(c: sqlite3.Connection, delegation: DelegationId) -> Delega
     return DelegationState(row[0])
 
 
+def _requester(c: sqlite3.Connection, delegation: DelegationId) -> tuple[DelegationState, bool, SessionRow | None]:
+    """State of a delegation, whether it belongs to a session, and that session if some key has it today."""
+    row = c.execute(
+        "SELECT d.state, d.session_id, s.session_key, s.generation FROM delegations d"
+        " LEFT JOIN session_map s ON s.session_id = d.session_id WHERE d.id = ?",
+        (delegation,),
+    ).fetchone()
+    if row is None:
+        raise IllegalTransition(f"there is no delegation {delegation}")
+    state, session, key, generation = row
+    if key is None:
+        return DelegationState(state), session is not None, None
+    return DelegationState(state), True, SessionRow(key=key, id=session, generation=generation, created=False)
+
+
 def start_delegation(c: sqlite3.Connection, delegation: DelegationId) -> None:
     """The hand is about to work."""
     state = next_delegation_state(_delegation_state(c, delegation), DelegationEvent.START)
@@ -222,11 +282,17 @@ def finish_delegation(
     intents: Sequence[IntentRow],
     now: float,
 ) -> Finish:
-    """The first result and what it sets going; no change when there was a result before."""
+    """The first result and what it sets going; no change when there was a result before.
+
+    A callback belongs to the session that delegated: when that was reset meanwhile, nothing is stored (S5).
+    """
+    before, belongs, own = _requester(c, delegation)
     try:
-        state = next_delegation_state(_delegation_state(c, delegation), DelegationEvent.FINISH)
+        state = next_delegation_state(before, DelegationEvent.FINISH)
     except IllegalTransition:
         return Finish(first=False)
+    if callback is not None and belongs and own is None:
+        return Finish(first=True, replaced=True)
     c.execute(
         "UPDATE delegations SET state = ?, outcome = ?, result = ?, finished_at = ? WHERE id = ?",
         (
@@ -238,7 +304,7 @@ def finish_delegation(
             delegation,
         ),
     )
-    session = None if callback is None else admit(c, *callback, now).session
+    session = None if callback is None else admit(c, *callback, now, own).session
     for intent in intents:
         enqueue(c, intent, now)
     return Finish(first=True, session=session)

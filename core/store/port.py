@@ -10,20 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
+from core.keys import Migration, StoredKey
 from core.reasons import Reason
 from core.store.rows import (
     Admission,
     DelegationRow,
     Finish,
+    IntentFate,
     IntentRow,
     NewSession,
+    Reset,
+    SendRow,
     SessionRow,
     Settled,
     TranscriptLine,
     Unfinished,
     Work,
 )
-from core.values import DelegationId, HandResult, InboundId, IntentId, IntentState, Receipt
+from core.values import DelegationId, HandResult, InboundId, IntentId, IntentState, Receipt, SessionId
 
 T = TypeVar("T")
 
@@ -127,6 +131,57 @@ class Store(Protocol):
         ...
 
     async def session(self, session_key: str) -> SessionRow | None: ...
+
+    async def session_by_id(self, session: SessionId) -> SessionRow | None:
+        """The session with this id under the key that it has today; none when its key has another one."""
+        ...
+
+    async def reset_session(self, session: NewSession, now: float, story: Callable[[Reset | None], T]) -> T:
+        """Start a session anew, in the next generation and under a new id.
+
+        A session that is still under the key which its place had by an older configuration is moved first. The story
+        gets none when there is nothing to reset.
+        """
+        ...
+
+    async def migrate_keys(
+        self,
+        codec: str,
+        plan: Callable[[Sequence[StoredKey]], Migration],
+        now: float,
+        story: Callable[[Migration | None], T],
+    ) -> T:
+        """Bring keys that were written in another form than `codec` up to date, in one.
+
+        The story gets none when there are none. A key that the plan calls unreadable stays, and is not planned again.
+        """
+        ...
+
+    async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]:
+        """The transcript of a session by its id, whatever its key."""
+        ...
+
+    async def misplace(
+        self, intent: IntentRow, receipt: Receipt, mirror: NewSession | None, now: float, story: Callable[[Settled], T]
+    ) -> T:
+        """The receipt of the next chunk shows another place: the intent ends so, and is mirrored where it is seen."""
+        ...
+
+    async def find_send(self, key: str) -> SendRow | None: ...
+
+    async def begin_send(
+        self,
+        send: SendRow,
+        intent: IntentRow,
+        now: float,
+        story: Callable[[bool], T],
+        *,
+        then: Callable[[T], None] | None = None,
+    ) -> T:
+        """Store a client's send and its intent in one; the story gets whether the intent is new."""
+        ...
+
+    async def intent_fate(self, intent: IntentId) -> IntentFate | None: ...
 
     async def transcript(self, session_key: str) -> tuple[TranscriptLine, ...]: ...
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from core.agent import CallbackFacts
@@ -16,7 +18,10 @@ from core.values import (
     IntentKind,
     IntentState,
     Peer,
+    Receipt,
+    SessionEntry,
     SessionId,
+    TranscriptLine,
     TurnId,
     WorkKind,
 )
@@ -47,6 +52,15 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return TurnId(f"t-{self.id}")
 
 
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who comes into a session that people may share."""
+
+    #: the linked name, else the platform's id
+    name: str
+    #: the name that somebody who was noted before has under today's links
+    today: Callable[[str], str]
+
+
 class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session to be created when there is none for its key."""
 
@@ -54,7 +68,24 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     #: id that it gets when it is created now
     id: SessionId
+    #: the place that asks for it; none: no place is tied to it
     address: Address | None
+    #: what the session says of its place; asked when it is created
+    entry_of: Callable[[Address], SessionEntry] | None = None
+    #: the key that the configuration gives a place now: whether a session under an older key goes on under this one.
+    #: None: no place is tied to it
+    key_of: Callable[[Address], str] | None = None
+    #: who comes into a session that people may share; see `SessionRow.people`
+    person: Person | None = None
+    #: form of the key
+    codec: str = "v1"
+
+
+class Left(msgspec.Struct, frozen=True, kw_only=True):
+    """The session that a place had before, and that it could not take along."""
+
+    key: str
+    id: str
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +95,37 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     id: SessionId
     generation: int
     created: bool
+    #: it had this key until this call
+    moved_from: str | None = None
+    #: the place had that session until this call
+    left: Left | None = None
+    #: how many people share it, told once to each who comes as second or later; else 0
+    people: int = 0
+
+
+class Reset(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that started anew: the session that its key has now, and the one before."""
+
+    row: SessionRow
+    before: SessionId
+
+
+class SendRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The latest try of a client's send."""
+
+    key: str
+    intent: IntentId
+    tries: int
+    session_key: str | None
+    channel: str
+
+
+class IntentFate(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an intent stands, and what the platform gave for it."""
+
+    state: IntentState
+    reason: Reason | None
+    receipts: tuple[Receipt, ...]
 
 
 class Admission(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,9 +136,13 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a hand's result. `first`: it counts. `session`: of the callback that it sets going."""
+    """What became of a hand's result. `first`: it counts. `session`: of the callback that it sets going.
+
+    `replaced`: nothing was stored, because the session of the requester is not that of its key any more.
+    """
 
     first: bool
+    replaced: bool = False
     session: SessionRow | None = None
 
 
@@ -97,6 +163,11 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     agent: str
     #: session that mirrors it; none: no mirror
     mirror_key: str | None
+    #: that very session, also when its key has another one by then
+    session: SessionId | None = None
+    #: the caller named the session itself
+    named_session: bool = False
+    media: tuple[str, ...] = ()
     turn: TurnId | None = None
     inbound: InboundId | None = None
     delegation: DelegationId | None = None
@@ -125,6 +196,8 @@ class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     task: str
     agent: str
     session_key: str
+    #: the session that delegated: its result belongs to no other
+    session: SessionId | None = None
     turn: TurnId
     inbound: InboundId
     origin: Address | None
@@ -142,11 +215,20 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     delegations: tuple[DelegationRow, ...]
 
 
-class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a session's transcript; `ref` is the inbound or intent that it came from."""
-
-    role: str
-    text: str
-    ref: str
-    partial: bool
-    at: float
+__all__ = [
+    "Admission",
+    "DelegationRow",
+    "Finish",
+    "IntentFate",
+    "IntentRow",
+    "Left",
+    "NewSession",
+    "Person",
+    "Reset",
+    "SendRow",
+    "SessionRow",
+    "Settled",
+    "TranscriptLine",
+    "Unfinished",
+    "Work",
+]

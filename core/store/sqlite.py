@@ -10,16 +10,20 @@ import msgspec
 
 from core.events import EventSink
 from core.hands.states import DelegationState
+from core.keys import Migration, StoredKey
 from core.reasons import Reason
-from core.store import ops
+from core.store import lookup, ops, rekey, sessions
 from core.store.db import Db
 from core.store.migrate import migrate
 from core.store.rows import (
     Admission,
     DelegationRow,
     Finish,
+    IntentFate,
     IntentRow,
     NewSession,
+    Reset,
+    SendRow,
     SessionRow,
     Settled,
     TranscriptLine,
@@ -44,6 +48,7 @@ T = TypeVar("T")
 _work = msgspec.json.Decoder(Work).decode
 _address = msgspec.json.Decoder(Address).decode
 _texts = msgspec.json.Decoder(tuple[str, ...]).decode
+_receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
 
 
 class SqliteStore:
@@ -167,23 +172,54 @@ class SqliteStore:
 
     async def ensure_session(self, session: NewSession, now: float, story: Callable[[SessionRow], T]) -> T:
         """See the port."""
-        return await self._writer.write(lambda c: ops.ensure_session(c, session, now), story)
+        return await self._writer.write(lambda c: sessions.ensure_session(c, session, now), story)
+
+    async def reset_session(self, session: NewSession, now: float, story: Callable[[Reset | None], T]) -> T:
+        """See the port."""
+        return await self._writer.write(lambda c: sessions.reset_session(c, session, now), story)
+
+    async def migrate_keys(
+        self,
+        codec: str,
+        plan: Callable[[Sequence[StoredKey]], Migration],
+        now: float,
+        story: Callable[[Migration | None], T],
+    ) -> T:
+        """See the port."""
+        return await self._writer.write(lambda c: rekey.migrate_keys(c, codec, plan, now), story)
+
+    async def misplace(
+        self, intent: IntentRow, receipt: Receipt, mirror: NewSession | None, now: float, story: Callable[[Settled], T]
+    ) -> T:
+        """See the port."""
+        return await self._writer.write(lambda c: ops.misplace(c, intent, receipt, mirror, now), story)
+
+    async def begin_send(
+        self,
+        send: SendRow,
+        intent: IntentRow,
+        now: float,
+        story: Callable[[bool], T],
+        *,
+        then: Callable[[T], None] | None = None,
+    ) -> T:
+        """See the port."""
+        return await self._writer.write(lambda c: ops.begin_send(c, send, intent, now), story, then)
 
     # ------------------------------------------------------------ reads
 
     async def unfinished(self) -> Unfinished:
         """See the port."""
-        works = await self._rows(
-            "SELECT work, session_id FROM inbox JOIN session_map USING (session_key) WHERE state = 'pending' ORDER BY n"
-        )
+        works = await self._rows("SELECT work, session_id FROM inbox WHERE state = 'pending' ORDER BY n")
         intents = await self._rows(
             "SELECT id, kind, state, address, chunks, acked, attempts, agent_id, mirror_key, turn_id, inbound_id,"
-            " delegation_id, reply_to, open_on, created_at, next_at, reason FROM intents"
+            " delegation_id, reply_to, open_on, created_at, next_at, reason, session_id, named_session, media"
+            " FROM intents"
             " WHERE state IN ('prepared', 'sending') ORDER BY n"
         )
         delegations = await self._rows(
-            "SELECT id, state, hand, task, agent_id, session_key, turn_id, inbound_id, origin, accepted_at"
-            " FROM delegations WHERE state IN ('accepted', 'running') ORDER BY n"
+            "SELECT id, state, hand, task, agent_id, session_key, turn_id, inbound_id, origin, accepted_at,"
+            " session_id FROM delegations WHERE state IN ('accepted', 'running') ORDER BY n"
         )
         return Unfinished(
             works=tuple((_work(row[0]), SessionId(row[1])) for row in works),
@@ -193,10 +229,19 @@ class SqliteStore:
 
     async def session(self, session_key: str) -> SessionRow | None:
         """See the port."""
-        rows = await self._rows("SELECT session_id, generation FROM session_map WHERE session_key = ?", session_key)
-        if not rows:
-            return None
-        return SessionRow(key=session_key, id=SessionId(rows[0][0]), generation=rows[0][1], created=False)
+        return await self._db.run(lambda c: lookup.find(c, session_key))
+
+    async def session_by_id(self, session: SessionId) -> SessionRow | None:
+        """See the port."""
+        return await self._db.run(lambda c: lookup.find_by_id(c, session))
+
+    async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]:
+        """See the port."""
+        return _lines(
+            await self._rows(
+                "SELECT role, text, ref, partial, at FROM transcript WHERE session_id = ? ORDER BY n", session
+            )
+        )
 
     async def transcript(self, session_key: str) -> tuple[TranscriptLine, ...]:
         """See the port."""
@@ -205,7 +250,24 @@ class SqliteStore:
             " WHERE s.session_key = ? ORDER BY t.n",
             session_key,
         )
-        return tuple(TranscriptLine(role=r[0], text=r[1], ref=r[2], partial=bool(r[3]), at=r[4]) for r in rows)
+        return _lines(rows)
+
+    async def find_send(self, key: str) -> SendRow | None:
+        """See the port."""
+        rows = await self._rows("SELECT intent_id, tries, session_key, channel FROM sends WHERE key = ?", key)
+        if not rows:
+            return None
+        intent, tries, session_key, channel = rows[0]
+        return SendRow(key=key, intent=IntentId(intent), tries=tries, session_key=session_key, channel=channel)
+
+    async def intent_fate(self, intent: IntentId) -> IntentFate | None:
+        """See the port."""
+        rows = await self._rows("SELECT state, reason, receipts FROM intents WHERE id = ?", intent)
+        if not rows:
+            return None
+        state, reason, receipts = rows[0]
+        known = None if reason is None else Reason(reason)
+        return IntentFate(state=IntentState(state), reason=known, receipts=_receipts(receipts))
 
     async def intent_state(self, intent: IntentId) -> IntentState | None:
         """See the port."""
@@ -216,6 +278,10 @@ class SqliteStore:
         """See the port."""
         rows = await self._rows("SELECT id FROM inbox WHERE identity = ?", identity)
         return InboundId(rows[0][0]) if rows else None
+
+
+def _lines(rows: Sequence[tuple[Any, ...]]) -> tuple[TranscriptLine, ...]:
+    return tuple(TranscriptLine(role=r[0], text=r[1], ref=r[2], partial=bool(r[3]), at=r[4]) for r in rows)
 
 
 def _same(answer: Any) -> Any:
@@ -241,6 +307,9 @@ def _intent(row: tuple[Any, ...]) -> IntentRow:
         created_at=row[14],
         next_at=row[15],
         reason=None if row[16] is None else Reason(row[16]),
+        session=None if row[17] is None else SessionId(row[17]),
+        named_session=bool(row[18]),
+        media=_texts(row[19]),
     )
 
 
@@ -256,4 +325,5 @@ def _delegation(row: tuple[Any, ...]) -> DelegationRow:
         inbound=InboundId(row[7]),
         origin=None if row[8] is None else _address(row[8]),
         accepted_at=row[9],
+        session=None if row[10] is None else SessionId(row[10]),
     )

@@ -1,0 +1,301 @@
+"""Sends of clients: one key is one send, whoever asks how often (see `core.send`)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import anyio
+import msgspec
+
+from core.channels import rules_for
+from core.config import GatewayConfig
+from core.decisions import Decisions
+from core.errors import AmbiguousTarget, SendFailed, StoreError, TargetError, UsageError
+from core.events import EventSink
+from core.events.bodies import SendJoined, SendRefused, SendRequested, StoreFailed, TargetResolved
+from core.reasons import Reason
+from core.routing.outbound import OutboundQuestion, OutboundRoute
+from core.routing.text import config_key
+from core.send import SendMessage, SendOutcome, SendPlan, check_key, check_send, choose_agent, choose_channel
+from core.shell.targets import Looked, refusal, resolve
+from core.text import well_formed
+from core.values import Address, Receipt
+
+#: upstream: failures that are remembered without a delivery
+_MOST_SPENT = 1000
+
+
+class Fate(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the latest try of a send. `receipt` none: it failed, and `detail` tells how."""
+
+    tries: int
+    receipt: Receipt | None
+    channel: str
+    session_key: str | None
+    detail: str = ""
+    #: it failed, and may be seen all the same, at least in part: nothing is tried again
+    final: bool = False
+    #: it was open still, and waited for
+    waited: bool = False
+    #: another call had stored this very try
+    repeat: bool = False
+
+
+class SendPorts(Protocol):
+    """What a send needs of the gateway around it."""
+
+    @property
+    def config(self) -> GatewayConfig:
+        """Today's configuration."""
+        ...
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The channels that are served."""
+        ...
+
+    def session(self, text: str | None) -> tuple[str, str] | None:
+        """The key, as it is stored, and the agent of a session that a client names. Raises `InvalidSend`."""
+        ...
+
+    def account(self, channel: str, named: str | None) -> str | None:
+        """The account that sends. Raises `UnknownName`."""
+        ...
+
+    async def look_up(self, channel: str, account: str, text: str) -> Looked:
+        """What a directory says of a target. May raise `TargetError`."""
+        ...
+
+    async def fate(self, key: str) -> Fate | None:
+        """What became of an earlier send with this key, waiting for one that is still open."""
+        ...
+
+    async def ensure_entry(self, plan: SendPlan, cause: int | None) -> None:
+        """Have the session of the target conversation exist."""
+        ...
+
+    async def deliver(self, plan: SendPlan, tries: int, cause: int | None) -> Fate:
+        """Store the send, have it delivered, and wait for its end."""
+        ...
+
+
+class _Flight:
+    """A send that runs: whoever comes with its key waits here."""
+
+    def __init__(self) -> None:
+        self.done = anyio.Event()
+        self.outcome: SendOutcome | None = None
+        self.failure: SendFailed | None = None
+
+
+class Sends:
+    """Does sends of clients while the gateway is up; those that come before wait for it."""
+
+    def __init__(self, ports: SendPorts, events: EventSink, decisions: Decisions, up: anyio.Event) -> None:
+        self._ports = ports
+        self._events = events
+        self._decisions = decisions
+        self._up = up
+        self._stopped = False
+        #: in order, so that they end in order
+        self._scopes: dict[anyio.CancelScope, None] = {}
+        self._flights: dict[str, _Flight] = {}
+        #: upstream: keys that failed before anything was stored
+        self._spent: dict[str, str] = {}
+
+    def stop(self) -> None:
+        """The gateway ends: nobody waits any longer for what it will not do."""
+        self._stopped = True
+        for scope in tuple(self._scopes):
+            scope.cancel()
+
+    async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
+        """Send a message once for its key.
+
+        Raises `InvalidSend` or another `UsageError` for what cannot be done as asked: nothing is sent or stored, and
+        the key is free. Raises `SendFailed` when it was not delivered, or when the gateway ends before it knows; asked
+        again with the same key, after a restart too, it sends nothing twice.
+        """
+        with anyio.CancelScope() as scope:
+            self._scopes[scope] = None
+            try:
+                if self._stopped:
+                    raise SendFailed(f"send {message.key!r}: the gateway has ended")
+                if not self._up.is_set():
+                    await self._up.wait()
+                return await self._send(message, cause)
+            finally:
+                del self._scopes[scope]
+        raise SendFailed(f"send {message.key!r}: the gateway ended before it was known; ask again with the same key")
+
+    async def _send(self, message: SendMessage, cause: int | None) -> SendOutcome:
+        while (running := self._flights.get(message.key)) is not None:
+            joined = await self._join(message, running, cause)
+            if joined is not None:
+                return joined
+        # Registered before anything is awaited: two calls in the same tick are one send.
+        flight = self._flights[message.key] = _Flight()
+        try:
+            flight.outcome = await self._first(message, cause)
+        except SendFailed as error:
+            flight.failure = error
+            raise
+        finally:
+            del self._flights[message.key]
+            flight.done.set()
+        return flight.outcome
+
+    async def _join(self, message: SendMessage, flight: _Flight, cause: int | None) -> SendOutcome | None:
+        """Wait for the one that runs, and take its result.
+
+        None when it has none: it was refused for its own fault, or its caller went away. Then it is one's own turn,
+        and what was stored meanwhile is found by its key.
+        """
+        self._joined(message.key, cause, ended=False)
+        await flight.done.wait()
+        if flight.failure is not None:
+            raise SendFailed(flight.failure.facts, cached=True, final=flight.failure.final)
+        return None if flight.outcome is None else msgspec.structs.replace(flight.outcome, cached=True)
+
+    def _joined(self, key: str, cause: int | None, *, ended: bool) -> None:
+        body = SendJoined(key=well_formed(key), reason=Reason.IDEMPOTENT_REPEAT, ended=ended)
+        self._events.record(body, cause)
+
+    async def _first(self, message: SendMessage, cause: int | None) -> SendOutcome:
+        asked = self._events.record(_requested(message), cause)
+        try:
+            check_key(message.key)
+            before = await self._ports.fate(message.key)
+            known = self._known(message, before, asked)
+            return await self._new(message, before, asked) if known is None else known
+        except UsageError as error:
+            self._refused(message, error, asked)
+            raise
+
+    def _refused(self, message: SendMessage, error: UsageError, cause: int) -> None:
+        body = SendRefused(key=well_formed(message.key), reason=refusal(error), detail=well_formed(error.facts))
+        self._events.record(body, cause)
+
+    def _known(self, message: SendMessage, fate: Fate | None, cause: int) -> SendOutcome | None:
+        """The result of an earlier send with the key; none where there is none, or it failed and may be tried again."""
+        # Upstream keeps failures too, so that a key never sends again.
+        upstream = self._ports.config.profile.upstream
+        if upstream and message.key in self._spent:
+            self._joined(message.key, cause, ended=True)
+            raise SendFailed(self._spent[message.key], cached=True, final=True)
+        if fate is None or (fate.receipt is None and not fate.final and not upstream):
+            return None
+        self._joined(message.key, cause, ended=not fate.waited)
+        return _outcome(message.key, fate, cached=True)
+
+    async def _new(self, message: SendMessage, before: Fate | None, asked: int) -> SendOutcome:
+        plan, cause = await self._plan(message, asked)
+        if plan.entry is not None:
+            await self._ensure_entry(plan, cause)
+        fate = await self._ports.deliver(plan, 1 if before is None else before.tries + 1, cause)
+        if fate.repeat:
+            self._joined(message.key, asked, ended=not fate.waited)
+        return _outcome(message.key, fate, cached=fate.repeat)
+
+    async def _plan(self, message: SendMessage, asked: int) -> tuple[SendPlan, int]:
+        """Decide text, channel, agent, account, place and session; and the event that tells. Raises `UsageError`."""
+        ports = self._ports
+        check_send(message, ports.config.profile)
+        channel = choose_channel(message, ports.channels)
+        session = ports.session(message.session_key)
+        if session is not None:
+            message = msgspec.structs.replace(message, session_key=session[0])
+        agent = choose_agent(message, ports.config)
+        named = message.to.account if isinstance(message.to, Address) else message.account
+        account = ports.account(channel, named)
+        question, note = await self._question(message, agent, channel, account)
+        route = self._route(message, question, note, asked)
+        plan = self._decisions.plan_send(
+            message,
+            agent=agent,
+            channel=channel,
+            target=question.target,
+            account=account,
+            route=route,
+            config=ports.config,
+        )
+        return plan, asked if route is None else self._tell(question, route, note, asked)
+
+    async def _question(
+        self, message: SendMessage, agent: str, channel: str, account: str | None
+    ) -> tuple[OutboundQuestion, str]:
+        """Where it is to go, after a directory was asked; and a note on that. An exact place is not looked up."""
+        question = OutboundQuestion(
+            agent=agent,
+            channel=channel,
+            target="",
+            account=account,
+            thread=message.thread,
+            reply_to=message.reply_to,
+        )
+        if isinstance(message.to, Address):
+            written = rules_for(channel).write(message.to)
+            thread = written.thread or message.thread
+            return msgspec.structs.replace(question, target=written.target, thread=thread), ""
+        looked = await self._ports.look_up(channel, account or "", message.to.strip())
+        return looked.answer(msgspec.structs.replace(question, target=message.to.strip())), looked.note
+
+    def _route(self, message: SendMessage, question: OutboundQuestion, note: str, cause: int) -> OutboundRoute | None:
+        """The route of a send; none only in the upstream profiles, which then send without a mirror."""
+        try:
+            return resolve(self._decisions, question, note, self._ports.config)
+        except TargetError as error:
+            if not self._ports.config.profile.upstream:
+                raise
+            if isinstance(error, AmbiguousTarget) and not (message.session_key or "").strip():
+                # Upstream asks for the route where no session is named only, and fails then as a delivery does.
+                self._refused(message, error, cause)
+                raise self._spend(message.key, error) from error
+            return None
+
+    def _spend(self, key: str, error: TargetError) -> SendFailed:
+        """Upstream: remember a failure of which nothing is stored."""
+        if len(self._spent) >= _MOST_SPENT:
+            del self._spent[next(iter(self._spent))]
+        self._spent[key] = error.facts
+        return SendFailed(error.facts, final=True)
+
+    def _tell(self, question: OutboundQuestion, route: OutboundRoute, note: str, cause: int) -> int:
+        body = TargetResolved(
+            channel=question.channel,
+            target=question.target,
+            address=route.address,
+            session_key=config_key(route.key, self._ports.config),
+            steps=(*([note] if note else ()), *route.steps),
+        )
+        return self._events.record(body, cause)
+
+    async def _ensure_entry(self, plan: SendPlan, cause: int) -> None:
+        """Best effort: a session that cannot be made now is made with the mirror."""
+        try:
+            await self._ports.ensure_entry(plan, cause)
+        except StoreError as error:
+            self._events.record(StoreFailed(reason=Reason.STORE_ERROR, error=error.facts, retry_in=0.0), cause)
+
+
+def _requested(message: SendMessage) -> SendRequested:
+    return SendRequested(
+        key=well_formed(message.key),
+        channel=None if message.channel is None else well_formed(message.channel),
+        target=well_formed(str(message.to)),
+        session_key=None if message.session_key is None else well_formed(message.session_key),
+        text=well_formed(message.text),
+    )
+
+
+def _outcome(key: str, fate: Fate, *, cached: bool) -> SendOutcome:
+    if fate.receipt is None:
+        raise SendFailed(f"send {key!r}: {fate.detail}", cached=cached, final=fate.final)
+    return SendOutcome(
+        key=key,
+        message_id=fate.receipt.provider_id,
+        channel=fate.channel,
+        conversation=fate.receipt.address.conversation,
+        session_key=fate.session_key,
+        cached=cached,
+    )

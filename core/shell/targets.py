@@ -1,0 +1,171 @@
+"""Where a send goes: the account that sends, what a directory says of the target, the place, and the session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import anyio
+import msgspec
+
+from core.channels import Current, Directory, Resolved
+from core.config import GatewayConfig
+from core.decisions import Decisions
+from core.errors import (
+    AmbiguousTarget,
+    InvalidSend,
+    KeyFormatError,
+    PlatformError,
+    TargetError,
+    UnknownName,
+    UsageError,
+)
+from core.events.bodies import TargetResolved
+from core.reasons import Reason
+from core.routing.outbound import OutboundQuestion, OutboundRoute
+from core.send import check_exact, named_session
+from core.shell.context import Context
+from core.values import Address, SessionId
+
+#: seconds that a directory has
+_DIRECTORY_TIMEOUT = 10.0
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool send as the agent asked for it."""
+
+    #: the session that runs
+    running: SessionId
+    to: Address | str | None
+    channel: str | None = None
+    account: str | None = None
+    thread: str | None = None
+    #: the session that shall remember it
+    session: str | None = None
+
+
+class Aim(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a send goes, with the event that decided it."""
+
+    address: Address
+    cause: int
+    route: OutboundRoute | None = None
+    #: key and agent of the session that the caller named
+    session: tuple[str, str] | None = None
+
+
+class Looked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a directory says of a target. `resolved` none: nothing, and `note` tells why if it should have."""
+
+    resolved: Resolved | None = None
+    note: str = ""
+
+    def answer(self, question: OutboundQuestion) -> OutboundQuestion:
+        """The question, with what is known now."""
+        found = self.resolved
+        if found is None:
+            return question
+        return msgspec.structs.replace(question, target=found.target, kind=found.kind or question.kind)
+
+
+def refusal(error: UsageError) -> Reason:
+    """The reason code of a send that cannot be done as asked."""
+    if isinstance(error, InvalidSend):
+        return error.reason
+    if isinstance(error, KeyFormatError):
+        return Reason.BAD_SESSION_KEY
+    if isinstance(error, UnknownName):
+        return Reason.UNKNOWN_ACCOUNT
+    return Reason.AMBIGUOUS_TARGET if isinstance(error, AmbiguousTarget) else Reason.BAD_TARGET
+
+
+def resolve(decisions: Decisions, question: OutboundQuestion, note: str, config: GatewayConfig) -> OutboundRoute:
+    """The route of a send. Raises `TargetError`, which says the note on the directory too."""
+    try:
+        return decisions.resolve_outbound(question, config)
+    except TargetError as error:
+        if not note:
+            raise
+        raise type(error)(f"{error.facts}; {note}") from error
+
+
+class Targets:
+    """Resolves targets, and tells how."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+
+    async def aim(
+        self, agent: str, asked: Asked, origin: Address | None, cause: int, ids: Mapping[str, str | None]
+    ) -> Aim | None:
+        """Where a tool send goes; none without a target and an origin. Raises `UsageError`; nothing is sent then."""
+        session = self.session(asked.session)
+        if not isinstance(asked.to, str):
+            address = asked.to or origin
+            if address is not None:
+                check_exact(address, asked.channel, asked.account, asked.thread)
+            return None if address is None else Aim(address=address, cause=cause, session=session)
+        channel = (asked.channel or ("" if origin is None else origin.channel)).strip().lower()
+        if channel not in self._ctx.channels:
+            there = ", ".join(self._ctx.channels)
+            raise InvalidSend(f"channel {channel!r} is not served; there are: {there}", Reason.UNKNOWN_CHANNEL)
+        question = OutboundQuestion(
+            agent=agent,
+            channel=channel,
+            target=asked.to,
+            account=self.account(channel, asked.account, origin),
+            thread=asked.thread,
+            current=_current(origin, channel),
+        )
+        route, seq = await self.route(question, cause, ids)
+        return Aim(address=route.address, cause=seq, route=route, session=session)
+
+    def session(self, text: str | None) -> tuple[str, str] | None:
+        """Key and agent of a session that a caller names; none for a blank. Raises `InvalidSend`."""
+        return named_session(text, self._ctx.config, self._ctx.default_accounts) if text else None
+
+    def account(self, channel: str, named: str | None, source: Address | None) -> str:
+        """The account that sends on a channel. Raises `UnknownName`."""
+        ctx = self._ctx
+        return ctx.decisions.choose_account(channel, named, source, ctx.accounts(channel), ctx.config)
+
+    async def route(
+        self, question: OutboundQuestion, cause: int | None, ids: Mapping[str, str | None]
+    ) -> tuple[OutboundRoute, int]:
+        """Place and session of a target, told with its reasons. Raises `TargetError`."""
+        looked = await self.look_up(question.channel, question.account or "", question.target)
+        question, ctx = looked.answer(question), self._ctx
+        route = resolve(ctx.decisions, question, looked.note, ctx.config)
+        body = TargetResolved(
+            channel=question.channel,
+            target=question.target,
+            address=route.address,
+            session_key=ctx.key_text(route.key),
+            steps=(*([looked.note] if looked.note else ()), *route.steps),
+        )
+        return route, ctx.events.record(body, cause, **ids)
+
+    async def look_up(self, channel: str, account: str, text: str) -> Looked:
+        """What the platform's directory says of a target, where there is one. A failing directory says nothing."""
+        adapter = self._ctx.adapters.get((channel, account))
+        if not isinstance(adapter, Directory):
+            return Looked()
+        try:
+            with anyio.fail_after(_DIRECTORY_TIMEOUT):
+                return Looked(resolved=await adapter.resolve_target(text))
+        except UsageError:
+            raise
+        except TimeoutError:
+            why = f"no answer within {_DIRECTORY_TIMEOUT:g} s"
+        except PlatformError as error:
+            why = error.facts or error.reason.sentence
+        except Exception as error:  # noqa: BLE001 -- a directory with a defect: the text may be clear without it
+            why = f"{type(error).__name__}: {error}"
+        return Looked(note=f"the directory of {channel} could not be asked: {why}")
+
+
+def _current(origin: Address | None, channel: str) -> Current | None:
+    """The conversation that the agent works in, where it is on the same channel."""
+    if origin is None or origin.channel != channel:
+        return None
+    # A turn in a thread keeps its sends to the same conversation in that thread.
+    return Current(conversation=origin.conversation, thread=origin.thread, reply_mode="all")

@@ -1,0 +1,188 @@
+"""The SQL of sessions that get another key: moved when scopes change, left, migrated from older forms of keys.
+
+Each function is part of one write, given a connection inside a transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from core.errors import InvariantBroken
+from core.keys import Migration, StoredKey
+from core.reasons import Reason
+from core.store.lookup import find, find_by_id, lane_text
+from core.store.rows import Left, NewSession, SessionRow
+from core.values import Address
+
+_json = msgspec.json.Encoder().encode
+_address = msgspec.json.Decoder(Address).decode
+#: codec of a key that nobody could read; it is told of once
+UNREADABLE = "unreadable"
+#: lane of work that comes from no place
+_NOWHERE = ""
+
+
+# ---------------------------------------------------------------- places
+
+
+def tie(c: sqlite3.Connection, new: NewSession, key: str) -> None:
+    """Note the key that a place has."""
+    assert new.address is not None
+    c.execute(
+        "INSERT OR REPLACE INTO session_places (agent_id, lane, session_key, address) VALUES (?, ?, ?, ?)",
+        (new.agent, lane_text(new.address), key, _json(new.address).decode()),
+    )
+
+
+def tie_nowhere(c: sqlite3.Connection, agent: str, key: str) -> None:
+    """Note a session of work that comes from no place: it is not for a place to take along."""
+    c.execute(
+        "INSERT INTO session_places (agent_id, lane, session_key) VALUES (?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET session_key = excluded.session_key",
+        (agent, _NOWHERE, key),
+    )
+
+
+def takes_along(c: sqlite3.Connection, tied: str, new: NewSession) -> bool:
+    """Whether the session that a place was tied to is the place's to take along under its new key.
+
+    So it is when every place that ever had the session has the new key under today's configuration.
+    """
+    assert new.key_of is not None
+    assert new.address is not None
+    before = c.execute("SELECT shared FROM session_map WHERE session_key = ?", (tied,)).fetchone()
+    if before is None or before[0]:
+        return False
+    others = c.execute(
+        "SELECT agent_id, address FROM session_places WHERE session_key = ? AND NOT (agent_id = ? AND lane = ?)",
+        (tied, new.agent, lane_text(new.address)),
+    )
+    return all(
+        agent == new.agent and address is not None and new.key_of(_address(address)) == new.key
+        for agent, address in others
+    )
+
+
+def move(c: sqlite3.Connection, before: str, new: NewSession, now: float) -> SessionRow:
+    """Give a session another key, with all that belongs to it."""
+    c.execute(
+        "UPDATE session_map SET session_key = ?, codec = ?, updated_at = ? WHERE session_key = ?",
+        (new.key, new.codec, now, before),
+    )
+    _retie(c, before, new.key)
+    _lead(c, before, new.key)
+    moved = find(c, new.key)
+    assert moved is not None
+    return msgspec.structs.replace(moved, moved_from=before)
+
+
+def leave(c: sqlite3.Connection, before: str, new: NewSession) -> Left | None:
+    """Tie a place to another session. The one that it leaves stays as it is, and nobody can take it along any more."""
+    tie(c, new, new.key)
+    c.execute("UPDATE session_map SET shared = 1 WHERE session_key = ?", (before,))
+    old = find(c, before)
+    return None if old is None else Left(key=before, id=old.id)
+
+
+def _retie(c: sqlite3.Connection, old: str, new: str) -> None:
+    """Places and people of a key, and older keys that led to it, belong to another key from now on."""
+    c.execute("UPDATE session_places SET session_key = ? WHERE session_key = ?", (new, old))
+    c.execute("UPDATE OR REPLACE session_people SET session_key = ? WHERE session_key = ?", (new, old))
+    c.execute("UPDATE session_moves SET new_key = ? WHERE new_key = ?", (new, old))
+
+
+def _lead(c: sqlite3.Connection, old: str, new: str) -> None:
+    """Have an old key lead to the new one."""
+    c.execute("DELETE FROM session_moves WHERE old_key = ?", (new,))
+    c.execute("INSERT OR REPLACE INTO session_moves (old_key, new_key) VALUES (?, ?)", (old, new))
+
+
+def remember(c: sqlite3.Connection, row: SessionRow, reason: str, now: float) -> None:
+    """Keep what is known of a session that no key will have any more."""
+    c.execute(
+        "INSERT INTO session_history (session_id, session_key, generation, reason, ended_at) VALUES (?, ?, ?, ?, ?)",
+        (row.id, row.key, row.generation, reason, now),
+    )
+
+
+# ---------------------------------------------------------------- keys of another form
+
+_STORED = (
+    "SELECT session_key, session_id, max(updated_at, coalesce("
+    "(SELECT max(t.at) FROM transcript t WHERE t.session_id = session_map.session_id), 0)) FROM session_map"
+)
+
+
+def migrate_keys(
+    c: sqlite3.Connection, codec: str, plan: Callable[[Sequence[StoredKey]], Migration], now: float
+) -> Migration | None:
+    """Bring the keys of sessions that were written in another form up to date; None when there are none.
+
+    Sessions that have the planned keys already take part in the plan, so that two that meet are merged by its rule.
+    """
+    rows = _stored(c, f"WHERE codec <> '{_literal(codec)}' AND codec <> '{UNREADABLE}' ORDER BY session_key")
+    if not rows:
+        return None
+    known = {row.key for row in rows}
+    while True:
+        migration = plan(rows)
+        targets = {move.new: None for move in migration.moves if move.new not in known}
+        met = [row for key in targets for row in _stored(c, "WHERE session_key = ?", key)]
+        if not met:
+            break
+        rows += met
+        known |= {row.key for row in met}
+    _apply(c, migration, codec, now)
+    return migration
+
+
+def _literal(codec: str) -> str:
+    """The name of a codec as part of a statement: a parameter would keep the index of foreign keys from being used."""
+    if not codec.isalnum():
+        raise InvariantBroken(f"codec {codec!r}: expected letters and digits")
+    return codec
+
+
+def _stored(c: sqlite3.Connection, where: str, *values: object) -> list[StoredKey]:
+    """Sessions with the time at which each was last used."""
+    rows = c.execute(f"{_STORED} {where}", values)
+    return [StoredKey(key=key, session_id=session, updated_at=updated) for key, session, updated in rows]
+
+
+def _apply(c: sqlite3.Connection, migration: Migration, codec: str, now: float) -> None:
+    """Give sessions their new keys. Merged ones stay in the history; keys that cannot be read stay as they are."""
+    renamed = [(move.old, move.new) for move in migration.moves]
+    for merge in migration.merged:
+        for left in merge.left:
+            _end_merged(c, left, now)
+            if left.key != merge.key:
+                renamed.append((left.key, merge.key))
+    # By way of names that nothing has: a new key may be the old one of another session.
+    for move in migration.moves:
+        c.execute("UPDATE session_map SET session_key = ? WHERE session_id = ?", (_away(move.old), move.session_id))
+    for move in migration.moves:
+        c.execute("UPDATE session_map SET session_key = ? WHERE session_id = ?", (move.new, move.session_id))
+    for old, _ in renamed:
+        _retie(c, old, _away(old))
+    for old, new in renamed:
+        _retie(c, _away(old), new)
+        _lead(c, old, new)
+    codecs = [(codec, row.session_id) for row in (*migration.moves, *migration.untouched)]
+    codecs += [(UNREADABLE, row.session_id) for row in migration.unreadable]
+    c.executemany("UPDATE session_map SET codec = ? WHERE session_id = ?", codecs)
+
+
+def _away(key: str) -> str:
+    return f"\x1f{key}"
+
+
+def _end_merged(c: sqlite3.Connection, left: StoredKey, now: float) -> None:
+    """Put a session that is left in a merge into the history. Its people are strangers to the one that is kept."""
+    row = find_by_id(c, left.session_id)
+    assert row is not None
+    remember(c, row, Reason.KEYS_MERGED.value, now)
+    c.execute("DELETE FROM session_map WHERE session_key = ?", (row.key,))
+    c.execute("DELETE FROM session_people WHERE session_key = ?", (row.key,))
