@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 import anyio
 
 from core.agent import Turn
-from core.errors import HandError, UnknownName
+from core.errors import HandError, UnknownName, UsageError
 from core.hands import HandTask
 from core.values import Address, WorkKind
 from sim.faults import text_matches
-from sim.scenario.model import Action, AgentRule, HandRule, Match
-from sim.scenario.templates import fill
+from sim.scenario.model import Action, AgentRule, HandRule, Match, SendAction
+from sim.scenario.templates import fill, uses
 
 
 class ScriptFailure(Exception):
@@ -20,18 +21,24 @@ class ScriptFailure(Exception):
 
 
 class ScriptedAgent:
-    """`core.Agent` that plays the rules of a scenario."""
+    """`core.Agent` that plays the rules of a scenario.
+
+    A tool call that cannot be done as asked has no effect, and the gateway tells of it: the agent goes on with its
+    next action.
+    """
 
     def __init__(
         self,
         rules: Sequence[AgentRule],
         *,
         resolve: Callable[[str], Address],
+        session_key: Callable[[str, str], str],
         is_at: Callable[[str, Address], bool],
         number: Callable[[str, str], int],
     ) -> None:
         self._rules = rules
         self._resolve = resolve
+        self._session_key = session_key
         self._is_at = is_at
         self._number = number
 
@@ -43,7 +50,7 @@ class ScriptedAgent:
         slots = {**_slots(turn), "n": str(self._number(turn.session_key, turn.id))}
         for action in rule.do:
             if action.reply is not None:
-                return fill(action.reply, slots)
+                return await _filled(action.reply, turn, slots)
             if action.silent:
                 return None
             await self._act(action, turn, slots)
@@ -53,12 +60,20 @@ class ScriptedAgent:
         if action.think is not None:
             await anyio.sleep(action.think)
         elif action.send is not None:
-            to = None if action.send.to is None else self._resolve(action.send.to)
-            await turn.send(fill(action.send.text, slots), to)
+            await self._send(action.send, turn, await _filled(action.send.text, turn, slots))
         elif action.delegate is not None:
-            await turn.delegate(action.delegate.hand, fill(action.delegate.task, slots))
+            task = await _filled(action.delegate.task, turn, slots)
+            with suppress(UsageError):
+                await turn.delegate(action.delegate.hand, task)
         elif action.fail is not None:
             raise ScriptFailure(action.fail)
+
+    async def _send(self, send: SendAction, turn: Turn, text: str) -> None:
+        # A place that is not open yet is a mistake of the scenario, so it is not suppressed.
+        to = send.target if send.to is None else self._resolve(send.to)
+        session = None if send.session is None else self._session_key(turn.agent, send.session)
+        with suppress(UsageError):
+            await turn.send(text, to, channel=send.channel, account=send.account, thread=send.thread, session=session)
 
     def _fits(self, when: Match, turn: Turn) -> bool:
         callback = turn.callback
@@ -71,6 +86,13 @@ class ScriptedAgent:
         if when.place is not None and (turn.place is None or not self._is_at(when.place, turn.place)):
             return False
         return when.text is None or text_matches(when.text, turn.text)
+
+
+async def _filled(template: str, turn: Turn, slots: Mapping[str, str]) -> str:
+    """The text of a template; what the session holds is asked for only where it is used."""
+    if uses(template, "memory"):
+        slots = {**slots, "memory": " | ".join(line.text for line in await turn.history())}
+    return fill(template, slots)
 
 
 def _hand_fits(when: Match, hand: str, outcome: str) -> bool:

@@ -6,11 +6,13 @@ nothing. Commits are counted, so that a crash or an error can be put at any of t
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from core.store import Db
+from core.store import Db, migrate
 from sim.sqlite import make_inline
 
 
@@ -53,6 +55,7 @@ class Disk:
         if self._connection is None:
             connection = sqlite3.connect(":memory:", isolation_level=None, factory=SimConnection, cached_statements=256)
             connection.disk = self
+            _make_empty_store(connection)
             self._connection = connection
         return self._connection
 
@@ -81,6 +84,21 @@ class Disk:
         if self._connection is not None:
             self._connection.discard()
             self._connection = None
+
+
+@cache
+def _empty_store() -> bytes:
+    """A store in which nothing is yet, as the migrations make it."""
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as made:
+        migrate(made)
+        return made.serialize()
+
+
+def _make_empty_store(connection: sqlite3.Connection) -> None:
+    """What the migrations would make, for a tenth of what they cost: a sweep does it thousands of times."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as image:
+        image.deserialize(_empty_store())
+        image.backup(connection)
 
 
 def _latency() -> float:

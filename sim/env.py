@@ -12,22 +12,33 @@ class SimIds:
     """Ids that depend on what they are for, never on how many others were made before (DESIGN section 6).
 
     `name_of` translates a platform's message (channel, account, conversation, thread, message id) to the name that
-    the scenario gave it. Asking twice for the same thing gives ``m1`` and ``m1+2``; sessions keep theirs for life.
+    the scenario gave it. Asking twice for the same thing gives ``m1`` and ``m1+2``. A session may be asked for often
+    before there is one, so its id stays the same until a session has it.
     """
 
     def __init__(self, name_of: Callable[[tuple[str, ...]], str | None]) -> None:
         self._name_of = name_of
         self._asked: Counter[tuple[str, str]] = Counter()
+        #: ids that sessions have or had
+        self.session_ids: set[str] = set()
 
     def new(self, kind: str, *parts: str) -> str:
         """See `core.env.Ids`."""
         if kind == "session":
-            return f"s-{'/'.join(parts)}"
+            return self._session(f"s-{'/'.join(parts)}")
         base = self._name_of(parts) if kind == "inbound" else None
         base = base or f"{kind}-{'/'.join(part for part in parts if part)}"
         self._asked[kind, base] += 1
         count = self._asked[kind, base]
         return base if count == 1 else f"{base}+{count}"
+
+    def _session(self, base: str) -> str:
+        """The first id of its kind that no session has: ``s-main:main``, and after a reset ``s-main:main+2``."""
+        number, found = 1, base
+        while found in self.session_ids:
+            number += 1
+            found = f"{base}+{number}"
+        return found
 
 
 def sim_env(now: Callable[[], float], ids: SimIds, seed: int) -> Env:

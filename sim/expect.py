@@ -6,14 +6,26 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from core.config import GatewayConfig
+from core.decisions import config_key
 from core.events import Event
-from core.events.bodies import MirrorAppended, ScriptSkipped, TranscriptAppended, WireAccepted, WorldPlace
-from core.routing import session_key_for
+from core.events.bodies import (
+    MirrorAppended,
+    ScriptSkipped,
+    SessionCreated,
+    SessionMoved,
+    SessionReset,
+    TranscriptAppended,
+    WireAccepted,
+    WorldPlace,
+)
+from core.routing.scopes import place_key
 from core.values import Address
 from sim.faults import text_matches
 from sim.invariants import Status, Verdict
 from sim.scenario import PlaceRef, ScenarioFile
 from sim.scenario.model import ExpectedEvent
+from sim.scenario.reloads import agents_of
 
 
 class Unmet(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,15 +38,20 @@ class Unmet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Seen:
-    """What a run did, by place."""
+    """What a run did, by place and by session."""
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    def __init__(self, file: ScenarioFile, events: Sequence[Event]) -> None:
         self.events = events
         self.names: dict[tuple[str, str, str], Address] = {}
         self.labels: dict[tuple[str, str, str, str], str] = {}
         self.accepts: list[WireAccepted] = []
-        self.transcripts: dict[str, list[str]] = {}
-        self.session_at: dict[tuple[str, str, str, str], str] = {}
+        #: session id -> what it holds
+        self.lines: dict[str, list[str]] = {}
+        #: session key -> the session that has it
+        self.sessions: dict[str, str] = {}
+        for stored in file.scenario.stored.sessions:
+            self.sessions[stored.key] = stored.id
+            self.lines[stored.id] = list(stored.lines)
         for event in events:
             self._see(event)
 
@@ -48,11 +65,25 @@ class _Seen:
             self.accepts.append(body)
         elif isinstance(body, TranscriptAppended | MirrorAppended):
             role = body.role if isinstance(body, TranscriptAppended) else "assistant"
-            self.transcripts.setdefault(body.session_key, []).append(f"{role}: {body.text}")
+            self.lines.setdefault(body.session_id, []).append(f"{role}: {body.text}")
+            self.sessions.setdefault(body.session_key, body.session_id)
+        elif isinstance(body, SessionCreated | SessionReset):
+            self.sessions[body.session_key] = body.session_id
+        elif isinstance(body, SessionMoved):
+            self.sessions.pop(body.old_key, None)
+            self.sessions[body.session_key] = body.session_id
 
     def address(self, ref: PlaceRef) -> Address | None:
         """Where a place is; none when it never came to be."""
         return self.names.get((ref.platform, ref.account, ref.tail))
+
+    def held(self, agent: str, place: Address, configs: Sequence[GatewayConfig]) -> list[str]:
+        """What the session of a place holds: under the last configuration, else under the last in which it had one."""
+        for config in reversed(configs):
+            key = config_key(place_key(agent, place, config), config)
+            if key in self.sessions:
+                return self.lines.get(self.sessions[key], [])
+        return []
 
     def label(self, address: Address) -> str:
         """What people call a place."""
@@ -61,7 +92,7 @@ class _Seen:
 
 def check_expectations(file: ScenarioFile, events: Sequence[Event], verdicts: Iterable[Verdict]) -> tuple[Unmet, ...]:
     """Compare a run with what its scenario expects; every difference is one `Unmet`."""
-    seen = _Seen(events)
+    seen = _Seen(file, events)
     return (
         *_skipped(events),
         *_accepted(file, seen),
@@ -111,13 +142,14 @@ def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
 
 
 def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
-    config = file.scenario.gateway
+    configs = (file.scenario.gateway, *file.reloads)
+    agents = agents_of(configs)
     for index, wanted in enumerate(file.scenario.expect.transcripts):
         place = seen.address(file.resolve(wanted.place))
         found: list[str] = []
-        for agent in config.agents:
+        for agent in agents:
             if place is not None:
-                found += seen.transcripts.get(str(session_key_for(agent.id, place, config.session)), [])
+                found += seen.held(agent, place, configs)
         fits = len(found) == len(wanted.lines) and all(
             text_matches(want, have) for want, have in zip(wanted.lines, found, strict=True)
         )
@@ -146,7 +178,7 @@ def _events(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
 
 def _describe(wanted: ExpectedEvent) -> str:
     facts = [wanted.kind]
-    for name in ("reason", "state", "text", "place"):
+    for name in ("reason", "state", "text", "detail", "place"):
         value = getattr(wanted, name)
         if value is not None:
             facts.append(f"{name} {value}")
@@ -161,8 +193,10 @@ def _event_fits(wanted: ExpectedEvent, event: Event, file: ScenarioFile, seen: _
         value = getattr(wanted, name)
         if value is not None and getattr(body, name, None) != value:
             return False
-    if wanted.text is not None and not text_matches(wanted.text, str(getattr(body, "text", ""))):
-        return False
+    for name in ("text", "detail"):
+        pattern = getattr(wanted, name)
+        if pattern is not None and not text_matches(pattern, str(getattr(body, name, ""))):
+            return False
     if wanted.place is None:
         return True
     address, place = getattr(body, "address", None), seen.address(file.resolve(wanted.place))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.errors import UnknownName
+from core.errors import ConfigError, UnknownName
 from core.events import BODIES, Event
 from core.events.bodies import FaultFired, ScriptSkipped
+from core.send import SendMessage
 from sim.faults import text_matches
 from sim.process import GatewayProcess
-from sim.scenario.model import Crash, Step, When
+from sim.scenario.model import Crash, SendStep, Step, When
 from sim.world import World
 
 
@@ -29,6 +30,8 @@ class ScriptPlayer:
         self._process = process
         self._triggers: dict[str, list[_Trigger]] = {}
         self._says = iter(world.file.say_ids)
+        self._reloads = iter(world.file.reloads)
+        self._sends = 0
         #: steps that have not happened yet
         self.left = len(world.scenario.script)
         awaited = {BODIES[step.crash.when.event] for step in world.scenario.script if step.crash and step.crash.when}
@@ -49,7 +52,7 @@ class ScriptPlayer:
         self.left -= 1
         try:
             self._act(step, name)
-        except UnknownName as error:
+        except (UnknownName, ConfigError) as error:
             what = name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place"}))
             body = ScriptSkipped(step=what, why=error.facts)
             self._world.events.record(body)
@@ -58,6 +61,8 @@ class ScriptPlayer:
     def _act(self, step: Step, name: str) -> None:
         if step.say is not None:
             self._say(step, name)
+        elif step.send is not None:
+            self._send(step.send)
         elif step.wake is not None:
             self._process.wake(step.wake.agent, step.wake.text, None)
         elif step.crash is not None:
@@ -65,6 +70,11 @@ class ScriptPlayer:
         elif step.restart is not None:
             fired = self._fired("restart")
             self._process.stop("restart", fired, step.restart.down)
+        elif step.reload is not None:
+            self._process.reload(next(self._reloads))
+        elif step.reset is not None:
+            agent = step.reset.agent or self._process.config.default_agent
+            self._process.reset(agent, self._world.address(step.place or ""))
         elif step.replay is not None:
             fired = self._fired("replay", ", ".join(step.replay.messages))
             for platform in self._world.platforms.values():
@@ -85,7 +95,35 @@ class ScriptPlayer:
         platform = world.platforms[ref.platform]
         roles = () if settings is None else settings.roles
         message = platform.message_id(name, room)
-        platform.say(name, world.peer(ref.platform, person), roles, room, message, step.say or "")
+        platform.say(
+            name,
+            world.peer(ref.platform, person),
+            roles,
+            room,
+            message,
+            step.say or "",
+            secret=step.secret or "",
+            reply_chain=step.reply_chain,
+        )
+
+    def _send(self, send: SendStep) -> None:
+        """A client of the gateway sends something."""
+        self._sends += 1
+        process = self._process
+        agent = send.agent or process.config.default_agent
+        to = self._world.address(send.to) if send.to is not None else send.target or ""
+        message = SendMessage(
+            to=to,
+            text=send.text,
+            media=send.media,
+            channel=send.channel,
+            account=send.account,
+            thread=send.thread,
+            agent=send.agent,
+            session_key=None if send.session is None else process.session_key(agent, send.session),
+            key=f"send{self._sends}" if send.key is None else send.key,
+        )
+        process.send(message, self._sends)
 
     def _close(self, step: Step, how: str) -> None:
         ref = self._world.place(step.place or "")

@@ -9,6 +9,7 @@ from typing import Any
 from core.channels import ChannelAdapter
 from core.decisions import Decisions
 from core.events import EventSink
+from core.store import Db, SqliteStore, Store
 
 
 def _adapter(adapter: ChannelAdapter) -> ChannelAdapter:
@@ -28,6 +29,8 @@ class Wiring:
     decisions: Decisions = field(default_factory=Decisions)
     wrap_adapter: Callable[[ChannelAdapter], ChannelAdapter] = _adapter
     wrap_events: Callable[[EventSink], EventSink] = _sink
+    #: makes the store from what opens the disk and what hears of refused writes
+    make_store: Callable[[Callable[[], Db], EventSink], Store] = SqliteStore
 
     def replace(self, **decisions: Callable[..., Any]) -> None:
         """Replace decisions by name."""

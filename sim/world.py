@@ -18,9 +18,12 @@ from core.events.bodies import (
     BugEnabled,
     FaultFired,
     RunPhase,
+    SessionCreated,
+    SessionReset,
     WorldAccount,
     WorldPerson,
     WorldPlace,
+    WorldSession,
 )
 from core.values import Address, ChatKind, Peer
 from sim.bugs import BUGS
@@ -33,6 +36,7 @@ from sim.platforms import PLATFORMS, FakePlatform, Room
 from sim.progress import Progress
 from sim.scenario import PlaceRef, ScenarioFile
 from sim.scenario.model import Fault
+from sim.stored import write_stored
 
 
 class World:
@@ -52,6 +56,7 @@ class World:
         self.faults = FaultBoard(self.is_at)
         self.message_names: dict[tuple[str, ...], str] = {}
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
+        self.log.subscribe(self._session_known, SessionCreated, SessionReset)
         self.disk = Disk(self._fail_commit, self._committed)
         self._places: dict[str, PlaceRef] = {}
         self._numbers: dict[str, dict[str, int]] = {}
@@ -127,7 +132,25 @@ class World:
                 for thread, thread_spec in room.threads.items():
                     thread_id = thread_spec.id or platform.new_id("thread", room_name, thread)
                     platform.add_room(platform.thread_room(parent, f"{room_name}/{thread}", thread_id), under=room_name)
+            for person, known in self.scenario.world.people.items():
+                for account in spec.accounts if name in known.ids else ():
+                    self.room(PlaceRef(platform=name, account=account, person=person))
+        self._write_stored()
         self.events.record(RunPhase(phase="faults"))
+
+    def _write_stored(self) -> None:
+        """Put what an earlier version left on the disk."""
+        sessions = self.scenario.stored.sessions
+        if sessions:
+            write_stored(self.disk.open(), sessions, self.address)
+        for session in sessions:
+            place = None if session.place is None else self.address(session.place)
+            self.events.record(WorldSession(session_key=session.key, session_id=session.id, address=place))
+        self.ids.session_ids.update(session.id for session in sessions)
+
+    def _session_known(self, event: Event) -> None:
+        assert isinstance(event.body, SessionCreated | SessionReset)
+        self.ids.session_ids.add(event.body.session_id)
 
     def _build_room(self, platform: FakePlatform, name: str, own_id: str | None, accounts: tuple[str, ...]) -> None:
         platform.add_room(
@@ -144,7 +167,9 @@ class World:
         """A person as a platform knows them; told when first seen there."""
         peer = self._peers.get((channel, person))
         if peer is None:
-            peer = Peer(id=self.platforms[channel].new_id("person", person), name=person)
+            settings = self.scenario.world.people.get(person)
+            own = None if settings is None else settings.ids.get(channel)
+            peer = Peer(id=own or self.platforms[channel].new_id("person", person), name=person)
             self._peers[channel, person] = peer
             shown = display_names(self.scenario.world, self.seed).get(person, person)
             self.events.record(WorldPerson(channel=channel, peer=Peer(id=peer.id, name=shown)))
@@ -153,8 +178,11 @@ class World:
     def is_at(self, place: str, address: Address) -> bool:
         """Whether an address is a place of the scenario; one that does not exist yet is nowhere."""
         ref = self.place(place)
-        room = self.platforms[ref.platform].room_named(ref.account, ref.tail)
-        return room is not None and room.address(ref.account).lane == address.lane
+        platform = self.platforms[ref.platform]
+        room = platform.room_named(ref.account, ref.tail)
+        if room is None or (address.channel, address.account) != (ref.platform, ref.account):
+            return False
+        return platform.room_at(address) is room
 
     def room(self, ref: PlaceRef) -> Room:
         """The conversation that a scenario names; a direct one begins to exist by being named.

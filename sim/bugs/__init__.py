@@ -5,9 +5,11 @@ from sim.bugs.base import Bug
 from sim.bugs.delivery import DELIVERY_BUGS
 from sim.bugs.hands import HAND_BUGS
 from sim.bugs.places import PLACE_BUGS
+from sim.bugs.routes import ROUTE_BUGS
+from sim.bugs.sessions import SESSION_BUGS
 
 #: every bug switch by name
-BUGS: dict[str, Bug] = {bug.name: bug for bug in (*HAND_BUGS, *PLACE_BUGS, *DELIVERY_BUGS)}
+BUGS: dict[str, Bug] = {bug.name: bug for bug in (*HAND_BUGS, *PLACE_BUGS, *ROUTE_BUGS, *SESSION_BUGS, *DELIVERY_BUGS)}
 
 
 def find_bugs(name: str) -> tuple[str, ...]:

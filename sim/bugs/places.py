@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from core.config import GatewayConfig
-from core.decisions import MirrorPlan, ReplyPlan, plan_mirror, plan_reply
+from core.decisions import MirrorPlan, MirrorQuestion, ReplyPlan, plan_mirror, plan_reply
 from core.errors import PlaceGone
 from core.keys import parse_v1
-from core.values import Address, Envelope, IntentKind, Receipt, SendRequest
+from core.values import Address, Envelope, Receipt, SendRequest
 from sim.bugs.base import Bug, deciding
 from sim.bugs.ports import AdapterWrapper, wrapping
 
@@ -46,27 +46,23 @@ class _DeadThreadToMain(AdapterWrapper):
             return await self.inner.send(elsewhere)
 
 
-def _mirror_only_at_home(
-    kind: IntentKind, agent: str, running: str, target: Address, config: GatewayConfig
-) -> MirrorPlan:
+def _mirror_only_at_home(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
     """A send to another conversation than the running one is delivered without a mirror."""
-    plan = plan_mirror(kind, agent, running, target, config)
-    return plan if plan.key is not None and str(plan.key) == running else MirrorPlan(key=None)
+    plan = plan_mirror(question, config)
+    return plan if plan.key == question.running else MirrorPlan(key=None)
 
 
-def _mirror_where_running(
-    kind: IntentKind, agent: str, running: str, target: Address, config: GatewayConfig
-) -> MirrorPlan:
+def _mirror_where_running(question: MirrorQuestion, _config: GatewayConfig) -> MirrorPlan:
     """Every send is mirrored into the session that happens to run (seed 000, issue 1520)."""
-    return MirrorPlan(key=parse_v1(running))
+    return MirrorPlan(key=question.running)
 
 
-def _key_without_account(
-    kind: IntentKind, agent: str, running: str, target: Address, config: GatewayConfig
-) -> MirrorPlan:
+def _key_without_account(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
     """The outbound key leaves the account out, the inbound key has it."""
-    plan = plan_mirror(kind, agent, running, target, config)
-    return plan if plan.key is None else MirrorPlan(key=msgspec.structs.replace(plan.key, account=None))
+    plan = plan_mirror(question, config)
+    if plan.key is None:
+        return plan
+    return MirrorPlan(key=str(msgspec.structs.replace(parse_v1(plan.key), account=None)))
 
 
 PLACE_BUGS = (

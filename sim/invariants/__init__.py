@@ -5,8 +5,11 @@ from collections.abc import Iterable
 from core.events import Event
 from sim.invariants.base import Checker, Judge, Status, Verdict, Violation
 from sim.invariants.cardinality import InboundOnce, OncePerIntent, OneAnnouncement
-from sim.invariants.places import ExactReturnAddress, MirrorOnce, NoHiddenRedirect, OneKey
+from sim.invariants.places import ExactReturnAddress, MirrorOnce, NoHiddenRedirect
+from sim.invariants.sessions import Injective, OneKey, ScopesAndLinks
 from sim.invariants.truth import EverythingEnds, NothingSilent, StatusIsTruth
+from sim.invariants.turns import Freshness, FrozenRoute, GenerationFence, OneSession
+from sim.invariants.wire import AddressFidelity, AudienceConfinement
 
 #: every checker, in the order of the catalogue
 CHECKERS: tuple[type[Checker], ...] = (
@@ -17,8 +20,16 @@ CHECKERS: tuple[type[Checker], ...] = (
     StatusIsTruth,
     ExactReturnAddress,
     NoHiddenRedirect,
+    FrozenRoute,
+    AddressFidelity,
     OneKey,
+    Injective,
+    ScopesAndLinks,
+    OneSession,
+    GenerationFence,
     MirrorOnce,
+    Freshness,
+    AudienceConfinement,
     NothingSilent,
 )
 

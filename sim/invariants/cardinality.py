@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from core.events import Body, Event
-from core.events.bodies import TurnStarted, WireAccepted
+from core.events.bodies import InboundDropped, TurnStarted, WireAccepted
 from core.values import IntentKind, WorkKind
 from sim.invariants.base import Checker
 from sim.invariants.story import Lane, Story
@@ -97,15 +97,35 @@ class InboundOnce(Checker):
 
     id = "D7"
     title = "Inbound exactly once"
-    sentence = "Each logical inbound message starts at most one turn; a replay starts none."
+    sentence = "Each logical inbound message starts at most one turn; a replay starts none, and nothing else is one."
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
         self._turns: dict[tuple[Lane, str], dict[str, Event]] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
-        """Turns."""
-        return {TurnStarted: self._started}
+        """Turns, and what was dropped as a repeat."""
+        return {TurnStarted: self._started, InboundDropped: self._dropped}
+
+    def _dropped(self, event: Event) -> None:
+        """Equal ids in another account, conversation or thread are other messages."""
+        body = event.body
+        assert isinstance(body, InboundDropped)
+        this, first = self.story.received.get(event.inbound or ""), self.story.received.get(body.first or "")
+        if this is None or first is None or body.first is None:
+            return
+        self.exercised += 1
+        if self.story.logical(this) == self.story.logical(first):
+            return
+        here, there = (self.story.name(getattr(e.body, "address", None)) for e in (this, first))
+        self.violate(
+            at=event.seq,
+            summary=f"{event.inbound} was dropped as a repeat of {body.first}, which is another message",
+            expected=[f"a turn for {event.inbound}, received at {here} by another account or in another place"],
+            actual=[f"#{event.seq} {event.at:.3f}s dropped; {body.first} was received at {there}"],
+            evidence=[first.seq, this.seq, event.seq],
+            first_wrong=event.seq,
+        )
 
     def _started(self, event: Event) -> None:
         body, received = event.body, self.story.received.get(event.inbound or "")

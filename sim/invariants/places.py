@@ -1,24 +1,25 @@
-"""Where things are said and remembered: R1, R2, M1, S1."""
+"""Where things are said and remembered: R1, R2, M1."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
+from core.channels import rules_for
 from core.config import DmScope
 from core.errors import KeyFormatError
 from core.events import Body, Event
 from core.events.bodies import (
     CompletionPlanned,
     Fallback,
-    InboundAdmitted,
-    IntentPrepared,
     IntentSettled,
     MirrorAppended,
     RouteDecided,
     WireAccepted,
 )
 from core.keys import parse_v1
-from core.values import Address, ChatKind, IntentState, WorkKind
+from core.values import Address, ChatKind, IntentState
 from sim.invariants.base import Checker
 from sim.invariants.story import IntentFacts, Lane, Story
 
@@ -43,7 +44,12 @@ class ExactReturnAddress(Checker):
         self.exercised += 1
         place, message = origin
         opened = self.story.opened_on.get((place.channel, message))
+        if opened is not None:
+            # One thread, seen by each account.
+            opened = msgspec.structs.replace(opened, account=place.account)
         right = {place.lane} if opened is None else {place.lane, opened.lane}
+        if body.requested.lane in right and body.address.lane not in right:
+            return  # asked for rightly, and put elsewhere by the platform: R2 and L3 judge what is said of it
         if body.address.lane in right and body.reply_to in (None, message):
             return
         self.violate(
@@ -76,15 +82,31 @@ class NoHiddenRedirect(Checker):
 
     id = "R2"
     title = "No hidden redirect"
-    sentence = "An accept at another place than the intent's needs a fallback event, with a reason, before it."
+    sentence = (
+        "An accept at another place than the intent's needs a fallback event before it, or the platform did it and the "
+        "gateway says that it is misplaced."
+    )
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
         self._allowed: set[tuple[str, Lane]] = set()
+        #: asked for rightly, put elsewhere by the platform: what will the gateway say of it?
+        self._put_elsewhere: dict[str, Event] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
-        """Fallbacks and accepts."""
-        return {Fallback: self._fallback, WireAccepted: self._accepted}
+        """Fallbacks, accepts and endings."""
+        return {Fallback: self._fallback, WireAccepted: self._accepted, IntentSettled: self._settled}
+
+    def _settled(self, event: Event) -> None:
+        body, accepted = event.body, self._put_elsewhere.pop(event.intent or "", None)
+        assert isinstance(body, IntentSettled)
+        if accepted is not None and body.state is IntentState.DELIVERED:
+            self._redirected(accepted)
+
+    def finish(self, last: Event) -> None:
+        """Nothing was ever said of these."""
+        for accepted in self._put_elsewhere.values():
+            self._redirected(accepted)
 
     def _fallback(self, event: Event) -> None:
         body = event.body
@@ -100,6 +122,14 @@ class NoHiddenRedirect(Checker):
         wanted, found = facts.body.address.lane, body.address.lane
         if wanted == found or (event.intent or "", found) in self._allowed:
             return
+        if body.requested.lane == wanted:
+            self._put_elsewhere[event.intent or ""] = event
+            return
+        self._redirected(event)
+
+    def _redirected(self, event: Event) -> None:
+        body, facts = event.body, self.story.intents[event.intent or ""]
+        assert isinstance(body, WireAccepted)
         self.violate(
             at=event.seq,
             summary=f"{event.intent} was meant for {self.story.name(facts.body.address)} and is elsewhere",
@@ -135,14 +165,22 @@ class MirrorOnce(Checker):
         if len(mirrors) > 1:
             self._wrong(facts, event, f"{event.intent} is in transcripts {len(mirrors)} times", mirrors)
         place = _seen_at(facts)
-        if not key_is_of(body.session_key, place, self.story.dm_scope):
+        if facts.body.named_session or self._at_home(facts, body.session_id, place):
+            return
+        if not key_is_of(body.session_key, place, self.story):
             summary = f"{event.intent}, seen at {self.story.name(place)}, was mirrored into another session"
             self._wrong(facts, event, summary, [event])
+
+    def _at_home(self, facts: IntentFacts, session: str, place: Address) -> bool:
+        """An answer at the place of its message, in the session that the message was admitted to."""
+        inbound = facts.prepared.inbound
+        home = self.story.home(inbound)
+        return home is not None and home.lane == place.lane and self.story.admitted.get(inbound or "") == session
 
     def _settled(self, event: Event) -> None:
         body, facts = event.body, self.story.intents.get(event.intent or "")
         assert isinstance(body, IntentSettled)
-        if facts is None or body.state not in (IntentState.DELIVERED, IntentState.PARTIAL):
+        if facts is None or body.state not in (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED):
             return
         self.exercised += 1
         if facts.accepts and not self._mirrors.get(event.intent or ""):
@@ -168,83 +206,22 @@ def _seen_at(facts: IntentFacts) -> Address:
     return body.address if isinstance(body, WireAccepted) else facts.body.address
 
 
-def key_is_of(text: str, place: Address, dm_scope: str) -> bool:
+def key_is_of(text: str, place: Address, story: Story) -> bool:
     """Whether a session key can be that of a place. A key that the DM scope shares fits every direct conversation."""
     try:
         key = parse_v1(text)
     except KeyFormatError:
         return False
     if key.is_main:
-        return place.kind is ChatKind.DIRECT and dm_scope == DmScope.MAIN
+        scope = story.dm_scope if place.kind is ChatKind.DIRECT else story.group_scope
+        return scope == DmScope.MAIN or place.lane in story.in_main
     if key.linked:
-        return place.kind is ChatKind.DIRECT
+        return place.kind is ChatKind.DIRECT and story.person(place) == f"*{key.peer}"
+    rules = rules_for(place.channel)
     return (
         key.kind is place.kind
         and key.channel in (None, place.channel)
         and key.account in (None, place.account)
-        and key.peer.lower() == place.conversation.lower()
-        and (key.thread[1] if key.thread else None) == place.thread
+        and key.peer == rules.fold(place.kind, place.conversation)
+        and key.thread == rules.key_thread(place)
     )
-
-
-class OneKey(Checker):
-    """S1: a conversation has one session key, whichever way a message goes."""
-
-    id = "S1"
-    title = "One conversation, one key"
-    sentence = "Inbound, outbound and mirror of one conversation use one session key and one session."
-
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
-        self._keys: dict[tuple[str, Lane], tuple[str, Event]] = {}
-        self._ids: dict[str, tuple[str, Event]] = {}
-
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
-        """Every event that ties a conversation to a key."""
-        return {InboundAdmitted: self._admitted, IntentPrepared: self._prepared, MirrorAppended: self._mirrored}
-
-    def _admitted(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, InboundAdmitted)
-        origin = self.story.origin(event.inbound)
-        if origin is None or body.work is not WorkKind.MESSAGE:
-            return
-        self.exercised += 1
-        place, _ = origin
-        # Auto-thread: the message belongs to the session of the thread that will be opened on it.
-        if key_is_of(body.session_key, place, self.story.dm_scope):
-            self._one_key(place, body.session_key, event)
-        self._one_id(body.session_key, body.session_id, event)
-
-    def _prepared(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, IntentPrepared)
-        if body.mirror_key is not None:
-            self.exercised += 1
-            self._one_key(body.address, body.mirror_key, event)
-
-    def _mirrored(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, MirrorAppended)
-        self._one_id(body.session_key, body.session_id, event)
-
-    def _one_key(self, place: Address, key: str, event: Event) -> None:
-        agent = key.partition(":")[0]
-        first, since = self._keys.setdefault((agent, place.lane), (key, event))
-        if first != key:
-            self._differ(f"{self.story.name(place)} has two session keys", first, key, since, event)
-
-    def _one_id(self, key: str, session: str, event: Event) -> None:
-        first, since = self._ids.setdefault(key, (session, event))
-        if first != session:
-            self._differ(f"session key {key} has two sessions", first, session, since, event)
-
-    def _differ(self, summary: str, first: str, second: str, since: Event, event: Event) -> None:
-        self.violate(
-            at=event.seq,
-            summary=summary,
-            expected=[f"#{since.seq} {first}"],
-            actual=[f"#{event.seq} {second}"],
-            evidence=[since.seq, event.seq],
-            first_wrong=event.seq,
-        )

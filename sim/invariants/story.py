@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.channels import rules_for
 from core.events import Body, Event
 from core.events.bodies import (
     CompletionPlanned,
+    ConfigReloaded,
     DelegationAccepted,
     InboundAdmitted,
     InboundReceived,
@@ -19,9 +21,13 @@ from core.events.bodies import (
     RecoveryDecided,
     RouteDecided,
     ThreadOpened,
+    TurnStarted,
     WireAccepted,
     WorldPlace,
 )
+from core.profiles import Profile
+from core.reasons import Reason
+from core.routing.keys import linked_name
 from core.values import Address, WorkKind
 
 Lane = tuple[str, str, str, str]
@@ -63,13 +69,28 @@ class Story:
         self.opened_on: dict[tuple[str, str], Address] = {}
         #: (lane, id as delivered) -> id as first posted
         self.original: dict[tuple[Lane, str], str] = {}
-        #: how direct conversations share sessions
+        #: turn id -> the session that it runs in
+        self.running: dict[str, str] = {}
+        #: inbound id -> the session that it was admitted to
+        self.admitted: dict[str, str] = {}
+        #: delegation id -> the session of the turn that delegated
+        self.delegated_in: dict[str, str] = {}
+        #: how conversations share sessions now: DM scope, group scope
         self.dm_scope = ""
+        self.group_scope = ""
+        #: canonical name -> ids of one person
+        self.links: dict[str, tuple[str, ...]] = {}
+        #: counts up when the scopes may have changed
+        self.scopes_changed = 0
+        #: places whose session is the main one by the scope of their own binding
+        self.in_main: set[Lane] = set()
         self._names: dict[Lane, str] = {}
         self._handlers: dict[type[Body], Callable[[Event, Any], None]] = {
             WorldPlace: self._place,
             PlatformPushed: self._pushed,
             ProcessStarted: self._process,
+            ConfigReloaded: self._reloaded,
+            TurnStarted: self._turn,
             ThreadOpened: self._opened,
             InboundReceived: self._received,
             InboundAdmitted: self._admitted,
@@ -109,6 +130,21 @@ class Story:
             inbound = self.delegated_by.get(self.callbacks.get(inbound or "", ""))
         return None
 
+    def home(self, inbound: str | None) -> Address | None:
+        """The place that a message's session is of: its own, or the thread that is opened on it."""
+        routed = self.routed.get(inbound or "")
+        body = None if routed is None else routed.body
+        if isinstance(body, RouteDecided) and body.reply_reason is Reason.REPLY_IN_OPENED_THREAD:
+            return body.reply_to
+        origin = self.origin(inbound)
+        return None if origin is None else origin[0]
+
+    def person(self, place: Address) -> str:
+        """Whom a direct conversation is with: the linked name (``*ana``), else the platform's id."""
+        rules = rules_for(place.channel)
+        name = linked_name(rules, place.conversation, self.links, Profile.TRUNKLINE)
+        return f"*{name}" if name else rules.fold(place.kind, place.conversation)
+
     def logical(self, event: Event) -> tuple[Lane, str] | None:
         """The message that an ``inbound.received`` is about: where, and the id under which it was first posted."""
         body = event.body
@@ -126,7 +162,16 @@ class Story:
         self.original[body.address.lane, body.message_id] = body.original_id
 
     def _process(self, _event: Event, body: ProcessStarted) -> None:
-        self.dm_scope = body.dm_scope
+        before = (self.dm_scope, self.group_scope, self.links)
+        self.dm_scope, self.group_scope, self.links = body.dm_scope, body.group_scope, body.identity_links
+        self.scopes_changed += before != (self.dm_scope, self.group_scope, self.links)
+
+    def _reloaded(self, _event: Event, body: ConfigReloaded) -> None:
+        self.dm_scope, self.group_scope, self.links = body.dm_scope, body.group_scope, body.identity_links
+        self.scopes_changed += 1
+
+    def _turn(self, event: Event, body: TurnStarted) -> None:
+        self.running[event.turn or ""] = body.session_id
 
     def _opened(self, _event: Event, body: ThreadOpened) -> None:
         if body.on_message is not None:
@@ -136,17 +181,21 @@ class Story:
         self.received[event.inbound or ""] = event
 
     def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+        self.admitted[event.inbound or ""] = body.session_id
         if body.work is WorkKind.CALLBACK:
             self.callbacks[event.inbound or ""] = event.delegation or ""
 
     def _delegated(self, event: Event, _body: DelegationAccepted) -> None:
         self.delegated_by[event.delegation or ""] = event.inbound or ""
+        self.delegated_in[event.delegation or ""] = self.running.get(event.turn or "", "")
 
     def _planned(self, event: Event, body: CompletionPlanned) -> None:
         self.planned[event.delegation or ""] = (event, len(body.steps))
 
-    def _routed(self, event: Event, _body: RouteDecided) -> None:
+    def _routed(self, event: Event, body: RouteDecided) -> None:
         self.routed[event.inbound or ""] = event
+        if body.scope == "main" and body.reply_to is not None:
+            self.in_main.add(body.reply_to.lane)
 
     def _recovered(self, event: Event, _body: RecoveryDecided) -> None:
         self.recovered[event.intent or ""] = event

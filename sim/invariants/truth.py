@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from core.events import Body, Event
 from core.events.bodies import (
+    Fallback,
     InboundAdmitted,
     InboundDropped,
     InboundReceived,
@@ -19,7 +20,7 @@ from core.events.bodies import (
     TurnEnded,
     WireAccepted,
 )
-from core.values import IntentState
+from core.values import Address, IntentState
 from sim.invariants.base import Checker
 from sim.invariants.story import Story
 
@@ -120,11 +121,19 @@ class StatusIsTruth(Checker):
 
     id = "L3"
     title = "Status equals wire truth"
-    sentence = "Delivered means: every chunk was accepted. Failed means: none was. Partial is partial."
+    sentence = "Delivered means: every chunk was accepted, where it was meant to be. Failed means: none was."
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        #: intents that go elsewhere by configuration
+        self._fallbacks: set[str | None] = set()
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """Endings, and accepts that come after one."""
-        return {IntentSettled: self._settled, WireAccepted: self._accepted}
+        return {IntentSettled: self._settled, WireAccepted: self._accepted, Fallback: self._fallback}
+
+    def _fallback(self, event: Event) -> None:
+        self._fallbacks.add(event.intent)
 
     def _settled(self, event: Event) -> None:
         self.exercised += 1
@@ -142,15 +151,20 @@ class StatusIsTruth(Checker):
         if facts is None:
             return
         wanted, seen = facts.body.chunks, len(facts.accepted_chunks)
+        asked = facts.body.address.lane
+        astray = [e for e in facts.accepts if isinstance(e.body, WireAccepted) and e.body.address.lane != asked]
         wrong = (
             (body.state is IntentState.DELIVERED and seen != wanted)
+            or (body.state is IntentState.DELIVERED and any(e.intent not in self._fallbacks for e in astray))
+            or (body.state is IntentState.MISPLACED and not astray)
             or (body.state in _NOTHING_SEEN and seen > 0)
             or (body.state is IntentState.PARTIAL and not 0 < seen < wanted)
         )
         if wrong:
+            where = f", {len(astray)} of them at {self.story.name(_place(astray[0]))}" if astray else ""
             self.violate(
                 at=at.seq,
-                summary=f"{settled.intent} is called {body.state.value}, and {seen} of {wanted} chunks were accepted",
+                summary=f"{settled.intent} is called {body.state.value}; accepted: {seen} of {wanted} chunks{where}",
                 expected=[f"{body.state.value}: {_promise(body.state, wanted)}"],
                 actual=[f"#{settled.seq} {body.state.value} ({body.reason.value})", f"{seen} accepted on the platform"],
                 evidence=[*(e.seq for e in facts.accepts), settled.seq],
@@ -158,9 +172,15 @@ class StatusIsTruth(Checker):
             )
 
 
+def _place(event: Event) -> Address | None:
+    return event.body.address if isinstance(event.body, WireAccepted) else None
+
+
 def _promise(state: IntentState, chunks: int) -> str:
     if state is IntentState.DELIVERED:
-        return f"all {chunks} chunks accepted"
+        return f"all {chunks} chunks accepted, where they were meant to be"
+    if state is IntentState.MISPLACED:
+        return "accepted at another place than asked for"
     return "no chunk accepted" if state in _NOTHING_SEEN else "some chunks accepted, not all"
 
 

@@ -3,9 +3,13 @@
 from sim.platforms.base import FakePlatform
 from sim.platforms.client import FakeAdapter
 from sim.platforms.discord import FakeDiscord
+from sim.platforms.matrix import FakeMatrix
 from sim.platforms.rooms import Room
+from sim.platforms.slack import FakeSlack
 from sim.platforms.telegram import FakeTelegram
 
-PLATFORMS: dict[str, type[FakePlatform]] = {"discord": FakeDiscord, "telegram": FakeTelegram}
+PLATFORMS: dict[str, type[FakePlatform]] = {
+    platform.channel: platform for platform in (FakeDiscord, FakeTelegram, FakeSlack, FakeMatrix)
+}
 
-__all__ = ["PLATFORMS", "FakeAdapter", "FakeDiscord", "FakePlatform", "FakeTelegram", "Room"]
+__all__ = ["PLATFORMS", "FakeAdapter", "FakeDiscord", "FakeMatrix", "FakePlatform", "FakeSlack", "FakeTelegram", "Room"]

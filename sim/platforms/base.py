@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 import msgspec
 
+from core.errors import UnknownName
 from core.events import Recorder
 from core.events.bodies import (
     PeerSaid,
     PlatformConnected,
     PlatformPushed,
     ThreadClosed,
+    ThreadOpened,
     WorldPlace,
 )
 from core.values import Address, Capabilities, ChatKind, Envelope, Idempotency, Peer
@@ -46,6 +48,8 @@ class Posted:
     """A message of a person that the gateway was or will be given."""
 
     envelope: Envelope
+    #: where it really is: its envelope may name a chain of replies as well
+    place: Address
     #: id under which it was first posted
     original: str
     #: seq of what made it come
@@ -61,6 +65,8 @@ class FakePlatform(ABC):
     channel = ""
     idempotency = Idempotency.NONE
     opens_threads = False
+    #: a send that names a message as its thread opens the thread on it
+    opens_by_sending = False
     text_limit = 4096
     room_kind = ChatKind.GROUP
 
@@ -74,11 +80,15 @@ class FakePlatform(ABC):
             text_limit=self.text_limit,
             opens_threads=self.opens_threads,
         )
+        self.misplaces = spec.misplaces
         self._rooms: dict[tuple[str, str, str | None], Room] = {}
         self._named: dict[tuple[str, str], Room] = {}
         self._connections: dict[str, Connection] = {}
         self._unacked: dict[str, dict[str, Posted]] = {account: {} for account in spec.accounts}
-        self._said: dict[str, tuple[Envelope, tuple[str, ...]]] = {}
+        #: name -> envelope, where it really was said, accounts
+        self._said: dict[str, tuple[Envelope, Address, tuple[str, ...]]] = {}
+        #: (conversation, message) of everything that a thread can be opened on
+        self._roots: set[tuple[str, str]] = set()
         self._replays: dict[str, int] = {}
         #: where the gateway's requests go
         self.wire = Wire(self, world)
@@ -97,12 +107,24 @@ class FakePlatform(ABC):
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
         """What a thread or topic of a room is on this platform."""
 
+    def posted_id(self, room: Room, number: int) -> str:
+        """The id of a message of the gateway, the so manyth on this platform."""
+        return self.new_id("message", str(number))
+
+    def canonical(self, address: Address) -> tuple[str, str | None]:
+        """Conversation and thread as the platform writes them itself, whatever a request calls them."""
+        return address.conversation, address.thread
+
+    def find(self, account: str, text: str) -> Room | None:
+        """What the platform's directory finds under a text, as an account sees it; most have no directory."""
+        return None
+
     # ------------------------------------------------------------ building the world
 
     def add_room(self, room: Room, under: str | None = None) -> Room:
         """Make a conversation exist, and tell what it is called."""
         owner = room.accounts[0] if room.kind is ChatKind.DIRECT else ""
-        self._rooms[owner, room.conversation, room.thread] = room
+        self._rooms[owner, *self.canonical(room.address(room.accounts[0]))] = room
         for account in room.accounts:
             self._named[account, room.name] = room
             self.events.record(WorldPlace(address=room.address(account), name=room.name, under=under))
@@ -110,41 +132,106 @@ class FakePlatform(ABC):
 
     def room_at(self, address: Address) -> Room | None:
         """The conversation with these ids, if there is one. A direct conversation belongs to one account."""
+        conversation, thread = self.canonical(address)
         for owner in ("", address.account):
-            room = self._rooms.get((owner, address.conversation, address.thread))
+            room = self._rooms.get((owner, conversation, thread))
             if room is not None:
                 return room
         return None
+
+    def room_above(self, address: Address) -> Room | None:
+        """The room that a thread or topic hangs under, or would; the room itself for a place that is none."""
+        above = msgspec.structs.replace(
+            address, conversation=address.parent or address.conversation, thread=None, parent=None
+        )
+        return self.room_at(above)
 
     def room_named(self, account: str, name: str) -> Room | None:
         """The conversation that people call so."""
         return self._named.get((account, name))
 
-    def said_as(self, message_id: str) -> str | None:
+    def said_as(self, conversation: str, message_id: str) -> str | None:
         """The name that the scenario gave a message."""
-        return next((name for name, (said, _) in self._said.items() if said.message_id == message_id), None)
+        for name, (said, place, _) in self._said.items():
+            if said.message_id == message_id and place.conversation == conversation:
+                return name
+        return None
+
+    # ------------------------------------------------------------ threads
+
+    def note_root(self, room: Room, message_id: str) -> None:
+        """A message was posted; a thread can be opened on it, unless it is in one."""
+        if room.thread is None:
+            self._roots.add((room.conversation, message_id))
+
+    def open_thread(self, place: Address, message_id: str, title: str) -> Room | None:
+        """The thread on a message, opened if it is not; `place` is its room, or it. None where there can be none."""
+        parent = self.room_above(place)
+        if parent is None or not self.opens_threads:
+            return None
+        name = self.said_as(parent.conversation, message_id) or message_id
+        thread = self.thread_room(parent, f"{parent.name}/{name}", message_id)
+        known = self.room_at(thread.address(place.account))
+        if known is not None:
+            return known
+        self.add_room(thread, under=parent.name)
+        self.events.record(ThreadOpened(address=thread.address(place.account), name=title[:40], on_message=message_id))
+        return thread
+
+    def open_by_sending(self, place: Address, title: str) -> Room | None:
+        """The thread that a send opens by naming a message as its thread; none where that opens nothing."""
+        parent, root = self.room_above(place), place.thread
+        if (
+            not self.opens_by_sending
+            or parent is None
+            or root is None
+            or (parent.conversation, root) not in self._roots
+        ):
+            return None
+        return self.open_thread(place, root, title)
 
     # ------------------------------------------------------------ people
 
-    def say(self, name: str, person: Peer, roles: tuple[str, ...], room: Room, message_id: str, text: str) -> None:
-        """A person posts a message; every member account will be given it."""
+    def say(
+        self,
+        name: str,
+        person: Peer,
+        roles: tuple[str, ...],
+        room: Room,
+        message_id: str,
+        text: str,
+        *,
+        secret: str = "",
+        reply_chain: str | None = None,
+    ) -> None:
+        """A person posts a message; every member account will be given it.
+
+        With `reply_chain`, envelopes carry the id of a chain of replies as if it were a thread. Raises `UnknownName`
+        when there is such a thread.
+        """
         place = room.address(room.accounts[0])
-        body = PeerSaid(address=place, peer=person, message_id=message_id, text=text)
+        shown = place if reply_chain is None else msgspec.structs.replace(place, thread=reply_chain)
+        if reply_chain is not None and self.room_at(shown) is not None:
+            raise UnknownName(f"{reply_chain} is a thread of {room.name}, so it is no mere chain of replies")
+        body = PeerSaid(address=place, peer=person, message_id=message_id, text=text, secret=secret)
         seq = self.events.record(body, inbound=name)
+        self.note_root(room, message_id)
         envelope = Envelope(
-            address=place,
+            address=shown,
             peer=person,
             message_id=message_id,
             text=text,
             sent_at=self._world.now(),
             guild=self.spec.guild,
             roles=roles,
+            threaded=reply_chain is None,
         )
-        self._said[name] = (envelope, room.accounts)
-        self._world.name_message(place, message_id, name)
+        self._said[name] = (envelope, place, room.accounts)
+        for named in (place, shown):
+            self._world.name_message(named, message_id, name)
         for account in room.accounts:
-            own = msgspec.structs.replace(envelope, address=room.address(account))
-            posted = Posted(envelope=own, original=message_id, cause=seq)
+            own = msgspec.structs.replace(envelope, address=msgspec.structs.replace(shown, account=account))
+            posted = Posted(envelope=own, place=room.address(account), original=message_id, cause=seq)
             self._unacked[account][message_id + room.name] = posted
             self._world.at(self._world.now() + self.latency("push", account, message_id), self._arrived, posted)
 
@@ -153,14 +240,16 @@ class FakePlatform(ABC):
         for name in names or tuple(self._said):
             if name not in self._said:
                 continue
-            envelope, accounts = self._said[name]
+            envelope, place, accounts = self._said[name]
             self._replays[name] = count = self._replays.get(name, 0) + 1
             for account in accounts:
                 again = envelope.message_id if self.spec.stable_ids else f"{envelope.message_id}-{count + 1}"
                 address = msgspec.structs.replace(envelope.address, account=account)
                 copy = msgspec.structs.replace(envelope, message_id=again, address=address)
-                self._world.name_message(address, again, name)
-                posted = Posted(envelope=copy, original=envelope.message_id, cause=cause, times=1)
+                spot = msgspec.structs.replace(place, account=account)
+                for named in (spot, address):
+                    self._world.name_message(named, again, name)
+                posted = Posted(envelope=copy, place=spot, original=envelope.message_id, cause=cause, times=1)
                 self._unacked[account][again + address.conversation + "replay"] = posted
                 self._world.at(self._world.now() + self.latency("replay", account, again), self._arrived, posted)
 
@@ -177,7 +266,7 @@ class FakePlatform(ABC):
         posted.times += 1
         seq = self.events.record(
             PlatformPushed(
-                address=envelope.address,
+                address=posted.place,
                 message_id=envelope.message_id,
                 original_id=posted.original,
                 replay=posted.times > 1,
@@ -218,7 +307,7 @@ class FakePlatform(ABC):
         """The gateway has it."""
         unacked = self._unacked[envelope.address.account]
         for key in [key for key, posted in unacked.items() if posted.envelope.message_id == envelope.message_id]:
-            if unacked[key].envelope.address == envelope.address:
+            if envelope.address in (unacked[key].envelope.address, unacked[key].place):
                 del unacked[key]
         self._world.poke()
 

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import anyio
 
-from core.channels import InboundStream
-from core.values import Address, Capabilities, Envelope, Receipt, SendRequest
+from core.channels import InboundStream, Resolved
+from core.values import Address, Capabilities, ChatKind, Envelope, Receipt, SendRequest
 from sim.loop import Node
 from sim.platforms.base import FakePlatform
 from sim.platforms.rooms import WorldPort
@@ -78,6 +78,15 @@ class FakeAdapter:
         answer = self._world.future()
         self._platform.wire.open_thread(place, message_id, title, answer)
         return cast("Address", await _wait(answer))
+
+    async def resolve_target(self, text: str) -> Resolved | None:
+        """Ask the platform's directory what a target stands for."""
+        await anyio.sleep(self._platform.spec.latency)
+        room = self._platform.find(self._account, text)
+        if room is None:
+            return None
+        word = "user" if room.kind is ChatKind.DIRECT else room.kind.value
+        return Resolved(target=f"{word}:{room.conversation}", kind=room.kind)
 
 
 async def _wait(answer: asyncio.Future[Any]) -> Any:

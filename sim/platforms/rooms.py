@@ -1,8 +1,9 @@
-"""Rooms of a platform, what a platform needs of the world, and numbers made from names."""
+"""Rooms of a platform, what a platform needs of the world, and ids made from names."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import zlib
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -54,3 +55,13 @@ def digits(*what: str, length: int) -> str:
     """A number of so many digits made from names: stable, and alike for nothing else."""
     number = zlib.crc32("/".join(what).encode()) + 1
     return str(10 ** (length - 1) + number % (9 * 10 ** (length - 1)))
+
+
+def letters(*what: str, length: int, alphabet: str) -> str:
+    """So many signs of an alphabet, made from names: stable, and alike for nothing else."""
+    number = int.from_bytes(hashlib.sha256("/".join(what).encode()).digest()[:16], "big")
+    found: list[str] = []
+    for _ in range(length):
+        number, index = divmod(number, len(alphabet))
+        found.append(alphabet[index])
+    return "".join(found)

@@ -9,12 +9,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol
 
-import msgspec
-
 from core.errors import PlaceGone, PlatformError, RateLimited, Refused
 from core.events import Recorder
 from core.events.bodies import (
-    ThreadOpened,
     WireAccepted,
     WireDeduplicated,
     WireLookedUp,
@@ -31,13 +28,14 @@ class Site(Protocol):
     events: Recorder
     capabilities: Capabilities
     text_limit: int
-    opens_threads: bool
+    misplaces: bool
 
-    def new_id(self, *what: str) -> str: ...
+    def posted_id(self, room: Room, number: int) -> str: ...
     def room_at(self, address: Address) -> Room | None: ...
-    def add_room(self, room: Room, under: str | None = None) -> Room: ...
-    def thread_room(self, parent: Room, name: str, thread_id: str) -> Room: ...
-    def said_as(self, message_id: str) -> str | None: ...
+    def room_above(self, address: Address) -> Room | None: ...
+    def note_root(self, room: Room, message_id: str) -> None: ...
+    def open_thread(self, place: Address, message_id: str, title: str) -> Room | None: ...
+    def open_by_sending(self, place: Address, title: str) -> Room | None: ...
     def latency(self, *what: str) -> float: ...
 
 
@@ -90,11 +88,7 @@ class Wire:
         if kind == "error":
             raise PlatformError("the platform had an internal error")
         place = request.address
-        room = self._platform.room_at(place)
-        if room is None or place.account not in room.accounts:
-            raise Refused("no such conversation")
-        if room.closed is not None:
-            raise PlaceGone(f"{room.name} is {room.closed}")
+        room = self._room(place, request.text)
         if len(request.text) > self._platform.text_limit:
             raise Refused(f"longer than {self._platform.text_limit}")
         known = self._keys.get((place.account, request.key))
@@ -110,9 +104,23 @@ class Wire:
             return known
         return self._post(request, room)
 
+    def _room(self, place: Address, text: str) -> Room:
+        """Where a send will be visible; raises what the platform refuses it with."""
+        platform = self._platform
+        room = platform.room_at(place) or platform.open_by_sending(place, text)
+        if room is None or place.account not in room.accounts:
+            raise Refused("no such conversation")
+        if room.closed is None:
+            return room
+        above = platform.room_above(room.address(place.account))
+        if platform.misplaces and room.closed == "deleted" and above is not None and above is not room:
+            return above
+        raise PlaceGone(f"{room.name} is {room.closed}")
+
     def _post(self, request: SendRequest, room: Room) -> Receipt:
         self._posted += 1
-        provider_id = self._platform.new_id("message", str(self._posted))
+        provider_id = self._platform.posted_id(room, self._posted)
+        self._platform.note_root(room, provider_id)
         where = room.address(request.address.account)
         receipt = Receipt(provider_id=provider_id, address=where)
         self._keys[request.address.account, request.key] = receipt
@@ -126,6 +134,7 @@ class Wire:
                 chunk=request.chunk,
                 attempt=request.attempt,
                 reply_to=request.reply_to,
+                media=request.media,
             ),
             request.cause,
             intent=request.intent,
@@ -153,21 +162,8 @@ class Wire:
         self._world.at(when, self._open_thread, place, message_id, title, answer)
 
     def _open_thread(self, place: Address, message_id: str, title: str, answer: asyncio.Future[Any]) -> None:
-        platform = self._platform
-        thread = msgspec.structs.replace(place, conversation=message_id)
-        room = platform.room_at(thread)
-        if room is None:
-            above = msgspec.structs.replace(place, conversation=place.parent or place.conversation)
-            parent = platform.room_at(above)
-            if parent is None or not self._platform.opens_threads:
-                _resolve(answer, Refused("no thread can be opened there"))
-                return
-            name = platform.said_as(message_id) or message_id
-            room = self._platform.thread_room(parent, f"{parent.name}/{name}", message_id)
-            self._platform.add_room(room, under=parent.name)
-            opened = ThreadOpened(address=room.address(place.account), name=title[:40], on_message=message_id)
-            self._platform.events.record(opened)
-        _resolve(answer, room.address(place.account))
+        room = self._platform.open_thread(place, message_id, title)
+        _resolve(answer, Refused("no thread can be opened there") if room is None else room.address(place.account))
 
 
 def _resolve(answer: asyncio.Future[Any], what: Any) -> None:

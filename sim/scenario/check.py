@@ -14,13 +14,17 @@ from typing import Any, cast
 from core.events import BODIES
 from core.reasons import Reason
 from core.values import IntentState
-from sim.scenario.model import World
-from sim.scenario.places import PLATFORMS, PlaceError, PlaceRef, is_person, resolve_place, with_threads
+from sim.scenario.places import PlaceError, PlaceRef, is_person, is_session_key, resolve_place, with_threads
 from sim.scenario.problems import Path, Report, advice, shown
 from sim.scenario.steps import check_actions, items, listed, say_ids
 from sim.scenario.templates import template_problem
+from sim.scenario.world import PLATFORMS, World
 
 _DEFAULT_AGENTS = ("main",)
+#: who speaks in a transcript
+ROLES = ("user", "assistant", "hand")
+#: where agents are declared
+_AGENTS = ("gateway.agents[].id", "script[].reload.agents[].id")
 _RULES = ("cast.agents.*[]", "cast.hands.*[]")
 _ACTIONS = "cast.agents.*[].do[]"
 
@@ -29,7 +33,9 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "place": (
         *(f"{rule}.when.in" for rule in _RULES),
         f"{_ACTIONS}.send.to",
+        "stored.sessions[].place",
         "script[].in",
+        "script[].send.to",
         "script[].crash.when.in",
         "script[].fault.in",
         "expect.accepted[].in",
@@ -37,9 +43,16 @@ REFERENCES: dict[str, tuple[str, ...]] = {
         "expect.events[].in",
     ),
     "person": ("script[].as", *(f"{rule}.when.person" for rule in _RULES)),
-    "agent": ("script[].wake.agent", "gateway.bindings[].agent"),
+    "session": (f"{_ACTIONS}.send.session", "script[].send.session"),
+    "agent": (
+        *("script[].wake.agent", "script[].send.agent", "script[].reset.agent"),
+        *("stored.sessions[].agent", "gateway.bindings[].agent", "script[].reload.bindings[].agent"),
+    ),
     "hand": (f"{_ACTIONS}.delegate.hand", *(f"{rule}.when.callback" for rule in _RULES)),
-    "channel": ("gateway.bindings[].match.channel",),
+    "channel": (
+        *("gateway.bindings[].match.channel", "script[].reload.bindings[].match.channel"),
+        *(f"{_ACTIONS}.send.channel", "script[].send.channel"),
+    ),
     "event": ("script[].crash.when.event", "expect.events[].kind"),
     "reason": ("expect.events[].reason",),
     "state": ("expect.events[].state",),
@@ -85,16 +98,17 @@ def check_references(tree: object, report: Report, known: Known) -> None:
     _check_agents(tree, report)
     _check_keys(tree, report)
     _check_world(tree, report)
+    _check_stored(tree, report)
     if known.world is not None:
         _check_threads(tree, report, known.world)
+        _check_chains(tree, report, known.world)
 
 
 def world_of(tree: object, world: World) -> World:
     """The world with the threads that `auto_thread` will open, each under the id of the `say` that it is opened on."""
-    channels = items(tree, "gateway", "channels")
-    settings = {name: items(channels, name) for name in PLATFORMS}
-    words = {name: items(given, "auto_thread") or items(given, "autoThread") for name, given in settings.items()}
-    opening = [name for name in PLATFORMS if words[name] not in (None, False, "no", "off", "false")]
+    settings = [(name, items(given, "channels", name)) for _, given in _configurations(tree) for name in PLATFORMS]
+    words = [(name, items(given, "auto_thread") or items(given, "autoThread")) for name, given in settings]
+    opening = [name for name, word in words if word not in (None, False, "no", "off", "false")]
     opened: list[tuple[PlaceRef, str]] = []
     said = [step for step in listed(tree, "script") if items(step, "say") is not None] if opening else []
     given = [own if isinstance(own := step.get("id"), str) else None for step in said]
@@ -106,6 +120,13 @@ def world_of(tree: object, world: World) -> World:
         if place.platform in opening and place.room is not None and place.thread is None:
             opened.append((place, own))
     return with_threads(world, opened) if opened else world
+
+
+def _configurations(tree: object) -> Iterator[tuple[Path, object]]:
+    """The gateway's configuration, and each part of one that a step puts in its place."""
+    yield ("gateway",), items(tree, "gateway")
+    for index, step in enumerate(listed(tree, "script")):
+        yield ("script", index, "reload"), items(step, "reload")
 
 
 @functools.cache
@@ -136,6 +157,7 @@ def _kinds(tree: object, known: Known) -> dict[str, Callable[[str], Fault]]:
     agents, hands = _agents(tree), tuple(items(tree, "cast", "hands") or ())
     return {
         "place": lambda text: _place(text, known.world),
+        "session": lambda text: None if is_session_key(text) else _place(text, known.world),
         "person": lambda name: _person(name, known.world),
         "agent": lambda name: _word("an agent of the gateway", name, agents),
         "hand": lambda name: None if name == "*" else _word("a hand of the cast", name, hands),
@@ -171,9 +193,8 @@ def _person(name: str, world: World | None) -> Fault:
 
 
 def _agents(tree: object) -> tuple[str, ...]:
-    if items(tree, "gateway", "agents") is None:
-        return _DEFAULT_AGENTS
-    return tuple(own for agent in listed(tree, "gateway", "agents") if isinstance(own := items(agent, "id"), str))
+    found = [own for pattern in _AGENTS for _, own in select(tree, steps_of(pattern)) if isinstance(own, str)]
+    return tuple(dict.fromkeys((*(_DEFAULT_AGENTS if items(tree, "gateway", "agents") is None else ()), *found)))
 
 
 def _check_agents(tree: object, report: Report) -> None:
@@ -181,17 +202,18 @@ def _check_agents(tree: object, report: Report) -> None:
     agents, played = _agents(tree), items(tree, "cast", "agents")
     names = cast("dict[str, object]", played) if isinstance(played, dict) else {}
     seen: dict[str, Path] = {}
-    for path, own in select(tree, steps_of("gateway.agents[].id")):
+    for path, own in (found for pattern in _AGENTS for found in select(tree, steps_of(pattern))):
         if not isinstance(own, str):
             continue
-        if own in seen:
+        if own in seen and path[0] == "gateway":
             line = report.positions.mark(seen[own])[0]
             report.add(path, f"two agents are called {shown(own)}; the first is in line {line}")
-        elif played is not None and own not in names:
+        elif own not in seen and played is not None and own not in names:
             hint = advice(own, (name for name in names if name not in agents))
             report.add(path, f"the agent {shown(own)} has no rules in cast.agents", hint)
         seen.setdefault(own, path)
-    if not seen and agents == _DEFAULT_AGENTS and "main" not in names and isinstance(items(tree, "cast"), dict):
+    default = "main" in agents and "main" not in seen
+    if default and "main" not in names and isinstance(items(tree, "cast"), dict):
         report.add(("cast", "agents"), "expected rules for the agent 'main', found none", at_key=True)
     for name in names:
         if name not in agents:
@@ -202,12 +224,13 @@ def _check_agents(tree: object, report: Report) -> None:
 def _check_keys(tree: object, report: Report) -> None:
     """Names on the left side: settings of channels and of hands."""
     hands = tuple(items(tree, "cast", "hands") or ())
-    keyed: tuple[tuple[Path, str, Iterable[str]], ...] = (
-        (("gateway", "channels"), "a known channel", PLATFORMS),
-        (("gateway", "hands", "each"), "a hand of the cast", hands),
-    )
-    for path, what, options in keyed:
-        found = items(tree, *cast("tuple[str, ...]", path))
+    keyed: list[tuple[Path, object, str, Iterable[str]]] = []
+    for path, config in _configurations(tree):
+        keyed.append(((*path, "channels"), items(config, "channels"), "a known channel", PLATFORMS))
+        keyed.append(((*path, "hands", "each"), items(config, "hands", "each"), "a hand of the cast", hands))
+    for path, ids in select(tree, steps_of("world.people.*.ids")):
+        keyed.append((path, ids, "a known channel", PLATFORMS))
+    for path, found, what, options in keyed:
         for name in cast("dict[str, object]", found) if isinstance(found, dict) else ():
             if fault := _word(what, name, tuple(options)):
                 report.add((*path, name), *fault, at_key=True)
@@ -258,3 +281,37 @@ def _check_threads(tree: object, report: Report, world: World) -> None:
         if found.thread is None:
             what = "a direct conversation" if found.person is not None else "a room"
             report.add(("script", index, "in"), f"`{action}` expects a thread, found {what}: {shown(place)}")
+
+
+def _check_chains(tree: object, report: Report, world: World) -> None:
+    """The id of a reply chain is not that of a thread, and not said in one."""
+    for index, step in enumerate(listed(tree, "script")):
+        chain, place = items(step, "reply_chain"), items(step, "in")
+        if not isinstance(chain, str) or not isinstance(place, str) or items(step, "say") is None:
+            continue
+        try:
+            found = resolve_place(place, world)
+        except PlaceError:
+            continue  # reported as an unknown place
+        if found.thread is not None:
+            report.add(("script", index, "reply_chain"), f"a chain of replies is not in a thread, found {shown(place)}")
+        threads = {} if found.room is None else world.platforms[found.platform].rooms[found.room].threads
+        for name, thread in threads.items():
+            if thread.id == chain:
+                facts = f"expected an id that no thread has, found that of {found.room}/{name}: {shown(chain)}"
+                report.add(("script", index, "reply_chain"), facts)
+
+
+def _check_stored(tree: object, report: Report) -> None:
+    """Stored sessions have keys and ids of their own, and lines that say who spoke."""
+    for field in ("key", "id"):
+        seen: dict[str, Path] = {}
+        for path, own in select(tree, steps_of(f"stored.sessions[].{field}")):
+            if isinstance(own, str) and own in seen:
+                line = report.positions.mark(seen[own])[0]
+                report.add(path, f"the {field} {shown(own)} is taken by the session in line {line}")
+            elif isinstance(own, str):
+                seen[own] = path
+    for path, line in select(tree, steps_of("stored.sessions[].lines[]")):
+        if isinstance(line, str) and line.partition(": ")[0] not in ROLES:
+            report.add(path, f"expected {', '.join(f'`{role}: ...`' for role in ROLES)}, found {shown(line)}")

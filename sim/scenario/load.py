@@ -16,11 +16,13 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic.alias_generators import to_snake
 
+from core.config import GatewayConfig
 from sim.scenario.check import Known, check_references, world_of
 from sim.scenario.fields import field_at, fields_of, homes_of, model_of, type_at
 from sim.scenario.model import Scenario, World
 from sim.scenario.places import PlaceRef, resolve_place
 from sim.scenario.problems import Path, Positions, Report, dotted, nearest, shown
+from sim.scenario.reloads import reloads_of
 from sim.scenario.steps import check_steps, items, say_ids, step_times
 from sim.scenario.yaml_nodes import parse, read_text
 
@@ -67,6 +69,8 @@ class ScenarioFile:
     times: tuple[float, ...]
     #: the scenario's world and the threads that `auto_thread` opens, named after the `say` that they are opened on
     world: World
+    #: the whole configuration after each `reload` of the script, in order
+    reloads: tuple[GatewayConfig, ...]
 
     def resolve(self, place: str) -> PlaceRef:
         """The conversation that a place of this file names. Raises `PlaceError`."""
@@ -108,7 +112,8 @@ def load_text(
     check_steps(tree, report)
     check_references(tree, report, Known(world=world, bugs=known_bugs, invariants=known_invariants))
     for fault in faults:
-        _explain(fault, tree, report)
+        explain_fault(fault, tree, report)
+    reloads = () if scenario is None or report.problems else reloads_of(scenario, report)
     if scenario is None or world is None or report.problems:
         raise report.error()
     return ScenarioFile(
@@ -120,6 +125,7 @@ def load_text(
         say_ids=say_ids(step.id for step in scenario.script if step.say is not None),
         times=step_times((step.at, step.after) for step in scenario.script),
         world=world,
+        reloads=reloads,
     )
 
 
@@ -138,7 +144,7 @@ def _world(tree: object, scenario: Scenario | None) -> World | None:
         return None
 
 
-def _explain(fault: Mapping[str, Any], tree: object, report: Report) -> None:
+def explain_fault(fault: Mapping[str, Any], tree: object, report: Report) -> None:
     """Note one error of the models in the words of the file."""
     kind = str(fault["type"])
     facts = cast("Mapping[str, Any]", fault.get("ctx") or {})

@@ -15,11 +15,8 @@ from itertools import islice
 import msgspec
 
 from core.errors import UnknownName
-from sim.scenario.model import PlatformSpec, ThreadSpec, World
 from sim.scenario.problems import shown
-
-#: the platforms that a world can have
-PLATFORMS = ("discord", "telegram")
+from sim.scenario.world import PLATFORMS, PlatformSpec, ThreadSpec, World
 
 _GRAMMAR = "platform/room, platform/room/thread or platform/@person"
 _CROWD = re.compile(r"p([1-9][0-9]{0,4})")
@@ -82,6 +79,11 @@ def resolve_place(text: str, world: World) -> PlaceRef:
     if not hits:
         raise PlaceError(f"expected a place of the world, found {shown(text)}", _near(text, world))
     return _on_platform(text, hits[0], None, text, world)
+
+
+def is_session_key(text: str) -> bool:
+    """Whether a text where a session is named is a session key; otherwise it is a place."""
+    return ":" in text and "/" not in text
 
 
 def all_places(world: World) -> Iterator[str]:

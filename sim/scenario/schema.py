@@ -32,11 +32,20 @@ def schema_text() -> str:
     schema = _tidy(Scenario.model_json_schema(by_alias=True))
     definitions = schema["$defs"]
     definitions["Action"] |= {"minProperties": 1, "maxProperties": 1}
+    for name in ("SendStep", "SendAction"):
+        definitions[name] |= {"dependentRequired": {"channel": ["target"]}, "not": {"required": ["to", "target"]}}
+    definitions["SendStep"] |= {"anyOf": [{"required": ["to"]}, {"required": ["target"]}]}
     fields = definitions["Step"]["properties"]
     for name in BARE_ACTIONS:
         fields[name] = {"anyOf": [fields[name], _NULL]}
     definitions["Step"] |= {
-        "dependentRequired": {"say": ["as", "in"], "as": ["say"], "archive": ["in"], "delete": ["in"]},
+        "dependentRequired": {
+            "say": ["as", "in"],
+            "as": ["say"],
+            "secret": ["say"],
+            "reply_chain": ["say"],
+            **{name: ["in"] for name in ("archive", "delete", "reset")},
+        },
         "not": {"required": ["at", "after"]},
         "oneOf": [{"required": [action]} for action in STEP_ACTIONS],
     }

@@ -33,3 +33,8 @@ def as_names(value: object) -> object:
 def as_settings(value: object) -> object:
     """Something without settings has the usual ones: `restart:` alone is enough."""
     return {} if value is None else value
+
+
+def as_switch(value: object) -> object:
+    """Something that is asked for by its name alone, or with `true`, has the usual settings."""
+    return {} if value is None or value is True else value

@@ -13,15 +13,24 @@ from core.config import parse_duration
 from sim.scenario.problems import Path, Report, shown
 
 #: what a step can be: exactly one of them
-STEP_ACTIONS = ("say", "wake", "crash", "restart", "replay", "archive", "delete", "fault", "note")
+STEP_ACTIONS = (
+    *("say", "send", "wake", "crash", "restart", "reload", "reset", "replay"),
+    *("archive", "delete", "fault", "note"),
+)
 #: what an action of an agent can be: exactly one of them
 AGENT_ACTIONS = ("think", "reply", "send", "delegate", "fail", "silent")
 #: what ends a turn
 _LAST = ("reply", "fail", "silent")
 #: fields that mean something without a value: all defaults
-BARE_ACTIONS = ("crash", "restart", "replay")
+BARE_ACTIONS = ("crash", "restart", "reset", "replay")
 #: fields that only go with some actions
-_COMPANIONS = {"as": ("say",), "id": ("say",), "in": ("say", "archive", "delete")}
+_COMPANIONS = {
+    "as": ("say",),
+    "id": ("say",),
+    "in": ("say", "archive", "delete", "reset"),
+    "secret": ("say",),
+    "reply_chain": ("say",),
+}
 
 
 def say_ids(given: Iterable[str | None]) -> tuple[str, ...]:
@@ -72,8 +81,18 @@ def check_actions(actions: Sequence[object], path: Path, report: Report) -> None
             facts = f"nothing can follow `{ended[0]}` in line {ended[1]}: it ends the turn"
             report.add(here, facts, "move this before it")
             return
-        if name := _only(cast("dict[str, Any]", action), AGENT_ACTIONS, here, report):
+        given = cast("dict[str, Any]", action)
+        check_target(given.get("send"), (*here, "send"), report)
+        if name := _only(given, AGENT_ACTIONS, here, report):
             ended = (name, report.positions.mark((*here, name), at_key=True)[0]) if name in _LAST else None
+
+
+def check_target(send: object, path: Path, report: Report) -> None:
+    """Note what is wrong with where a send goes: a place or a target, and a platform only for a target."""
+    if items(send, "to") is not None and items(send, "target") is not None:
+        report.add((*path, "target"), "expected `to` or `target`, found both", "remove one", at_key=True)
+    elif items(send, "channel") is not None and items(send, "target") is None:
+        report.add((*path, "channel"), "`channel` goes with `target` only", at_key=True)
 
 
 def _only(step: dict[str, Any], actions: tuple[str, ...], path: Path, report: Report) -> str | None:
@@ -102,10 +121,23 @@ def _check_step(step: dict[str, Any], path: Path, report: Report) -> None:
     for field, what in (("as", "who says it"), ("in", "where it is said")):
         if action == "say" and step.get(field) is None:
             report.add((*path, "say"), f"`say` needs `{field}`: {what}", at_key=True)
-    if action in ("archive", "delete") and step.get("in") is None:
-        report.add((*path, action), f"`{action}` needs `in`: the thread", at_key=True)
+    if action in ("archive", "delete", "reset") and step.get("in") is None:
+        what = "the place whose session it is" if action == "reset" else "the thread"
+        report.add((*path, action), f"`{action}` needs `in`: {what}", at_key=True)
+    if action == "send":
+        _check_send(step["send"], (*path, "send"), report)
+    said, secret = step.get("say"), step.get("secret")
+    if isinstance(said, str) and isinstance(secret, str) and (not secret or secret not in said):
+        report.add((*path, "secret"), f"expected words of `say`, found {shown(secret)}", f"it says {shown(said)}")
     if items(step, "fault", "on") == "store" and (kind := items(step, "fault", "do")) not in (None, "error"):
         report.add((*path, "fault", "do"), f"expected `error` for the store, found {shown(kind)}")
+
+
+def _check_send(send: object, path: Path, report: Report) -> None:
+    check_target(send, path, report)
+    places = [items(send, name) for name in ("to", "target")]
+    if isinstance(send, dict) and places == [None, None]:
+        report.add(path, "expected `to` or `target`, found neither", "`to` is a place, `target` any text")
 
 
 def _duration(value: object) -> float | None:

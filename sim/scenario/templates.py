@@ -15,6 +15,7 @@ SLOTS = {
     "hand": "id of the hand",
     "outcome": "how the hand ended: ok, error, timeout or lost",
     "task": "the task given to the hand",
+    "memory": "what the session holds so far, the message that is answered included, joined by ` | `",
     "n": "number of the turn in its session, or of the run of the hand, from 1",
 }
 
@@ -31,6 +32,11 @@ def template_problem(text: str) -> tuple[str, str] | None:
             return f"expected a template, found a lone {token[0]}", f"write {token[0] * 2} for a brace"
         return f"unknown slot {token[0]}", f"{advice(token[1].strip(), SLOTS)}; write {{{{ and }}}} for braces"
     return None
+
+
+def uses(text: str, slot: str) -> bool:
+    """Whether a template has a slot."""
+    return any(token[1] == slot for token in _TOKEN.finditer(text))
 
 
 def fill(text: str, values: Mapping[str, object]) -> str:

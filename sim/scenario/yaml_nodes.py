@@ -36,17 +36,18 @@ _WORDS = {
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _QUOTE = "put the text in quotes"
+_BEGIN = "a scenario begins with `scenario: 1`"
 
 
-def read_text(path: str) -> str:
+def read_text(path: str, what: str = "a scenario file") -> str:
     """Text of a file. Raises `ScenarioError` when it cannot be read, is over 1 MiB, or is not UTF-8."""
     report = Report(path)
     try:
         status = os.stat(path)  # noqa: PTH116 (the path is shown as it was given)
         if stat.S_ISDIR(status.st_mode):
-            raise _refused(report, "expected a scenario file, found a directory")
+            raise _refused(report, f"expected {what}, found a directory")
         if not stat.S_ISREG(status.st_mode):
-            raise _refused(report, "expected a scenario file, found something that is not a regular file")
+            raise _refused(report, f"expected {what}, found something that is not a regular file")
         _check_size(status.st_size, report)
         with open(path, "rb") as file:  # noqa: PTH123
             content = file.read(MAX_BYTES + 1)
@@ -64,7 +65,7 @@ def read_text(path: str) -> str:
         raise report.error() from error
 
 
-def parse(text: str, report: Report, *, loader: Any = _FastLoader) -> object:
+def parse(text: str, report: Report, *, loader: Any = _FastLoader, begin: str = _BEGIN) -> object:
     """The value of a YAML text; fills `report.positions`, and notes in `report` what can be read past.
 
     Raises `ScenarioError` for what cannot: no YAML, nothing in it, over 1 MiB, nested deeper than 50.
@@ -85,7 +86,7 @@ def parse(text: str, report: Report, *, loader: Any = _FastLoader) -> object:
     except yaml.YAMLError as error:
         raise _refused(report, f"not YAML: {error}", mark=(1, 1)) from error
     if not builder.has_content:
-        raise _refused(report, "the file is empty", "a scenario begins with `scenario: 1`", mark=(1, 1))
+        raise _refused(report, "the file is empty", begin, mark=(1, 1))
     return builder.root
 
 

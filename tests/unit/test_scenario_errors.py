@@ -128,7 +128,7 @@ def test_names_of_bugs_and_invariants_are_free_where_none_are_known() -> None:
         ("session: {dm_scope: main, dmScope: main}", "gateway.session.dmScope: this is the field `dm_scope` again"),
         ("agents: [{id: main}, {id: main}]", "gateway.agents[1].id: two agents are called 'main'"),
         ("agents: [{id: main, default: maybe}]", "gateway.agents[0].default: expected true or false, found 'maybe'"),
-        ("agents: []", "gateway.agents: expected a list that is not empty, found an empty one"),
+        ("agents: []", "gateway: agents: there are none; the profile trunkline needs at least one"),
         ("channels: {discrod: {}}", "gateway.channels.discrod: expected a known channel, found 'discrod'"),
         ("hands: {each: {clerk: {}}}", "gateway.hands.each.clerk: expected a hand of the cast, found 'clerk'"),
         ("delivery: {lanes: 0}", "gateway.delivery.lanes: expected more than 0, found the number 0"),

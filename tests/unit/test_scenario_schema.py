@@ -63,7 +63,8 @@ def test_the_schema_is_for_editors() -> None:
 
 
 def test_every_action_is_a_field() -> None:
-    assert set(STEP_ACTIONS) | {"at", "after", "as", "in", "id"} == set(fields_of(Step))
+    companions = {"at", "after", "as", "in", "id", "secret", "reply_chain"}
+    assert set(STEP_ACTIONS) | companions == set(fields_of(Step))
     assert set(AGENT_ACTIONS) == set(fields_of(Action))
 
 

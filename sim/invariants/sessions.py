@@ -1,0 +1,351 @@
+"""Conversations and their sessions: S1, S2, S3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.channels import rules_for
+from core.config import DmScope, GroupScope
+from core.errors import KeyFormatError
+from core.events import Body, Event
+from core.events.bodies import (
+    InboundAdmitted,
+    IntentPrepared,
+    MirrorAppended,
+    RouteDecided,
+    SendRequested,
+    SessionLeft,
+    SessionMoved,
+    SessionReset,
+    SessionShared,
+    TargetResolved,
+    TurnStarted,
+    WireAccepted,
+    WorldSession,
+)
+from core.keys import canonical_key
+from core.values import Address, ChatKind, WorkKind
+from sim.invariants.base import Checker
+from sim.invariants.places import key_is_of
+from sim.invariants.story import Lane, Story
+
+#: agent and place
+_Spot = tuple[str, Lane]
+
+
+class OneKey(Checker):
+    """S1: a conversation has one key and one session, whichever way a message goes, and keeps it or is told."""
+
+    id = "S1"
+    title = "One conversation, one key"
+    sentence = (
+        "Inbound, outbound and mirror of a conversation use one session, over restarts, migrations and changes of "
+        "scope, or an event says that it was left. A key that a caller names is obeyed."
+    )
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._keys: dict[_Spot, tuple[str, Event]] = {}
+        self._ids: dict[str, tuple[str, Event]] = {}
+        #: the session that a conversation had last
+        self._last: dict[_Spot, tuple[str, Event]] = {}
+        #: sessions that were reset, moved or left, each told by an event
+        self._told: set[str] = set()
+        self._asked: dict[int, str] = {}
+        self._scopes = 0
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Every event that ties a conversation to a key."""
+        return {
+            WorldSession: self._stored,
+            InboundAdmitted: self._admitted,
+            SendRequested: self._requested,
+            TargetResolved: self._resolved,
+            IntentPrepared: self._prepared,
+            MirrorAppended: self._mirrored,
+            SessionReset: self._reset,
+            SessionMoved: self._moved,
+            SessionLeft: self._left,
+            WireAccepted: self._landed,
+        }
+
+    def _landed(self, event: Event) -> None:
+        """A target may be another name of a conversation: the key is that of the conversation where people see it."""
+        body, facts = event.body, self.story.intents.get(event.intent or "")
+        assert isinstance(body, WireAccepted)
+        if facts is None or facts.body.mirror_key is None or facts.body.named_session:
+            return
+        if body.address.kind is not facts.body.address.kind:
+            self.exercised += 1
+            self._one_key(body.address, facts.body.mirror_key, event)
+
+    def _stored(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WorldSession)
+        if body.address is not None:
+            # The agent is not known from an old key; whoever answers there first must go on with this session.
+            self._last["", body.address.lane] = (body.session_id, event)
+
+    def _requested(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, SendRequested)
+        if body.session_key is not None and body.session_key.strip():
+            self._asked[event.seq] = body.session_key
+
+    def _resolved(self, event: Event) -> None:
+        """Between what was asked and the intent."""
+        if event.cause in self._asked:
+            self._asked[event.seq] = self._asked[event.cause]
+
+    def _reset(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, SessionReset)
+        self._told.add(body.before)
+        self._ids[body.session_key] = (body.session_id, event)
+
+    def _moved(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, SessionMoved)
+        self._ids.pop(body.old_key, None)
+        self._ids[body.session_key] = (body.session_id, event)
+
+    def _left(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, SessionLeft)
+        self._told.add(body.old_session_id)
+
+    def _admitted(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, InboundAdmitted)
+        place = self.story.home(event.inbound)
+        if place is None or body.work is not WorkKind.MESSAGE:
+            return
+        self.exercised += 1
+        agent = _agent(body.session_key)
+        if key_is_of(body.session_key, place, self.story):
+            self._one_key(place, body.session_key, event)
+        self._one_id(body.session_key, body.session_id, event)
+        self._same_session((agent, place.lane), place, body.session_id, event)
+
+    def _same_session(self, spot: _Spot, place: Address, session: str, event: Event) -> None:
+        """The conversation goes on in the session that it had, unless an event tells that it does not."""
+        before = self._last.pop(("", place.lane), None) or self._last.get(spot)
+        self._last[spot] = (session, event)
+        if before is not None and before[0] != session and before[0] not in self._told:
+            summary = f"{self.story.name(place)} lost its session, and nothing tells why"
+            self._differ(summary, before[0], session, before[1], event)
+
+    def _prepared(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, IntentPrepared)
+        named = self._asked.get(event.cause or 0)
+        if named is not None:
+            self._obeyed(named, body, event)
+        if body.mirror_key is None or body.named_session or self._own(event, body):
+            return
+        self.exercised += 1
+        self._one_key(body.address, body.mirror_key, event)
+
+    def _own(self, event: Event, body: IntentPrepared) -> bool:
+        """An answer at home: its session was compared when its message was admitted."""
+        home = self.story.home(event.inbound)
+        routed = self.story.routed.get(event.inbound or "")
+        key = routed.body.session_key if routed is not None and isinstance(routed.body, RouteDecided) else None
+        return home is not None and home.lane == body.address.lane and key == body.mirror_key
+
+    def _obeyed(self, named: str, body: IntentPrepared, event: Event) -> None:
+        self.exercised += 1
+        try:
+            wanted = str(canonical_key(named))
+        except KeyFormatError:
+            wanted = named
+        if body.mirror_key != wanted:
+            summary = f"{event.intent} was to be remembered in session {wanted}, and is in another"
+            self.violate(
+                at=event.seq,
+                summary=summary,
+                expected=[f"session {wanted}, as the caller named it"],
+                actual=[f"#{event.seq} session {body.mirror_key}"],
+                evidence=[event.cause or event.seq, event.seq],
+                first_wrong=event.seq,
+            )
+
+    def _mirrored(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, MirrorAppended)
+        if body.session_id not in self._told:
+            self._one_id(body.session_key, body.session_id, event)
+
+    def _one_key(self, place: Address, key: str, event: Event) -> None:
+        if self._scopes != self.story.scopes_changed:
+            # Another scope gives other keys; that the session goes on is looked at in `_same_session`.
+            self._scopes = self.story.scopes_changed
+            self._keys.clear()
+        first, since = self._keys.setdefault((_agent(key), place.lane), (key, event))
+        if first != key:
+            self._differ(f"{self.story.name(place)} has two session keys", first, key, since, event)
+
+    def _one_id(self, key: str, session: str, event: Event) -> None:
+        first, since = self._ids.setdefault(key, (session, event))
+        if first != session:
+            self._differ(f"session key {key} has two sessions", first, session, since, event)
+
+    def _differ(self, summary: str, first: str, second: str, since: Event, event: Event) -> None:
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=[f"#{since.seq} {first}"],
+            actual=[f"#{event.seq} {second}"],
+            evidence=[since.seq, event.seq],
+            first_wrong=event.seq,
+        )
+
+
+def _agent(key: str) -> str:
+    return key.partition(":")[0]
+
+
+def identity(place: Address, scope: str, story: Story) -> tuple[str, ...]:
+    """What must be equal for two places to share a session under a scope; see `core.routing.keys`."""
+    if scope == DmScope.MAIN:
+        return ("main",)
+    thread = place.thread or ""
+    if place.kind is not ChatKind.DIRECT:
+        return (GroupScope.PER_GROUP.value, place.kind.value, *_folded(place), thread)
+    parts: tuple[str, ...] = ("direct", story.person(place), thread)
+    if scope in (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER):
+        parts = (*parts, place.channel)
+    return (*parts, place.account) if scope == DmScope.PER_ACCOUNT_CHANNEL_PEER else parts
+
+
+def _folded(place: Address) -> tuple[str, str, str]:
+    return (place.channel, place.account, rules_for(place.channel).fold(place.kind, place.conversation))
+
+
+class Injective(Checker):
+    """S2: different conversations have different keys, whatever their ids look like."""
+
+    id = "S2"
+    title = "Keys are injective"
+    sentence = "Different agents, channels, accounts, conversations and threads never share a key beyond their scope."
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._places: dict[str, tuple[tuple[str, ...], Address, Event]] = {}
+        self._scopes = 0
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Admissions."""
+        return {InboundAdmitted: self._admitted}
+
+    def _admitted(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, InboundAdmitted)
+        place, routed = self.story.home(event.inbound), self.story.routed.get(event.inbound or "")
+        if place is None or routed is None or body.work is not WorkKind.MESSAGE:
+            return
+        assert isinstance(routed.body, RouteDecided)
+        if self._scopes != self.story.scopes_changed:
+            self._scopes = self.story.scopes_changed
+            self._places.clear()
+        self.exercised += 1
+        who = (routed.body.agent, *identity(place, routed.body.scope, self.story))
+        first, where, since = self._places.setdefault(body.session_key, (who, place, event))
+        if first == who:
+            return
+        here, there, key = self.story.name(place), self.story.name(where), body.session_key
+        self.violate(
+            at=event.seq,
+            summary=f"{here} and {there} share the session {key}",
+            expected=[f"sessions of their own: the scope is {routed.body.scope}"],
+            actual=[
+                f"#{e.seq} {self.story.name(p)} in {body.session_key}" for p, e in ((where, since), (place, event))
+            ],
+            evidence=[since.seq, event.seq],
+            first_wrong=routed.seq,
+        )
+
+
+class ScopesAndLinks(Checker):
+    """S3: linked people share exactly as the scope says; strangers share only under ``main``, and after a warning."""
+
+    id = "S3"
+    title = "Scope and identity links"
+    sentence = (
+        "Linked people share a session exactly as the scope says; people who are not linked never do, unless the scope "
+        "is main, and then a warning comes before the second one's first turn."
+    )
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._keys: dict[tuple[str, ...], tuple[str, Event]] = {}
+        self._people: dict[str, dict[str, Event]] = {}
+        self._warned: set[tuple[str, str]] = set()
+        self._scopes = 0
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Warnings, admissions, turns."""
+        return {SessionShared: self._shared, InboundAdmitted: self._admitted, TurnStarted: self._started}
+
+    def _shared(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, SessionShared)
+        home = self.story.home(event.inbound)
+        if home is not None:
+            self._warned.add((body.session_key, f"{home.channel}:{self.story.person(home)}"))
+
+    def _admitted(self, event: Event) -> None:
+        """Linked people: one identity, one key."""
+        body = event.body
+        assert isinstance(body, InboundAdmitted)
+        place, routed = self.story.home(event.inbound), self.story.routed.get(event.inbound or "")
+        if place is None or routed is None or place.kind is not ChatKind.DIRECT or body.work is not WorkKind.MESSAGE:
+            return
+        assert isinstance(routed.body, RouteDecided)
+        if self._scopes != self.story.scopes_changed:
+            self._scopes = self.story.scopes_changed
+            self._keys.clear()
+        scope = routed.body.scope
+        if scope == DmScope.MAIN or not self.story.person(place).startswith("*"):
+            return
+        self.exercised += 1
+        who = (routed.body.agent, *identity(place, scope, self.story))
+        first, since = self._keys.setdefault(who, (body.session_key, event))
+        if first != body.session_key:
+            self.violate(
+                at=event.seq,
+                summary=f"{self.story.person(place)[1:]} has two sessions, though linked under the scope {scope}",
+                expected=[f"#{since.seq} {first}"],
+                actual=[f"#{event.seq} {body.session_key}"],
+                evidence=[since.seq, event.seq],
+                first_wrong=routed.seq,
+            )
+
+    def _started(self, event: Event) -> None:
+        """Strangers in one main session: warned of before the turn."""
+        body = event.body
+        assert isinstance(body, TurnStarted)
+        place = body.origin
+        if body.work is not WorkKind.MESSAGE or place is None or place.kind is not ChatKind.DIRECT:
+            return
+        routed = self.story.routed.get(event.inbound or "")
+        if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.scope != DmScope.MAIN:
+            return
+        person = self.story.person(place)
+        who = person if person.startswith("*") else f"{place.channel}:{person}"
+        people = self._people.setdefault(body.session_id, {})
+        new = who not in people
+        people.setdefault(who, event)
+        if not new or len(people) < 2:
+            return
+        self.exercised += 1
+        if (body.session_key, f"{place.channel}:{person}") not in self._warned:
+            others = [e for name, e in people.items() if name != who]
+            self.violate(
+                at=event.seq,
+                summary=f"{self.story.name(place)} shares {body.session_key} with others, and nobody was warned",
+                expected=["a session.shared event before this turn"],
+                actual=[f"#{e.seq} a turn for {self.story.name(getattr(e.body, 'origin', None))}" for e in others],
+                evidence=[*(e.seq for e in others), event.seq],
+                first_wrong=event.seq,
+            )

@@ -1,0 +1,245 @@
+"""Turns and the sessions and routes that they are bound to: R3, S4, S5, B2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.events import Body, Event
+from core.events.bodies import (
+    ConfigReloaded,
+    InboundAdmitted,
+    IntentPrepared,
+    ProcessCrashed,
+    ProcessStarted,
+    ProcessStopped,
+    RouteDecided,
+    SessionCreated,
+    SessionMoved,
+    SessionReset,
+    TurnEnded,
+    TurnStarted,
+)
+from core.reasons import Reason
+from core.values import Address, IntentKind, WorkKind
+from sim.invariants.base import Checker
+from sim.invariants.story import Story
+
+
+class FrozenRoute(Checker):
+    """R3: where answers go is decided once, by the message itself, and nothing that happens later changes it."""
+
+    id = "R3"
+    title = "Route is frozen at admission"
+    sentence = (
+        "A message's answers go where it was said, as decided at its admission; tool sends, other messages and other "
+        "surfaces of the session do not change that."
+    )
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Decisions, and what is said without a target."""
+        return {RouteDecided: self._routed, IntentPrepared: self._prepared}
+
+    def _routed(self, event: Event) -> None:
+        """The decision looks at the message, not at what the session did before."""
+        body, origin = event.body, self.story.origin(event.inbound)
+        assert isinstance(body, RouteDecided)
+        if origin is None or body.reply_to is None:
+            return
+        self.exercised += 1
+        place = origin[0]
+        room = place.parent or place.conversation
+        hangs = room in (body.reply_to.parent, body.reply_to.conversation)
+        if body.reply_to.lane == place.lane or (hangs and body.reply_reason is Reason.REPLY_IN_OPENED_THREAD):
+            return
+        self._astray(event, f"the route of {event.inbound} was taken from elsewhere", place, body.reply_to, [event.seq])
+
+    def _prepared(self, event: Event) -> None:
+        body, routed = event.body, self.story.routed.get(event.inbound or "")
+        assert isinstance(body, IntentPrepared)
+        if routed is None or body.targeted or body.intent_kind is IntentKind.ANNOUNCE:
+            return
+        assert isinstance(routed.body, RouteDecided)
+        frozen = routed.body.reply_to
+        self.exercised += 1
+        if frozen is not None and frozen.lane != body.address.lane:
+            self._astray(event, f"{event.intent} left its route", frozen, body.address, [routed.seq, event.seq])
+
+    def _astray(self, event: Event, summary: str, right: Address, wrong: Address, evidence: list[int]) -> None:
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=[f"at {self.story.name(right)}"],
+            actual=[f"#{event.seq} {event.at:.3f}s at {self.story.name(wrong)}"],
+            evidence=evidence,
+            first_wrong=event.seq,
+        )
+
+
+class OneSession(Checker):
+    """S4: a session is created once a generation; its turns never overlap, and run in the order of admission."""
+
+    id = "S4"
+    title = "Concurrency of sessions"
+    sentence = "One session for a key and generation, however things interleave; one turn at a time, in order."
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._created: dict[str, Event] = {}
+        #: session -> admitted and not ended, in order
+        self._waiting: dict[str, list[str]] = {}
+        self._running: dict[str, Event] = {}
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Creations, admissions, turns, and ends of processes."""
+        return {
+            SessionCreated: self._session,
+            SessionReset: self._key_free,
+            SessionMoved: self._key_free,
+            InboundAdmitted: self._admitted,
+            TurnStarted: self._started,
+            TurnEnded: self._ended,
+            ProcessCrashed: self._process_gone,
+            ProcessStopped: self._process_gone,
+        }
+
+    def _session(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, SessionCreated)
+        self.exercised += 1
+        first = self._created.setdefault(body.session_key, event)
+        if first is event:
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"session {body.session_key} was created twice",
+            expected=[f"#{first.seq} {getattr(first.body, 'session_id', '')}, and that one for good"],
+            actual=[f"#{event.seq} {body.session_id}"],
+            evidence=[first.seq, event.seq],
+            first_wrong=event.seq,
+        )
+
+    def _key_free(self, event: Event) -> None:
+        """A key that its session was moved away from may get another."""
+        if isinstance(event.body, SessionMoved):
+            self._created.pop(event.body.old_key, None)
+
+    def _admitted(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, InboundAdmitted)
+        self._waiting.setdefault(body.session_id, []).append(event.inbound or "")
+
+    def _started(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, TurnStarted)
+        session, waiting = body.session_id, self._waiting.get(body.session_id, [])
+        self.exercised += 1
+        other = self._running.get(session)
+        if other is not None and other.turn != event.turn:
+            self._wrong(event, f"{event.turn} began while {other.turn} ran in the same session", [other.seq, event.seq])
+        elif event.inbound in waiting and waiting[0] != event.inbound:
+            self._wrong(event, f"{event.turn} began before that of {waiting[0]}, which came first", [event.seq])
+        self._running[session] = event
+
+    def _wrong(self, event: Event, summary: str, evidence: list[int]) -> None:
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=["one turn at a time in a session, in order of admission"],
+            actual=[f"#{event.seq} {event.at:.3f}s {event.turn}"],
+            evidence=evidence,
+            first_wrong=event.seq,
+        )
+
+    def _ended(self, event: Event) -> None:
+        for session, running in tuple(self._running.items()):
+            if running.turn == event.turn:
+                del self._running[session]
+        for waiting in self._waiting.values():
+            if event.inbound in waiting:
+                waiting.remove(event.inbound or "")
+
+    def _process_gone(self, _event: Event) -> None:
+        """Its turns are over; what was admitted is run again, in the old order."""
+        self._running.clear()
+
+
+class GenerationFence(Checker):
+    """S5: what belongs to a session that was reset is not applied to the new one."""
+
+    id = "S5"
+    title = "Generation fence"
+    sentence = "Results and messages of a session that was reset start no turn in the one that has its key now."
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._resets: dict[str, Event] = {}
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Resets and turns."""
+        return {SessionReset: self._reset, TurnStarted: self._started}
+
+    def _reset(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, SessionReset)
+        self._resets[body.session_key] = event
+
+    def _started(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, TurnStarted)
+        reset = self._resets.get(body.session_key)
+        if reset is None:
+            return
+        self.exercised += 1
+        if body.work is WorkKind.CALLBACK:
+            delegation = self.story.callbacks.get(event.inbound or "", "")
+            belongs = self.story.delegated_in.get(delegation, "")
+        else:
+            belongs = self.story.admitted.get(event.inbound or "", "")
+        if belongs and belongs != body.session_id:
+            self.violate(
+                at=event.seq,
+                summary=f"{event.turn} belongs to session {belongs} and runs in {body.session_id}",
+                expected=[f"no turn in the session that began at #{reset.seq}"],
+                actual=[f"#{event.seq} {event.at:.3f}s a turn for a {body.work.value} of {belongs}"],
+                evidence=[reset.seq, event.seq],
+                first_wrong=event.seq,
+            )
+
+
+class Freshness(Checker):
+    """B2: a route is decided by the newest configuration."""
+
+    id = "B2"
+    title = "Freshness"
+    sentence = "After the configuration was replaced, every route is decided by the new one, without a restart."
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._reload: Event | None = None
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Reloads and routes."""
+        return {ConfigReloaded: self._reloaded, ProcessStarted: self._restarted, RouteDecided: self._routed}
+
+    def _reloaded(self, event: Event) -> None:
+        self._reload = event
+
+    def _restarted(self, _event: Event) -> None:
+        self._reload = None
+
+    def _routed(self, event: Event) -> None:
+        body, reload = event.body, self._reload
+        assert isinstance(body, RouteDecided)
+        if reload is None:
+            return
+        assert isinstance(reload.body, ConfigReloaded)
+        self.exercised += 1
+        if body.revision < reload.body.revision:
+            self.violate(
+                at=event.seq,
+                summary=f"{event.inbound} was routed by configuration {body.revision}, not {reload.body.revision}",
+                expected=[f"configuration {reload.body.revision}, loaded at #{reload.seq}"],
+                actual=[f"#{event.seq} {event.at:.3f}s configuration {body.revision}, agent {body.agent}"],
+                evidence=[reload.seq, event.seq],
+                first_wrong=event.seq,
+            )

@@ -1,0 +1,153 @@
+"""What reaches platforms and people: R4, P1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.config import DmScope
+from core.events import Body, Event
+from core.events.bodies import (
+    IntentPrepared,
+    PeerSaid,
+    WireAccepted,
+    WireRefused,
+    WorldAccount,
+    WorldPlace,
+)
+from core.values import Address, ChatKind
+from sim.invariants.base import Checker
+from sim.invariants.story import Lane, Story
+
+
+class AddressFidelity(Checker):
+    """R4: what an adapter is given are the platform's own ids, of an account that is there."""
+
+    id = "R4"
+    title = "Address fidelity"
+    sentence = (
+        "Wire addresses are the platform's own ids, byte for byte, of an account on that platform; a thread is named "
+        "only where the conversation has it."
+    )
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._accounts: dict[str, set[str]] = {}
+        self._places: set[Lane] = set()
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """What platforms have issued, and what they are asked for."""
+        return {
+            WorldAccount: self._account,
+            WorldPlace: self._place,
+            IntentPrepared: self._prepared,
+            WireAccepted: self._asked,
+            WireRefused: self._asked,
+        }
+
+    def _account(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WorldAccount)
+        self._accounts.setdefault(body.channel, set()).add(body.account)
+
+    def _place(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WorldPlace)
+        self._places.add(body.address.lane)
+
+    def _prepared(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, IntentPrepared)
+        there = self._accounts.get(body.address.channel, set())
+        self.exercised += 1
+        if body.address.account not in there:
+            known = ", ".join(sorted(there)) or "none"
+            self._wrong(event, body.address, f"{body.address.channel} has no such account; there: {known}")
+
+    def _asked(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WireAccepted | WireRefused)
+        asked = body.requested if isinstance(body, WireAccepted) else body.address
+        self.exercised += 1
+        if asked.lane not in self._places:
+            self._wrong(event, asked, f"{asked.channel} has issued no such id")
+
+    def _wrong(self, event: Event, asked: Address, why: str) -> None:
+        facts = self.story.intents.get(event.intent or "")
+        evidence = [event.seq] if facts is None or facts.prepared is event else [facts.prepared.seq, event.seq]
+        self.violate(
+            at=event.seq,
+            summary=f"{event.intent} was addressed to {asked}: {why}",
+            expected=["an address that the platform has given out"],
+            actual=[f"#{event.seq} {event.at:.3f}s {asked}"],
+            evidence=evidence,
+            first_wrong=evidence[0],
+        )
+
+
+class AudienceConfinement(Checker):
+    """P1: what was said in one conversation reaches only its own people."""
+
+    id = "P1"
+    title = "Audience confinement"
+    sentence = (
+        "Words that a conversation keeps to itself appear in no other one, unless the agent named that target, or the "
+        "scope merges the two."
+    )
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._secrets: dict[str, tuple[Address, Event]] = {}
+        #: place -> the room that it hangs under
+        self._above: dict[Lane, str] = {}
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """What is kept, and what is seen."""
+        return {PeerSaid: self._said, WorldPlace: self._place, WireAccepted: self._accepted}
+
+    def _place(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WorldPlace)
+        self._above[body.address.lane] = body.under or body.name
+
+    def _said(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, PeerSaid)
+        if body.secret:
+            self._secrets.setdefault(body.secret, (body.address, event))
+
+    def _audience(self, place: Address) -> tuple[str, ...]:
+        """Who sees a place: the person, on whatever platform, or the members of the room."""
+        name = self._above.get(place.lane, place.conversation)
+        return (name,) if place.kind is ChatKind.DIRECT else (place.channel, name)
+
+    def _accepted(self, event: Event) -> None:
+        body, facts = event.body, self.story.intents.get(event.intent or "")
+        assert isinstance(body, WireAccepted)
+        for secret, (place, said) in self._secrets.items():
+            if self._audience(place) == self._audience(body.address):
+                continue
+            self.exercised += 1
+            explicit = facts is not None and facts.body.targeted
+            if secret in body.text and not explicit and not self._merged(place, body.address):
+                self._leaked(secret, said, event)
+
+    def _merged(self, one: Address, other: Address) -> bool:
+        """The scope lets both share one session."""
+        return all(self._in_main(place) for place in (one, other))
+
+    def _in_main(self, place: Address) -> bool:
+        scope = self.story.dm_scope if place.kind is ChatKind.DIRECT else self.story.group_scope
+        return scope == DmScope.MAIN or place.lane in self.story.in_main
+
+    def _leaked(self, secret: str, said: Event, event: Event) -> None:
+        body, facts = event.body, self.story.intents.get(event.intent or "")
+        assert isinstance(body, WireAccepted)
+        routed = None if facts is None else self.story.routed.get(facts.prepared.inbound or "")
+        self.violate(
+            at=event.seq,
+            summary=f"“{secret}”, said at {self.story.name(getattr(said.body, 'address', None))}, was seen elsewhere",
+            expected=[f"nobody at {self.story.name(body.address)} reads it"],
+            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.story.name(body.address)}"],
+            evidence=[said.seq, event.seq],
+            first_wrong=event.seq if routed is None else routed.seq,
+        )

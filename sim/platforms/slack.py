@@ -1,0 +1,98 @@
+"""A fake Slack: channels, threads that hang on messages, and talks with one user that go by two names.
+
+Rules taken over from the real one: a message's id is its time (``1700000000.000100``), unique in its channel only; a
+thread is the time of the message that it hangs on, and a send that names such a message opens it, so there is nothing
+to open beforehand; answers of a thread open no further ones; the case of ids means nothing; the talk with a user has a
+channel id ``D...`` of its own, and what is sent there lands in the talk with the user; at most 4000 characters.
+
+`chat.postMessage` takes no idempotency key, and no search of the history goes by one: a lost answer stays open. An
+adapter that puts a key into the metadata of its messages could look it up; say ``idempotency: lookup`` for such a one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from core.events import Recorder
+from core.values import Address, ChatKind, Idempotency
+from sim.platforms.base import FakePlatform
+from sim.platforms.rooms import Room, WorldPort, digits, letters
+from sim.scenario.model import PlatformSpec
+
+_LETTERS = {"room": "C", "person": "U", "bot": "U"}
+_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+#: when the run began, on Slack's clock; threads of the scenario are older
+_BEGAN = 1_700_000_000
+_NOT_ALPHANUMERIC = re.compile(r"[^A-Z0-9]")
+#: how a text may name a room or person: an id, or a name after a sign
+_PREFIX = re.compile(r"\A(?:slack:)?(?:(?:channel|group|user|dm):)?\s*", re.IGNORECASE)
+
+
+class FakeSlack(FakePlatform):
+    """Channels, threads, users, and a directory of them."""
+
+    channel = "slack"
+    idempotency = Idempotency.NONE
+    opens_threads = True
+    opens_by_sending = True
+    text_limit = 4000
+    room_kind = ChatKind.CHANNEL
+
+    def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
+        super().__init__(world, spec, recorder)
+        self._counts: Counter[str] = Counter()
+        #: (account, D...) -> user
+        self._users: dict[tuple[str, str], str] = {}
+
+    def new_id(self, *what: str) -> str:
+        """``C`` or ``U`` and ten capitals and digits; a thread is the time of an older message."""
+        if what[0] == "thread":
+            return f"16{digits(self.channel, *what, length=8)}.{digits(self.channel, *what, 'part', length=6)}"
+        return f"{_LETTERS[what[0]]}0{letters(self.channel, *what, length=9, alphabet=_SIGNS)}"
+
+    def message_id(self, name: str, room: Room) -> str:
+        """Its time, and its number in the channel."""
+        self._counts[room.conversation] += 1
+        return f"{_BEGAN + int(self._world.now())}.{self._counts[room.conversation]:06d}"
+
+    def posted_id(self, room: Room, number: int) -> str:
+        """The same for messages of the gateway."""
+        return self.message_id("", room)
+
+    def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
+        """A thread of the same channel."""
+        return Room(
+            channel=self.channel,
+            name=name,
+            kind=parent.kind,
+            conversation=parent.conversation,
+            thread=thread_id,
+            accounts=parent.accounts,
+        )
+
+    def add_room(self, room: Room, under: str | None = None) -> Room:
+        """Make a conversation exist; that with a user under its other name too."""
+        if room.kind is ChatKind.DIRECT and room.thread is None:
+            self._users[room.accounts[0], self.alias(room.accounts[0], room.conversation)] = room.conversation.upper()
+        return super().add_room(room, under)
+
+    def alias(self, account: str, user: str) -> str:
+        """Slack's own id of the talk of an account with a user: ``D`` for ``U``; further accounts put theirs behind."""
+        first = next(iter(self.spec.accounts))
+        return f"D{user.upper()[1:]}{'' if account == first else _NOT_ALPHANUMERIC.sub('', account.upper())}"
+
+    def canonical(self, address: Address) -> tuple[str, str | None]:
+        """In capitals, and the user for the talk with them."""
+        conversation = address.conversation.upper()
+        return self._users.get((address.account, conversation), conversation), address.thread
+
+    def find(self, account: str, text: str) -> Room | None:
+        """A channel by id or ``#name``, a user by id or ``@name``, and the user behind ``D...``."""
+        bare = _PREFIX.sub("", text.strip()).strip("<>").partition("|")[0]
+        named = self.room_named(account, bare[1:] if bare[:1] == "#" else bare)
+        if named is not None and named.thread is None and bare[:1] in ("#", "@"):
+            return named
+        place = Address(channel=self.channel, account=account, kind=ChatKind.CHANNEL, conversation=bare.lstrip("#@"))
+        found = self.room_at(place)
+        return found if found is not None and account in found.accounts else None

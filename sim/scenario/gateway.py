@@ -1,0 +1,93 @@
+"""Loads the gateway's configuration alone: from a file of its own, or from the ``gateway`` section of a scenario.
+
+Errors are told as those of scenario files are: with line, column and field. Of a scenario only that section is read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from core.config import GatewayConfig
+from core.profiles import Profile
+from sim.scenario.load import explain_fault
+from sim.scenario.problems import Path, Report, dotted, shown
+from sim.scenario.yaml_nodes import parse, read_text
+
+_SECTION = "gateway"
+#: a file with one of these fields is a scenario, or at least says where the configuration is
+_MARKS = (_SECTION, "scenario")
+_BEGIN = "a configuration has the fields of a scenario's `gateway` section"
+#: how the model names a place in its own messages: ``bindings[0].agent: no agent 'x'``
+_OWN_PLACE = re.compile(r"(?P<place>[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+(?:\[\d+\])?)*): (?P<message>.*)", re.DOTALL)
+_PART = re.compile(r"[a-z_]+|\d+")
+
+
+class _BareReport(Report):
+    """Problems of a file that is nothing but the section: fields are named from its top."""
+
+    def add(self, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
+        """Note a problem at a value, or at its key."""
+        mark = self.positions.mark(path, at_key=at_key)
+        self.add_at(mark, dotted(path[1:]), message, hint)
+
+
+def load_config(path: str | os.PathLike[str], *, profile: Profile | None = None) -> GatewayConfig:
+    """Read the configuration in a YAML or JSON file. Raises `ScenarioError` with all that is wrong with it.
+
+    `profile`: instead of the one that the file names.
+    """
+    name = os.fspath(path)
+    text = read_text(name, "a configuration file")
+    # JSON may be indented with tabs, YAML may not; inside of texts JSON has none.
+    return load_config_text(text.replace("\t", " ") if name.endswith(".json") else text, name, profile=profile)
+
+
+def load_config_text(text: str, path: str = "gateway.yaml", *, profile: Profile | None = None) -> GatewayConfig:
+    """The same for a text; `path` is what errors name. Raises `ScenarioError`."""
+    report = Report(path)
+    tree = parse(text, report, begin=_BEGIN)
+    if not isinstance(tree, dict):
+        report.add((), f"expected a mapping, found {shown(tree)}", _BEGIN)
+        raise report.error()
+    found = cast("dict[str, Any]", tree)
+    if not any(mark in found for mark in _MARKS):
+        report, found = _as_section(report, found)
+    config = _validated(found.get(_SECTION, {}), found, report, profile)
+    if config is None or report.problems:
+        raise report.error()
+    return config
+
+
+def _as_section(report: Report, tree: dict[str, Any]) -> tuple[Report, dict[str, Any]]:
+    """A file that is the section, as a file that has it, with the same lines and columns."""
+    bare = _BareReport(report.path)
+    bare.problems = report.problems
+    bare.positions.values = {(_SECTION, *path): mark for path, mark in report.positions.values.items()}
+    bare.positions.keys = {(_SECTION, *path): mark for path, mark in report.positions.keys.items()}
+    return bare, {_SECTION: tree}
+
+
+def _validated(given: object, tree: dict[str, Any], report: Report, profile: Profile | None) -> GatewayConfig | None:
+    if profile is not None and isinstance(given, dict):
+        given = {**cast("dict[str, Any]", given), "profile": profile.value}
+    try:
+        return GatewayConfig.model_validate(given)
+    except ValidationError as error:
+        for fault in cast("list[dict[str, Any]]", error.errors(include_url=False, include_input=False)):
+            _explain(fault, tree, report)
+        return None
+
+
+def _explain(fault: dict[str, Any], tree: dict[str, Any], report: Report) -> None:
+    """Note one error of the model. What it says of several fields names its place in its words."""
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    own = _OWN_PLACE.fullmatch(message) if fault["type"] == "value_error" and not fault["loc"] else None
+    if own is None:
+        explain_fault({**fault, "loc": (_SECTION, *fault["loc"])}, tree, report)
+        return
+    parts = (int(part) if part.isdigit() else part for part in _PART.findall(own["place"]))
+    report.add((_SECTION, *parts), own["message"])

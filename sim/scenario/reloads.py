@@ -1,0 +1,54 @@
+"""Configurations that a script puts in place of one another: each `reload` is merged over what holds before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from core.config import GatewayConfig
+from sim.scenario.model import Reload, Scenario
+from sim.scenario.problems import Report
+
+_Tree = dict[str, Any]
+
+
+def merged(config: GatewayConfig, part: Reload) -> GatewayConfig:
+    """A configuration with a part of it replaced: mappings are merged, everything else is taken as it is.
+
+    Raises `pydantic.ValidationError` when the whole does not fit together.
+    """
+    whole = _over(config.model_dump(exclude_unset=True), part.model_dump(exclude_unset=True))
+    return GatewayConfig.model_validate(whole)
+
+
+def _over(base: _Tree, part: _Tree) -> _Tree:
+    found = dict(base)
+    for name, value in part.items():
+        before = found.get(name)
+        if isinstance(value, dict) and isinstance(before, dict):
+            value = _over(cast("_Tree", before), cast("_Tree", value))
+        found[name] = value
+    return found
+
+
+def reloads_of(scenario: Scenario, report: Report) -> tuple[GatewayConfig, ...]:
+    """The whole configuration after each `reload` of the script, in order; notes those that do not fit together."""
+    config, found = scenario.gateway, list[GatewayConfig]()
+    for index, step in enumerate(scenario.script):
+        if step.reload is None:
+            continue
+        try:
+            config = merged(config, step.reload)
+        except ValidationError as error:
+            for fault in error.errors(include_url=False, include_input=False):
+                message = str(fault["msg"]).removeprefix("Value error, ")
+                report.add(("script", index, "reload", *fault["loc"]), f"the merged configuration: {message}")
+        found.append(config)
+    return tuple(found)
+
+
+def agents_of(configs: Iterable[GatewayConfig]) -> tuple[str, ...]:
+    """The agents of several configurations, each once."""
+    return tuple(dict.fromkeys(agent.id for config in configs for agent in config.agents))

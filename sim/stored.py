@@ -1,0 +1,60 @@
+"""What an earlier version left on the disk: sessions that are there before the gateway first starts."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from core.errors import KeyFormatError
+from core.keys import parse_v1
+from core.store import migrate
+from core.store.sessions import lane_text
+from core.values import Address
+from sim.scenario.model import StoredSession
+
+#: sessions of the upstream gateway are called so
+_UPSTREAM = "agent:"
+
+
+def write_stored(
+    connection: sqlite3.Connection, sessions: Iterable[StoredSession], address: Callable[[str], Address]
+) -> None:
+    """Bring a database up to date and put sessions into it. `address`: where a place of the scenario is."""
+    migrate(connection)
+    for session in sessions:
+        place = None if session.place is None else address(session.place)
+        _write_session(connection, session, place)
+        for number, line in enumerate(session.lines, 1):
+            role, _, text = line.partition(": ")
+            connection.execute(
+                "INSERT INTO transcript (session_id, role, text, ref, at) VALUES (?, ?, ?, ?, ?)",
+                (session.id, role, text, f"stored/{session.id}/{number}", session.updated),
+            )
+
+
+def _write_session(c: sqlite3.Connection, session: StoredSession, place: Address | None) -> None:
+    where = None if place is None else msgspec.json.encode(place).decode()
+    c.execute(
+        "INSERT INTO session_map (session_key, agent_id, session_id, address, codec, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (session.key, session.agent, session.id, where, _codec(session), session.updated, session.updated),
+    )
+    # Upstream keeps no such table: there only the key tells.
+    if place is not None and _codec(session) == "v1":
+        c.execute(
+            "INSERT INTO session_places (agent_id, lane, session_key, address) VALUES (?, ?, ?, ?)",
+            (session.agent, lane_text(place), session.key, where),
+        )
+
+
+def _codec(session: StoredSession) -> str:
+    """The form of a key: as the file says, else what it looks like."""
+    if session.codec is not None:
+        return session.codec
+    try:
+        parse_v1(session.key)
+    except KeyFormatError:
+        return "openclaw"
+    return "openclaw" if session.key.startswith(_UPSTREAM) else "v1"
