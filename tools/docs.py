@@ -19,6 +19,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from core.channels import known_channels, rules_for
 from core.config import DeliveryConfig
 from core.delivery.decide import Left, Next, Outcome, after_attempt, outcome_of, recover
 from core.delivery.states import TRANSITIONS, is_final, next_state
@@ -283,6 +284,22 @@ def event_table() -> str:
 
 # ---------------------------------------------------------------- the pages
 
+
+def channels_table() -> str:
+    """What each platform's file says: targets, threads, ids, limits."""
+
+    def row(name: str) -> tuple[str, ...]:
+        rules = rules_for(name)
+        if rules.thread_is_conversation:
+            threads = "conversations of their own"
+        else:
+            threads = f"`:{rules.thread_word}:`" if rules.has_threads else "none"
+        case = "tell case apart" if rules.case_sensitive else "do not"
+        return f"`{name}`", _codes(rules.forms), threads, case, str(rules.text_limit)
+
+    return _table(("channel", "targets", "threads in keys", "ids", "characters"), map(row, known_channels()))
+
+
 REGIONS: dict[str, Callable[[], str]] = {
     "intent-diagram": intent_diagram,
     "delegation-diagram": delegation_diagram,
@@ -292,6 +309,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "bugs-table": bugs_table,
     "invariants-table": invariants_table,
     "event-table": event_table,
+    "channels-table": channels_table,
 }
 
 
