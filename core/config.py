@@ -91,6 +91,11 @@ def _kind(value: object) -> object:
     return "direct" if value == "dm" else value
 
 
+def _id_text(value: object) -> object:
+    """An id as text; platforms' ids are often numbers, and so written in files."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 class AgentConfig(Model):
     """An agent that the gateway can hand messages to."""
 
@@ -112,7 +117,7 @@ class PeerMatch(Model):
 
     kind: Annotated[ChatKind, BeforeValidator(_kind)]
     """`direct` (or the old word `dm`), `group` or `channel`. Group and channel are one kind here."""
-    id: str = Field(min_length=1)
+    id: Annotated[str, BeforeValidator(_id_text)] = Field(min_length=1)
     """The platform's id, or `*` for every conversation of this kind."""
 
 
@@ -124,9 +129,9 @@ class RouteMatch(Model):
     account: str | None = None
     """Account id; `*` for every account; not given: the default account only."""
     peer: PeerMatch | None = None
-    guild: str | None = None
-    team: str | None = None
-    roles: tuple[str, ...] = ()
+    guild: Annotated[str | None, BeforeValidator(_id_text)] = None
+    team: Annotated[str | None, BeforeValidator(_id_text)] = None
+    roles: tuple[Annotated[str, BeforeValidator(_id_text)], ...] = ()
     """The sender holds at least one of them."""
 
 

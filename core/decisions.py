@@ -79,7 +79,8 @@ def plan_mirror(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
     An answer to the place that the turn came from belongs to the session that the turn was admitted to, also when the
     configuration has given that place another one since (invariant R3).
     """
-    if question.origin is not None and question.target == question.origin:
+    # The lane is the place; that a thread has a parent need not be known to whoever names it.
+    if question.origin is not None and question.target.lane == question.origin.lane:
         return MirrorPlan(key=question.running, own=True)
     if question.route is not None:
         return MirrorPlan(key=config_key(question.route.key, config))

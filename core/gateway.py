@@ -24,6 +24,7 @@ from core.events.bodies import ConfigReloaded, ProcessRecovered, ProcessStarted
 from core.hands.port import HandRunner
 from core.keys import Migration, SessionKey, StoredKey, plan_migration
 from core.profiles import codec_of
+from core.routing.index import index_of
 from core.routing.scopes import place_key
 from core.send import SendMessage, SendOutcome
 from core.sessions import migration_events, reset_session, todays_key
@@ -62,6 +63,7 @@ class Gateway:
         if len(by_account) != len(adapters):
             raise ConfigError("two adapters serve the same channel and account")
         _check_agents(config, agents)
+        index_of(config)
         self._ctx = Context(
             config=config,
             store=store,
@@ -134,6 +136,8 @@ class Gateway:
             raise ConfigError("the form of session keys cannot change while the gateway runs: restart it")
         changed = [name for name in GatewayConfig.model_fields if getattr(config, name) != getattr(ctx.config, name)]
         ctx.config = config.numbered(ctx.config.revision + 1)
+        # Made here, so that the next message does not wait for it.
+        index_of(ctx.config)
         body = ConfigReloaded(
             revision=ctx.config.revision,
             changed=tuple(changed),

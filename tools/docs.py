@@ -27,7 +27,7 @@ from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimite
 from core.events import BODIES, Body
 from core.hands.states import DELEGATION_TRANSITIONS
 from core.reasons import Reason
-from core.values import Capabilities, Idempotency, IntentState
+from core.values import Capabilities, ChatKind, Idempotency, IntentState
 from sim import BUGS, ScenarioFile, find_scenarios, load_scenario
 from sim.invariants import CHECKERS
 
@@ -294,10 +294,11 @@ def channels_table() -> str:
             threads = "conversations of their own"
         else:
             threads = f"`:{rules.thread_word}:`" if rules.has_threads else "none"
-        case = "tell case apart" if rules.case_sensitive else "do not"
+        kept = [kind.value for kind in ChatKind if rules.fold(kind, "Aa") == "Aa"]
+        case = "counts" if len(kept) == len(ChatKind) else f"counts for a {' or '.join(kept)}" if kept else "is folded"
         return f"`{name}`", _codes(rules.forms), threads, case, str(rules.text_limit)
 
-    return _table(("channel", "targets", "threads in keys", "ids", "characters"), map(row, known_channels()))
+    return _table(("channel", "targets", "threads in keys", "case of ids", "characters"), map(row, known_channels()))
 
 
 REGIONS: dict[str, Callable[[], str]] = {

@@ -39,8 +39,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     #: its place in the order of declaration
     number: int
-    #: as declared, by default its place
-    name: str
+    #: as declared; may be empty
+    label: str
     #: the agent that gets what is claimed
     agent: str
     channel: str
@@ -57,6 +57,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     roles: tuple[str, ...] = ()
     #: session settings of what is claimed, where they are not those of the whole gateway
     session: SessionConfig | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name, by default its place."""
+        return self.label or f"bindings[{self.number}]"
 
     @property
     def tier(self) -> str:
@@ -94,7 +99,7 @@ def _claim(number: int, binding: RouteBinding, agent: str, session: SessionConfi
     account = (match.account or "").strip()
     return Claim(
         number=number,
-        name=binding.name or f"bindings[{number}]",
+        label=binding.name,
         agent=agent,
         channel=match.channel.strip().lower(),
         account=ANY if account == ANY else canonical_account(account, profile),

@@ -77,7 +77,7 @@ def decide(
     found = index.find(query)
     claim = None if found is None else found.claim
     agent = index.default_agent if claim is None else claim.agent
-    session = _session(agent, claim, query, config)
+    session = _session(agent, claim, query, config) if index.has_own_scopes else config.session
     if isolates and claim is None:
         session = session.model_copy(update={"dm_scope": DmScope.PER_ACCOUNT_CHANNEL_PEER})
     candidates = _candidates(index, query, found, explain)
@@ -89,7 +89,7 @@ def decide(
         scope=(DmScope.MAIN if place is None else scope_of(place.kind, session, config.profile)).value,
         candidates=candidates,
         others=len(index.claims) - len(candidates),
-        revision=config.revision,
+        revision=index.revision,
     )
 
 

@@ -57,63 +57,56 @@ class _Bucket(msgspec.Struct, gc=False):
     #: the first few, for explanations
     listed: list[Claim] = msgspec.field(default_factory=list[Claim])
 
-    def add(self, claim: Claim, demands: list[Demand]) -> None:
+    def add(self, claim: Claim) -> None:
         """File a claim under each of its demands; one without any wins over all that come after it."""
         if len(self.listed) < _NEAR:
             self.listed.append(claim)
         if self.plain is not None:
             return
+        demands = _demands(claim)
         if not demands:
             self.plain = claim
         for demand in demands:
             self.narrow.setdefault(demand, claim)
 
 
-#: a claim without further demands that is alone needs no bucket
-_Entry = _Bucket | Claim
-_Shelf = dict[str, _Entry]
+#: one claim, or several
+_Entry = Claim | _Bucket
+#: by id; none: every id. As a key that is no text, it is there from the start: without one, CPython does not keep the
+#: hashes beside the keys, and a look-up has to touch the texts of other keys too.
+_Shelf = dict[str | None, _Entry | None]
 #: a shelf with nothing on it, as most are
 _EMPTY: _Shelf = {}
-#: what stands on a shelf where no id tells things apart
-_PERSON, _GROUP, _ALL = "person", "group", "all"
 
 
 class _Table:
-    """The claims for one account of a channel, or for any: shelves, by id."""
+    """The claims for one account of a channel, or for any."""
 
-    __slots__ = ("groups", "guilds", "people", "rest", "roles", "teams", "wild")
+    __slots__ = ("groups", "guilds", "people", "rest", "roles", "teams")
 
     def __init__(self) -> None:
-        #: one peer
         self.people = self.groups = _EMPTY
-        #: every peer of a kind
-        self.wild = _EMPTY
-        #: one guild, with roles and without
+        #: guilds, with roles and without
         self.roles = self.guilds = _EMPTY
         self.teams = _EMPTY
         #: neither peer nor guild nor team
-        self.rest = _EMPTY
+        self.rest: _Entry | None = None
 
     def peers(self, kind: ChatKind) -> _Shelf:
         """The shelf of one kind; group and channel are one."""
         return self.people if kind is ChatKind.DIRECT else self.groups
 
-    def file(self, claim: Claim, tier: str) -> None:
+    def file(self, claim: Claim) -> None:
         """Put a claim where a message asks for it."""
-        name, about = _place(claim, tier)
+        name, about = _place(claim)
+        if name == "rest":
+            self.rest = _joined(self.rest, claim)
+            return
         shelf: _Shelf = getattr(self, name)
         if shelf is _EMPTY:
-            shelf = {}
+            shelf = {None: None}
             setattr(self, name, shelf)
-        there, demands = shelf.get(about), _demands(claim, tier)
-        if there is None and not demands:
-            shelf[about] = claim
-            return
-        bucket = there if isinstance(there, _Bucket) else _Bucket()
-        if isinstance(there, Claim):
-            bucket.add(there, [])
-        bucket.add(claim, demands)
-        shelf[about] = bucket
+        shelf[about] = _joined(shelf.get(about), claim)
 
 
 _NO_TABLE = _Table()
@@ -122,33 +115,38 @@ _NO_TABLE = _Table()
 class RouteIndex:
     """The compiled bindings of one configuration."""
 
-    def __init__(self, claims: tuple[Claim, ...], default_agent: str) -> None:
+    def __init__(self, claims: tuple[Claim, ...], default_agent: str, revision: int = 1) -> None:
         self.claims = claims
         self.default_agent = default_agent
+        #: number of the configuration, which is slow to ask for there
+        self.revision = revision
         #: some places have session settings of their own
         self.has_own_scopes = any(claim.session is not None for claim in claims)
-        self._channels: dict[str, dict[str, _Table]] = {}
+        #: by channel and account; none: any account
+        self._channels: dict[str, dict[str | None, _Table]] = {}
         for claim in claims:
-            tier = claim.tier
             # Nothing matches a blank channel or a blank peer.
-            if claim.channel and not (tier == PEER and claim.peer is None):
-                accounts = self._channels.setdefault(claim.channel, {})
-                table = accounts.get(claim.account) or accounts.setdefault(claim.account, _Table())
-                table.file(claim, tier)
+            if claim.channel and not (claim.tier == PEER and claim.peer is None):
+                accounts = self._channels.get(claim.channel)
+                if accounts is None:
+                    accounts = self._channels[claim.channel] = {None: _Table()}
+                account = None if claim.account == ANY else claim.account
+                table = accounts.get(account) or accounts.setdefault(account, _Table())
+                table.file(claim)
 
     def find(self, query: RouteQuery) -> Found | None:
         """The claim that wins a message: the first declared of the most specific tier in which any fits."""
         offers: list[Demand] | None = None
-        for tier, *entries in self._asked(query):
+        for tier, own, every in self._asked(query):
+            if own is None and every is None:
+                continue
             best: Claim | None = None
-            for entry in entries:
-                if not isinstance(entry, _Bucket):
+            for entry in (own, every):
+                if isinstance(entry, _Bucket):
+                    offers = offers or _offers(query)
+                    best = _earlier(best, _first(entry, offers))
+                elif entry is not None and _meets(entry, query):
                     best = _earlier(best, entry)
-                    continue
-                best = _earlier(best, entry.plain)
-                offers = offers or _offers(query)
-                for offer in offers if entry.narrow else ():
-                    best = _earlier(best, entry.narrow.get(offer))
             if best is not None:
                 return Found(tier, best)
         return None
@@ -159,8 +157,8 @@ class RouteIndex:
         That is, those about its peers, its guild, its team, its account or its channel, whether they hold or not.
         """
         near = {} if found is None else {found.claim.number: found.claim}
-        for _, *entries in self._asked(query):
-            for entry in entries:
+        for _, own, every in self._asked(query):
+            for entry in (own, every):
                 for claim in () if entry is None else (entry,) if isinstance(entry, Claim) else entry.listed:
                     if len(near) < _NEAR:
                         near[claim.number] = claim
@@ -171,7 +169,7 @@ class RouteIndex:
         accounts = self._channels.get(query.channel)
         if accounts is None:
             return
-        own, every = accounts.get(query.account, _NO_TABLE), accounts.get(ANY, _NO_TABLE)
+        own, every = accounts.get(query.account, _NO_TABLE), accounts[None]
         kind, peer = query.kind, query.id
         if kind is not None and peer is not None:
             yield PEER, own.peers(kind).get(peer), every.peers(kind).get(peer)
@@ -179,15 +177,14 @@ class RouteIndex:
             parents = query.parent_kind
             yield PARENT, own.peers(parents).get(query.parent), every.peers(parents).get(query.parent)
         if kind is not None and peer is not None:
-            about = _PERSON if kind is ChatKind.DIRECT else _GROUP
-            yield WILDCARD, own.wild.get(about), every.wild.get(about)
+            yield WILDCARD, own.peers(kind).get(None), every.peers(kind).get(None)
         if query.guild is not None:
             yield GUILD_ROLES, own.roles.get(query.guild), every.roles.get(query.guild)
             yield GUILD, own.guilds.get(query.guild), every.guilds.get(query.guild)
         if query.team is not None:
             yield TEAM, own.teams.get(query.team), every.teams.get(query.team)
-        yield ACCOUNT, own.rest.get(_ALL), None
-        yield CHANNEL, every.rest.get(_ALL), None
+        yield ACCOUNT, own.rest, None
+        yield CHANNEL, every.rest, None
 
 
 def _earlier(one: Claim | None, other: Claim | None) -> Claim | None:
@@ -197,19 +194,47 @@ def _earlier(one: Claim | None, other: Claim | None) -> Claim | None:
     return one if one.number < other.number else other
 
 
-def _place(claim: Claim, tier: str) -> tuple[str, str]:
+def _first(bucket: _Bucket, offers: list[Demand]) -> Claim | None:
+    """The first claim of a bucket of which all demands are met."""
+    best = bucket.plain
+    for offer in offers if bucket.narrow else ():
+        best = _earlier(best, bucket.narrow.get(offer))
+    return best
+
+
+def _meets(claim: Claim, query: RouteQuery) -> bool:
+    """Whether a message from the place that a claim is about has what it demands besides."""
+    return (
+        (claim.guild is None or claim.guild == query.guild)
+        and (claim.team is None or claim.team == query.team)
+        and (not claim.roles or any(role in query.roles for role in claim.roles))
+    )
+
+
+def _joined(there: _Entry | None, claim: Claim) -> _Entry:
+    """What stands in a place after a claim is put there. One that is alone needs no bucket."""
+    if there is None:
+        return claim
+    if isinstance(there, Claim):
+        alone, there = there, _Bucket()
+        there.add(alone)
+    there.add(claim)
+    return there
+
+
+def _place(claim: Claim) -> tuple[str, str | None]:
     """The shelf of a claim, and the id there."""
-    if tier == PEER:
-        return "people" if claim.direct else "groups", claim.peer or ""
-    if tier == WILDCARD:
-        return "wild", _PERSON if claim.direct else _GROUP
+    tier = claim.tier
+    if tier in (PEER, WILDCARD):
+        return "people" if claim.direct else "groups", claim.peer
     if tier in (GUILD_ROLES, GUILD):
-        return "roles" if tier == GUILD_ROLES else "guilds", claim.guild or ""
-    return ("teams", claim.team or "") if tier == TEAM else ("rest", _ALL)
+        return "roles" if tier == GUILD_ROLES else "guilds", claim.guild
+    return ("teams", claim.team) if tier == TEAM else ("rest", None)
 
 
-def _demands(claim: Claim, tier: str) -> list[Demand]:
-    """What a claim wants on top of what its bucket is about: nothing, or any one of these."""
+def _demands(claim: Claim) -> list[Demand]:
+    """What a claim wants on top of what it is about: nothing, or any one of these."""
+    tier = claim.tier
     guild = claim.guild if tier in (PEER, WILDCARD) else None
     team = claim.team if tier != TEAM else None
     if claim.roles:
@@ -227,4 +252,4 @@ def _offers(query: RouteQuery) -> list[Demand]:
 @while_it_lives
 def index_of(config: GatewayConfig) -> RouteIndex:
     """The index of a configuration. It is made at the first question, and kept as long as the configuration."""
-    return RouteIndex(tuple(claims_of(config)), config.default_agent)
+    return RouteIndex(tuple(claims_of(config)), config.default_agent, config.revision)

@@ -62,19 +62,22 @@ _Links = dict[str, tuple[int, str]]
 def linked_name(rules: ChannelRules, peer: str, links: dict[str, tuple[str, ...]], profile: Profile) -> str | None:
     """The canonical name under which a peer is linked over platforms, or none. First declared wins.
 
-    Ids are compared as the platform tells them apart: without case only where case means nothing. `links` is read once;
-    it must not be changed afterwards.
+    Ids are compared as the platform tells them apart: without case only where case means nothing, and by the one form
+    that several spellings of an id have in keys (a WhatsApp number and its JID). `links` is read once; it must not be
+    changed afterwards.
     """
     own = peer.strip()
     if not links or not own:
         return None
     exact, folded = _linked(links)
-    qualified = f"{rules.channel}:{own}"
-    if rules.case_sensitive and not profile.upstream:
-        found = exact.get(own), exact.get(qualified)
-    else:
-        found = folded.get(own.lower()), folded.get(qualified.lower())
-    first = min((link for link in found if link is not None), default=None)
+    spellings = (own,) if profile.upstream else (own, rules.fold(ChatKind.DIRECT, own))
+    sensitive = rules.case_sensitive and not profile.upstream
+    first: tuple[int, str] | None = None
+    for text in spellings:
+        for entry in (text, f"{rules.channel}:{text}"):
+            link = exact.get(entry) if sensitive else folded.get(entry.lower())
+            if link is not None and (first is None or link < first):
+                first = link
     return None if first is None else first[1]
 
 

@@ -13,6 +13,7 @@ from core.config import (
     GatewayConfig,
     HandConfig,
     Model,
+    RouteMatch,
     parse_duration,
 )
 
@@ -199,3 +200,11 @@ def test_settings_of_a_channel_or_hand_that_is_not_named_are_the_defaults() -> N
 
 def test_times_are_written_as_seconds() -> None:
     assert DeliveryConfig.model_validate({"max_age": "1h"}).model_dump(mode="json")["max_age"] == 3600.0
+
+
+def test_ids_may_be_written_as_numbers() -> None:
+    match = RouteMatch.model_validate(
+        {"channel": "telegram", "peer": {"kind": "group", "id": -1001234567890}, "guild": 7, "roles": [1, "2"]}
+    )
+    assert match.peer is not None
+    assert (match.peer.id, match.guild, match.roles) == ("-1001234567890", "7", ("1", "2"))

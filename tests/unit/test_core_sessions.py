@@ -6,7 +6,7 @@ import pytest
 
 from core.config import DmScope, SessionConfig
 from core.routing import session_key_for
-from core.values import Address
+from core.values import Address, ChatKind
 from tests.factories import direct, group, room
 
 ANA_HERE = direct("100")
@@ -161,9 +161,18 @@ def test_a_topic_in_a_direct_conversation_is_part_of_the_key() -> None:
 
 
 def test_ids_that_differ_in_case_are_two_where_the_platform_tells_case_apart() -> None:
-    assert key(room("C1", channel="slack")) != key(room("c1", channel="slack"))
+    assert key(room("!Ab:x.org", channel="matrix")) != key(room("!ab:x.org", channel="matrix"))
 
 
-@pytest.mark.parametrize("channel", ["discord", "telegram"])
+@pytest.mark.parametrize("channel", ["discord", "slack", "telegram"])
 def test_ids_are_folded_where_the_platform_does_not_tell_case_apart(channel: str) -> None:
     assert key(room("AbC", channel=channel)) == key(room("abc", channel=channel))
+
+
+def test_a_link_holds_for_every_spelling_of_an_id() -> None:
+    session = SessionConfig.model_validate({"identity_links": {"ana": ["+15551234567"]}})
+    spellings = ("+15551234567", "15551234567@s.whatsapp.net")
+    places = [
+        Address(channel="whatsapp", account="default", kind=ChatKind.DIRECT, conversation=one) for one in spellings
+    ]
+    assert {session_key_for("main", place, session).peer for place in places} == {"ana"}
