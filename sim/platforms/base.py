@@ -87,8 +87,8 @@ class FakePlatform(ABC):
         self._unacked: dict[str, dict[str, Posted]] = {account: {} for account in spec.accounts}
         #: name -> envelope, where it really was said, accounts
         self._said: dict[str, tuple[Envelope, Address, tuple[str, ...]]] = {}
-        #: (conversation, message) of everything that a thread can be opened on
-        self._roots: set[tuple[str, str]] = set()
+        #: everything that a thread can be opened on: owner and id of its conversation, and its own id
+        self._roots: set[tuple[str, str, str]] = set()
         self._replays: dict[str, int] = {}
         #: where the gateway's requests go
         self.wire = Wire(self, world)
@@ -123,8 +123,7 @@ class FakePlatform(ABC):
 
     def add_room(self, room: Room, under: str | None = None) -> Room:
         """Make a conversation exist, and tell what it is called."""
-        owner = room.accounts[0] if room.kind is ChatKind.DIRECT else ""
-        self._rooms[owner, *self.canonical(room.address(room.accounts[0]))] = room
+        self._rooms[_owner(room), *self.canonical(room.address(room.accounts[0]))] = room
         for account in room.accounts:
             self._named[account, room.name] = room
             self.events.record(WorldPlace(address=room.address(account), name=room.name, under=under))
@@ -162,7 +161,7 @@ class FakePlatform(ABC):
     def note_root(self, room: Room, message_id: str) -> None:
         """A message was posted; a thread can be opened on it, unless it is in one."""
         if room.thread is None:
-            self._roots.add((room.conversation, message_id))
+            self._roots.add((_owner(room), room.conversation, message_id))
 
     def open_thread(self, place: Address, message_id: str, title: str) -> Room | None:
         """The thread on a message, opened if it is not; `place` is its room, or it. None where there can be none."""
@@ -181,14 +180,10 @@ class FakePlatform(ABC):
     def open_by_sending(self, place: Address, title: str) -> Room | None:
         """The thread that a send opens by naming a message as its thread; none where that opens nothing."""
         parent, root = self.room_above(place), place.thread
-        if (
-            not self.opens_by_sending
-            or parent is None
-            or root is None
-            or (parent.conversation, root) not in self._roots
-        ):
+        if not self.opens_by_sending or parent is None or root is None:
             return None
-        return self.open_thread(place, root, title)
+        known = (_owner(parent), parent.conversation, root) in self._roots
+        return self.open_thread(place, root, title) if known else None
 
     # ------------------------------------------------------------ people
 
@@ -321,3 +316,8 @@ class FakePlatform(ABC):
     def latency(self, *what: str) -> float:
         """Half to one and a half of the usual latency, drawn by what it is for."""
         return self.spec.latency * (0.5 + self._world.draw(self.channel, *what))
+
+
+def _owner(room: Room) -> str:
+    """The account that a conversation belongs to: direct ones are one account's own."""
+    return room.accounts[0] if room.kind is ChatKind.DIRECT else ""

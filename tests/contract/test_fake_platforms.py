@@ -2,14 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from re import fullmatch
 from typing import Any, cast
 
 import anyio
 import pytest
+from msgspec import structs
 
-from core.errors import Ambiguous, PlaceGone, PlatformError, RateLimited, Refused
+from core.errors import Ambiguous, PlaceGone, PlatformError, RateLimited, Refused, UnknownName
 from core.events.bodies import (
     Body,
+    PeerSaid,
     PlatformPushed,
     ThreadOpened,
     WireAccepted,
@@ -27,31 +30,17 @@ from sim.scenario.model import Fault
 from sim.world import World
 from tests.factories import request
 
-SCENARIO = """
-scenario: 1
-title: two platforms and nobody in a hurry
-world:
-  people: [ana, ben]
-  discord:
-    guild: acme
+PLACES = """
     accounts: {default: {}, second: {}}
     rooms:
       both: {threads: [deploy]}
       mine: {accounts: [default]}
-    @DISCORD@
-  telegram:
-    accounts: {default: {}, second: {}}
-    rooms:
-      both: {threads: [deploy]}
-      mine: {accounts: [default]}
-    @TELEGRAM@
-cast:
-  agents:
-    main: [{do: [{silent: true}]}]
-script:
-  - {at: 0s, as: ana, in: telegram/mine, say: "not played"}
 """
-BOTH = ["discord", "telegram"]
+ALL = ["discord", "telegram", "slack", "matrix"]
+#: threads can be opened on messages
+OPENING = ["discord", "slack", "matrix"]
+#: a send that names a message as its thread opens it
+BY_SENDING = ["slack", "matrix"]
 #: longer than any request takes by itself
 LONG = 60.0
 
@@ -65,15 +54,21 @@ class Stage:
     def place(self, name: str) -> Address:
         return self.world.address(name)
 
+    def thread(self, platform: str, name: str) -> Address:
+        """A thread that was opened meanwhile."""
+        room = self.world.platforms[platform].room_named("default", name)
+        assert room is not None
+        return room.address("default")
+
     def adapter(self, platform: str, account: str = "default", node: Node | None = None) -> FakeAdapter:
         return FakeAdapter(self.world.platforms[platform], account, node or Node("gateway", 1), self.world)
 
-    def say(self, name: str, place: str, text: str = "hi") -> str:
+    def say(self, name: str, place: str, text: str = "hi", **more: Any) -> str:
         """A person posts a message; its id on the platform."""
         ref = self.world.file.resolve(place)
         platform, spot = self.world.platforms[ref.platform], self.world.room(ref)
         message = platform.message_id(name, spot)
-        platform.say(name, self.world.peer(ref.platform, "ana"), ("dev",), spot, message, text)
+        platform.say(name, self.world.peer(ref.platform, "ana"), ("dev",), spot, message, text, **more)
         return message
 
     def fault(self, do: str, on: str = "send", **fields: Any) -> None:
@@ -103,9 +98,27 @@ class Stage:
 Test = Callable[[Stage], Awaitable[None]]
 
 
-def play(test: Test, *, discord: str = "", telegram: str = "") -> None:
-    """Run a test in a new world, in virtual time."""
-    file = load_text(SCENARIO.replace("@DISCORD@", discord).replace("@TELEGRAM@", telegram))
+def scenario(settings: dict[str, str], people: str) -> str:
+    """All platforms and nobody in a hurry."""
+    lines = ["scenario: 1", "title: all platforms", "world:", f"  people: {people}"]
+    for platform in ALL:
+        own = "guild: acme" if platform == "discord" else ""
+        more = "".join(f"    {line}\n" for line in (own, settings.get(platform, "")) if line)
+        lines.append(f"  {platform}:{PLACES}{more}")
+    lines += ["cast: {agents: {main: [{do: [{silent: true}]}]}}"]
+    lines += ['script: [{at: 0s, as: ana, in: telegram/mine, say: "not played"}]']
+    return "\n".join(lines)
+
+
+def play(
+    test: Test,
+    settings: dict[str, str] | None = None,
+    *,
+    people: str = "[ana, ben]",
+    replace: tuple[str, str] = ("", ""),
+) -> None:
+    """Run a test in a new world, in virtual time; `settings` are those of platforms."""
+    file = load_text(scenario(settings or {}, people).replace(*replace))
 
     async def main(loop: SimLoop) -> None:
         world = World(file, loop, seed=1, bugs=())
@@ -135,7 +148,7 @@ async def attempt(adapter: FakeAdapter, place: Address, **fields: Any) -> Receip
 # ---------------------------------------------------------------- sending
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 @pytest.mark.parametrize("spot", ["mine", "both/deploy", "@ana"])
 def test_a_receipt_says_where_the_message_is(platform: str, spot: str) -> None:
     async def test(stage: Stage) -> None:
@@ -149,7 +162,7 @@ def test_a_receipt_says_where_the_message_is(platform: str, spot: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_two_messages_have_two_ids(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
@@ -161,7 +174,7 @@ def test_two_messages_have_two_ids(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 @pytest.mark.parametrize("can", Idempotency)
 def test_the_same_key_is_one_message_where_the_platform_knows_keys(platform: str, can: Idempotency) -> None:
     async def test(stage: Stage) -> None:
@@ -174,7 +187,7 @@ def test_the_same_key_is_one_message_where_the_platform_knows_keys(platform: str
         assert len(stage.told(WireAccepted)) == (1 if known else 2)
         assert [body.provider_id for body in stage.told(WireDeduplicated)] == ([one.provider_id] if known else [])
 
-    play(test, **{platform: f"idempotency: {can.value}"})
+    play(test, {platform: f"idempotency: {can.value}"})
 
 
 def test_a_key_belongs_to_its_account() -> None:
@@ -186,7 +199,7 @@ def test_a_key_belongs_to_its_account() -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_an_unknown_conversation_is_refused(platform: str) -> None:
     async def test(stage: Stage) -> None:
         nowhere = Address(channel=platform, account="default", kind=ChatKind.GROUP, conversation="none")
@@ -199,7 +212,7 @@ def test_an_unknown_conversation_is_refused(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_an_unknown_thread_of_a_conversation_is_refused(platform: str) -> None:
     async def test(stage: Stage) -> None:
         place = stage.place(f"{platform}:default/both")
@@ -212,7 +225,7 @@ def test_an_unknown_thread_of_a_conversation_is_refused(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_an_account_that_is_no_member_is_refused(platform: str) -> None:
     async def test(stage: Stage) -> None:
         place = stage.place(f"{platform}/mine")
@@ -222,7 +235,7 @@ def test_an_account_that_is_no_member_is_refused(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_the_direct_conversation_of_one_account_is_not_the_others(platform: str) -> None:
     async def test(stage: Stage) -> None:
         place = stage.place(f"{platform}:default/@ana")
@@ -232,7 +245,7 @@ def test_the_direct_conversation_of_one_account_is_not_the_others(platform: str)
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 @pytest.mark.parametrize("how", ["archived", "deleted"])
 def test_a_closed_thread_is_gone_and_its_room_is_not(platform: str, how: str) -> None:
     async def test(stage: Stage) -> None:
@@ -247,7 +260,7 @@ def test_a_closed_thread_is_gone_and_its_room_is_not(platform: str, how: str) ->
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_a_text_over_the_limit_is_refused(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
@@ -261,7 +274,7 @@ def test_a_text_over_the_limit_is_refused(platform: str) -> None:
 # ---------------------------------------------------------------- what goes wrong on the wire
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 @pytest.mark.parametrize(
     ("do", "error", "reason"),
     [
@@ -289,7 +302,7 @@ def test_a_refusal_is_told_by_its_class_and_nothing_is_visible(
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_a_lost_response_leaves_the_message_visible(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.fault("lose-response")
@@ -300,7 +313,7 @@ def test_a_lost_response_leaves_the_message_visible(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_a_dropped_request_leaves_nothing(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.fault("drop")
@@ -311,7 +324,7 @@ def test_a_dropped_request_leaves_nothing(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_a_slow_request_arrives_after_its_sender_gave_up(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.fault("slow", **{"for": "20s"})
@@ -323,7 +336,7 @@ def test_a_slow_request_arrives_after_its_sender_gave_up(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_a_request_on_the_wire_outlives_its_process(platform: str) -> None:
     async def test(stage: Stage) -> None:
         node = Node("gateway", 1)
@@ -350,7 +363,7 @@ def test_a_send_is_found_by_its_key_once_it_was_accepted() -> None:
         assert await adapter.find(place, "k1/1") is None
         assert [body.found for body in stage.told(WireLookedUp)] == [False, True, False]
 
-    play(test, telegram="idempotency: lookup")
+    play(test, {"telegram": "idempotency: lookup"})
 
 
 def test_a_send_whose_response_was_lost_is_found() -> None:
@@ -362,7 +375,7 @@ def test_a_send_whose_response_was_lost_is_found() -> None:
         found = await adapter.find(place, "k1/0")
         assert found == Receipt(provider_id=accepted.provider_id, address=place)
 
-    play(test, telegram="idempotency: lookup")
+    play(test, {"telegram": "idempotency: lookup"})
 
 
 def test_a_look_up_that_fails_is_an_error_and_no_answer() -> None:
@@ -374,13 +387,13 @@ def test_a_look_up_that_fails_is_an_error_and_no_answer() -> None:
             await adapter.find(place, "k1/0")
         assert await adapter.find(place, "k1/0") is not None
 
-    play(test, telegram="idempotency: lookup")
+    play(test, {"telegram": "idempotency: lookup"})
 
 
 # ---------------------------------------------------------------- inbound
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 @pytest.mark.parametrize("spot", ["mine", "both/deploy", "@ana"])
 def test_a_message_comes_with_who_said_what_where(platform: str, spot: str) -> None:
     async def test(stage: Stage) -> None:
@@ -394,7 +407,7 @@ def test_a_message_comes_with_who_said_what_where(platform: str, spot: str) -> N
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_what_is_not_acked_comes_again_to_the_next_connection(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.say("m1", f"{platform}/mine")
@@ -407,7 +420,7 @@ def test_what_is_not_acked_comes_again_to_the_next_connection(platform: str) -> 
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_an_ack_is_for_one_message(platform: str) -> None:
     async def test(stage: Stage) -> None:
         adapter = stage.adapter(platform)
@@ -421,7 +434,7 @@ def test_an_ack_is_for_one_message(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_what_is_said_while_nobody_is_connected_waits_in_its_order(platform: str) -> None:
     async def test(stage: Stage) -> None:
         for text in ("one", "two", "three"):
@@ -434,7 +447,7 @@ def test_what_is_said_while_nobody_is_connected_waits_in_its_order(platform: str
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_a_dead_process_is_given_nothing(platform: str) -> None:
     async def test(stage: Stage) -> None:
         node = Node("gateway", 1)
@@ -448,7 +461,7 @@ def test_a_dead_process_is_given_nothing(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_each_account_of_a_room_gets_its_own_copy(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.say("m1", f"{platform}:default/both")
@@ -460,7 +473,7 @@ def test_each_account_of_a_room_gets_its_own_copy(platform: str) -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", BOTH)
+@pytest.mark.parametrize("platform", ALL)
 def test_a_direct_message_is_for_one_account(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.say("m1", f"{platform}:second/@ana")
@@ -488,41 +501,93 @@ def test_a_replay_comes_under_its_old_id_only_where_ids_are_stable(stable: bool)
         ]
         assert stage.world.platforms["telegram"].waiting == 0
 
-    play(test, telegram=f"stable_ids: {str(stable).lower()}")
+    play(test, {"telegram": f"stable_ids: {str(stable).lower()}"})
 
 
 # ---------------------------------------------------------------- what only one of them does
 
 
-def test_discord_opens_one_thread_on_a_message_however_often_it_is_asked() -> None:
+@pytest.mark.parametrize("platform", OPENING)
+def test_one_thread_is_opened_on_a_message_however_often_it_is_asked_for(platform: str) -> None:
     async def test(stage: Stage) -> None:
-        adapter, place = stage.adapter("discord"), stage.place("discord/mine")
-        message = stage.say("m1", "discord/mine")
+        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
+        message = stage.say("m1", f"{platform}/mine")
         one = await adapter.open_thread(place, message, "a title")
-        two = await adapter.open_thread(place, message, "another title")
-        assert one == two
-        assert (one.conversation, one.parent, one.thread) == (message, place.conversation, None)
+        two = await adapter.open_thread(one, message, "another title")
+        assert one == two == stage.thread(platform, "mine/m1")
         assert [(body.address, body.name) for body in stage.told(ThreadOpened)] == [(one, "a title")]
         assert (await adapter.send(request(one))).address == one
 
     play(test)
 
 
-def test_discord_opens_threads_on_different_messages_side_by_side() -> None:
+@pytest.mark.parametrize("platform", OPENING)
+def test_threads_on_different_messages_are_opened_side_by_side(platform: str) -> None:
     async def test(stage: Stage) -> None:
-        adapter, place = stage.adapter("discord"), stage.place("discord/mine")
-        opened = [await adapter.open_thread(place, stage.say(name, "discord/mine"), name) for name in ("m1", "m2")]
-        assert len({thread.conversation for thread in opened}) == 2
+        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
+        opened = [await adapter.open_thread(place, stage.say(name, f"{platform}/mine"), name) for name in ("m1", "m2")]
+        assert len({thread.lane for thread in opened}) == 2
         assert len(stage.told(ThreadOpened)) == 2
 
     play(test)
 
 
-def test_discord_opens_no_thread_where_there_is_no_room() -> None:
+@pytest.mark.parametrize("platform", OPENING)
+def test_no_thread_is_opened_where_there_is_no_room(platform: str) -> None:
     async def test(stage: Stage) -> None:
-        nowhere = Address(channel="discord", account="default", kind=ChatKind.CHANNEL, conversation="none")
+        nowhere = Address(channel=platform, account="default", kind=ChatKind.CHANNEL, conversation="none")
         with pytest.raises(Refused, match="no thread can be opened there"):
-            await stage.adapter("discord").open_thread(nowhere, "1", "title")
+            await stage.adapter(platform).open_thread(nowhere, "1", "title")
+
+    play(test)
+
+
+def test_a_thread_of_discord_is_a_conversation_with_the_id_of_its_message() -> None:
+    async def test(stage: Stage) -> None:
+        place, message = stage.place("discord/mine"), stage.say("m1", "discord/mine")
+        thread = await stage.adapter("discord").open_thread(place, message, "title")
+        assert (thread.conversation, thread.parent, thread.thread) == (message, place.conversation, None)
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", BY_SENDING)
+def test_a_thread_that_belongs_to_its_room_has_the_id_of_its_message(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        place, message = stage.place(f"{platform}/mine"), stage.say("m1", f"{platform}/mine")
+        thread = await stage.adapter(platform).open_thread(place, message, "title")
+        assert thread == structs.replace(place, thread=message)
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", BY_SENDING)
+def test_a_send_that_names_a_message_as_its_thread_opens_it(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
+        root = (await adapter.send(request(place))).provider_id
+        message = stage.say("m1", f"{platform}/mine")
+        for number, on in enumerate((root, message, message)):
+            thread = structs.replace(place, thread=on)
+            assert (await adapter.send(request(thread, f"text {number}", key=f"k2/{number}"))).address == thread
+        opened = [(body.on_message, body.name) for body in stage.told(ThreadOpened)]
+        assert opened == [(root, "text 0"), (message, "text 1")]
+        assert stage.place(f"{platform}/mine") == place
+        assert stage.thread(platform, "mine/m1") == structs.replace(place, thread=message)
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", BY_SENDING)
+@pytest.mark.parametrize("where", ["both/deploy", "both"])
+def test_a_thread_opens_on_messages_of_its_own_room_only_and_not_on_answers(platform: str, where: str) -> None:
+    async def test(stage: Stage) -> None:
+        room = stage.place(f"{platform}:default/both")
+        message = stage.say("m1", f"{platform}:default/{where}")
+        elsewhere = room if where == "both/deploy" else stage.place(f"{platform}/mine")
+        wrong = structs.replace(elsewhere, thread=message)
+        assert isinstance(await attempt(stage.adapter(platform), wrong), Refused)
+        assert stage.told(ThreadOpened) == []
 
     play(test)
 
@@ -538,33 +603,37 @@ def test_telegram_opens_no_threads() -> None:
     play(test)
 
 
-def test_a_discord_thread_is_a_conversation_and_a_telegram_topic_is_not() -> None:
+def test_a_discord_thread_is_a_conversation_and_others_are_not() -> None:
     async def test(stage: Stage) -> None:
         room, thread = stage.place("discord:default/both"), stage.place("discord:default/both/deploy")
         assert (thread.parent, thread.thread) == (room.conversation, None)
         assert thread.conversation != room.conversation
-        group, topic = stage.place("telegram:default/both"), stage.place("telegram:default/both/deploy")
-        assert (topic.conversation, topic.parent) == (group.conversation, None)
-        assert topic.thread is not None
+        for platform in ("telegram", "slack", "matrix"):
+            group, topic = stage.place(f"{platform}:default/both"), stage.place(f"{platform}:default/both/deploy")
+            assert (topic.conversation, topic.parent) == (group.conversation, None)
+            assert topic.thread is not None
 
     play(test)
 
 
-def test_telegram_counts_messages_in_each_chat() -> None:
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [("telegram", ["1", "1", "2"]), ("slack", ["1700000000.000001", "1700000000.000001", "1700000000.000002"])],
+)
+def test_messages_are_counted_in_each_conversation(platform: str, expected: list[str]) -> None:
     async def test(stage: Stage) -> None:
-        ids = [
-            stage.say(name, f"telegram:default/{spot}") for name, spot in [("a", "both"), ("b", "mine"), ("c", "both")]
-        ]
-        assert ids == ["1", "1", "2"]
+        spots = [("a", "both"), ("b", "mine"), ("c", "both")]
+        assert [stage.say(name, f"{platform}:default/{spot}") for name, spot in spots] == expected
 
     play(test)
 
 
-def test_equal_ids_in_two_telegram_chats_are_two_messages() -> None:
+@pytest.mark.parametrize("platform", ["telegram", "slack"])
+def test_equal_ids_in_two_conversations_are_two_messages(platform: str) -> None:
     async def test(stage: Stage) -> None:
-        adapter = stage.adapter("telegram")
-        stage.say("a", "telegram:default/both", "in both")
-        stage.say("b", "telegram/mine", "in mine")
+        adapter = stage.adapter(platform)
+        stage.say("a", f"{platform}:default/both", "in both")
+        stage.say("b", f"{platform}/mine", "in mine")
         first = next(e for e in await stage.taken(adapter) if e.text == "in both")
         await adapter.ack(first)
         assert [envelope.text for envelope in await stage.taken(adapter)] == ["in mine"]
@@ -579,3 +648,219 @@ def test_discord_ids_are_unique_over_all_rooms() -> None:
         assert all(len(number) == 18 and number.isdigit() for number in ids)
 
     play(test)
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_ids_look_like_those_of_the_real_platform(platform: str) -> None:
+    room, person, thread, message = {
+        "discord": (r"\d{18}", r"\d{18}", r"\d{18}", r"\d{18}"),
+        "telegram": (r"-100\d{10}", r"\d{9}", r"\d{3}", r"\d+"),
+        "slack": (r"C0[A-Z0-9]{9}", r"U0[A-Z0-9]{9}", r"16\d{8}\.\d{6}", r"17\d{8}\.\d{6}"),
+        "matrix": (r"!\w{10}:example\.org", r"@ana:example\.org", r"\$\w{16}", r"\$\w{16}"),
+    }[platform]
+
+    async def test(stage: Stage) -> None:
+        deploy = stage.place(f"{platform}:default/both/deploy")
+        receipt = await stage.adapter(platform).send(request(stage.place(f"{platform}/mine")))
+        assert fullmatch(room, stage.place(f"{platform}/mine").conversation)
+        assert fullmatch(person, stage.place(f"{platform}:default/@ana").conversation)
+        assert fullmatch(thread, deploy.thread or deploy.conversation)
+        assert fullmatch(message, receipt.provider_id) and fullmatch(message, stage.say("m1", f"{platform}/mine"))
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_who_has_an_id_in_the_file_can_be_written_to_by_every_account(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        for account in ("default", "second"):
+            place = Address(channel=platform, account=account, kind=ChatKind.DIRECT, conversation="U7")
+            await stage.adapter(platform, account).send(request(place))
+            assert stage.place(f"{platform}:{account}/@ana") == place
+
+    play(test, people=f"{{ana: {{ids: {{{platform}: U7}}}}, ben: {{}}}}")
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_media_go_along(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        media = ("https://example.org/lamp.png",)
+        await stage.adapter(platform).send(request(stage.place(f"{platform}/mine"), media=media))
+        assert [body.media for body in stage.told(WireAccepted)] == [media]
+
+    play(test)
+
+
+# ---------------------------------------------------------------- places that are not what they seem
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_a_platform_that_misplaces_accepts_for_a_deleted_thread_in_its_room_and_says_so(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        room, thread = stage.place(f"{platform}:default/both"), stage.place(f"{platform}:default/both/deploy")
+        stage.close(f"{platform}:default/both/deploy", "deleted")
+        receipt = await stage.adapter(platform).send(request(thread))
+        [accepted] = stage.told(WireAccepted)
+        assert (receipt.address, accepted.address, accepted.requested) == (room, room, thread)
+
+    play(test, {platform: "misplaces: true"})
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_an_archived_thread_is_gone_everywhere(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        stage.close(f"{platform}:default/both/deploy", "archived")
+        assert isinstance(
+            await attempt(stage.adapter(platform), stage.place(f"{platform}:default/both/deploy")), PlaceGone
+        )
+
+    play(test, {platform: "misplaces: true"})
+
+
+@pytest.mark.parametrize("platform", ALL)
+@pytest.mark.parametrize("spot", ["@ana", "mine"])
+def test_a_chain_of_replies_is_on_the_message_and_is_no_thread(platform: str, spot: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter(platform), stage.place(f"{platform}:default/{spot}")
+        stage.say("m1", f"{platform}:default/{spot}", reply_chain="55")
+        [envelope] = await stage.taken(adapter)
+        assert (envelope.address, envelope.threaded) == (structs.replace(place, thread="55"), False)
+        assert [body.address for body in (*stage.told(PeerSaid), *stage.told(PlatformPushed))] == [place, place]
+        assert isinstance(await attempt(adapter, envelope.address), Refused)
+        assert isinstance(await attempt(adapter, place), Receipt)
+        await adapter.ack(envelope)
+        assert stage.world.platforms[platform].waiting == 0
+
+    play(test)
+
+
+def test_a_message_with_a_chain_can_be_acked_by_its_real_place() -> None:
+    async def test(stage: Stage) -> None:
+        adapter = stage.adapter("telegram")
+        stage.say("m1", "telegram:default/@ana", reply_chain="55")
+        [envelope] = await stage.taken(adapter)
+        await adapter.ack(structs.replace(envelope, address=stage.place("telegram:default/@ana")))
+        assert stage.world.platforms["telegram"].waiting == 0
+
+    play(test)
+
+
+def test_a_thread_is_no_chain_of_replies() -> None:
+    async def test(stage: Stage) -> None:
+        topic = stage.place("telegram:default/both/deploy")
+        with pytest.raises(UnknownName, match="is a thread of both, so it is no mere chain of replies"):
+            stage.say("m1", "telegram:default/both", reply_chain=topic.thread)
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", BY_SENDING)
+def test_a_thread_opens_on_messages_of_its_own_account_s_talk_only(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        own, other = (stage.place(f"{platform}:{account}/@ana") for account in ("default", "second"))
+        message = stage.say("m1", f"{platform}:default/@ana")
+        wrong = structs.replace(other, thread=message)
+        assert isinstance(await attempt(stage.adapter(platform, "second"), wrong), Refused)
+        right = structs.replace(own, thread=message)
+        assert (await stage.adapter(platform).send(request(right))).address == right
+
+    play(test)
+
+
+def test_the_case_of_ids_means_nothing_on_slack() -> None:
+    async def test(stage: Stage) -> None:
+        place = stage.place("slack/mine")
+        small = structs.replace(place, conversation=place.conversation.lower())
+        assert (await stage.adapter("slack").send(request(small))).address == place
+        [accepted] = stage.told(WireAccepted)
+        assert (accepted.address, accepted.requested) == (place, small)
+        assert stage.world.is_at("slack/mine", small)
+
+    play(test)
+
+
+@pytest.mark.parametrize("spot", ["mine", "@ana", "both/deploy"])
+def test_the_case_of_ids_counts_on_matrix(spot: str) -> None:
+    async def test(stage: Stage) -> None:
+        place = stage.place(f"matrix:default/{spot}")
+        swapped = {name: (getattr(place, name) or "").swapcase() or None for name in ("conversation", "thread")}
+        for name, text in swapped.items():
+            if text is not None:
+                assert isinstance(
+                    await attempt(stage.adapter("matrix"), structs.replace(place, **{name: text})), Refused
+                )
+        assert stage.told(WireAccepted) == []
+
+    play(test)
+
+
+def test_the_talk_with_a_slack_user_is_reached_by_its_channel_id_too() -> None:
+    async def test(stage: Stage) -> None:
+        for account, alias in (("default", "D7ANA"), ("second", "D7ANASECOND")):
+            place = stage.place(f"slack:{account}/@ana")
+            other = structs.replace(place, kind=ChatKind.CHANNEL, conversation=alias)
+            assert (await stage.adapter("slack", account).send(request(other))).address == place
+            thread = structs.replace(other, thread=stage.say(f"of-{account}", f"slack:{account}/@ana"))
+            opened = await stage.adapter("slack", account).send(request(thread, key="k2/0"))
+            assert opened.address == structs.replace(place, thread=thread.thread)
+        assert [body.address.conversation for body in stage.told(WireAccepted)] == ["U7ANA"] * 4
+        wrong = Address(channel="slack", account="default", kind=ChatKind.CHANNEL, conversation="D7ANASECOND")
+        assert isinstance(await attempt(stage.adapter("slack"), wrong), Refused)
+
+    play(test, people="{ana: {ids: {slack: U7ANA}}}")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("user:U7ANA", "user:U7ANA"),
+        ("u7ana", "user:U7ANA"),
+        ("@ana", "user:U7ANA"),
+        ("<@U7ANA>", "user:U7ANA"),
+        ("D7ANA", "user:U7ANA"),
+        ("slack:channel:d7ana", "user:U7ANA"),
+        ("#mine", "channel:C7MINE"),
+        ("Channel:c7mine", "channel:C7MINE"),
+        ("<#C7MINE|somewhere>", "channel:C7MINE"),
+        ("mine", None),
+        ("@carl", None),
+        ("C0NOWHERE", None),
+        ("", None),
+    ],
+)
+def test_slack_has_a_directory(text: str, found: str | None) -> None:
+    async def test(stage: Stage) -> None:
+        resolved = await stage.adapter("slack").resolve_target(text)
+        assert (resolved and resolved.target) == found
+        if resolved is not None and found is not None:
+            assert resolved.kind is (ChatKind.DIRECT if found.startswith("user:") else ChatKind.CHANNEL)
+
+    own_id = ("mine: {accounts", "mine: {id: C7MINE, accounts")
+    play(test, people="{ana: {ids: {slack: U7ANA}}}", replace=own_id)
+
+
+def test_slack_s_directory_shows_an_account_what_it_is_a_member_of() -> None:
+    async def test(stage: Stage) -> None:
+        second = stage.adapter("slack", "second")
+        assert await second.resolve_target("#mine") is None
+        assert await second.resolve_target(stage.place("slack/mine").conversation) is None
+        assert await second.resolve_target("#both") is not None
+        assert await second.resolve_target("#both/deploy") is None
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", ["discord", "telegram", "matrix"])
+def test_the_others_have_no_directory(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        assert await stage.adapter(platform).resolve_target(stage.place(f"{platform}/mine").conversation) is None
+
+    play(test)
+
+
+def test_names_become_ids_of_matrix_without_meeting() -> None:
+    async def test(stage: Stage) -> None:
+        ids = [stage.place(f"matrix:default/@{name}").conversation for name in ("Ana", "ana", "_ana", "Åsa k")]
+        assert ids == [f"@{local}:example.org" for local in ("_ana", "ana", "=5fana", "=c3=85sa=20k")]
+
+    play(test, people='[Ana, ana, _ana, "Åsa k"]')
