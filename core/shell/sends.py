@@ -106,6 +106,8 @@ class Sends:
     def stop(self) -> None:
         """The gateway ends: nobody waits any longer for what it will not do."""
         self._stopped = True
+        for scope in tuple(self._scopes):
+            scope.cancel()
 
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
         """Send a message once for its key.

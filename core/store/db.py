@@ -126,7 +126,7 @@ def connect_file(path: Path, *, durability: str = "full") -> Db:
             raise StoreError(f"{path}: {error}") from error
         try:
             # Before anything is written: even the journal mode is a change to a file that is not ours.
-            check_ours(connection)
+            _check(path, connection)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(f"PRAGMA synchronous={durability.upper()}")
         except BaseException as error:
@@ -139,13 +139,21 @@ def connect_file(path: Path, *, durability: str = "full") -> Db:
     return Db(connect, 64)
 
 
+def _check(path: Path, connection: sqlite3.Connection) -> None:
+    """Raise, naming the file, for one that is not ours to change."""
+    try:
+        check_ours(connection)
+    except StoreError as error:
+        raise type(error)(f"{path}: {error.facts}") from None
+
+
 def _look_first(path: Path) -> None:
     """Raise for a file that is not ours, if its last process crashed: to open and close such a one changes it."""
     if not path.with_name(f"{path.name}-wal").exists():
         return
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            check_ours(connection)
+            _check(path, connection)
     except sqlite3.Error:
         # It cannot be read without being changed, or not at all: the real connection will tell.
         return

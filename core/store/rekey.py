@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from core.errors import InvariantBroken
 from core.keys import Migration, StoredKey
 from core.reasons import Reason
 from core.store.lookup import find, find_by_id, lane_text
@@ -123,7 +122,7 @@ def migrate_keys(
 
     Sessions that have the planned keys already take part in the plan, so that two that meet are merged by its rule.
     """
-    rows = _stored(c, f"WHERE codec <> '{_literal(codec)}' AND codec <> '{UNREADABLE}' ORDER BY session_key")
+    rows = _stored(c, "WHERE codec <> ? AND codec <> ? ORDER BY session_key", codec, UNREADABLE)
     if not rows:
         return None
     known = {row.key for row in rows}
@@ -137,13 +136,6 @@ def migrate_keys(
         known |= {row.key for row in met}
     _apply(c, migration, codec, now)
     return migration
-
-
-def _literal(codec: str) -> str:
-    """The name of a codec as part of a statement: a parameter would keep the index of foreign keys from being used."""
-    if not codec.isalnum():
-        raise InvariantBroken(f"codec {codec!r}: expected letters and digits")
-    return codec
 
 
 def _stored(c: sqlite3.Connection, where: str, *values: object) -> list[StoredKey]:
