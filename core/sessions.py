@@ -16,6 +16,7 @@ from core.env import Env
 from core.events import Body, EventSink
 from core.events.bodies import SessionCreated, SessionLeft, SessionMoved, SessionReset
 from core.keys import Migration, SessionKey
+from core.profiles import Profile
 from core.reasons import Reason
 from core.routing.index import index_of
 from core.routing.keys import linked_name
@@ -32,13 +33,14 @@ _LINKED = "*"
 def entry_for(address: Address) -> SessionEntry:
     """What the session of a place says of it: the same for inbound and outbound messages (seed 000)."""
     rules = rules_for(address.channel)
-    target = Target(kind=address.kind, id=address.conversation, thread=address.thread, understood="")
+    target = Target(kind=address.kind, id=address.conversation, understood="")
+    placed = rules.place(target, address.thread, None, Profile.TRUNKLINE)
     # A thread that is a conversation is named by its own id, whether its parent is known or not.
     to = rules.write(msgspec.structs.replace(address, parent=None)).target
     return SessionEntry(
         provider=address.channel,
         surface=address.channel,
-        sender=rules.sender(target),
+        sender=placed.sender,
         to=to,
         chat_type=address.kind,
         account=address.account,

@@ -1,6 +1,7 @@
-"""Writes the generated parts of docs/*.md from the code: diagrams, tables of codes, switches, invariants and events.
+"""Writes the generated parts of the pages from the code: diagrams, tables of codes, switches, invariants and events.
 
-    python tools/docs.py            rewrite what stands between `<!-- generated: NAME -->` and `<!-- end -->`
+    python tools/docs.py            rewrite what stands between `<!-- generated: NAME -->` and `<!-- end -->`, and what
+                                    `$ trunkline explain ...` prints in a ```console block
     python tools/docs.py --check    change nothing; exit code 1 when something is stale, and say what
 
 The texts come from the tables and docstrings of the code, so a page cannot say something else than the program.
@@ -8,8 +9,11 @@ The texts come from the tables and docstrings of the code, so a page cannot say 
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
@@ -19,11 +23,12 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from app.cli.commands import dispatch
 from core.channels import known_channels, rules_for
 from core.config import DeliveryConfig
 from core.delivery.decide import Left, Next, Outcome, after_attempt, outcome_of, recover
 from core.delivery.states import TRANSITIONS, is_final, next_state
-from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
+from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized, UsageError
 from core.events import BODIES, Body
 from core.hands.states import DELEGATION_TRANSITIONS
 from core.reasons import Reason
@@ -37,6 +42,7 @@ SCENARIOS = ROOT / "scenarios"
 
 _RESERVED = "reserved: nothing records it yet"
 _REGION = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
+_CONSOLE = re.compile(r"```console\n(?P<command>\$ trunkline explain [^\n]*)\n.*?```", re.DOTALL)
 #: notes in docstrings that mean something to readers of the code only
 _ASIDE = re.compile(r" \((?:seeds? \d|S\d|DESIGN|invariant )[^)]*\)")
 
@@ -314,15 +320,27 @@ REGIONS: dict[str, Callable[[], str]] = {
 }
 
 
+def console(command: str) -> str:
+    """A command with what it prints, asked from the root of the clone; wrong use prints as users see it."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.chdir(ROOT):
+        try:
+            dispatch(shlex.split(command)[2:])
+        except UsageError as error:
+            print(f"trunkline: {error}")
+    return f"```console\n{command}\n{printed.getvalue()}```"
+
+
 def refreshed(text: str) -> str:
     """A page with its generated regions made anew. Raises `KeyError` for a region that nothing makes."""
-    return _REGION.sub(lambda found: f"{found[1]}{REGIONS[found['name']]()}{found[4]}", text)
+    text = _REGION.sub(lambda found: f"{found[1]}{REGIONS[found['name']]()}{found[4]}", text)
+    return _CONSOLE.sub(lambda found: console(found["command"]), text)
 
 
 def pages() -> dict[Path, str]:
     """Every page that has generated regions, as it should be."""
-    texts = {path: path.read_text("utf-8") for path in sorted(DOCS.glob("*.md"))}
-    return {path: refreshed(text) for path, text in texts.items() if _REGION.search(text)}
+    texts = {path: path.read_text("utf-8") for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))}
+    return {path: refreshed(text) for path, text in texts.items() if _REGION.search(text) or _CONSOLE.search(text)}
 
 
 def main() -> int:

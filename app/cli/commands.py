@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
+from app.cli.explain import app as explain
 from core.errors import UsageError
 
 
@@ -156,12 +157,16 @@ def schema() -> int:
     return 0
 
 
+app.command(explain)
+
+
 def dispatch(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name. Raises `UsageError`; cyclopts' own complaints become one."""
     try:
         code = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        raise UsageError(f"{_plain(error)}\nTry: trunkline --help") from error
+        command = " ".join(["trunkline", *(error.command_chain or ())])
+        raise UsageError(f"{_plain(error)}\nTry: {command} --help") from error
     return code if isinstance(code, int) else 0
 
 

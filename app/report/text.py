@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.outcome import Outcome
-from app.view.facts import Fact, Tone
+from app.view.fact import Fact, Tone
 from app.view.story import RunView
 from app.view.text import count
 from app.view.why import path_of, reproduction

@@ -6,40 +6,25 @@ Nothing is reconstructed. Each fact names the event that recorded it, so that a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 
-import msgspec
-
+from app.view.fact import Fact, Tone, because
 from app.view.labels import describe, step_words
+from app.view.routes import own_facts, requested_facts, route_facts, target_facts
 from app.view.story import RunView
-from app.view.text import count, quoted
+from app.view.text import clean, count, quoted
 from core.events import Event
 from core.events import bodies as b
-from core.reasons import Reason
-
-
-class Tone(StrEnum):
-    """What a line means to the reader."""
-
-    PLAIN = "plain"
-    GOOD = "good"
-    BAD = "bad"
-    WARN = "warn"
-    DIM = "dim"
-
-
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """One line: a label, the text, and the event that recorded it. `mark` stands at the right edge."""
-
-    label: str
-    text: str
-    tone: Tone = Tone.PLAIN
-    mark: str = ""
-    seq: int = 0
 
 
 def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
-    """What is recorded about the thing that an event is part of: its intent, else its delegation, else its inbound."""
+    """What is recorded about the thing that an event is part of: its intent, else its delegation, else its inbound.
+
+    A decision that stands for itself, such as a target or what became of a session, tells itself.
+    """
+    own = tuple(own_facts(event.body, view.places.label, event.seq))
+    if own:
+        yield from own
+        return
     intent = view.of_intent(event.intent, b.IntentPrepared)
     delegation = view.of_delegation(event.delegation, b.DelegationAccepted)
     inbound = event.inbound or _inbound_after(view, event)
@@ -55,11 +40,6 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
         yield from _answers(view, event)
     elif not isinstance(event.body, b.PeerSaid | b.RunEnded):
         yield Fact(label="what", text=describe(view, event), seq=event.seq)
-
-
-def because(reason: Reason | None, seq: int = 0, label: str = "because") -> Fact:
-    """A reason code with its sentence."""
-    return Fact(label=label, text=f"{reason}: {reason.sentence}" if reason else "no reason was recorded", seq=seq)
 
 
 def _inbound_after(view: RunView, event: Event) -> str | None:
@@ -78,7 +58,12 @@ def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
     yield Fact(
         label="to", text=f"{view.places.label(body.address)}  ({body.intent_kind}{chunks}{named})", seq=prepared.seq
     )
+    if body.media:
+        yield Fact(label="files", text=clean(", ".join(body.media)), seq=prepared.seq)
+    if body.named_session and body.mirror_key:
+        yield Fact(label="session", text=f"{clean(body.mirror_key)}, named by who sent it", seq=prepared.seq)
     yield because(body.reason, prepared.seq)
+    yield from _aimed(view, prepared)
     for event in view.of_intent(prepared.intent, b.Fallback):
         yield Fact(label="fallback", text=describe(view, event), tone=Tone.WARN, seq=event.seq)
     for event in view.of_intent(prepared.intent, b.WireAccepted, b.WireRefused, b.WireResponseLost, b.WireDeduplicated):
@@ -90,6 +75,18 @@ def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
         yield _numbered("mirror", view, event)
     for event in view.of_intent(prepared.intent, b.IntentSettled):
         yield _numbered("ended", view, event)
+
+
+def _aimed(view: RunView, prepared: Event) -> Iterator[Fact]:
+    """Who asked for it outside of any turn, and how its target was understood."""
+    asked = view.nearest(prepared.seq, b.SendRequested)
+    if asked is not None and isinstance(asked.body, b.SendRequested):
+        yield from requested_facts(asked.body, asked.seq)
+    steps = [prepared.seq, *(view.causes.children(asked.seq) if asked else ())]
+    near = (view.nearest(seq, b.TargetResolved) for seq in steps)
+    resolved = next((event for event in near if event is not None), None)
+    if resolved is not None and isinstance(resolved.body, b.TargetResolved):
+        yield from target_facts(resolved.body, view.places.label, resolved.seq)
 
 
 def _numbered(label: str, view: RunView, event: Event, tone: Tone = Tone.PLAIN) -> Fact:
@@ -118,19 +115,16 @@ def _routes(view: RunView, event: Event, inbound: str | None) -> Iterator[Fact]:
 def _route(view: RunView, event: Event) -> Iterator[Fact]:
     body = event.body
     assert isinstance(body, b.RouteDecided)
-    won = f"binding {body.binding}" if body.binding else body.matched_by
-    yield Fact(label="route", text=f"#{event.seq} agent {body.agent}, by {won}", seq=event.seq)
-    for candidate in body.candidates:
-        sign, tone = ("✓", Tone.GOOD) if candidate.chosen else ("–", Tone.DIM)
-        text = f"{sign} {candidate.binding} ({candidate.tier}) {candidate.reason}: {candidate.reason.sentence}"
-        yield Fact(label="", text=text, tone=tone, seq=event.seq)
-    yield Fact(label="session", text=body.session_key, seq=event.seq)
-    yield Fact(label="answer to", text=f"{view.places.label(body.reply_to)}  ({body.reply_reason})", seq=event.seq)
+    yield from route_facts(body, view.places.label, event.seq)
 
 
 def _inbound(view: RunView, inbound: str) -> Iterator[Fact]:
     for event in view.of_inbound(inbound, b.InboundReceived):
         yield _numbered("said", view, view.posted(event.seq) or event)
+        assert isinstance(event.body, b.InboundReceived)
+        if event.body.reply_chain:
+            text = f"{clean(event.body.reply_chain)} is a chain of replies, no thread: it is not part of the place"
+            yield Fact(label="chain", text=text, seq=event.seq)
     for event in view.of_inbound(inbound, b.InboundDropped):
         assert isinstance(event.body, b.InboundDropped)
         yield Fact(label="dropped", text=f"#{event.seq} {describe(view, event)}", tone=Tone.WARN, seq=event.seq)

@@ -27,12 +27,14 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     agent: str = ""
     generation: int = 0
+    #: ids of its earlier generations
+    before: tuple[str, ...] = ()
     address: Address | None = None
     #: seq at which it was first heard of
     since: int
-    #: entries that the agent was given: messages and results of hands
+    #: entries that the agent was given in this generation: messages and results of hands
     heard: int = 0
-    #: entries mirrored from what a platform accepted
+    #: entries of this generation, mirrored from what a platform accepted
     said: int = 0
     last: float = 0.0
 
@@ -157,15 +159,49 @@ def _thread_closed(now: Moment, _event: Event, body: b.ThreadClosed) -> None:
 
 def _session_created(now: Moment, event: Event, body: b.SessionCreated) -> None:
     known = now.sessions.get(body.session_key)
-    fresh = known or SessionFacts(key=body.session_key, id=body.session_id, since=event.seq, last=event.at)
+    fresh = known or _found(event, body.session_key, body.session_id)
     now.sessions[body.session_key] = msgspec.structs.replace(
         fresh, id=body.session_id, agent=body.agent, generation=body.generation, address=body.address
     )
 
 
+def _session_reset(now: Moment, event: Event, body: b.SessionReset) -> None:
+    known = now.sessions.get(body.session_key) or _found(event, body.session_key, body.session_id)
+    now.sessions[body.session_key] = msgspec.structs.replace(
+        known,
+        id=body.session_id,
+        generation=body.generation,
+        before=(*known.before, body.before),
+        heard=0,
+        said=0,
+        last=event.at,
+    )
+
+
+def _session_moved(now: Moment, event: Event, body: b.SessionMoved) -> None:
+    old, new = body.old_key, body.session_key
+    known = now.sessions.pop(new, None)
+    moved = now.sessions.get(old) or known or _found(event, new, body.session_id)
+    # It keeps its place in the order.
+    now.sessions = {new if key == old else key: facts for key, facts in now.sessions.items()}
+    now.sessions[new] = msgspec.structs.replace(moved, key=new, id=body.session_id)
+
+
+def _session_stored(now: Moment, event: Event, body: b.WorldSession) -> None:
+    found = _found(event, body.session_key, body.session_id)
+    now.sessions[body.session_key] = msgspec.structs.replace(found, generation=1, address=body.address)
+
+
+def _found(event: Event, key: str, session: str) -> SessionFacts:
+    """A session that an earlier run made."""
+    return SessionFacts(key=key, id=session, since=event.seq, last=event.at)
+
+
 def _appended(now: Moment, event: Event, body: b.TranscriptAppended | b.MirrorAppended) -> None:
     key = body.session_key
-    known = now.sessions.get(key) or SessionFacts(key=key, id=body.session_id, since=event.seq)
+    known = now.sessions.get(key) or _found(event, key, body.session_id)
+    if body.session_id in known.before:
+        return
     mirrored = isinstance(body, b.MirrorAppended)
     now.sessions[key] = msgspec.structs.replace(
         known, heard=known.heard + (not mirrored), said=known.said + mirrored, last=event.at
@@ -247,7 +283,10 @@ _FOLDS = cast(
         b.ProcessCrashed: _process_ended,
         b.ProcessStopped: _process_ended,
         b.ThreadClosed: _thread_closed,
+        b.WorldSession: _session_stored,
         b.SessionCreated: _session_created,
+        b.SessionReset: _session_reset,
+        b.SessionMoved: _session_moved,
         b.TranscriptAppended: _appended,
         b.MirrorAppended: _appended,
         b.DelegationAccepted: _delegation_accepted,

@@ -29,7 +29,8 @@ def _pushed(view: RunView, _event: Event, body: b.PlatformPushed) -> str:
 
 
 def _received(view: RunView, _event: Event, body: b.InboundReceived) -> str:
-    return f"the gateway receives {quoted(body.text)}"
+    chain = f" (reply chain {body.reply_chain} is no thread)" if body.reply_chain else ""
+    return f"the gateway receives {quoted(body.text)}{chain}"
 
 
 def _route(view: RunView, _event: Event, body: b.RouteDecided) -> str:
@@ -48,6 +49,50 @@ def _inbound_dropped(_view: RunView, _event: Event, body: b.InboundDropped) -> s
 
 def _session(view: RunView, _event: Event, body: b.SessionCreated) -> str:
     return f"session {body.session_key} created for {view.places.label(body.address)}, by {body.by}"
+
+
+def _session_reset(_view: RunView, _event: Event, body: b.SessionReset) -> str:
+    return f"session {body.session_key} starts anew, generation {body.generation}"
+
+
+def _session_moved(_view: RunView, _event: Event, body: b.SessionMoved) -> str:
+    return f"session {body.old_key} is {body.session_key} now: {body.reason}"
+
+
+def _session_left(_view: RunView, _event: Event, body: b.SessionLeft) -> str:
+    now = f", for {body.session_key}" if body.session_key else ""
+    return f"session {body.old_key} is left{now}: {body.reason}"
+
+
+def _session_shared(_view: RunView, _event: Event, body: b.SessionShared) -> str:
+    return f"{body.people} people share session {body.session_key}, {body.peer.name or body.peer.id} too: {body.reason}"
+
+
+def _world_session(view: RunView, _event: Event, body: b.WorldSession) -> str:
+    place = f", of {view.places.label(body.address)}" if body.address else ""
+    return f"session {body.session_key} is in the store{place}"
+
+
+def _reloaded(_view: RunView, _event: Event, body: b.ConfigReloaded) -> str:
+    return f"configuration {body.revision} holds from here on: {', '.join(body.changed) or 'nothing'} changed"
+
+
+def _resolved(view: RunView, _event: Event, body: b.TargetResolved) -> str:
+    return f"target {quoted(body.target)} is {view.places.label(body.address)}, session {body.session_key}"
+
+
+def _requested(view: RunView, _event: Event, body: b.SendRequested) -> str:
+    where = f" on {body.channel}" if body.channel else ""
+    return f"a client asks to send {quoted(body.text)} to {view.places.target(body.target)}{where}, key {body.key}"
+
+
+def _joined(_view: RunView, _event: Event, body: b.SendJoined) -> str:
+    ended = "its result again" if body.ended else "it waits for the first one"
+    return f"send {body.key} came before: {ended} ({body.reason})"
+
+
+def _send_refused(_view: RunView, _event: Event, body: b.SendRefused) -> str:
+    return f"send {body.key} refused: {body.reason}: {body.detail}"
 
 
 def _transcript(_view: RunView, _event: Event, body: b.TranscriptAppended) -> str:
@@ -254,6 +299,7 @@ _LABELS = cast(
         b.WorldAccount: _account,
         b.WorldPerson: _person,
         b.WorldPlace: _place,
+        b.WorldSession: _world_session,
         b.PeerSaid: _said,
         b.PlatformPushed: _pushed,
         b.PlatformConnected: _connected,
@@ -268,6 +314,7 @@ _LABELS = cast(
         b.ProcessRecovered: _recovered,
         b.ProcessCrashed: _crashed,
         b.ProcessStopped: _stopped,
+        b.ConfigReloaded: _reloaded,
         b.StoreFailed: _store,
         b.ToolRefused: _tool_refused,
         b.ScriptSkipped: _skipped,
@@ -279,6 +326,10 @@ _LABELS = cast(
         b.InboundAdmitted: _admitted,
         b.InboundDropped: _inbound_dropped,
         b.SessionCreated: _session,
+        b.SessionReset: _session_reset,
+        b.SessionMoved: _session_moved,
+        b.SessionLeft: _session_left,
+        b.SessionShared: _session_shared,
         b.TranscriptAppended: _transcript,
         b.TurnStarted: _turn_started,
         b.TurnEnded: _turn_ended,
@@ -288,6 +339,10 @@ _LABELS = cast(
         b.DelegationFinished: _hand_finished,
         b.DelegationIgnored: _hand_ignored,
         b.CompletionPlanned: _planned,
+        b.TargetResolved: _resolved,
+        b.SendRequested: _requested,
+        b.SendJoined: _joined,
+        b.SendRefused: _send_refused,
         b.IntentPrepared: _prepared,
         b.IntentSuppressed: _suppressed,
         b.AttemptStarted: _attempt,

@@ -7,7 +7,16 @@ from collections.abc import Iterable
 import msgspec
 
 from core.events import Event
-from core.events.bodies import PeerSaid, ThreadOpened, WireAccepted, WorldPerson, WorldPlace
+from core.events.bodies import (
+    IntentPrepared,
+    PeerSaid,
+    SessionCreated,
+    ThreadOpened,
+    WireAccepted,
+    WorldPerson,
+    WorldPlace,
+    WorldSession,
+)
 from core.values import Address, ChatKind
 
 #: channel, account, conversation, thread
@@ -48,7 +57,13 @@ class Places:
                 self._add(address, name, None)
             case WorldPerson(channel=channel, peer=peer):
                 self._people[channel, peer.id] = peer.name or peer.id
-            case PeerSaid(address=address) | WireAccepted(address=address):
+            case (
+                PeerSaid(address=address)
+                | WireAccepted(address=address)
+                | IntentPrepared(address=address)
+                | SessionCreated(address=Address() as address)
+                | WorldSession(address=Address() as address)
+            ):
                 if address.lane not in self._by_key:
                     self._add(address, "", None)
             case _:
@@ -98,6 +113,11 @@ class Places:
             return "nowhere"
         place = self.of(address)
         return f"{place.channel}/{self.short(place)}"
+
+    def target(self, text: str) -> str:
+        """A target in words: the name of a known place that it spells out, else the text itself."""
+        known = next((place.address for place in self._by_key.values() if str(place.address) == text), None)
+        return self.label(known) if known else f"“{text}”"
 
     def short(self, place: Place) -> str:
         """A place in words, without its platform."""

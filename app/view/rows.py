@@ -7,76 +7,17 @@ it, and has a row of its own only when the timeline is unfolded.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from typing import cast
-
-import msgspec
 
 from app.view.labels import describe
 from app.view.lanes import Lanes
+from app.view.row import Look, Row
 from app.view.story import RunView
 from app.view.text import clean, quoted, seconds
 from core.events import Body, Event
 from core.events import bodies as b
 from core.reasons import Reason
 from core.values import Address, HandOutcome, IntentState
-
-
-class Look(StrEnum):
-    """How a row is drawn: shape, word and colour go together."""
-
-    #: somebody speaks to the gateway
-    INBOUND = "inbound"
-    #: accepted, as decided
-    DELIVERED = "delivered"
-    #: the first of several copies
-    FIRST = "first"
-    #: a later copy
-    COPY = "copy"
-    #: elsewhere than asked, by configuration
-    FALLBACK = "fallback"
-    #: at a place where it should not be
-    MISPLACED = "misplaced"
-    #: nobody can tell whether it was accepted
-    UNKNOWN = "unknown"
-    #: not said, on purpose
-    SUPPRESSED = "suppressed"
-    #: will be tried again
-    RETRY = "retry"
-    #: will not be delivered
-    DEAD = "dead"
-    #: work given to a hand, and its result
-    HAND = "hand"
-    #: something about the world or the process
-    NOTE = "note"
-    #: the process died, a fault struck, a defect is on
-    ALARM = "alarm"
-    #: inside the gateway; shown only unfolded
-    INTERNAL = "internal"
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the timeline. `start` and `end` are lanes; equal for a note."""
-
-    seq: int
-    at: float
-    look: Look
-    start: int
-    end: int
-    text: str
-    #: who speaks, where that is not plain from the lane
-    who: str = ""
-    tags: tuple[str, ...] = ()
-    #: ``m``, ``m!`` or ``m?``, and the event that it stands for
-    mirror: str = ""
-    mirror_seq: int = 0
-    #: joins the copies of one thing: ``┏ ┃ ┣ ┗``
-    bracket: str = ""
-
-    @property
-    def is_note(self) -> bool:
-        """Drawn at one lane only."""
-        return self.start == self.end
 
 
 class Drawing:
@@ -125,7 +66,7 @@ class Drawing:
         """Look and tags of an accepted delivery: what the violations say, then what the events say."""
         marks = self.view.marks
         copy = marks.copies.get(event.seq)
-        misplaced = event.seq in marks.misplaced
+        misplaced = event.seq in marks.misplaced or self.went_astray(event)
         tags = (f"{copy.number}×",) if copy else ()
         if misplaced:
             tags = (*tags, "!!")
@@ -137,6 +78,14 @@ class Drawing:
             return Look.FIRST, tags
         return (Look.FALLBACK, ("FB",)) if self.fell_back(event) else (Look.DELIVERED, ())
 
+    def went_astray(self, event: Event) -> bool:
+        """The platform put it elsewhere than asked, and the gateway says so."""
+        body = event.body
+        if not isinstance(body, b.WireAccepted) or body.address.lane == body.requested.lane:
+            return False
+        ends = [one.body for one in self.view.of_intent(event.intent, b.IntentSettled)]
+        return any(isinstance(end, b.IntentSettled) and end.state is IntentState.MISPLACED for end in ends)
+
     def taken(self, event: Event, otherwise: Look) -> tuple[Look, tuple[str, ...]]:
         """Look and tags of a message on its way in: a copy when the violations say that it was taken twice."""
         copy = self.view.marks.copies.get(event.seq)
@@ -145,10 +94,21 @@ class Drawing:
         return (Look.COPY if copy.number > 1 else Look.FIRST), (f"{copy.number}×",)
 
 
+#: steps of the gateway itself, whatever place they are about
+_INSIDE = (
+    b.InboundReceived,
+    b.WorldSession,
+    b.SessionCreated,
+    b.TargetResolved,
+    b.IntentPrepared,
+    b.AttemptStarted,
+    b.ChunkAcked,
+)
+
+
 def _address(body: Body) -> Address | None:
     address = getattr(body, "address", None)
-    inside = isinstance(body, b.InboundReceived | b.SessionCreated | b.IntentPrepared | b.AttemptStarted | b.ChunkAcked)
-    return address if isinstance(address, Address) and not inside else None
+    return address if isinstance(address, Address) and not isinstance(body, _INSIDE) else None
 
 
 def _said(draw: Drawing, event: Event, body: b.PeerSaid) -> Row:
@@ -209,7 +169,8 @@ def _looked_up(draw: Drawing, event: Event, body: b.WireLookedUp) -> Row:
 
 def _attempt_ended(draw: Drawing, event: Event, body: b.AttemptEnded) -> Row | None:
     address = draw.target(event)
-    if body.decision == "settle" or address is None:
+    # What is settled or misplaced has its accept and its end as rows.
+    if body.decision in ("settle", "misplaced") or address is None:
         return None
     when = f" at {seconds(body.retry_at)}" if body.retry_at is not None else ""
     if body.decision == "retry":
@@ -226,6 +187,7 @@ _SETTLED = {
     IntentState.EXPIRED: ("✗!", Look.DEAD),
     IntentState.CANCELLED: ("sup", Look.SUPPRESSED),
     IntentState.UNKNOWN: ("??", Look.UNKNOWN),
+    IntentState.MISPLACED: ("!!", Look.DEAD),
 }
 
 
@@ -310,6 +272,38 @@ def _recovery(draw: Drawing, event: Event, body: b.RecoveryDecided) -> Row:
     return draw.note(event, Look.NOTE, f"{body.decision}: {body.reason}")
 
 
+def _reloaded(draw: Drawing, event: Event, body: b.ConfigReloaded) -> Row:
+    return draw.note(event, Look.NOTE, f"configuration {body.revision}: {', '.join(body.changed) or 'the same'}")
+
+
+def _session_reset(draw: Drawing, event: Event, body: b.SessionReset) -> Row:
+    return draw.note(event, Look.NOTE, f"session reset, generation {body.generation}")
+
+
+def _session_moved(draw: Drawing, event: Event, body: b.SessionMoved) -> Row:
+    return draw.note(event, Look.NOTE, f"session moved: {body.reason}")
+
+
+def _session_left(draw: Drawing, event: Event, body: b.SessionLeft) -> Row:
+    return draw.note(event, Look.NOTE, f"session left: {body.reason}")
+
+
+def _session_shared(draw: Drawing, event: Event, body: b.SessionShared) -> Row:
+    return draw.note(event, Look.ALARM, f"{body.people} people in one session: {body.reason}")
+
+
+def _requested(draw: Drawing, event: Event, body: b.SendRequested) -> Row:
+    return draw.note(event, Look.NOTE, f"client: {quoted(body.text)} to {clean(draw.view.places.target(body.target))}")
+
+
+def _joined(draw: Drawing, event: Event, body: b.SendJoined) -> Row:
+    return draw.note(event, Look.SUPPRESSED, f"same key, one send: {clean(body.key)}", tags=("sup",))
+
+
+def _send_refused(draw: Drawing, event: Event, body: b.SendRefused) -> Row:
+    return draw.note(event, Look.DEAD, f"send refused: {body.reason}", tags=("✗",))
+
+
 def _bug(draw: Drawing, event: Event, body: b.BugEnabled) -> Row:
     return draw.note(event, Look.ALARM, f"defect on: {body.bug}")
 
@@ -353,6 +347,14 @@ _DRAW = cast(
         b.ProcessStarted: _started,
         b.ProcessRecovered: _recovered,
         b.RecoveryDecided: _recovery,
+        b.ConfigReloaded: _reloaded,
+        b.SessionReset: _session_reset,
+        b.SessionMoved: _session_moved,
+        b.SessionLeft: _session_left,
+        b.SessionShared: _session_shared,
+        b.SendRequested: _requested,
+        b.SendJoined: _joined,
+        b.SendRefused: _send_refused,
         b.StoreFailed: _alarm,
         b.AdapterFailed: _alarm,
         b.ToolRefused: _alarm,

@@ -6,13 +6,13 @@ text is the intent that a platform accepted. Where one side lacks a row, or says
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import cast
 
 import msgspec
 
 from app.view.fold import SessionFacts
+from app.view.holders import Holders
 from app.view.places import PlaceKey
 from app.view.story import Line, RunView, Seen
 from core.events import bodies as b
@@ -73,7 +73,11 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the list. `key` is empty for a conversation in which people saw something but no session exists."""
 
+    #: the last one that it had; `name` is the one that it has at the moment
     key: str
+    name: str = ""
+    #: more than 1: it was reset
+    generation: int = 0
     place: str
     heard: int
     said: int
@@ -84,6 +88,11 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
     since: int
     #: the conversation, where there is no session
     orphan: PlaceKey | None = None
+
+    @property
+    def title(self) -> str:
+        """Its key at the moment, with the generation where it was reset; empty for a conversation without a session."""
+        return f"{self.name}  generation {self.generation}" if self.generation > 1 else self.name
 
     @property
     def owner(self) -> str | PlaceKey:
@@ -100,47 +109,62 @@ class Sessions:
         self._facts = end.sessions
         self._places: dict[str, dict[PlaceKey, None]] = {key: {} for key in end.sessions}
         self._said_by: dict[int, int] = {}
+        heard: dict[int, list[str]] = {}
         for key, facts in end.sessions.items():
             if facts.address is not None:
                 self._places[key][facts.address.lane] = None
-            self._learn(key)
+            for said in self._learn(key):
+                heard.setdefault(said, []).append(key)
+        self._holders = Holders(view, self._places, heard)
         owned = {place for places in self._places.values() for place in places}
         #: where people saw something and no session exists
         self.orphans: tuple[PlaceKey, ...] = tuple(place for place in view.seen_places() if place not in owned)
         self._pairs: dict[str | PlaceKey, list[Pair]] = {}
 
-    def _learn(self, key: str) -> None:
-        """Which conversations feed a session, and which posted message became which transcript entry."""
+    def _learn(self, key: str) -> Iterator[int]:
+        """Which conversations feed a session, and which posted message became which transcript entry: the messages."""
         for line in self.view.transcript(key):
             said = self.view.posted(line.seq) if line.role == "user" else None
             if said is not None and isinstance(said.body, b.PeerSaid):
                 self._said_by[line.seq] = said.seq
                 self._places[key][said.body.address.lane] = None
+                yield said.seq
 
     def owner_of(self, seq: int) -> str | PlaceKey | None:
         """The session that an event concerns, or the conversation without one; none when it concerns neither."""
         body = self.view.event(seq).body if 0 < seq <= self.view.last else None
         key = getattr(body, "session_key", None)
-        if key in self._places:
-            return cast("str", key)
+        last = self.view.homes.last_key(key, seq) if isinstance(key, str) else None
+        if last in self._places:
+            return last
         address = getattr(body, "address", None)
         if not isinstance(address, Address):
             return None
         lane = address.lane
-        owner = next((key for key, places in self._places.items() if lane in places), None)
+        owners = [key for key, places in self._places.items() if lane in places]
+        owner = next((key for key in owners if self._holders.has(key, lane, seq)), next(iter(owners), None))
         return owner or (lane if lane in self.orphans else None)
 
     def rows(self, seq: int) -> list[SessionRow]:
         """Every session of the run with its counts after event `seq`, then conversations without a session."""
         known = self.view.at(seq).sessions
-        rows = [self._row(key, known.get(key), seq) for key in self._places]
+        rows = [self._row(key, self._known(key, known, seq), seq) for key in self._places]
         return [*rows, *(self._orphan(place, seq) for place in self.orphans)]
+
+    def _known(self, key: str, known: Mapping[str, SessionFacts], seq: int) -> SessionFacts | None:
+        """What is known of a session at a moment, under the key that it had then."""
+        facts = known.get(self.view.homes.key_at(key, seq))
+        # Before the session was made, another one may have had its key.
+        return facts if facts is not None and facts.since == self._facts[key].since else None
 
     def _row(self, key: str, facts: SessionFacts | None, seq: int) -> SessionRow:
         copies, differences = self._wrongs(self.pairs(key), seq)
+        places = [place for place in self._places[key] if self._holders.has(key, place, seq)]
         return SessionRow(
             key=key,
-            place=", ".join(self._label(place) for place in self._places[key]) or "no conversation",
+            name=facts.key if facts else key,
+            generation=facts.generation if facts else 0,
+            place=", ".join(self._label(place) for place in places) or self._homeless(key),
             heard=facts.heard if facts else 0,
             said=facts.said if facts else 0,
             copies=copies,
@@ -148,6 +172,9 @@ class Sessions:
             last=facts.last if facts else 0.0,
             since=self._facts[key].since,
         )
+
+    def _homeless(self, key: str) -> str:
+        return "left" if key in self._holders.deserted else "no conversation"
 
     def _orphan(self, place: PlaceKey, seq: int) -> SessionRow:
         pairs = self.pairs(place)
@@ -179,11 +206,15 @@ class Sessions:
         known = self._pairs.get(owner)
         if known is None:
             lines = self.view.transcript(owner) if isinstance(owner, str) else ()
-            places = self._places.get(owner, {}) if isinstance(owner, str) else {owner: None}
-            seen = [one for place in places for one in self.view.seen(place)]
+            seen = self._seen(owner) if isinstance(owner, str) else self.view.seen(owner)
             known = sorted(self._align(lines, seen), key=lambda pair: pair.seq)
             self._pairs[owner] = known
         return known
+
+    def _seen(self, key: str) -> list[Seen]:
+        """What people saw in the conversations of a session, as far as it belongs to it."""
+        seen = (one for place in self._places.get(key, ()) for one in self.view.seen(place))
+        return [one for one in seen if self._holders.holds(key, one)]
 
     def _align(self, lines: Sequence[Line], seen: Sequence[Seen]) -> Iterator[Pair]:
         posted = {one.seq: one for one in seen if one.who}
@@ -198,6 +229,7 @@ class Sessions:
             elif line.role == "user":
                 yield self._heard(line, posted)
             else:
+                # Told by a hand, or a reset: nobody sees it.
                 yield Pair(line=line)
         yield from (Pair(seen=one, difference=Difference.UNHEARD) for one in posted.values())
         for intent in dict.fromkeys((*said, *mirrors)):
@@ -224,8 +256,9 @@ class Sessions:
                 yield Pair(line=line, seen=chunks[index], difference=_words(line, chunks[index]))
             else:
                 yield self._unseen(line, intent, here=bool(chunks))
-        missing = Difference.NONE if mirrors else Difference.MISSING_MIRROR
-        note = self._mirrored_elsewhere(intent) if chunks and not mirrors else ""
+        named = self._named(intent)
+        missing = Difference.NONE if mirrors or named else Difference.MISSING_MIRROR
+        note = self._mirrored_elsewhere(intent, named=named) if chunks and not mirrors else ""
         yield from (Pair(seen=one, difference=missing, note=note) for one in chunks[len(mirrors) :])
 
     def _unseen(self, line: Line, intent: str | None, *, here: bool) -> Pair:
@@ -233,15 +266,22 @@ class Sessions:
             return Pair(line=line, difference=Difference.TWICE)
         for event in self.view.of_intent(intent, b.WireAccepted):
             address = getattr(event.body, "address", None)
-            note = f"said in {self.view.places.label(address)}, not here"
-            return Pair(line=line, difference=Difference.FOREIGN_MIRROR, note=note)
+            where = self.view.places.label(address)
+            if self._named(intent):
+                return Pair(line=line, note=f"said in {where}, for this session")
+            return Pair(line=line, difference=Difference.FOREIGN_MIRROR, note=f"said in {where}, not here")
         return Pair(line=line, difference=Difference.UNDELIVERED)
 
-    def _mirrored_elsewhere(self, intent: str | None) -> str:
+    def _named(self, intent: str | None) -> bool:
+        """Who sent it named the session that remembers it, so it need not be that of the place."""
+        found = (event.body for event in self.view.of_intent(intent, b.IntentPrepared))
+        return any(isinstance(body, b.IntentPrepared) and body.named_session for body in found)
+
+    def _mirrored_elsewhere(self, intent: str | None, *, named: bool) -> str:
         for event in self.view.of_intent(intent, b.MirrorAppended):
-            key = getattr(event.body, "session_key", "")
+            key = self.view.homes.last_key(getattr(event.body, "session_key", ""), event.seq)
             places = ", ".join(self._label(place) for place in self._places.get(key, ()))
-            return f"mirrored for {places or key}, not here"
+            return f"mirrored for {places or key}, {'as asked' if named else 'not here'}"
         return ""
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from app.view.facts import Tone
+from app.view.fact import Tone
 from app.view.story import RunView
 from app.view.text import count
 from sim.invariants.base import Status

@@ -13,6 +13,7 @@ import msgspec
 from app.runs import Run
 from app.view.chain import Causes
 from app.view.fold import Fold, Moment
+from app.view.homes import Homes
 from app.view.marks import Marks
 from app.view.places import PlaceKey, Places
 from core.events import Event
@@ -21,7 +22,7 @@ from sim.invariants.base import Violation
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of a transcript. `role` is ``user``, ``hand`` or ``agent``."""
+    """One entry of a transcript. `role` is ``user``, ``hand`` or ``agent``; ``reset``: here the session began anew."""
 
     seq: int
     at: float
@@ -30,6 +31,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     #: what ties it to the wire: the inbound that was heard, or the intent that was said
     inbound: str | None = None
     intent: str | None = None
+    #: it belongs to the session that was here before the last reset
+    earlier: bool = False
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +56,7 @@ class RunView:
         self.events: tuple[Event, ...] = run.trace.events
         self.last = len(self.events)
         self.places = Places(self.events)
+        self.homes = Homes(self.events)
         self.causes = Causes(self.events)
         self.marks = Marks(run.violations, self.events, self.causes)
         self._fold = Fold(self.events)
@@ -62,6 +66,8 @@ class RunView:
         self._transcripts: dict[str, list[Line]] = {}
         self._seen: dict[PlaceKey, list[Seen]] = {}
         self._said: dict[tuple[str, str], Event] = {}
+        #: ids of sessions that were replaced by a reset
+        self._ended: set[str] = set()
         for event in self.events:
             self._collect(event)
 
@@ -101,7 +107,7 @@ class RunView:
         return None
 
     def transcript(self, session_key: str) -> Sequence[Line]:
-        """Everything that a session's transcript ever held, in order."""
+        """Everything that a session's transcript ever held, in order; asked for by the last key that it had."""
         return self._transcripts.get(session_key, ())
 
     def seen(self, place: PlaceKey) -> Sequence[Seen]:
@@ -139,12 +145,12 @@ class RunView:
 
     def _collect(self, event: Event) -> None:
         match event.body:
-            case b.TranscriptAppended(session_key=key, role=role, text=text):
-                line = Line(seq=event.seq, at=event.at, role=role, text=text, inbound=event.inbound)
-                self._transcripts.setdefault(key, []).append(line)
-            case b.MirrorAppended(session_key=key, text=text):
-                line = Line(seq=event.seq, at=event.at, role="agent", text=text, intent=event.intent)
-                self._transcripts.setdefault(key, []).append(line)
+            case b.TranscriptAppended(role=role):
+                self._hold(event, event.body, role)
+            case b.MirrorAppended():
+                self._hold(event, event.body, "agent")
+            case b.SessionReset():
+                self._reset(event, event.body)
             case b.PeerSaid(address=address, peer=peer, message_id=message):
                 who = self.places.person(address.channel, peer.id, peer.name)
                 self._see(event, event.body, who, message, 0)
@@ -153,6 +159,26 @@ class RunView:
                 self._see(event, event.body, "", message, chunk)
             case _:
                 pass
+
+    def _hold(self, event: Event, body: b.TranscriptAppended | b.MirrorAppended, role: str) -> None:
+        line = Line(
+            seq=event.seq,
+            at=event.at,
+            role=role,
+            text=body.text,
+            inbound=event.inbound if isinstance(body, b.TranscriptAppended) else None,
+            intent=event.intent if isinstance(body, b.MirrorAppended) else None,
+            earlier=body.session_id in self._ended,
+        )
+        self._write(body.session_key, line)
+
+    def _reset(self, event: Event, body: b.SessionReset) -> None:
+        self._ended.add(body.before)
+        text = f"generation {body.generation}"
+        self._write(body.session_key, Line(seq=event.seq, at=event.at, role="reset", text=text))
+
+    def _write(self, key: str, line: Line) -> None:
+        self._transcripts.setdefault(self.homes.last_key(key, line.seq), []).append(line)
 
     def _see(self, event: Event, body: b.PeerSaid | b.WireAccepted, who: str, message: str, chunk: int) -> None:
         seen = Seen(

@@ -9,7 +9,8 @@ import msgspec
 from rich.cells import cell_len
 
 from app.view.lanes import Lanes, Wish
-from app.view.rows import Drawing, Look, Row
+from app.view.row import Look, Row
+from app.view.rows import Drawing
 from app.view.story import RunView
 from core.events import Event
 from core.events import bodies as b

@@ -8,7 +8,8 @@ from itertools import groupby
 
 import msgspec
 
-from app.view.facts import Fact, Tone, facts_of
+from app.view.fact import Fact, Tone
+from app.view.facts import facts_of
 from app.view.labels import describe
 from app.view.story import RunView
 from app.view.text import count, seconds

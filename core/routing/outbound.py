@@ -133,7 +133,7 @@ def _keys(
 
 def _steps(question: OutboundQuestion, target: Target, placed: Placement, how: str, key: str) -> tuple[str, ...]:
     """The decision in sentences."""
-    steps = [f"{question.target!r} is {target.understood}: {target.id}"]
+    steps = [f"{question.target!r} is {target.understood}, id {target.id}"]
     if placed.thread is not None:
         source = "part of the target" if target.thread else how or "the message that is replied to"
         steps.append(f"thread {placed.thread}: {source}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from app.runs import ScenarioEntry
+from app.runs import Run, ScenarioEntry
 from app.tui.app import TrunklineApp
 from app.tui.desk import Desk
 from tests.snapshot._traces import ENTRIES, ListedRuns
@@ -20,10 +20,11 @@ def app(
     at_violation: bool = True,
     theme: str = "textual-dark",
     ascii_only: bool = False,
+    run: Run | None = None,
 ) -> TrunklineApp:
     """The app on a hand-made run, or on the picker."""
-    desk = Desk(ListedRuns(), seed=7)
-    if entry is not None:
+    desk = Desk(ListedRuns(), seed=7, run=run)
+    if entry is not None and run is None:
         desk.open(entry, seed=7, bugs=entry.bugs if bugs else (), at_violation=at_violation)
     return TrunklineApp(desk, theme=theme, ascii_only=ascii_only, clocked=False)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.snapshot._app import SIZES, app, press
+from tests.snapshot._changes import changed_sessions
 from tests.snapshot._traces import ENTRIES
 
 BOTH = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -55,6 +56,22 @@ def test_explanation_zoomed(snap_compare, size):
 @BOTH
 def test_sessions(snap_compare, size):
     assert snap_compare(app(ENTRIES[1]), terminal_size=size, run_before=pressing("$", "4", "tab"))
+
+
+@BOTH
+def test_sessions_that_moved_were_left_and_began_anew(snap_compare, size):
+    assert snap_compare(app(run=changed_sessions()), terminal_size=size, run_before=pressing("$", "4", "tab"))
+
+
+@BOTH
+def test_timeline_of_sends_and_changes_of_sessions(snap_compare, size):
+    assert snap_compare(app(run=changed_sessions()), terminal_size=size, run_before=pressing("$"))
+
+
+@BOTH
+def test_explanation_of_a_route(snap_compare, size):
+    keys = ("m", *["]"] * 15, "e")
+    assert snap_compare(app(at_violation=False), terminal_size=size, run_before=pressing(*keys))
 
 
 @BOTH

@@ -9,8 +9,8 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
 from app.tui.theme import ASCII, CONTRAST, FAINT_CONTRAST, FILLED, OWN_THEMES, Palette, contrast, palette_of
-from app.view.facts import Tone
-from app.view.rows import Look
+from app.view.fact import Tone
+from app.view.row import Look
 
 THEMES = {**BUILTIN_THEMES, **{theme.name: theme for theme in OWN_THEMES}}
 COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]

@@ -147,7 +147,7 @@ def test_the_base_is_the_key_without_the_thread() -> None:
 
 def test_the_steps_say_how_the_target_the_thread_and_the_key_came_about() -> None:
     assert route("slack", "channel:C1", thread="9.9").steps == (
-        "'channel:C1' is a channel, by the prefix channel:: C1",
+        "'channel:C1' is a channel, by the prefix channel:, id C1",
         "thread 9.9: named by the caller",
         "mirrored into the session of that place: main:slack:default:channel:c1:thread:9.9",
     )

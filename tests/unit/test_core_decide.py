@@ -15,14 +15,15 @@ from core.delivery.decide import (
     RecoveryDecision,
     after_attempt,
     backoff,
+    is_misplaced,
     outcome_of,
     recover,
 )
 from core.delivery.states import TRANSITIONS, DeliveryEvent
 from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from core.reasons import Reason
-from core.values import Capabilities, Idempotency, IntentState
-from tests.factories import receipt
+from core.values import Address, Capabilities, Idempotency, IntentState
+from tests.factories import direct, group, receipt, room
 
 NOW = 1000.0
 CONFIG = DeliveryConfig.model_validate({"max_attempts": 3, "backoff": [5, 25, 120], "max_age": 3600})
@@ -86,6 +87,43 @@ def test_a_receipt_settles(can: Idempotency, attempts: int) -> None:
     assert (decision.next, decision.reason, decision.at) == (Next.SETTLE, Reason.ACCEPTED, None)
 
 
+@pytest.mark.parametrize(("can", "attempts"), product(Idempotency, [1, 3, 99]))
+@pytest.mark.parametrize("reason", [Reason.ACCEPTED, Reason.FOUND_BY_LOOKUP])
+def test_a_receipt_of_another_place_ends_the_intent_as_misplaced(
+    can: Idempotency, attempts: int, reason: Reason
+) -> None:
+    decision = decide(Outcome(receipt=receipt(), reason=reason, misplaced=True), attempts=attempts, can=can)
+    expected = DeliveryDecision(next=Next.MISPLACED, event=DeliveryEvent.MISPLACE, reason=Reason.MISPLACED)
+    assert decision == expected
+
+
+TOPIC = group("-1007", thread="10")
+
+#: what was asked for, what the receipt shows -> is it another place?
+PLACES = [
+    (room("500"), room("500"), False),
+    (room("500"), room("501"), True),
+    (room("500"), room("500", parent="7"), False),
+    (TOPIC, TOPIC, False),
+    (TOPIC, group("-1007"), True),
+    (TOPIC, group("-1007", thread="11"), True),
+    (group("-1007"), TOPIC, True),
+    (group("-1007"), group("-1008"), True),
+    # Ids are compared as the platform tells them apart.
+    (room("C1", channel="slack"), room("c1", channel="slack"), False),
+    (room("!Ab:x.org", channel="matrix"), room("!ab:x.org", channel="matrix"), True),
+    # A direct conversation has several names: the user's, the channel's.
+    (direct("U1", channel="slack"), direct("D9", channel="slack"), False),
+    (direct("U1", channel="slack"), direct("D9", channel="slack", thread="17.5"), True),
+    (direct("5", channel="telegram", thread="9"), direct("5", channel="telegram"), True),
+]
+
+
+@pytest.mark.parametrize(("asked", "found", "elsewhere"), PLACES, ids=[f"{a} at {b}" for a, b, _ in PLACES])
+def test_a_receipt_is_misplaced_when_people_see_it_elsewhere(asked: Address, found: Address, elsewhere: bool) -> None:
+    assert is_misplaced(asked, receipt(address=found)) is elsewhere
+
+
 def test_what_a_look_up_found_settles_under_its_own_reason() -> None:
     decision = decide(Outcome(receipt=receipt(), reason=Reason.FOUND_BY_LOOKUP), can=LOOKUP)
     assert (decision.next, decision.reason) == (Next.SETTLE, Reason.FOUND_BY_LOOKUP)
@@ -139,6 +177,7 @@ def test_a_wait_that_the_platform_asks_for_counts_towards_the_age() -> None:
 
 OUTCOMES = [
     Outcome(receipt=receipt()),
+    Outcome(receipt=receipt(), misplaced=True),
     Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True),
     Outcome(reason=Reason.LOOKUP_FAILED, ambiguous=True),
     *[outcome_of(error) for error in (LOST, DOWN, GONE, LIMITED, UNSENT, DENIED, BAD_TOKEN)],
@@ -147,7 +186,7 @@ OUTCOMES = [
 
 
 @pytest.mark.parametrize("state", [IntentState.PREPARED, IntentState.SENDING])
-@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda outcome: f"{outcome.reason.value}-{outcome.retry_after}")
+@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda one: f"{one.reason.value}-{one.retry_after}")
 def test_every_decision_is_an_event_that_the_state_machine_allows(outcome: Outcome, state: IntentState) -> None:
     for can, attempts, age in product(Idempotency, range(1, 5), (0.0, 3600.0, 1e9)):
         decision = decide(outcome, attempts=attempts, can=can, created_at=NOW - age)

@@ -24,6 +24,7 @@ DELIVERY = {
     (S.PREPARED, E.EXPIRE): S.EXPIRED,
     (S.PREPARED, E.PARK): S.UNKNOWN,
     (S.PREPARED, E.CANCEL): S.CANCELLED,
+    (S.PREPARED, E.MISPLACE): S.MISPLACED,
     (S.SENDING, E.ACK_CHUNK): S.PREPARED,
     (S.SENDING, E.ACK_LAST): S.DELIVERED,
     (S.SENDING, E.DEFER): S.PREPARED,
@@ -31,6 +32,7 @@ DELIVERY = {
     (S.SENDING, E.EXHAUST): S.DEAD,
     (S.SENDING, E.EXPIRE): S.EXPIRED,
     (S.SENDING, E.PARK): S.UNKNOWN,
+    (S.SENDING, E.MISPLACE): S.MISPLACED,
 }
 DELEGATION = {
     (DelegationState.ACCEPTED, DelegationEvent.START): DelegationState.RUNNING,
@@ -100,7 +102,7 @@ def test_every_state_can_be_reached(table: Mapping[object, Mapping[object, objec
 def test_a_refusal_says_what_would_be_allowed() -> None:
     with pytest.raises(IllegalTransition) as refusal:
         next_state(S.SENDING, E.MARK)
-    assert "allowed: ack-chunk, ack-last, defer, refuse, exhaust, expire, park" in str(refusal.value)
+    assert "allowed: ack-chunk, ack-last, defer, refuse, exhaust, expire, park, misplace)" in str(refusal.value)
     with pytest.raises(IllegalTransition, match="nothing: it is final"):
         next_state(S.DELIVERED, E.ACK_LAST)
 
@@ -119,6 +121,11 @@ def test_what_ends_after_some_chunks_were_accepted_is_partial(state: IntentState
 
 def test_a_parked_chunk_stays_unknown_whatever_was_accepted_before() -> None:
     assert next_state(S.SENDING, E.PARK, accepted_chunks=3) is S.UNKNOWN
+
+
+def test_a_misplaced_chunk_is_misplaced_whatever_was_accepted_before() -> None:
+    assert next_state(S.PREPARED, E.MISPLACE, accepted_chunks=3) is S.MISPLACED
+    assert not may_end(S.PREPARED, S.MISPLACED, accepted_chunks=3)
 
 
 def test_the_final_states_are_these() -> None:

@@ -32,6 +32,8 @@ def filled(kind: Any, name: str = "x") -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is tuple:
         return (filled(arguments[0], name), filled(arguments[0], name + "2"))
+    if origin is dict:
+        return {filled(arguments[0], name): filled(arguments[1], name)}
     if origin in (Union, types.UnionType):
         return filled(next(argument for argument in arguments if argument is not type(None)), name)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):

@@ -77,6 +77,16 @@ def test_a_stale_part_is_found() -> None:
     assert docs.refreshed(fresh) == fresh
 
 
+def test_a_stale_answer_is_found() -> None:
+    page = "before\n```console\n$ trunkline explain key main:main\nold\n```\nafter\n"
+    fresh = docs.refreshed(page)
+    assert "old" not in fresh and "the main session of the agent" in fresh
+    assert fresh.startswith("before\n```console\n$ trunkline explain key main:main\n") and fresh.endswith(
+        "```\nafter\n"
+    )
+    assert docs.refreshed(fresh) == fresh
+
+
 def test_check_tells_what_is_stale_and_changes_nothing(monkeypatch, capsys) -> None:
     path = DOCS / "reasons.md"
     monkeypatch.setattr(docs, "pages", lambda: {path: "another text"})

@@ -8,6 +8,7 @@ from core.events import Event, EventLog
 from core.events import bodies as b
 from core.reasons import Reason
 from core.values import HandOutcome, IntentKind, IntentState
+from tests.snapshot._changes import BOS, FIRST, OWN, SECOND, changed_sessions
 from tests.snapshot._traces import DEPLOY, KEYS, OPS, bound_completion, foreign_mirror
 
 PLACES = (OPS, DEPLOY)
@@ -51,6 +52,11 @@ def body(kind: int, number: int) -> b.Body:
         b.IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1),
         b.ThreadClosed(address=address, how="archived"),
         b.BugEnabled(bug=f"bug{number}", sentence="."),
+        b.WorldSession(session_key=key, session_id="s", address=address),
+        b.SessionReset(session_key=key, session_id=f"r{number}", generation=number, before="s"),
+        b.SessionMoved(
+            old_key=key, session_key=KEYS[PLACES[number // 2 % 2]], session_id="s", reason=Reason.SCOPE_CHANGED
+        ),
     )[kind]
 
 
@@ -62,7 +68,7 @@ def story(steps: list[tuple[int, int]]) -> tuple[Event, ...]:
     return tuple(log.events)
 
 
-STEPS = st.lists(st.tuples(st.integers(0, 14), st.integers(0, 7)), min_size=1, max_size=40)
+STEPS = st.lists(st.tuples(st.integers(0, 17), st.integers(0, 7)), min_size=1, max_size=40)
 
 
 @given(STEPS, st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 30))
@@ -105,3 +111,11 @@ def test_a_closed_thread_is_known():
     run = foreign_mirror()
     end = Fold(run.trace.events).at(len(run.trace.events))
     assert list(end.closed.values()) == ["archived"]
+
+
+def test_sessions_are_followed_to_their_keys_and_generations():
+    run = changed_sessions()
+    end = Fold(run.trace.events).at(len(run.trace.events))
+    assert list(end.sessions) == [BOS, OWN, KEYS[OPS]]
+    bos = end.sessions[BOS]
+    assert (bos.key, bos.id, bos.generation, bos.before) == (BOS, SECOND, 2, (FIRST,))

@@ -6,7 +6,19 @@ from app.view.story import RunView
 from core.events import bodies as b
 from core.reasons import Reason
 from core.values import IntentKind
-from tests.snapshot._traces import ANA, DEPLOY, DM, KEYS, OPS, Author, bound_completion, foreign_mirror, verdicts
+from tests.snapshot._changes import BOS, MAIN, OWN, changed_sessions, created, talk
+from tests.snapshot._traces import (
+    ANA,
+    DEPLOY,
+    DM,
+    KEYS,
+    OPS,
+    Author,
+    bound_completion,
+    foreign_mirror,
+    telegram_dm,
+    verdicts,
+)
 
 
 def sessions_of(run: Run) -> Sessions:
@@ -145,3 +157,132 @@ def test_an_event_belongs_to_a_session_or_to_none():
     assert kinds["inbound.admitted"] == KEYS[OPS]
     assert kinds["run.ended"] is None
     assert sessions.owner_of(0) is None
+
+
+# ---------------------------------------------------------------- sessions that move, are left, begin anew
+
+
+def changed() -> Sessions:
+    return sessions_of(changed_sessions())
+
+
+def seq_of(sessions: Sessions, kind: str, nth: int = 0) -> int:
+    return [event.seq for event in sessions.view.events if event.kind == kind][nth]
+
+
+def names(sessions: Sessions, seq: int) -> dict[str, str]:
+    """The key that each session has at a moment, by the one that it has in the end."""
+    return {row.key: row.name for row in sessions.rows(seq) if row.last}
+
+
+def test_a_session_that_moved_is_one_session_under_the_key_of_the_moment():
+    sessions = changed()
+    moved = seq_of(sessions, "session.moved")
+    assert names(sessions, moved - 1)[BOS] == MAIN
+    assert names(sessions, moved)[BOS] == BOS
+    assert MAIN not in names(sessions, sessions.view.last)
+    assert [line for line, _, _ in sides(sessions, BOS)][:2] == ["I am Bo", "re: I am Bo"]
+
+
+def test_an_event_before_a_move_belongs_to_the_session_that_moved():
+    sessions = changed()
+    assert sessions.owner_of(seq_of(sessions, "inbound.admitted")) == BOS
+
+
+def test_a_conversation_that_left_has_its_later_messages_in_its_new_session():
+    sessions = changed()
+    assert sides(sessions, OWN) == [
+        ("who am I?", Difference.NONE, "who am I?"),
+        ("re: who am I?", Difference.NONE, "re: who am I?"),
+    ]
+    assert ("I am Ana", Difference.NONE, "I am Ana") in sides(sessions, BOS)
+    assert all(row.differences == 0 for row in sessions.rows(sessions.view.last))
+
+
+def test_the_list_tells_which_conversations_a_session_has_at_the_moment():
+    sessions = changed()
+    left = seq_of(sessions, "session.left")
+    places = {seq: {row.key: row.place for row in sessions.rows(seq)} for seq in (left - 1, left)}
+    assert places[left - 1][BOS] == "telegram/@bo, telegram/@ana"
+    assert places[left][BOS] == "telegram/@bo"
+
+
+def test_a_reset_begins_a_generation_that_counts_from_nothing():
+    sessions = changed()
+    reset = seq_of(sessions, "session.reset")
+    (row,) = [row for row in sessions.rows(reset) if row.key == BOS]
+    assert (row.generation, row.heard, row.said) == (2, 0, 0)
+    assert row.title == f"{BOS}  generation 2"
+    (row,) = [row for row in sessions.rows(sessions.view.last) if row.key == BOS]
+    assert (row.heard, row.said) == (1, 1)
+
+
+def test_a_reset_stands_in_the_transcript_and_what_comes_late_is_of_the_session_before():
+    sessions = changed()
+    lines = [pair.line for pair in sessions.pairs(BOS) if pair.line]
+    (mark,) = [line for line in lines if line.role == "reset"]
+    assert mark.text == "generation 2"
+    assert [line.text for line in lines if line.earlier] == ["sent before the reset"]
+
+
+def test_a_key_that_a_session_moved_away_from_may_be_another_ones():
+    author = room()
+    for session in ("one", "two"):
+        author.gateway.record(
+            b.SessionCreated(
+                agent="jeeves", session_key="jeeves:main", session_id=session, generation=1, address=None, by="inbound"
+            )
+        )
+        if session == "one":
+            author.gateway.record(
+                b.SessionMoved(
+                    old_key="jeeves:main", session_key=KEYS[OPS], session_id="one", reason=Reason.SCOPE_CHANGED
+                )
+            )
+    sessions = finish(author)
+    assert [row.key for row in sessions.rows(sessions.view.last)] == [KEYS[OPS], "jeeves:main"]
+    assert sessions.owner_of(seq_of(sessions, "session.created", 0)) == KEYS[OPS]
+    assert sessions.owner_of(seq_of(sessions, "session.created", 1)) == "jeeves:main"
+
+
+def test_two_agents_in_one_room_have_their_own_questions_and_answers():
+    author = room()
+    for key, text in (("one:x", "to one"), ("two:x", "to two")):
+        talk(author, OPS, ANA, text, key, f"s-{key}", before=created(key, f"s-{key}", OPS))
+    sessions = finish(author)
+    assert [sides(sessions, key) for key in ("one:x", "two:x")] == [
+        [(text, Difference.NONE, text) for text in (f"to {name}", f"re: to {name}")] for name in ("one", "two")
+    ]
+
+
+def test_a_session_that_the_sender_named_is_no_difference():
+    author = room()
+    author.say(OPS, ANA, "hello")
+    author.session(DM, KEYS[DM], 1)
+    named = b.IntentPrepared(
+        intent_kind=IntentKind.SEND,
+        address=OPS,
+        targeted=True,
+        text="hi",
+        chunks=1,
+        key="k",
+        reason=Reason.CLIENT_SEND,
+        mirror_key=KEYS[DM],
+        named_session=True,
+    )
+    author.prepared = author.gateway.record(named, intent="named")
+    author.attempt(OPS, "named")
+    author.accept(OPS, "hi", "named")
+    author.gateway.record(b.MirrorAppended(session_id="s", session_key=KEYS[DM], text="hi"), intent="named")
+    sessions = finish(author)
+    assert sides(sessions, KEYS[OPS])[-1] == (None, Difference.NONE, "hi")
+    assert sides(sessions, KEYS[DM])[-1] == ("hi", Difference.NONE, None)
+    notes = [pair.note for key in (OPS, DM) for pair in sessions.pairs(KEYS[key]) if pair.note]
+    assert notes == ["mirrored for telegram/@bo, as asked", "said in discord/ops, for this session"]
+
+
+def test_a_session_at_a_place_that_nobody_announced_can_be_listed():
+    author = room()
+    elsewhere = telegram_dm("4711")
+    author.gateway.record(created("jeeves:telegram:main:direct:4711", "s", elsewhere))
+    assert finish(author).rows(9)[-1].place == "telegram/@4711"

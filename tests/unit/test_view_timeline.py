@@ -6,15 +6,16 @@ from app.runs import Run
 from app.view.chain import Causes
 from app.view.labels import describe
 from app.view.lanes import Lanes
-from app.view.rows import Look
+from app.view.row import Look
 from app.view.story import RunView
 from app.view.timeline import Timeline, is_delivery
 from core.events import BODIES, EventLog, Trace, TraceHeader
 from core.events import bodies as b
 from core.reasons import Reason
-from core.values import IntentKind
+from core.values import IntentKind, IntentState
 from sim.invariants.base import Violation
-from tests.snapshot._traces import ANA, OPS, Author, bound_completion, foreign_mirror, verdicts
+from tests.snapshot._changes import changed_sessions
+from tests.snapshot._traces import ANA, DEPLOY, OPS, Author, bound_completion, foreign_mirror, verdicts
 
 
 def opened(run: Run, *, unfolded: bool = False):
@@ -119,6 +120,42 @@ def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
         (b.FaultFired(fault="send/slow", detail="3 s"), Look.ALARM, "fault: send/slow 3 s"),
         (b.ThreadClosed(address=OPS, how="archived"), Look.NOTE, "ops archived"),
         (b.RunEnded(at_rest=False, open=("i1",)), Look.ALARM, "never came to rest: i1"),
+        (
+            b.ConfigReloaded(revision=2, changed=("bindings", "session"), dm_scope="main", group_scope="main"),
+            Look.NOTE,
+            "configuration 2: bindings, session",
+        ),
+        (
+            b.SessionReset(session_key="k", session_id="s2", generation=2, before="s1"),
+            Look.NOTE,
+            "session reset, generation 2",
+        ),
+        (
+            b.SessionMoved(old_key="a", session_key="k", session_id="s", reason=Reason.KEY_MIGRATED),
+            Look.NOTE,
+            "session moved: key-migrated",
+        ),
+        (
+            b.SessionLeft(old_key="a", old_session_id="s", session_key="k", reason=Reason.SCOPE_CHANGED),
+            Look.NOTE,
+            "session left: scope-changed",
+        ),
+        (
+            b.SessionShared(session_key="k", reason=Reason.SHARED_MAIN, peer=ANA, people=2),
+            Look.ALARM,
+            "2 people in one session: shared-main",
+        ),
+        (
+            b.SendRequested(key="k", channel=None, target=str(OPS), session_key=None, text="news"),
+            Look.NOTE,
+            "client: “news” to discord/ops",
+        ),
+        (
+            b.SendJoined(key="k1", reason=Reason.IDEMPOTENT_REPEAT, ended=True),
+            Look.SUPPRESSED,
+            "same key, one send: k1",
+        ),
+        (b.SendRefused(key="k", reason=Reason.BAD_TARGET, detail="x"), Look.DEAD, "send refused: bad-target"),
     ],
 )
 def test_what_is_not_a_delivery_has_a_row_too(body, look, text):
@@ -141,8 +178,37 @@ def test_what_comes_of_an_attempt(decision, look):
     assert row_of(run, "response-lost").look is look
 
 
+def test_what_the_platform_put_elsewhere_is_a_bad_end():
+    author = Author()
+    author.world([(OPS, "ops", None), (DEPLOY, "deploy", "ops")])
+    intent = author.prepare(DEPLOY, "hello", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+    author.attempt(DEPLOY, intent)
+    accepted = b.WireAccepted(address=OPS, requested=DEPLOY, text="hello", provider_id="p", key="k", chunk=0, attempt=1)
+    author.platform(OPS).record(accepted, author.started, intent=intent)
+    ended = b.AttemptEnded(chunk=0, attempt=1, reason=Reason.MISPLACED, decision="misplaced")
+    author.gateway.record(ended, intent=intent)
+    settled = b.IntentSettled(state=IntentState.MISPLACED, reason=Reason.MISPLACED, attempts=1, detail="it is at ops")
+    author.gateway.record(settled, intent=intent)
+    _, timeline = opened(Run(trace=author.trace("elsewhere", title=""), verdicts=verdicts()))
+    rows = [(row.look, row.tags, row.text) for row in timeline.rows if row.tags]
+    assert rows == [
+        (Look.MISPLACED, ("!!",), "“hello”"),
+        (Look.DEAD, ("!!",), "misplaced: misplaced"),
+    ]
+
+
+def test_a_target_is_a_step_inside_the_gateway():
+    resolved = b.TargetResolved(channel="discord", target="channel:501", address=OPS, session_key="k", steps=("a",))
+    run = small(resolved)
+    assert all("channel:501" not in row.text for row in opened(run)[1].rows)
+    view, timeline = opened(run, unfolded=True)
+    row = timeline.rows[-1]
+    assert (row.look, row.start) == (Look.INTERNAL, Lanes(view).gateway)
+    assert row.text == "target “channel:501” is discord/ops, session k"
+
+
 def test_every_event_can_be_described_and_drawn():
-    for run in (bound_completion(), foreign_mirror()):
+    for run in (bound_completion(), foreign_mirror(), changed_sessions()):
         view, timeline = opened(run, unfolded=True)
         assert timeline.seqs == tuple(range(1, view.last + 1))
         assert all(describe(view, event) for event in view.events)

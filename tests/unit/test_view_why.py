@@ -1,17 +1,25 @@
 """Explanations: expected against actual, the first wrong step, and how to see it again."""
 
+import pytest
+
 from app.runs import Run, Unmet
-from app.view.facts import Tone
+from app.view.fact import Tone
 from app.view.status import Mode, status_line, verdict_chip
 from app.view.story import RunView
 from app.view.why import explain, reproduction
 from core.events import TraceHeader
-from tests.snapshot._traces import DEFECT, bound_completion, foreign_mirror, verdicts
+from core.events import bodies as b
+from tests.snapshot._changes import MAIN, OWN, changed_sessions
+from tests.snapshot._traces import ANA, DEFECT, OPS, Author, bound_completion, foreign_mirror, verdicts
 
 
 def at_violation(run: Run):
     view = RunView(run)
     return view, explain(view, view.marks.stops[0])
+
+
+def seq_of(view: RunView, kind: str) -> int:
+    return next(event.seq for event in view.events if event.kind == kind)
 
 
 def texts(why, label):
@@ -57,10 +65,54 @@ def test_a_route_tells_why_each_binding_won_or_lost():
     view = RunView(bound_completion())
     said = next(event.seq for event in view.events if event.kind == "peer.said")
     lines = explain(view, said).lines
-    assert [line.tone for line in lines if line.text.startswith(("✓ everything", "– night-shift"))] == [
+    assert [line.tone for line in lines if line.text.startswith(("✓ everything", "✗ night-shift"))] == [
         Tone.DIM,
         Tone.GOOD,
     ]
+
+
+def test_a_send_tells_who_asked_for_it_and_how_its_target_was_understood():
+    view = RunView(changed_sessions())
+    wire = [event.seq for event in view.events if event.kind == "wire.accepted"][-1]
+    lines = explain(view, wire).lines
+    assert texts(explain(view, wire), "asked") == [
+        f"#{seq_of(view, 'send.requested')} “news” to “channel:501” on discord"
+    ]
+    assert texts(explain(view, wire), "steps") == [
+        "1 'channel:501' is a channel",
+        "2 mirrored into the session of that place",
+    ]
+    assert {line.seq for line in lines if line.label in ("target", "steps")} == {seq_of(view, "target.resolved")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "said"),
+    [
+        ("target.resolved", ["target", "place", "session", "steps"], "discord/#ops"),
+        ("session.moved", ["moved", "to", "session", "because"], f"from {MAIN}"),
+        ("session.left", ["left", "now", "because"], OWN),
+        ("session.reset", ["session", "reset", "before"], "generation 2 is s-second"),
+        ("session.shared", ["shared", "because"], f"{MAIN}: ana is one of 2 people in it"),
+        ("send.requested", ["asked", "key"], "news-1"),
+        ("send.joined", ["key", "because"], "news-1; the first send is still under way: this one waits for it"),
+        ("send.refused", ["refused", "because", "detail"], "write user:501 or channel:501"),
+        ("config.reloaded", ["config", "scope"], "direct conversations per-account-channel-peer, groups per-group"),
+    ],
+)
+def test_what_stands_for_itself_tells_itself_first(kind, labels, said):
+    view = RunView(changed_sessions())
+    lines = explain(view, seq_of(view, kind)).lines
+    assert [line.label for line in lines if line.label][: len(labels)] == labels
+    assert said in [line.text for line in lines]
+
+
+def test_a_message_with_a_reply_chain_tells_what_became_of_it():
+    author = Author()
+    author.world([(OPS, "ops", None)])
+    body = b.InboundReceived(address=OPS, peer=ANA, message_id="1", text="hi", reply_chain="88")
+    seq = author.gateway.record(body, inbound="m1")
+    view = RunView(Run(trace=author.trace("chain", title=""), verdicts=verdicts()))
+    assert texts(explain(view, seq), "chain") == ["88 is a chain of replies, no thread: it is not part of the place"]
 
 
 def test_an_internal_event_is_explained_too():

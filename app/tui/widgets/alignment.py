@@ -11,6 +11,7 @@ from app.tui.desk import Desk
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
 from app.view.sessions import Difference, Pair, SessionRow
+from app.view.story import Line
 from app.view.text import cut, middle_cut, quoted, seconds
 
 #: from this width on there is a column for the time
@@ -45,7 +46,7 @@ class Alignment(RowList):
         self.row = row
         self.pairs = self.desk.run.sessions.pairs(row.owner)
         room = max(self.size.width - 6, 20)
-        title = middle_cut(f"Transcript of {row.key}" if row.key else f"{row.place}: no session", room)
+        title = middle_cut(f"Transcript of {row.title}" if row.key else f"{row.place}: no session", room)
         wrong = sum(pair.wrong for pair in self.pairs)
         copies = f"{row.copies} seen again  " if row.copies else ""
         self.entitle(title, copies + (f"{wrong} ≠" if wrong else "both sides agree" if self.pairs else ""))
@@ -93,6 +94,9 @@ class Alignment(RowList):
         canvas.put(0, f"{pair.seq:>4}", self.palette.dim)
         if self.size.width >= ROOMY:
             canvas.put(5, f"{seconds(pair.at):>9}", self.palette.dim)
+        if pair.line is not None and pair.line.role == "reset":
+            self._draw_reset(canvas, pair.line, width)
+            return canvas
         self._draw_sides(canvas, pair, middle, width)
         sign, style = ("≠", self.palette.bad) if pair.wrong else ("=", self.palette.dim)
         if pair.line is None or pair.seen is None:
@@ -104,21 +108,27 @@ class Alignment(RowList):
             canvas.restyle(self.palette.faint)
         return canvas
 
+    def _draw_reset(self, canvas: Canvas, line: Line, width: int) -> None:
+        text = cut(f"── reset: {line.text} begins, and knows nothing of the above ", width - self._gutter - 2)
+        style = self.palette.accent if line.seq <= self.desk.cursor else self.palette.faint
+        canvas.put(self._gutter, text + "─" * max(width - self._gutter - 2 - cell_len(text), 0), style)
+
     def _draw_sides(self, canvas: Canvas, pair: Pair, middle: int, width: int) -> None:
         left_room, right_room = middle - self._gutter - 2, width - middle - 2
         right = middle + 2
         cursor = self.desk.cursor
         if pair.line is not None:
             style = self.palette.base if pair.line.seq <= cursor else self.palette.faint
-            self._side(canvas, self._gutter, left_room, pair.line.role, pair.line.text, style)
-        elif pair.wrong:
-            canvas.put(self._gutter, cut(pair.note or pair.difference, left_room), self._gap_style)
+            role = "older" if pair.line.earlier else pair.line.role
+            self._side(canvas, self._gutter, left_room, role, pair.line.text, style)
+        elif pair.wrong or pair.note:
+            canvas.put(self._gutter, cut(pair.note or pair.difference, left_room), self._gap(pair))
         if pair.seen is not None:
             style = self._seen_style(pair) if pair.seen.seq <= cursor else self.palette.faint
             who = pair.seen.who or self._tag(pair)
             self._side(canvas, right, right_room, who, pair.seen.text, style)
-        elif pair.wrong:
-            canvas.put(right, cut(pair.note or pair.difference, right_room), self._gap_style)
+        elif pair.wrong or pair.note:
+            canvas.put(right, cut(pair.note or pair.difference, right_room), self._gap(pair))
         elif pair.line is not None and pair.line.role == "hand":
             canvas.put(right, cut("(told to the agent only)", right_room), self.palette.dim)
 
@@ -128,9 +138,8 @@ class Alignment(RowList):
         start = max(cell_len(label) + 1, 6)
         canvas.put(x + start, cut(quoted(text), room - start), style)
 
-    @property
-    def _gap_style(self) -> Style:
-        return self.palette.warn + Style(italic=True)
+    def _gap(self, pair: Pair) -> Style:
+        return self.palette.warn + Style(italic=True) if pair.wrong else self.palette.dim
 
     def _tag(self, pair: Pair) -> str:
         copy = self.desk.run.view.marks.copies.get(pair.seen.seq) if pair.seen else None

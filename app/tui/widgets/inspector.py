@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from app.tui.desk import Desk
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
-from app.view.facts import Fact
+from app.view.fact import Fact
 from app.view.text import wrap
 
 LABEL = 10

@@ -78,7 +78,7 @@ class SessionList(RowList):
         canvas = self.canvas(width)
         columns = self._columns
         texts = self._texts(row)[-len(_NUMBERS) :]
-        names = [row.place, row.key or "no session"][: len(columns) - len(_NUMBERS)]
+        names = [row.place, row.title or "no session"][: len(columns) - len(_NUMBERS)]
         later = row.since > self.desk.cursor
         for column, (x, size), text in zip(columns, spread(columns, width - 2), [*names, *texts], strict=True):
             style = self.palette.faint if later else self.palette.base

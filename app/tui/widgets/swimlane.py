@@ -16,7 +16,7 @@ from app.tui.theme import FILLED
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
 from app.view.lanes import CHILD, LABEL_EDGES, NO_WISH, Column, LaneKind, Layout, lay_out
-from app.view.rows import Look, Row
+from app.view.row import Look, Row
 from app.view.text import cut, seconds
 from app.view.timeline import Timeline
 

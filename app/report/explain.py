@@ -1,0 +1,233 @@
+"""Answers of `app.decide` for people and for machines: facts as lines, and JSON with names that stay.
+
+The facts are those of the Why pane. In the JSON every field is always there; none is `null`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+from rich.cells import cell_len
+
+from app.decide import InboundAnswer, KeyAnswer, SendAnswer
+from app.view.fact import Fact, Tone
+from app.view.routes import place_of, route_facts, target_facts
+from app.view.text import clean, pad, quoted
+from core.keys import SessionKey
+from core.values import Address, Envelope, SessionEntry
+
+#: version of the JSON
+EXPLAIN_VERSION = 1
+_NOTHING = "–"
+
+
+def lines(facts: Iterable[Fact]) -> str:
+    """Facts as text: labels on the left, one line each."""
+    shown = list(facts)
+    width = max(cell_len(fact.label) for fact in shown)
+    return "\n".join(f"{pad(fact.label, width)}  {clean(fact.text)}".rstrip() for fact in shown)
+
+
+def as_json(document: dict[str, Any]) -> str:
+    """A document with its version, as indented text."""
+    whole = {"trunkline_explain": EXPLAIN_VERSION, **document}
+    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+
+
+def _notes(notes: Iterable[str]) -> Iterator[Fact]:
+    return (Fact(label="note", text=note, tone=Tone.WARN) for note in notes)
+
+
+# ---------------------------------------------------------------- inbound
+
+
+def inbound_facts(answer: InboundAnswer) -> Iterator[Fact]:
+    """Where a message belongs."""
+    yield from _notes(answer.notes)
+    yield Fact(label="message", text=_message(answer.envelope))
+    yield from route_facts(answer.decided, place_of, more=_around(answer))
+
+
+def _message(envelope: Envelope) -> str:
+    told = [("guild", envelope.guild), ("team", envelope.team), ("roles", ", ".join(envelope.roles))]
+    rest = "".join(f", {name} {value}" for name, value in told if value)
+    return f"from {envelope.peer.id or 'somebody'} in {place_of(envelope.address)}{rest}"
+
+
+def _around(answer: InboundAnswer) -> Iterator[Fact]:
+    yield Fact(label="main", text=answer.main_key)
+    where = "the main session" if answer.route.last_route == "main" else "its own session"
+    yield Fact(label="last route", text=f"{where} remembers where the message came from")
+    if answer.person is not None:
+        text = f"everybody who writes directly shares the main session; this is {answer.person}"
+        yield Fact(label="shared", text=text, tone=Tone.WARN)
+
+
+def inbound_json(answer: InboundAnswer) -> dict[str, Any]:
+    """The same for machines."""
+    decided, envelope = answer.decided, answer.envelope
+    return {
+        "asked": {
+            "place": _place(envelope.address),
+            "sender": envelope.peer.id,
+            "message": envelope.message_id,
+            "guild": envelope.guild,
+            "team": envelope.team,
+            "roles": envelope.roles,
+        },
+        "profile": answer.profile,
+        "agent": decided.agent,
+        "session_key": decided.session_key,
+        "matched_by": decided.matched_by,
+        "binding": decided.binding,
+        "scope": decided.scope,
+        "answers": {
+            "place": _place(answer.decided.reply_to),
+            "reason": decided.reply_reason,
+            "sentence": decided.reply_reason.sentence,
+            "opens_thread_on": answer.opens_on,
+        },
+        "main_key": answer.main_key,
+        "last_route": answer.route.last_route,
+        "shared_as": answer.person,
+        "candidates": [
+            {
+                "binding": one.binding,
+                "tier": one.tier,
+                "chosen": one.chosen,
+                "reason": one.reason,
+                "sentence": one.reason.sentence,
+            }
+            for one in decided.candidates
+        ],
+        "others": decided.others,
+        "notes": answer.notes,
+    }
+
+
+# ---------------------------------------------------------------- sends
+
+
+def send_facts(answer: SendAnswer) -> Iterator[Fact]:
+    """Where a send goes."""
+    yield from _notes(answer.notes)
+    yield from target_facts(answer.resolved, place_of, more=_conversation(answer), entry=answer.entry)
+
+
+def _conversation(answer: SendAnswer) -> Iterator[Fact]:
+    route = answer.route
+    yield Fact(label="agent", text=route.agent)
+    yield Fact(label="peer", text=f"{route.kind} {route.peer}")
+    yield Fact(label="from", text=route.sender)
+    yield Fact(label="to", text=route.to)
+    yield Fact(label="chat type", text=route.chat_type)
+    yield Fact(label="thread", text=_NOTHING if route.thread_id is None else str(route.thread_id))
+    yield Fact(label="base key", text=answer.base_key)
+
+
+def send_json(answer: SendAnswer) -> dict[str, Any]:
+    """The same for machines."""
+    question, route = answer.question, answer.route
+    return {
+        "asked": {
+            "target": question.target,
+            "channel": question.channel,
+            "account": question.account,
+            "kind": question.kind,
+            "thread": question.thread,
+            "reply_to": question.reply_to,
+        },
+        "profile": answer.profile,
+        "agent": route.agent,
+        "place": _place(route.address),
+        "peer": {"kind": route.kind, "id": route.peer},
+        "from": route.sender,
+        "to": route.to,
+        "chat_type": route.chat_type,
+        "thread": route.thread_id,
+        "base_key": answer.base_key,
+        "session_key": answer.resolved.session_key,
+        "entry": _entry(answer.entry),
+        "steps": route.steps,
+        "notes": answer.notes,
+    }
+
+
+def _entry(entry: SessionEntry) -> dict[str, Any]:
+    return {
+        "provider": entry.provider,
+        "surface": entry.surface,
+        "from": entry.sender,
+        "to": entry.to,
+        "chat_type": entry.chat_type,
+        "account": entry.account,
+        "thread": entry.thread,
+        "originating_channel": entry.originating_channel,
+        "originating_to": entry.originating_to,
+    }
+
+
+def _place(address: Address | None) -> dict[str, Any] | None:
+    if address is None:
+        return None
+    return {name: getattr(address, name) for name in Address.__struct_fields__}
+
+
+# ---------------------------------------------------------------- keys
+
+
+def key_facts(answer: KeyAnswer) -> Iterator[Fact]:
+    """What a session key means."""
+    key = answer.key
+    yield Fact(label="read", text=f"{quoted(answer.text)} as {answer.form}")
+    yield Fact(label="key", text=str(key))
+    yield Fact(label="agent", text=key.agent)
+    if key.is_main:
+        yield Fact(label="is", text="the main session of the agent")
+    else:
+        yield from _parts(key)
+    yield Fact(label="openclaw", text=answer.openclaw)
+    if answer.openclaw_august != answer.openclaw:
+        yield Fact(label="", text=f"{answer.openclaw_august}  (since August 2026)")
+    if answer.lost:
+        yield Fact(label="", text=f"it does not tell: {', '.join(answer.lost)}", tone=Tone.WARN)
+
+
+def _parts(key: SessionKey) -> Iterator[Fact]:
+    left_out = "left out"
+    yield Fact(label="channel", text=key.channel or left_out)
+    yield Fact(label="account", text=key.account or left_out)
+    if key.space is not None:
+        yield Fact(label=key.space[0], text=key.space[1])
+    yield Fact(label="kind", text=str(key.kind))
+    yield Fact(label="peer", text=f"{key.peer}{' (the name of linked people)' if key.linked else ''}")
+    if key.thread is not None:
+        yield Fact(label=key.thread[0], text=key.thread[1])
+
+
+def key_json(answer: KeyAnswer) -> dict[str, Any]:
+    """The same for machines."""
+    key = answer.key
+    return {
+        "text": answer.text,
+        "form": answer.form,
+        "key": str(key),
+        "main": key.is_main,
+        "agent": key.agent,
+        "channel": key.channel,
+        "account": key.account,
+        "space": _pair(key.space),
+        "kind": key.kind,
+        "peer": key.peer,
+        "linked": key.linked,
+        "thread": _pair(key.thread),
+        "openclaw": answer.openclaw,
+        "openclaw_2026_08": answer.openclaw_august,
+        "openclaw_loses": answer.lost,
+    }
+
+
+def _pair(pair: tuple[str, str] | None) -> dict[str, str] | None:
+    return None if pair is None else {"kind": pair[0], "id": pair[1]}

@@ -1,0 +1,34 @@
+"""One line of an explanation: for the Why pane, for reports and for the command line."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from core.reasons import Reason
+
+
+class Tone(StrEnum):
+    """What a line means to the reader."""
+
+    PLAIN = "plain"
+    GOOD = "good"
+    BAD = "bad"
+    WARN = "warn"
+    DIM = "dim"
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """One line: a label, the text, and the event that recorded it. `mark` stands at the right edge."""
+
+    label: str
+    text: str
+    tone: Tone = Tone.PLAIN
+    mark: str = ""
+    seq: int = 0
+
+
+def because(reason: Reason | None, seq: int = 0, label: str = "because") -> Fact:
+    """A reason code with its sentence."""
+    return Fact(label=label, text=f"{reason}: {reason.sentence}" if reason else "no reason was recorded", seq=seq)

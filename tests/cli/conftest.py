@@ -1,0 +1,26 @@
+"""The command, called as its users call it: from the folder of the clone, by its arguments."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture
+def trunkline(monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["trunkline", *map(str, arguments)])
+        code = main()
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run

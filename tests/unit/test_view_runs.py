@@ -1,0 +1,52 @@
+"""Every run that ships can be shown: at any event, sound and with each defect that it declares."""
+
+from pathlib import Path
+
+import pytest
+
+from app.runs import Run
+from app.view.lanes import Lanes
+from app.view.sessions import Pair, Sessions
+from app.view.story import RunView
+from app.view.timeline import Timeline
+from app.view.why import explain
+from core.events.bodies import IntentSettled
+from core.values import IntentState
+from sim import find_scenarios, load_scenario, run_scenario, scenario_home
+
+SCENARIOS = [pytest.param(path, id=path.stem) for path in find_scenarios((scenario_home(),))]
+
+
+def delivered(view: RunView, pair: Pair) -> bool:
+    """Whether a row is about an intent that ended well; what ended otherwise may be missing on a side."""
+    intent = (pair.seen and pair.seen.intent) or (pair.line and pair.line.intent)
+    ends = [event.body for event in view.of_intent(intent, IntentSettled)]
+    return any(isinstance(end, IntentSettled) and end.state is IntentState.DELIVERED for end in ends)
+
+
+def show(run: Run) -> None:
+    """Ask for everything that the screens ask for."""
+    view = RunView(run)
+    lanes = Lanes(view)
+    assert Timeline(view, lanes, unfolded=True).seqs == tuple(range(1, view.last + 1))
+    assert set(Timeline(view, lanes).seqs) <= set(range(1, view.last + 1))
+    sessions = Sessions(view)
+    for seq in range(view.last + 1):
+        assert all(line.text.isprintable() and 0 <= line.seq <= view.last for line in explain(view, seq).lines)
+        owner = sessions.owner_of(seq)
+        assert owner is None or owner in [row.owner for row in sessions.rows(seq)]
+
+
+@pytest.mark.parametrize("path", SCENARIOS)
+def test_a_run_can_be_shown_at_any_event(path: Path) -> None:
+    file = load_scenario(path)
+    for bugs in ((), *((bug,) for bug in file.scenario.bugs)):
+        show(run_scenario(file, bugs=bugs))
+
+
+@pytest.mark.parametrize("path", SCENARIOS)
+def test_transcripts_of_a_sound_run_hold_what_people_saw(path: Path) -> None:
+    view = RunView(run_scenario(load_scenario(path)))
+    sessions = Sessions(view)
+    wrong = [pair for row in sessions.rows(view.last) for pair in sessions.pairs(row.owner) if pair.wrong]
+    assert [pair for pair in wrong if delivered(view, pair)] == []
