@@ -85,6 +85,8 @@ class Story:
         #: places whose session is the main one by the scope of their own binding
         self.in_main: set[Lane] = set()
         self._names: dict[Lane, str] = {}
+        #: inbound id -> the place that its session is of
+        self._homes: dict[str, Address] = {}
         self._handlers: dict[type[Body], Callable[[Event, Any], None]] = {
             WorldPlace: self._place,
             PlatformPushed: self._pushed,
@@ -132,10 +134,9 @@ class Story:
 
     def home(self, inbound: str | None) -> Address | None:
         """The place that a message's session is of: its own, or the thread that is opened on it."""
-        routed = self.routed.get(inbound or "")
-        body = None if routed is None else routed.body
-        if isinstance(body, RouteDecided) and body.reply_reason is Reason.REPLY_IN_OPENED_THREAD:
-            return body.reply_to
+        home = self._homes.get(inbound or "")
+        if home is not None:
+            return home
         origin = self.origin(inbound)
         return None if origin is None else origin[0]
 
@@ -194,6 +195,11 @@ class Story:
 
     def _routed(self, event: Event, body: RouteDecided) -> None:
         self.routed[event.inbound or ""] = event
+        received = self.received.get(event.inbound or "")
+        if body.reply_reason is Reason.REPLY_IN_OPENED_THREAD and body.reply_to is not None:
+            self._homes[event.inbound or ""] = body.reply_to
+        elif received is not None and isinstance(received.body, InboundReceived):
+            self._homes[event.inbound or ""] = received.body.address
         if body.scope == "main" and body.reply_to is not None:
             self.in_main.add(body.reply_to.lane)
 

@@ -151,12 +151,14 @@ class OneSession(Checker):
         )
 
     def _ended(self, event: Event) -> None:
-        for session, running in tuple(self._running.items()):
-            if running.turn == event.turn:
-                del self._running[session]
-        for waiting in self._waiting.values():
-            if event.inbound in waiting:
-                waiting.remove(event.inbound or "")
+        session = self.story.running.get(event.turn or "", "")
+        running = self._running.get(session)
+        if running is not None and running.turn == event.turn:
+            del self._running[session]
+        # It may run in another session than it was admitted to: that is S5's business.
+        waiting = self._waiting.get(self.story.admitted.get(event.inbound or "", ""), [])
+        if event.inbound in waiting:
+            waiting.remove(event.inbound or "")
 
     def _process_gone(self, _event: Event) -> None:
         """Its turns are over; what was admitted is run again, in the old order."""

@@ -3,14 +3,14 @@
 import gc
 import sys
 
-from tests.bench import loop, scenario
+from tests.bench import loop, routing, scenario, sessions
 
 
 def main() -> int:
     """Print a line per bar."""
     missed = 0
     gc.freeze()  # as `trunkline run` does
-    for bars in (loop.bars, scenario.bars):
+    for bars in (loop.bars, scenario.bars, routing.bars, sessions.bars):
         for bar in bars():
             print(bar, flush=True)
             missed += not bar.ok

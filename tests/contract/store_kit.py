@@ -1,5 +1,7 @@
 """What every store must do. `CHECKS` are run on each store by test_store.py; a new store is one more `Bench`.
 
+More checks are in `tests.contract.store_kit_sessions` and `tests.contract.store_kit_work`.
+
 A check gets a bench, which opens stores on one storage: whoever opens it again finds what the last one left. Checks use
 the port alone, but for what a store can do to show that its disk is full, how much was committed, and what is durable.
 """
@@ -25,6 +27,8 @@ from core.values import HandOutcome, HandResult, InboundId, IntentId, IntentStat
 from tests.factories import delegation, direct, intent, receipt, room, session, work
 
 KEY = "main:discord:default:direct:100"
+#: a place that a platform may put things to
+ELSEWHERE, ELSEWHERE_KEY = room("999"), "main:discord:default:channel:999"
 #: longer than what is left on a disk that is full
 LONG = "x" * 200_000
 REPEATS_M1 = Admission(session=None, first=InboundId("m1"))
@@ -73,6 +77,11 @@ class Opened:
         last = row.acked + 1 == len(row.chunks)
         new = session(name="s-mirror") if mirror and last else None
         return await self.store.ack_chunk(row, receipt(), new, 3.0, same)
+
+    async def misplace(self, row: IntentRow) -> Settled:
+        """The next chunk's receipt shows `ELSEWHERE`."""
+        there = session(ELSEWHERE_KEY, "s-elsewhere", address=ELSEWHERE)
+        return await self.store.misplace(row, receipt(address=ELSEWHERE), there, 3.0, same)
 
     async def end(self, row: IntentRow, state: IntentState) -> Settled:
         return await self.store.end_intent(row, state, Reason.REFUSED, session(name="s-mirror"), 3.0, same)
@@ -389,6 +398,9 @@ async def bring(it: Opened, name: str, state: IntentState) -> IntentRow:
         await it.ack(row)
         row = replace(row, acked=1)
         await it.end(row, IntentState.PARTIAL)
+    elif state is IntentState.MISPLACED:
+        await it.misplace(row)
+        row = replace(row, acked=1)
     elif state is not IntentState.PREPARED:
         await it.end(row, state)
     return replace(row, state=state)
@@ -403,6 +415,8 @@ async def apply(it: Opened, row: IntentRow, event: DeliveryEvent) -> None:
             await it.ack(row)
         case DeliveryEvent.DEFER:
             await it.store.defer(row, 60.0, Reason.RATE_LIMITED, 3.0, same)
+        case DeliveryEvent.MISPLACE:
+            await it.misplace(row)
         case _:
             # The caller says the end: for a state without such an event, the end that it has from the beginning.
             start = row.state if event in TRANSITIONS[row.state] else IntentState.PREPARED
@@ -444,7 +458,13 @@ async def a_caller_with_an_old_view_of_an_intent_is_refused(bench: Bench) -> Non
 async def an_intent_cannot_end_as_delivered_or_as_still_open(bench: Bench) -> None:
     async with bench.opened() as it:
         row = await bring(it, "i1", IntentState.PREPARED)
-        for state in (IntentState.DELIVERED, IntentState.PREPARED, IntentState.SENDING, IntentState.PARTIAL):
+        for state in (
+            IntentState.DELIVERED,
+            IntentState.PREPARED,
+            IntentState.SENDING,
+            IntentState.PARTIAL,
+            IntentState.MISPLACED,
+        ):
             with pytest.raises(IllegalTransition):
                 await it.end(row, state)
         assert await it.store.intent_state(row.id) is IntentState.PREPARED

@@ -3,15 +3,28 @@
 import contextlib
 import re
 import sqlite3
+import subprocess
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 
+from core.agent import CallbackFacts
+from core.config import SessionConfig
 from core.errors import StoreError, StoreTooNew
 from core.events import EventLog
-from core.store import Db, SqliteStore, connect_file, migrate, newest
+from core.reasons import Reason
+from core.routing import session_key_for
+from core.store import Db, IntentRow, SqliteStore, connect_file, migrate, newest
 from core.store.migrate import APPLICATION_ID, migrations
+from core.store.rows import Left, NewSession, Person, SessionRow
+from core.values import Address, DelegationId, HandOutcome, HandResult, IntentKind, IntentState, SessionId
+from tests.contract.version1 import KEY, MAIN, ROOM_KEY, TOPIC_KEY, write_version_1
+from tests.factories import direct, group, intent, receipt, room, session, work
 
 TOO_NEW = 9999
 
@@ -143,16 +156,69 @@ async def test_a_file_without_content_is_a_new_store(tmp_path: Path) -> None:
         assert numbers(raw) == (newest(), APPLICATION_ID)
 
 
+def age(path: Path, version: int) -> None:
+    make_file(path, f"PRAGMA user_version = {version}", "CREATE TABLE of_the_future (n)")
+
+
 @pytest.mark.anyio
-async def test_a_store_of_a_newer_version_is_refused_and_left_untouched(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [newest() + 1, TOO_NEW])
+async def test_a_store_of_a_newer_version_is_refused_and_left_untouched(version: int, tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     await open_and_close(path)
-    make_file(path, f"PRAGMA user_version = {TOO_NEW}", "CREATE TABLE of_the_future (n)")
+    age(path, version)
     before = everything_in(tmp_path)
     error = await refusal(path)
     assert isinstance(error, StoreTooNew)
-    assert f"it has version {TOO_NEW}, this Trunkline knows up to {newest()}: upgrade Trunkline" in str(error)
+    assert f"{path}: it has version {version}, this Trunkline knows up to {newest()}: upgrade Trunkline" in str(error)
     assert everything_in(tmp_path) == before
+
+
+CRASHED = """
+import os, sqlite3, sys
+raw = sqlite3.connect(sys.argv[1], isolation_level=None)
+raw.execute("PRAGMA journal_mode=WAL")
+for statement in sys.argv[2:]:
+    raw.execute(statement)
+os._exit(0)
+"""
+
+
+def crash_in(path: Path, *statements: str) -> None:
+    """Have a process change a file and die, so that what it did last is still beside the file."""
+    subprocess.run([sys.executable, "-c", CRASHED, str(path), *statements], check=True)
+    assert path.with_name(f"{path.name}-wal").stat().st_size > 0
+
+
+@pytest.mark.anyio
+async def test_a_store_of_a_newer_version_whose_process_crashed_is_left_untouched_too(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    await open_and_close(path)
+    crash_in(path, f"PRAGMA user_version = {newest() + 1}", "CREATE TABLE of_the_future (n)")
+    before = everything_in(tmp_path)
+    assert isinstance(await refusal(path), StoreTooNew)
+    after = everything_in(tmp_path)
+    # SQLite's notes in shared memory say nothing that lasts.
+    assert [after[name] == before[name] for name in ("store.db", "store.db-wal")] == [True, True]
+
+
+@pytest.mark.anyio
+async def test_a_database_of_another_program_that_crashed_is_left_untouched_too(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    crash_in(path, "CREATE TABLE theirs (n)")
+    before = everything_in(tmp_path)
+    assert "another program" in str(await refusal(path))
+    after = everything_in(tmp_path)
+    assert [after[name] == before[name] for name in ("theirs.db", "theirs.db-wal")] == [True, True]
+
+
+@pytest.mark.anyio
+async def test_a_store_of_our_own_whose_process_crashed_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    await open_and_close(path)
+    crash_in(path, "INSERT INTO session_people VALUES ('k', 'd:1')")
+    await open_and_close(path)
+    with contextlib.closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("SELECT count(*) FROM session_people").fetchone() == (1,)
 
 
 FOREIGN = {
@@ -170,7 +236,7 @@ async def test_a_database_of_another_program_is_refused_and_left_untouched(name:
     make_file(path, *FOREIGN[name])
     before = everything_in(tmp_path)
     error = await refusal(path)
-    assert "the file is a SQLite database of another program: choose another path" in str(error)
+    assert f"{path}: the file is a SQLite database of another program: choose another path" in str(error)
     assert everything_in(tmp_path) == before
 
 
@@ -212,3 +278,197 @@ async def test_a_commit_is_as_durable_as_was_asked(durability: str, level: int, 
             lambda raw: [raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
         )
     assert found == ["wal", level]
+
+
+# ---------------------------------------------------------------- version 1
+
+ANA, BEN, TOPIC, ROOM = direct("100"), direct("200"), group("-1007", thread="10"), room("777", parent="500")
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncGenerator[SqliteStore, None]:
+    """A store file whose writer runs."""
+    store = SqliteStore(lambda: connect_file(path, durability="normal"), EventLog(lambda: 0.0).recorder("gateway"))
+    await store.open()
+    try:
+        async with anyio.create_task_group() as group_of_tasks:
+            group_of_tasks.start_soon(store.run)
+            yield store
+            group_of_tasks.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A store file of version 1."""
+    path = tmp_path / "store.db"
+    write_version_1(path)
+    return path
+
+
+def same(answer: Any) -> Any:
+    return answer
+
+
+def asks(place: Address, name: str, scope: str = "per-account-channel-peer", **fields: Any) -> NewSession:
+    """The session of a place under a scope."""
+    config = SessionConfig.model_validate({"dm_scope": scope})
+
+    def key_of(address: Address) -> str:
+        return str(session_key_for("main", address, config))
+
+    return session(key_of(place), f"s-{name}", address=place, key_of=key_of, **fields)
+
+
+async def says(store: SqliteStore, name: str, asked: NewSession) -> SessionRow:
+    admission = await store.admit(work(name, session_key=asked.key), f"id-{name}", asked, 9.0, same)
+    assert admission.session is not None
+    return admission.session
+
+
+def session_row(key: str, name: str, **fields: Any) -> SessionRow:
+    return SessionRow(key=key, id=SessionId(name), **{"generation": 1, "created": False, **fields})
+
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_file_of_version_1_becomes_one_of_today(old: Path) -> None:
+    async with opened(old):
+        pass
+    with contextlib.closing(sqlite3.connect(old)) as raw:
+        assert numbers(raw) == (newest(), APPLICATION_ID)
+        with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+            migrate(fresh)
+            assert tables(raw) == tables(fresh)
+
+
+async def test_conversations_of_version_1_go_on_in_their_sessions(old: Path) -> None:
+    async with opened(old) as store:
+        assert await says(store, "n1", asks(ANA, "n1")) == session_row(KEY, "s-ana")
+        assert await says(store, "n2", asks(TOPIC, "n2")) == session_row(TOPIC_KEY, "s-topic")
+        assert await says(store, "n3", asks(ROOM, "n3")) == session_row(ROOM_KEY, "s-room")
+        refs = [line.ref for line in await store.transcript(KEY)]
+        assert refs == ["m1", "m2", "m1.hand3.back", "n1"]
+        assert [line.role for line in await store.transcript(ROOM_KEY)] == ["assistant", "user"]
+
+
+async def test_messages_that_version_1_knew_are_still_known(old: Path) -> None:
+    async with opened(old) as store:
+        for name in ("old1", "m1", "m2", "wake1"):
+            admission = await store.admit(work("again"), f"id-{name}", session(), 9.0, same)
+            assert admission.first == name
+
+
+async def test_work_that_version_1_left_goes_on_in_its_session(old: Path) -> None:
+    async with opened(old) as store:
+        left = await store.unfinished()
+        assert [(item.id, item.kind.value, found) for item, found in left.works] == [
+            ("wake1", "wake", "s-main"),
+            ("m2", "message", "s-ana"),
+            ("m3", "message", "s-topic"),
+            ("m1.hand3.back", "callback", "s-ana"),
+        ]
+        wake, message, topic, back = (item for item, _ in left.works)
+        assert (wake.place, wake.reply_to, wake.peer.id) == (None, None, "schedule")
+        assert (message.reply_to, message.peer.name, message.text) == (ANA, "Äna", "text of m2")
+        assert (topic.place, topic.reply_to) == (TOPIC, TOPIC)
+        assert back.callback == CallbackFacts(delegation=DelegationId("m1.hand3"), hand="clerk", outcome=HandOutcome.OK)
+        # The end of the callback's turn is the end of its delegation.
+        await store.finish_turn(back, [intent("m1.hand3.back.reply")], 9.0, same)
+        assert len((await store.unfinished()).works) == 3
+
+
+async def test_intents_of_version_1_are_delivered_into_the_session_that_they_are_of(old: Path) -> None:
+    async with opened(old) as store:
+        reply, sending, unmirrored = (await store.unfinished()).intents
+        assert reply == intent("m1.reply", "one", "two", acked=1, created_at=3.0, session=SessionId("s-ana"))
+        assert (sending.state, sending.attempts, sending.address) == (IntentState.SENDING, 1, ROOM)
+        assert (sending.kind, sending.session, sending.mirror_key) == (IntentKind.TOOL, None, ROOM_KEY)
+        assert (unmirrored.mirror_key, unmirrored.next_at, unmirrored.reason) == (None, 9.0, Reason.NOT_SENT)
+        assert [one.media for one in (reply, sending, unmirrored)] == [()] * 3
+        # The first one is delivered after a reset, the second one after a move.
+        await store.reset_session(session(KEY, "s-new"), 9.0, same)
+        assert await mirrored(store, reply, asks(ANA, "x")) == session_row(KEY, "s-ana")
+        assert await mirrored(store, sending, asks(ROOM, "x")) == session_row(ROOM_KEY, "s-room")
+        fate = await store.intent_fate(reply.id)
+        assert fate is not None
+        assert [one.provider_id for one in fate.receipts] == ["900", "901"]
+
+
+async def mirrored(store: SqliteStore, row: IntentRow, asked: NewSession) -> SessionRow | None:
+    """The session into which a delivery is mirrored."""
+    return (await store.ack_chunk(row, receipt("901", address=row.address), asked, 9.0, same)).mirror
+
+
+async def test_hands_that_worked_for_version_1_bring_their_results_back(old: Path) -> None:
+    ok = HandResult(outcome=HandOutcome.OK, text="here")
+    async with opened(old) as store:
+        accepted, running = (await store.unfinished()).delegations
+        assert [(one.id, one.state.value, one.session) for one in (accepted, running)] == [
+            ("m1.hand1", "accepted", "s-ana"),
+            ("m1.hand2", "running", "s-ana"),
+        ]
+        assert (running.origin, running.session_key) == (ANA, KEY)
+        back = (work("b1"), "callback/m1.hand1", asks(ANA, "x"))
+        finished = await store.finish_delegation(accepted.id, ok, back, [], 9.0, same)
+        assert finished.session == session_row(KEY, "s-ana")
+        await store.reset_session(session(KEY, "s-new"), 9.0, same)
+        late = (work("b2"), "callback/m1.hand2", asks(ANA, "x"))
+        assert (await store.finish_delegation(running.id, ok, late, [], 9.0, same)).replaced
+        for done in ("m1.hand3", "m1.hand4"):
+            again = await store.finish_delegation(DelegationId(done), ok, None, [], 9.0, same)
+            assert not again.first
+
+
+async def test_places_of_version_1_take_their_sessions_along_when_the_scope_changes(old: Path) -> None:
+    async with opened(old) as store:
+        moved = await says(store, "n1", asks(ANA, "n1", "per-peer"))
+        assert moved == session_row("main:*:*:direct:100", "s-ana", moved_from=KEY)
+        await says(store, "n2", asks(ROOM, "n2", "per-peer"))
+        assert (await store.session(ROOM_KEY)) == session_row(ROOM_KEY, "s-room")
+
+
+async def test_what_people_shared_in_version_1_is_nobodys_to_take_along(old: Path) -> None:
+    async with opened(old) as store:
+        # Ana has a session of her own since then; Ben spoke in the shared one last.
+        asked = asks(BEN, "n1")
+        left = await says(store, "n1", asked)
+        assert left == session_row(asked.key, "s-n1", created=True, left=Left(key=MAIN, id="s-main"))
+
+
+async def test_who_shared_a_session_in_version_1_counts(old: Path) -> None:
+    async with opened(old) as store:
+        for who, people in (("discord:100", 0), ("discord:200", 0), ("discord:300", 3)):
+            person = Person(name=who, today=same)
+            asked = asks(direct(who.removeprefix("discord:")), who, "main", person=person)
+            assert (await says(store, who, asked)).people == people
+
+
+@pytest.mark.parametrize("again", ["before", "after"])
+async def test_a_migration_of_version_1_that_fails_is_undone_and_may_be_tried_again(
+    again: str, old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def content() -> list[str]:
+        with contextlib.closing(sqlite3.connect(old)) as raw:
+            return [*raw.iterdump(), str(numbers(raw))]
+
+    before = content()
+    (_, first), (_, second) = migrations()
+    broken = f"nonsense;{second}" if again == "before" else f"{second};INSERT INTO inbox (id) VALUES (NULL);"
+    set_migrations(monkeypatch, first, broken)
+    assert "migration 2 failed and was undone" in str(await refusal(old))
+    assert content() == before
+    monkeypatch.undo()
+    async with opened(old) as store:
+        assert len((await store.unfinished()).works) == 4
+
+
+async def test_an_empty_store_of_version_1_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as raw:
+        raw.executescript(f"{migrations()[0][1]};PRAGMA user_version=1;PRAGMA application_id={APPLICATION_ID};")
+    async with opened(path) as store:
+        assert (await says(store, "n1", asks(ANA, "n1"))).created

@@ -14,6 +14,10 @@ from core.store import Db, SqliteStore, connect_file
 from sim.disk import Disk
 from sim.loop import SimLoop, run
 from tests.contract.store_kit import CHECKS, Check, Opened
+from tests.contract.store_kit_sessions import SESSION_CHECKS
+from tests.contract.store_kit_work import WORK_CHECKS
+
+ALL = [*CHECKS, *SESSION_CHECKS, *WORK_CHECKS]
 
 
 @asynccontextmanager
@@ -87,12 +91,12 @@ class DiskBench:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
 async def test_sqlite_over_a_file(check: Check, tmp_path: Path) -> None:
     await check(FileBench(tmp_path / "store.db"))
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
 def test_sqlite_in_virtual_time(check: Check) -> None:
     bench = DiskBench()
 

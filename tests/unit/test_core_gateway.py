@@ -49,6 +49,7 @@ from core.events.bodies import (
     ToolRefused,
     TurnEnded,
 )
+from core.hands.port import HandRunner
 from core.reasons import Reason
 from core.store import TranscriptLine
 from core.values import IntentState, Peer
@@ -157,6 +158,8 @@ async def serving(
     path: Path,
     platform: TinyPlatform,
     agent: Agent | None = None,
+    *more: TinyPlatform,
+    runner: HandRunner | None = None,
     **config: Any,
 ) -> AsyncGenerator[Running, None]:
     """A gateway on a store file, until the block ends. Called again with the same file: a restart."""
@@ -166,9 +169,9 @@ async def serving(
     gateway = Gateway(
         config=GatewayConfig.model_validate(config),
         store=store,
-        adapters=[platform],
+        adapters=[platform, *more],
         agents={"main": agent or Echo()},
-        hands=Clerk(),
+        hands=runner or Clerk(),
         env=env,
         events=log.recorder("gateway"),
     )
