@@ -13,14 +13,13 @@ import msgspec
 from core.channels import known_channels, rules_for
 from core.channels.base import DEFAULT_ACCOUNT
 from core.config import GatewayConfig
-from core.decisions import canonical, plan_reply
+from core.decisions import canonical, plan_reply, route_decided
 from core.errors import KeyFormatError, UsageError
 from core.events.bodies import RouteDecided, TargetResolved
 from core.keys import SessionKey, canonical_key, encode_openclaw
 from core.profiles import Profile
 from core.routing import RouteDecision, resolve_route
 from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
-from core.routing.scopes import place_key
 from core.routing.text import config_key
 from core.send import SendMessage, choose_agent
 from core.sessions import entry_of_route, person_in_shared
@@ -101,20 +100,7 @@ def decide_inbound(asked: InboundAsked, config: GatewayConfig, *, near: bool = F
     envelope = canonical(came)
     route = resolve_route(envelope, config, None if near else "all")
     reply = plan_reply(envelope, config)
-    # As the intake does it: a thread that is about to be opened on the message has a session of its own.
-    key = route.key if reply.open_on is None else place_key(route.agent, reply.address, config)
-    decided = RouteDecided(
-        agent=route.agent,
-        session_key=config_key(key, config),
-        matched_by=route.matched_by,
-        binding=route.binding,
-        candidates=route.candidates,
-        others=route.others,
-        scope=route.scope,
-        revision=route.revision,
-        reply_to=reply.address,
-        reply_reason=reply.reason,
-    )
+    decided = route_decided(route, reply, config)
     return InboundAnswer(
         profile=config.profile,
         envelope=envelope,

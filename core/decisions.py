@@ -15,6 +15,7 @@ from core.channels import rules_for
 from core.config import DeliveryConfig, GatewayConfig, HandsConfig
 from core.delivery.decide import DeliveryDecision, Outcome, RecoveryDecision, after_attempt, recover
 from core.errors import UnknownName
+from core.events.bodies import RouteDecided
 from core.hands.completion import Completed, CompletionPlan, plan_completion
 from core.reasons import Reason
 from core.routing import RouteDecision, resolve_route
@@ -71,6 +72,26 @@ def plan_reply(envelope: Envelope, config: GatewayConfig) -> ReplyPlan:
         opened = rules.thread_on(place, envelope.message_id)
         return ReplyPlan(address=opened, reason=Reason.REPLY_IN_OPENED_THREAD, open_on=envelope.message_id)
     return ReplyPlan(address=place, reason=Reason.REPLY_TO_ORIGIN)
+
+
+def route_decided(route: RouteDecision, reply: ReplyPlan, config: GatewayConfig) -> RouteDecided:
+    """The event of a route: the live path records it, explanations print it.
+
+    A thread that is about to be opened on the message has a session of its own.
+    """
+    key = route.key if reply.open_on is None else place_key(route.agent, reply.address, config)
+    return RouteDecided(
+        agent=route.agent,
+        session_key=config_key(key, config),
+        matched_by=route.matched_by,
+        binding=route.binding,
+        candidates=route.candidates,
+        others=route.others,
+        scope=route.scope,
+        revision=route.revision,
+        reply_to=reply.address,
+        reply_reason=reply.reason,
+    )
 
 
 def plan_mirror(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
@@ -154,4 +175,5 @@ __all__ = [
     "identify",
     "plan_mirror",
     "plan_reply",
+    "route_decided",
 ]

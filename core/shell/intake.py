@@ -9,6 +9,7 @@ import anyio
 import msgspec
 
 from core.channels import ChannelAdapter
+from core.decisions import route_decided
 from core.errors import PlatformError
 from core.events.bodies import (
     AdapterEnded,
@@ -17,13 +18,11 @@ from core.events.bodies import (
     InboundAdmitted,
     InboundDropped,
     InboundReceived,
-    RouteDecided,
     SessionShared,
     TranscriptAppended,
 )
 from core.keys import SessionKey
 from core.reasons import Reason
-from core.routing.scopes import place_key
 from core.routing.text import config_key
 from core.sessions import person_in_shared
 from core.shell.context import Context
@@ -132,13 +131,12 @@ class Intake:
         ctx = self._ctx
         route = ctx.decisions.resolve_route(envelope, ctx.config)
         reply = ctx.decisions.plan_reply(envelope, ctx.config)
-        # A thread that is about to be opened on the message has a session of its own.
-        key = route.key if reply.open_on is None else place_key(route.agent, reply.address, ctx.config)
+        decided = route_decided(route, reply, ctx.config)
         work = Work(
             id=inbound,
             kind=WorkKind.MESSAGE,
-            agent=route.agent,
-            session_key=config_key(key, ctx.config),
+            agent=decided.agent,
+            session_key=decided.session_key,
             peer=envelope.peer,
             text=envelope.text,
             message_id=envelope.message_id,
@@ -147,23 +145,7 @@ class Intake:
             reply_reason=reply.reason,
             open_on=reply.open_on,
         )
-        seq = ctx.events.record(
-            RouteDecided(
-                agent=route.agent,
-                session_key=work.session_key,
-                matched_by=route.matched_by,
-                binding=route.binding,
-                candidates=route.candidates,
-                others=route.others,
-                scope=route.scope,
-                revision=route.revision,
-                reply_to=reply.address,
-                reply_reason=reply.reason,
-            ),
-            cause,
-            inbound=inbound,
-        )
-        return work, seq
+        return work, ctx.events.record(decided, cause, inbound=inbound)
 
     def _tell(self, work: Work, admission: Admission, cause: int | None, *, stable: bool) -> Told | None:
         """The story of an admission: admitted, or dropped as a duplicate."""

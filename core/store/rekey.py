@@ -95,7 +95,6 @@ def _retie(c: sqlite3.Connection, old: str, new: str) -> None:
 
 def _lead(c: sqlite3.Connection, old: str, new: str) -> None:
     """Have an old key lead to the new one."""
-    c.execute("DELETE FROM session_moves WHERE old_key = ?", (new,))
     c.execute("INSERT OR REPLACE INTO session_moves (old_key, new_key) VALUES (?, ?)", (old, new))
 
 

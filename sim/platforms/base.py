@@ -103,9 +103,16 @@ class FakePlatform(ABC):
     def message_id(self, name: str, room: Room) -> str:
         """The id of a person's message."""
 
-    @abstractmethod
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
-        """What a thread or topic of a room is on this platform."""
+        """What a thread or topic of a room is on this platform: by default a part of its room."""
+        return Room(
+            channel=self.channel,
+            name=name,
+            kind=parent.kind,
+            conversation=parent.conversation,
+            thread=thread_id,
+            accounts=parent.accounts,
+        )
 
     def posted_id(self, room: Room, number: int) -> str:
         """The id of a message of the gateway, the so manyth on this platform."""

@@ -46,17 +46,6 @@ class FakeMatrix(FakePlatform):
         """Events are unique over all rooms."""
         return self.new_id("said", name)
 
-    def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
-        """A thread of the same room."""
-        return Room(
-            channel=self.channel,
-            name=name,
-            kind=parent.kind,
-            conversation=parent.conversation,
-            thread=thread_id,
-            accounts=parent.accounts,
-        )
-
 
 def _local(name: str) -> str:
     """A name as users' ids have it: capitals as ``_`` and the small letter, other signs as ``=`` and their bytes."""

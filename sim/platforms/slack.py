@@ -60,17 +60,6 @@ class FakeSlack(FakePlatform):
         """The same for messages of the gateway."""
         return self.message_id("", room)
 
-    def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
-        """A thread of the same channel."""
-        return Room(
-            channel=self.channel,
-            name=name,
-            kind=parent.kind,
-            conversation=parent.conversation,
-            thread=thread_id,
-            accounts=parent.accounts,
-        )
-
     def add_room(self, room: Room, under: str | None = None) -> Room:
         """Make a conversation exist; that with a user under its other name too."""
         if room.kind is ChatKind.DIRECT and room.thread is None:

@@ -40,14 +40,3 @@ class FakeTelegram(FakePlatform):
         """Counted per chat."""
         self._counts[room.conversation] += 1
         return str(self._counts[room.conversation])
-
-    def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
-        """A thread of the same chat."""
-        return Room(
-            channel=self.channel,
-            name=name,
-            kind=parent.kind,
-            conversation=parent.conversation,
-            thread=thread_id,
-            accounts=parent.accounts,
-        )
