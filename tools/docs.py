@@ -271,7 +271,8 @@ def _fields(body: type[msgspec.Struct]) -> str:
 
 def _rows(bodies: Iterable[type[Body]]) -> Iterator[tuple[str, str, str]]:
     recorded = "".join(path.read_text("utf-8") for package in ("core/shell", "sim") for path in _modules(package))
-    recorded += (ROOT / "core/gateway.py").read_text("utf-8") + (ROOT / "core/store/writer.py").read_text("utf-8")
+    others = ("core/gateway.py", "core/sessions.py", "core/decisions.py", "core/store/writer.py")
+    recorded += "".join((ROOT / name).read_text("utf-8") for name in others)
     for body in bodies:
         tells = _first_sentences(body.__doc__)
         if f"{body.__name__}(" not in recorded:
