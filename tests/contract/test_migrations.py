@@ -23,7 +23,7 @@ from core.store import Db, IntentRow, SqliteStore, connect_file, migrate, newest
 from core.store.migrate import APPLICATION_ID, migrations
 from core.store.rows import Left, NewSession, Person, SessionRow
 from core.values import Address, DelegationId, HandOutcome, HandResult, IntentKind, IntentState, SessionId
-from tests.contract.version1 import KEY, MAIN, ROOM_KEY, TOPIC_KEY, write_version_1
+from tests.contract.version1 import KEY, ROOM_KEY, TOPIC_KEY, write_version_1
 from tests.factories import direct, group, intent, receipt, room, session, work
 
 TOO_NEW = 9999
@@ -312,14 +312,16 @@ def same(answer: Any) -> Any:
     return answer
 
 
-def asks(place: Address, name: str, scope: str = "per-account-channel-peer", **fields: Any) -> NewSession:
+def asks(
+    place: Address, name: str, scope: str = "per-account-channel-peer", agent: str = "main", **fields: Any
+) -> NewSession:
     """The session of a place under a scope."""
     config = SessionConfig.model_validate({"dm_scope": scope})
 
     def key_of(address: Address) -> str:
-        return str(session_key_for("main", address, config))
+        return str(session_key_for(agent, address, config))
 
-    return session(key_of(place), f"s-{name}", address=place, key_of=key_of, **fields)
+    return session(key_of(place), f"s-{name}", agent=agent, address=place, key_of=key_of, **fields)
 
 
 async def says(store: SqliteStore, name: str, asked: NewSession) -> SessionRow:
@@ -431,12 +433,26 @@ async def test_places_of_version_1_take_their_sessions_along_when_the_scope_chan
         assert (await store.session(ROOM_KEY)) == session_row(ROOM_KEY, "s-room")
 
 
-async def test_what_people_shared_in_version_1_is_nobodys_to_take_along(old: Path) -> None:
+@pytest.mark.parametrize(
+    ("agent", "taken"),
+    [
+        ("own", True),
+        # Ana said something there, too, before she had a session of her own.
+        ("ops", False),
+        # The agent wakes up there.
+        ("dev", False),
+        ("main", False),
+    ],
+)
+async def test_what_others_shared_in_version_1_is_not_taken_along(agent: str, taken: bool, old: Path) -> None:
     async with opened(old) as store:
-        # Ana has a session of her own since then; Ben spoke in the shared one last.
-        asked = asks(BEN, "n1")
-        left = await says(store, "n1", asked)
-        assert left == session_row(asked.key, "s-n1", created=True, left=Left(key=MAIN, id="s-main"))
+        asked = asks(BEN, "n1", agent=agent)
+        found = await says(store, "n1", asked)
+        left = Left(key=f"{agent}:main", id=f"s-{agent}")
+        if taken:
+            assert found == session_row(asked.key, f"s-{agent}", moved_from=f"{agent}:main")
+        else:
+            assert found == session_row(asked.key, "s-n1", created=True, left=left)
 
 
 async def test_who_shared_a_session_in_version_1_counts(old: Path) -> None:

@@ -1,0 +1,340 @@
+"""What every store must do with work and the session that it belongs to, sends of clients, and misplaced receipts.
+
+`WORK_CHECKS` are run like those of `tests.contract.store_kit`.
+"""
+
+from typing import Any
+
+import msgspec
+
+from core.errors import IllegalTransition
+from core.reasons import Reason
+from core.store import Finish, IntentRow, SessionRow, Settled
+from core.store.rows import IntentFate, SendRow
+from core.values import Address, IntentId, IntentState, SessionId
+from tests.contract.store_kit import BACK, ELSEWHERE, ELSEWHERE_KEY, KEY, OK, Bench, Check, Opened, all_at_once, same
+from tests.contract.store_kit_sessions import (
+    ANA,
+    ANA_ANYWHERE,
+    BEN,
+    ISOLATED,
+    KEY_1,
+    MAIN,
+    OLD,
+    PER_PEER,
+    SHARED,
+    Keys,
+    migrate,
+    new,
+    row,
+    says,
+    stored,
+)
+from tests.factories import delegation, direct, intent, receipt, session, work
+
+WORK_CHECKS: list[Check] = []
+
+
+def check(function: Check) -> Check:
+    WORK_CHECKS.append(function)
+    return function
+
+
+# ---------------------------------------------------------------- sends of clients
+
+
+def send(key: str = "k1", tries: int = 1, **fields: Any) -> SendRow:
+    given = {"session_key": KEY, "channel": "discord", **fields}
+    return SendRow(key=key, tries=tries, intent=IntentId(f"send:{key}+{tries}"), **given)
+
+
+async def begin(it: Opened, row: SendRow) -> bool:
+    return await it.store.begin_send(row, intent(row.intent, mirror_key=row.session_key), 2.0, same)
+
+
+@check
+async def a_send_is_stored_with_its_intent(bench: Bench) -> None:
+    async with bench.opened() as it:
+        assert await begin(it, send()) is True
+        assert await begin(it, send()) is False
+    async with bench.opened() as it:
+        assert await it.store.find_send("k1") == send()
+        assert [one.id for one in (await it.store.unfinished()).intents] == ["send:k1+1"]
+        assert await it.store.find_send("k2") is None
+
+
+@check
+async def the_latest_try_of_a_send_counts(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await begin(it, send())
+        second = send(tries=2, session_key=ELSEWHERE_KEY, channel="telegram")
+        assert await begin(it, second) is True
+        assert await it.store.find_send("k1") == second
+        third = send(tries=3, session_key=None)
+        await begin(it, third)
+        assert await it.store.find_send("k1") == third
+
+
+@check
+async def sends_with_one_key_at_once_make_one_intent(bench: Bench) -> None:
+    async with bench.opened() as it:
+        answers = await all_at_once(*[lambda: begin(it, send())] * 10)
+        assert answers.count(True) == 1
+        assert len((await it.store.unfinished()).intents) == 1
+
+
+@check
+async def the_fate_of_an_intent_is_known_with_its_receipts(bench: Bench) -> None:
+    asked = intent("i1", "one", "two")
+    async with bench.opened() as it:
+        assert await it.store.intent_fate(asked.id) is None
+        await it.enqueue(asked)
+        assert await it.store.intent_fate(asked.id) == IntentFate(state=IntentState.PREPARED, reason=None, receipts=())
+        await it.store.ack_chunk(asked, receipt("901"), None, 3.0, same)
+        await it.store.ack_chunk(msgspec.structs.replace(asked, acked=1), receipt("902"), session(), 3.0, same)
+        assert await it.store.intent_fate(asked.id) == IntentFate(
+            state=IntentState.DELIVERED, reason=Reason.ACCEPTED, receipts=(receipt("901"), receipt("902"))
+        )
+        await it.enqueue(intent("i2"))
+        await it.end(intent("i2"), IntentState.FAILED)
+        assert await it.store.intent_fate(IntentId("i2")) == IntentFate(
+            state=IntentState.FAILED, reason=Reason.REFUSED, receipts=()
+        )
+
+
+@check
+async def media_and_the_session_that_a_caller_named_are_kept_with_an_intent(bench: Bench) -> None:
+    asked = intent("i1", "", media=("https://x.org/a%20b.png?sig=1", "/tmp/c.pdf"), named_session=True)
+    async with bench.opened() as it:
+        await it.enqueue(asked)
+    async with bench.opened() as it:
+        assert (await it.store.unfinished()).intents == (asked,)
+        settled = await it.ack(asked)
+        assert settled.mirror_text == "a b.png, c.pdf"
+
+
+# ---------------------------------------------------------------- a receipt of another place
+
+
+@check
+async def what_is_seen_elsewhere_is_remembered_there_and_not_at_home(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.admit("m1")
+        asked = intent("i1", "one", "two", session=SessionId("s-m1"))
+        await it.enqueue(asked)
+        settled = await it.misplace(asked)
+        assert settled == Settled(mirror=row(ELSEWHERE_KEY, "elsewhere", created=True), mirror_text="one")
+        assert await it.lines(ELSEWHERE_KEY) == [("assistant", "one", "i1", True)]
+        assert [ref for _, _, ref, _ in await it.lines()] == ["m1"]
+        assert await it.store.intent_fate(asked.id) == IntentFate(
+            state=IntentState.MISPLACED, reason=Reason.MISPLACED, receipts=(receipt(address=ELSEWHERE),)
+        )
+        assert (await it.store.unfinished()).intents == ()
+
+
+@check
+async def what_is_seen_elsewhere_and_was_not_to_be_mirrored_is_in_no_transcript(bench: Bench) -> None:
+    async with bench.opened() as it:
+        asked = intent("i1", mirror_key=None)
+        await it.enqueue(asked)
+        assert await it.store.misplace(asked, receipt(address=ELSEWHERE), None, 3.0, same) == Settled(mirror=None)
+        assert await it.store.intent_state(asked.id) is IntentState.MISPLACED
+
+
+@check
+async def what_was_misplaced_counts_once(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.enqueue(intent("i1"))
+        answers = await all_at_once(*[lambda: it.misplace(intent("i1"))] * 3, lambda: it.ack(intent("i1")))
+        assert [type(answer) for answer in answers] == [Settled, *[IllegalTransition] * 3]
+        assert len(await it.lines(ELSEWHERE_KEY)) == 1
+
+
+# ---------------------------------------------------------------- whose session it is
+
+
+async def begun(
+    it: Opened, name: str = "m1", place: Address = ANA, key_of: Keys = ISOLATED, **fields: Any
+) -> IntentRow:
+    """A message that was answered: the answer is prepared, and belongs to the message's session."""
+    found = await says(it, name, place, key_of, **fields)
+    asked = intent(f"{name}.reply", "one", "two", address=place, mirror_key=found.key, session=found.id)
+    await it.store.finish_turn(work(name), [asked], 2.0, same)
+    return asked
+
+
+async def delivered(it: Opened, asked: IntentRow, key_of: Keys) -> SessionRow | None:
+    """Deliver both chunks; the session that remembers them."""
+    place = asked.address
+    await it.store.ack_chunk(asked, receipt(address=place), None, 3.0, same)
+    again = new(place, key_of, "mirror", key=asked.mirror_key)
+    last = msgspec.structs.replace(asked, acked=1)
+    return (await it.store.ack_chunk(last, receipt(address=place), again, 3.0, same)).mirror
+
+
+@check
+async def an_answer_stays_in_the_session_of_its_message_after_a_reset(bench: Bench) -> None:
+    async with bench.opened() as it:
+        asked = await begun(it)
+        await it.store.reset_session(session(name="s-new"), 3.0, same)
+    async with bench.opened() as it:
+        [found] = (await it.store.unfinished()).intents
+        assert found == asked
+        assert await delivered(it, found, ISOLATED) == row(KEY, "m1")
+        assert [line.ref for line in await it.store.history(SessionId("s-m1"))] == ["m1", "m1.reply"]
+        assert await it.lines() == []
+
+
+@check
+async def an_answer_goes_along_with_a_session_that_moves(bench: Bench) -> None:
+    async with bench.opened() as it:
+        asked = await begun(it)
+        await says(it, "m2", ANA, PER_PEER)
+        assert await delivered(it, asked, PER_PEER) == row(ANA_ANYWHERE, "m1")
+        assert [ref for _, _, ref, _ in await it.lines(ANA_ANYWHERE)] == ["m1", "m2", "m1.reply"]
+        assert await it.store.session(KEY) is None
+
+
+@check
+async def an_answer_stays_in_a_session_that_its_place_has_left(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await says(it, "m0", BEN, SHARED)
+        asked = await begun(it, key_of=SHARED)
+        await says(it, "m2", ANA, ISOLATED)
+        assert await delivered(it, asked, ISOLATED) == row(MAIN, "m0")
+        assert await says(it, "m3", ANA, ISOLATED) == row(KEY, "m2")
+
+
+@check
+async def an_answer_stays_in_a_session_that_was_merged(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await stored(it, KEY_1, "new", 9.0, codec="v1")
+        asked = await begun(it, "old", direct("1", channel="telegram"), lambda _: OLD, codec="openclaw")
+        await migrate(it)
+        assert await delivered(it, asked, ISOLATED) == row(OLD, "old")
+        assert [ref for _, _, ref, _ in await it.lines(KEY_1)] == ["new"]
+        assert [line.ref for line in await it.store.history(SessionId("s-old"))] == ["old", "old.reply"]
+
+
+@check
+async def what_was_broken_off_stays_in_its_own_session_too(bench: Bench) -> None:
+    async with bench.opened() as it:
+        asked = await begun(it)
+        await it.store.ack_chunk(asked, receipt(), None, 3.0, same)
+        await it.store.reset_session(session(name="s-new"), 3.0, same)
+        settled = await it.end(msgspec.structs.replace(asked, acked=1), IntentState.PARTIAL)
+        assert settled == Settled(mirror=row(KEY, "m1"), mirror_text="one")
+        assert await it.lines() == []
+
+
+@check
+async def what_belongs_to_no_session_goes_to_the_one_that_its_key_has(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.admit("m1")
+        await it.enqueue(intent("i1"))
+        await it.store.reset_session(session(name="s-new"), 3.0, same)
+        assert (await it.ack(intent("i1"))).mirror == row(KEY, "new", generation=2)
+
+
+@check
+async def work_that_is_left_open_keeps_its_session(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await says(it, "m1", ANA, ISOLATED)
+        await says(it, "m2", BEN, ISOLATED)
+        asked = delegation("m1.hand1", session=SessionId("s-m1"))
+        await it.store.accept_delegation(asked, same)
+        await says(it, "m3", ANA, PER_PEER)
+        await it.store.reset_session(session(ANA_ANYWHERE, "s-new"), 3.0, same)
+        await it.store.reset_session(session(ISOLATED(BEN), "s-new2"), 3.0, same)
+        await says(it, "m4", ANA, PER_PEER)
+    async with bench.opened() as it:
+        left = await it.store.unfinished()
+        assert [(item.id, found) for item, found in left.works] == [
+            ("m1", "s-m1"),
+            ("m2", "s-m2"),
+            ("m3", "s-m1"),
+            ("m4", "s-new"),
+        ]
+        assert left.delegations == (asked,)
+
+
+# ---------------------------------------------------------------- results of hands
+
+
+async def delegated(it: Opened) -> None:
+    await says(it, "m1", ANA, ISOLATED)
+    await it.store.accept_delegation(delegation(session=SessionId("s-m1")), same)
+    await it.store.start_delegation(delegation().id)
+
+
+async def finish(it: Opened, *intents: IntentRow, callback: bool = True, key_of: Keys = ISOLATED) -> Finish:
+    told = (BACK, "callback/m1.hand1", new(ANA, key_of, "back", key=KEY)) if callback else None
+    return await it.store.finish_delegation(delegation().id, OK, told, intents, 3.0, same)
+
+
+@check
+async def a_result_comes_back_to_the_session_that_delegated(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await delegated(it)
+        assert await finish(it) == Finish(first=True, session=row(KEY, "m1"))
+        assert [ref for _, _, ref, _ in await it.lines()] == ["m1", "m1.hand1.back"]
+
+
+@check
+async def a_result_for_a_session_that_was_reset_is_not_stored(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await delegated(it)
+        await it.store.reset_session(session(name="s-new"), 3.0, same)
+        assert await finish(it, intent("extra")) == Finish(first=True, replaced=True)
+        left = await it.store.unfinished()
+        assert [item.id for item, _ in left.works] == ["m1"]
+        assert [one.state.value for one in left.delegations] == ["running"]
+        assert (left.intents, await it.lines()) == ((), [])
+        # It is told by what is posted, once.
+        assert await finish(it, intent("post"), callback=False) == Finish(first=True)
+        assert await finish(it, intent("again"), callback=False) == Finish(first=False)
+        assert await finish(it) == Finish(first=False)
+        assert [one.id for one in (await it.store.unfinished()).intents] == ["post"]
+
+
+@check
+async def a_result_follows_a_session_that_moved(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await delegated(it)
+        await says(it, "m2", ANA, PER_PEER)
+        # As it was decided, just before the move.
+        assert await finish(it, key_of=PER_PEER) == Finish(first=True, session=row(ANA_ANYWHERE, "m1"))
+        assert await it.store.session(KEY) is None
+        assert ("m1.hand1.back", "s-m1") in [(item.id, found) for item, found in (await it.store.unfinished()).works]
+
+
+@check
+async def a_result_does_not_go_to_another_session_that_has_the_key_since(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await delegated(it)
+        await says(it, "m2", ANA, PER_PEER)
+        await it.store.ensure_session(session(KEY, "s-other", address=None), 3.0, same)
+        assert await finish(it, key_of=PER_PEER) == Finish(first=True, session=row(ANA_ANYWHERE, "m1"))
+        assert await it.lines(KEY) == []
+
+
+@check
+async def a_result_stays_in_a_session_that_its_place_has_left(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await says(it, "m0", BEN, SHARED)
+        await says(it, "m1", ANA, SHARED)
+        await it.store.accept_delegation(delegation(session=SessionId("s-m0"), session_key=MAIN), same)
+        await says(it, "m2", ANA, ISOLATED)
+        told = (BACK, "callback/m1.hand1", new(ANA, ISOLATED, "back", key=MAIN))
+        finished = await it.store.finish_delegation(delegation().id, OK, told, [], 3.0, same)
+        assert finished == Finish(first=True, session=row(MAIN, "m0"))
+        assert await says(it, "m3", ANA, ISOLATED) == row(KEY, "m2")
+
+
+@check
+async def a_delegation_of_no_session_goes_by_its_key(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.store.accept_delegation(delegation(), same)
+        await it.admit("m1")
+        await it.store.reset_session(session(name="s-new"), 3.0, same)
+        assert await finish(it) == Finish(first=True, session=row(KEY, "new", generation=2))
