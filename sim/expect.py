@@ -37,6 +37,12 @@ class Unmet(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
+#: the events from which `_Seen` is made
+_TOLD = frozenset(
+    {WorldPlace, WireAccepted, TranscriptAppended, MirrorAppended, SessionCreated, SessionReset, SessionMoved}
+)
+
+
 class _Seen:
     """What a run did, by place and by session."""
 
@@ -57,6 +63,8 @@ class _Seen:
 
     def _see(self, event: Event) -> None:
         body = event.body
+        if type(body) not in _TOLD:
+            return
         if isinstance(body, WorldPlace):
             place = body.address
             self.names[place.channel, place.account, body.name] = place

@@ -114,6 +114,8 @@ def is_misplaced(asked: Address, receipt: Receipt) -> bool:
 
     A direct conversation may have several names on its platform, so of it only the thread is compared.
     """
+    if receipt.address == asked:
+        return False
     found, rules = receipt.address, rules_for(asked.channel)
     if found.thread != asked.thread:
         return True

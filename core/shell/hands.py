@@ -19,7 +19,7 @@ from core.events.bodies import (
     DelegationIgnored,
     DelegationStarted,
 )
-from core.hands.completion import DIRECT, Completed, CompletionPlan
+from core.hands.completion import DIRECT, Completed, CompletionPlan, plan_completion
 from core.hands.port import HandTask
 from core.reasons import Reason
 from core.shell.context import Context
@@ -157,6 +157,9 @@ class Hands:
             requester_replaced=replaced,
         )
         plan = ctx.decisions.plan_completion(done, ctx.config.hands)
+        if replaced and any(step.mode != DIRECT for step in plan.steps):
+            # A rule of somebody's own that knows of no resets: the store would refuse its turn for ever (S5).
+            plan = plan_completion(done, ctx.config.hands)
         callback = self._callback(row, key, result, plan)
         direct = [step for step in plan.steps if step.mode == DIRECT and step.address is not None]
         intents = [self._announcement(row, result, step, n) for n, step in enumerate(direct, 1)]

@@ -135,14 +135,21 @@ class Judge:
 
     def watch(self, log: EventLog) -> None:
         """Follow a log, event by event."""
-        log.subscribe(self.see, *self._by_body, RunEnded)
+        # Each handler by itself: the log knows already who wants to see what.
+        for body, handlers in self._by_body.items():
+            for see in handlers:
+                log.subscribe(see, body)
+        log.subscribe(self._end, RunEnded)
 
     def see(self, event: Event) -> None:
         """Show one event to the checkers that care for it."""
         if type(event.body) is RunEnded:
-            self._ended = event
+            self._end(event)
         for see in self._by_body.get(type(event.body), ()):
             see(event)
+
+    def _end(self, event: Event) -> None:
+        self._ended = event
 
     def finish(self) -> None:
         """The trace is over. A trace without ``run.ended`` was cut: what only the end can break is not judged."""

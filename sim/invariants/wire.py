@@ -18,6 +18,8 @@ from core.values import Address, ChatKind
 from sim.invariants.base import Checker
 from sim.invariants.story import Lane, Story
 
+_ANSWERS = (WireAccepted, WireRefused)
+
 
 class AddressFidelity(Checker):
     """R4: what an adapter is given are the platform's own ids, of an account that is there."""
@@ -65,7 +67,7 @@ class AddressFidelity(Checker):
 
     def _asked(self, event: Event) -> None:
         body = event.body
-        assert isinstance(body, WireAccepted | WireRefused)
+        assert isinstance(body, _ANSWERS)
         asked = body.requested if isinstance(body, WireAccepted) else body.address
         self.exercised += 1
         if asked.lane not in self._places:

@@ -31,6 +31,7 @@ from core import (
     connect_file,
     system_env,
 )
+from core.decisions import Decisions
 from core.errors import Ambiguous, ConfigError, NotSent, PlaceGone, RateLimited, StoreTooNew, UnknownName
 from core.events import Event
 from core.events.bodies import (
@@ -160,6 +161,7 @@ async def serving(
     agent: Agent | None = None,
     *more: TinyPlatform,
     runner: HandRunner | None = None,
+    decisions: Decisions | None = None,
     **config: Any,
 ) -> AsyncGenerator[Running, None]:
     """A gateway on a store file, until the block ends. Called again with the same file: a restart."""
@@ -174,6 +176,7 @@ async def serving(
         hands=runner or Clerk(),
         env=env,
         events=log.recorder("gateway"),
+        decisions=decisions,
     )
     async with anyio.create_task_group() as group:
         group.start_soon(gateway.run)

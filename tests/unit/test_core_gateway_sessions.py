@@ -14,10 +14,13 @@ import msgspec
 import pytest
 
 from core import Address, Gateway, GatewayConfig, HandTask, SqliteStore, Turn
+from core.config import HandsConfig
+from core.decisions import Decisions
 from core.errors import ConfigError, NotSent
 from core.events.bodies import (
     Body,
     CompletionPlanned,
+    CompletionStep,
     ConfigReloaded,
     DelegationFinished,
     InboundAdmitted,
@@ -32,6 +35,7 @@ from core.events.bodies import (
     SessionShared,
     TurnStarted,
 )
+from core.hands.completion import Completed, CompletionPlan
 from core.reasons import Reason
 from core.store import migrate
 from core.values import IntentState, SessionId
@@ -378,6 +382,24 @@ async def test_the_result_of_a_hand_is_posted_once_when_its_session_was_reset(
         ]
         # It is seen in the conversation, so that is where it is remembered; it starts no turn.
         assert await lines(running, row.id) == ["built: a house"]
+        assert len(running.told(TurnStarted)) == 1
+    assert [request.text for request in platform.sent] == ["you said build", "built: a house"]
+
+
+async def test_a_rule_of_ones_own_that_knows_of_no_resets_cannot_hold_a_result_up(
+    path: Path, platform: TinyPlatform
+) -> None:
+    def always_a_turn(done: Completed, _config: HandsConfig) -> CompletionPlan:
+        step = CompletionStep(mode="turn", reason=Reason.CALLBACK_TURN, address=done.origin)
+        return CompletionPlan(steps=(step,))
+
+    agent, hand = Foreman(), Builder()
+    rules = Decisions(plan_completion=always_a_turn)
+    async with serving(path, platform, agent, runner=hand, decisions=rules) as running:
+        await say(running, platform, "build")
+        await running.gateway.reset_session("main", ANA)
+        hand.go.set()
+        await running.until(IntentSettled, 2)
         assert len(running.told(TurnStarted)) == 1
     assert [request.text for request in platform.sent] == ["you said build", "built: a house"]
 
