@@ -104,31 +104,34 @@ class EventLog:
                 self.events.append(event)
             if self._telling:
                 self._untold.append(event)
-            else:
-                self._tell(event)
+                return seq
+            told = self._wanted_by(type(body))
+            if told:
+                self._tell(event, told)
         return seq
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: Event, told: tuple[Callable[[Event], None], ...]) -> None:
         """Show an event to its subscribers; what they append meanwhile comes after it, for all of them."""
         self._telling = True
         try:
             while True:
-                body = type(event.body)
-                found = self._by_body.get(body)
-                for see in self._find(body) if found is None else found:
+                for see in told:
                     see(event)
                 if not self._untold:
                     return
                 event = self._untold.popleft()
+                told = self._wanted_by(type(event.body))
         finally:
             self._telling = False
             if self._untold:
                 self._untold.clear()
 
-    def _find(self, body: type[Body]) -> tuple[Callable[[Event], None], ...]:
+    def _wanted_by(self, body: type[Body]) -> tuple[Callable[[Event], None], ...]:
         """Who wants to see events with such a body, in the order of subscription."""
-        found = tuple(see for see, bodies in self._subscribers if not bodies or body in bodies)
-        self._by_body[body] = found
+        found = self._by_body.get(body)
+        if found is None:
+            found = tuple(see for see, bodies in self._subscribers if not bodies or body in bodies)
+            self._by_body[body] = found
         return found
 
 
