@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +110,7 @@ def message(to: str | Address = "user:100", text: str = "hi", key: str = "k", **
 def stored(path: Path) -> dict[str, list[Any]]:
     """Everything that a store holds of messages."""
     tables = ("session_map", "session_places", "intents", "sends", "transcript", "inbox")
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db:
         return {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
 
 

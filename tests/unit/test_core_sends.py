@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -674,7 +675,7 @@ async def test_upstream_entries_are_stored_as_upstream_writes_them(path: Path, a
     async with serving(path, platform, profile="openclaw") as running:
         await running.gateway.send(message("channel:C1"))
         assert await running.transcript("agent:main:slack:channel:c1") == [("assistant", "hi")]
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db:
         [(entry,)] = db.execute("SELECT entry FROM session_map").fetchall()
     assert '"sender":"slack:channel:C1"' in entry
     platform.close()
