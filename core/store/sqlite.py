@@ -66,7 +66,9 @@ class SqliteStore:
     async def open(self) -> None:
         """Open and migrate."""
         try:
-            await self._db
+            with anyio.CancelScope(shield=True):
+                # Short; and a connection that came to be while nobody waited for it would never be closed.
+                await self._db
             await self._db.run(migrate)
         except BaseException:
             # The connection's thread would keep the process from ending, or speak to a loop that is gone.
