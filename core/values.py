@@ -27,7 +27,7 @@ class ChatKind(StrEnum):
     CHANNEL = "channel"
 
 
-class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One place on one platform, seen through one account: where a message came from or goes to.
 
     `conversation` and `thread` are the platform's own ids, byte for byte. A Telegram topic is a `thread` of its
@@ -54,7 +54,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{self.channel}:{self.account}/{self.conversation}{tail}"
 
 
-class Peer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Peer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Who speaks: the platform's id and a display name."""
 
     id: str

@@ -12,7 +12,7 @@ import msgspec
 from core.events.bodies import Body
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Something that happened. `at` is in seconds (virtual in a simulation, wall clock otherwise)."""
 
     #: position in the story, from 1
