@@ -8,11 +8,10 @@ from __future__ import annotations
 import msgspec
 
 from core.channels import rules_for
+from core.channels.base import DEFAULT_ACCOUNT, given
 from core.keys.openclaw import account_id
 from core.profiles import Profile
 from core.values import Address, ChatKind, Envelope
-
-DEFAULT_ACCOUNT = "default"
 
 
 class RouteQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,11 +42,6 @@ def canonical_account(account: str, profile: Profile) -> str:
     if profile.upstream:
         return account_id(account)
     return account.strip().lower() or DEFAULT_ACCOUNT
-
-
-def given(text: str | None) -> str | None:
-    """An id without spaces around, or none when nothing is left."""
-    return None if text is None else text.strip() or None
 
 
 def read_query(
