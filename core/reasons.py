@@ -39,6 +39,10 @@ class Reason(StrEnum):
     UNKNOWN_ACCOUNT = "unknown-account"
     BAD_SESSION_KEY = "bad-session-key"
     NOTHING_TO_SEND = "nothing-to-send"
+    TEXT_TOO_LONG = "text-too-long"
+    UNSUPPORTED = "unsupported"
+    BAD_POLL = "bad-poll"
+    DRY_RUN = "dry-run"
     BAD_IDEMPOTENCY_KEY = "bad-idempotency-key"
     IDEMPOTENT_REPEAT = "idempotent-repeat"
     # why a destination was chosen
@@ -82,7 +86,30 @@ class Reason(StrEnum):
     PARKED = "parked"
     MISPLACED = "misplaced"
     RECOVERED = "recovered"
+    NO_RECEIPT = "no-receipt"
+    KEY_EXPIRED = "key-expired"
+    MARKED_RESEND = "marked-resend"
+    GATEWAY_PATH = "gateway-path"
+    NOT_READY = "not-ready"
+    PACED = "paced"
+    # hooks
+    KEPT_BY_HOOKS = "kept-by-hooks"
+    MODIFIED_BY_HOOK = "modified-by-hook"
+    CANCELLED_BY_HOOK = "cancelled-by-hook"
+    EMPTY_AFTER_HOOK = "empty-after-hook"
+    HOOK_RAISED = "hook-raised"
+    BAD_HOOK_ANSWER = "bad-hook-answer"
+    # operators, other processes
+    OPERATOR_RETRY = "operator-retry"
+    OPERATOR_SENT = "operator-sent"
+    OPERATOR_UNSENT = "operator-unsent"
+    LEASE_FREE = "lease-free"
+    LEASE_EXPIRED = "lease-expired"
+    HOLDER_DEAD = "holder-dead"
+    LEASE_HELD = "lease-held"
     STORE_ERROR = "store-error"
+    MIRROR_REFUSED = "mirror-refused"
+    RETENTION = "retention"
 
     @property
     def sentence(self) -> str:
@@ -153,5 +180,30 @@ _SENTENCES: dict[Reason, str] = {
     Reason.PARKED: "Nobody can tell whether it was accepted: parked for a person, never resent silently.",
     Reason.MISPLACED: "The platform accepted it, and its receipt shows another place than the one asked for.",
     Reason.RECOVERED: "Found unfinished at start.",
+    Reason.NO_RECEIPT: "The answer names no message, and this platform's answers do: that is no evidence of delivery.",
+    Reason.KEY_EXPIRED: "The platform has forgotten the idempotency key, so the chunk cannot be resent under it.",
+    Reason.MARKED_RESEND: "It may have been accepted: by policy it is sent once more, visibly marked.",
+    Reason.GATEWAY_PATH: "The direct path provably did not reach the platform: the gateway path is used.",
+    Reason.NOT_READY: "The channel is not ready; waiting costs no attempt.",
+    Reason.PACED: "The configured rate of recovered messages is reached.",
+    Reason.KEPT_BY_HOOKS: "The hooks left it as it is.",
+    Reason.MODIFIED_BY_HOOK: "A hook changed the text before it was stored.",
+    Reason.CANCELLED_BY_HOOK: "A hook cancelled it: it is not sent, and its text is not stored.",
+    Reason.EMPTY_AFTER_HOOK: "The hooks left nothing that can be seen.",
+    Reason.HOOK_RAISED: "A hook raised an error; the message went on without it.",
+    Reason.BAD_HOOK_ANSWER: "A hook answered something that is no answer; the message went on without it.",
+    Reason.OPERATOR_RETRY: "An operator had it tried again.",
+    Reason.OPERATOR_SENT: "An operator says that the platform has it.",
+    Reason.OPERATOR_UNSENT: "An operator says that the platform does not have it.",
+    Reason.LEASE_FREE: "No process holds the store.",
+    Reason.LEASE_EXPIRED: "The process that holds the store has not renewed its lease in time.",
+    Reason.HOLDER_DEAD: "The process that held the store is proven dead.",
+    Reason.LEASE_HELD: "Another process holds the store.",
+    Reason.TEXT_TOO_LONG: "The text is longer than the gateway takes.",
+    Reason.UNSUPPORTED: "The channel's adapter cannot do that.",
+    Reason.BAD_POLL: "The poll cannot be asked like this.",
+    Reason.DRY_RUN: "Asked for as a dry run: nothing was stored or sent.",
+    Reason.MIRROR_REFUSED: "The store refused the transcript line; it is tried again until it is there.",
+    Reason.RETENTION: "It ended longer ago than finished rows are kept.",
     Reason.STORE_ERROR: "The store refused the write; it is tried again.",
 }

@@ -142,10 +142,116 @@ class Idempotency(StrEnum):
     NONE = "none"
 
 
+class Capability(StrEnum):
+    """One thing that an adapter can send or do (seed 003)."""
+
+    TEXT = "text"
+    MEDIA = "media"
+    POLL = "poll"
+    #: something that only this platform knows, as JSON
+    PAYLOAD = "payload"
+    EDIT = "edit"
+    REACTIONS = "reactions"
+    THREADS = "threads"
+    #: a receipt names the message; without it an answer that names none is a receipt too
+    MESSAGE_IDS = "message-ids"
+
+
+class Transport(StrEnum):
+    """By which way a chunk goes to its platform."""
+
+    DIRECT = "direct"
+    GATEWAY = "gateway"
+
+
+class DeliveryMode(StrEnum):
+    """Which transports an adapter has (seed 003)."""
+
+    DIRECT = "direct"
+    GATEWAY = "gateway"
+    #: direct; by the gateway path only what provably did not reach the platform on the direct one
+    HYBRID = "hybrid"
+
+    @property
+    def first(self) -> Transport:
+        """The transport that is tried first."""
+        return Transport.GATEWAY if self is DeliveryMode.GATEWAY else Transport.DIRECT
+
+
+class Chunker(StrEnum):
+    """How a text is cut: as it is, or with code fences kept balanced."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+
+
+class ChunkMode(StrEnum):
+    """Where a text is cut: where it gets too long, or at every paragraph as well."""
+
+    LENGTH = "length"
+    NEWLINE = "newline"
+
+
+class Markup(StrEnum):
+    """What a platform makes of Markdown: takes it as it is, or wants HTML, or plain text with style ranges."""
+
+    AS_IS = "as-is"
+    HTML = "html"
+    STYLED = "styled"
+
+
+class StyleKind(StrEnum):
+    """How a range of a text looks."""
+
+    BOLD = "bold"
+    ITALIC = "italic"
+    STRIKETHROUGH = "strikethrough"
+    MONOSPACE = "monospace"
+    SPOILER = "spoiler"
+
+
+class Style(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A styled range of a chunk, in UTF-16 code units from its start."""
+
+    kind: StyleKind
+    start: int
+    length: int
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A chunk as it is prepared: its text, and the forms that its platform wants beside it."""
+
+    text: str
+    html: str | None = None
+    styles: tuple[Style, ...] = ()
+
+
+class Poll(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A question with options to choose from."""
+
+    question: str
+    options: tuple[str, ...]
+    max_selections: int = 1
+    duration_hours: int | None = None
+
+
+_USUAL = frozenset({Capability.TEXT, Capability.MEDIA, Capability.THREADS, Capability.MESSAGE_IDS})
+
+
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """What an adapter's platform can do; decisions read this, never the adapter's name."""
 
+    can: frozenset[Capability] = _USUAL
+    mode: DeliveryMode = DeliveryMode.DIRECT
     idempotency: Idempotency = Idempotency.NONE
+    #: seconds for which the platform remembers idempotency keys; none: for good. A chunk that is in doubt longer than
+    #: this is not sent again under its key
+    key_seconds: float | None = None
+    #: how texts are cut; none: as usual on the channel
+    chunker: Chunker | None = None
+    markup: Markup = Markup.AS_IS
+    #: most options of a poll; none: no limit
+    poll_options: int | None = None
     #: longest time, seconds, that a request on the wire may still be accepted after its response was given up
     in_flight_seconds: float = 30.0
     #: a replayed message comes back under the id it first had
@@ -168,6 +274,13 @@ class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     reply_to: str | None = None
     #: addresses (URLs or paths) of files that go with this chunk
     media: tuple[str, ...] = ()
+    transport: Transport = Transport.DIRECT
+    #: the text as HTML, or its styles, where `Capabilities.markup` asks for them
+    html: str | None = None
+    styles: tuple[Style, ...] = ()
+    poll: Poll | None = None
+    #: JSON that only this platform knows
+    payload: str | None = None
     #: seq of the attempt in the gateway's log
     cause: int | None = None
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from core.events.base import Body
 from core.reasons import Reason
-from core.values import Address, IntentKind, IntentState
+from core.values import Address, IntentKind, IntentState, Transport
 
 # ---------------------------------------------------------------- sends that name a target
 
@@ -52,6 +52,51 @@ class SendRefused(Body, frozen=True, kw_only=True):
     detail: str
 
 
+class SendPreviewed(Body, frozen=True, kw_only=True):
+    """A dry run: what a send would do. Nothing was stored, mirrored or sent (invariant P2)."""
+
+    kind: ClassVar[str] = "send.previewed"
+    key: str
+    address: Address
+    session_key: str | None
+    #: texts of the chunks
+    chunks: tuple[str, ...]
+    media: tuple[str, ...] = ()
+
+
+# ---------------------------------------------------------------- hooks
+
+
+class HookSending(Body, frozen=True, kw_only=True):
+    """The `message_sending` hooks have seen something that is to be said: ``kept``, ``modified`` or ``cancelled``."""
+
+    kind: ClassVar[str] = "hook.sending"
+    verdict: str
+    #: names of the hooks that changed or cancelled it, in order
+    by: tuple[str, ...]
+    reason: Reason
+
+
+class HookFailed(Body, frozen=True, kw_only=True):
+    """A hook raised an error or answered nonsense; the message goes on without its change."""
+
+    kind: ClassVar[str] = "hook.failed"
+    hook: str
+    #: ``sending`` or ``sent``
+    phase: str
+    reason: Reason
+    detail: str
+
+
+class HookSent(Body, frozen=True, kw_only=True):
+    """The `message_sent` hooks are told the outcome of what had entered `message_sending` (invariant V1)."""
+
+    kind: ClassVar[str] = "hook.sent"
+    state: IntentState
+    reason: Reason
+    provider_id: str | None = None
+
+
 # ---------------------------------------------------------------- delivery
 
 
@@ -73,6 +118,53 @@ class IntentPrepared(Body, frozen=True, kw_only=True):
     named_session: bool = False
     #: names of files that go with it
     media: tuple[str, ...] = ()
+
+
+class IntentReopened(Body, frozen=True, kw_only=True):
+    """Committed: an operator had an intent that had ended tried again; its next chunk is number `chunk`."""
+
+    kind: ClassVar[str] = "intent.reopened"
+    before: IntentState
+    reason: Reason
+    chunk: int
+
+
+class OperatorActed(Body, frozen=True, kw_only=True):
+    """An operator did something to the queue: ``retry``, ``resolve`` or ``purge``."""
+
+    kind: ClassVar[str] = "operator.acted"
+    verb: str
+    detail: str
+
+
+class TransportFallback(Body, frozen=True, kw_only=True):
+    """Committed: the direct attempt provably did not reach the platform, and the gateway path takes over."""
+
+    kind: ClassVar[str] = "transport.fallback"
+    chunk: int
+    attempt: int
+    instead_of: Transport
+    used: Transport
+    reason: Reason
+
+
+class LaneWaiting(Body, frozen=True, kw_only=True):
+    """A conversation has something to send and cannot: not ready, no adapter, paced. It costs no attempt."""
+
+    kind: ClassVar[str] = "lane.waiting"
+    address: Address
+    reason: Reason
+    #: looked at again then
+    until: float
+    detail: str = ""
+
+
+class BacklogWaiting(Body, frozen=True, kw_only=True):
+    """The queue is full: whoever wants to say something waits until there is room."""
+
+    kind: ClassVar[str] = "backlog.waiting"
+    open: int
+    limit: int
 
 
 class IntentSuppressed(Body, frozen=True, kw_only=True):
@@ -142,6 +234,15 @@ class MirrorAppended(Body, frozen=True, kw_only=True):
     session_key: str
     text: str
     partial: bool = False
+
+
+class MirrorRefused(Body, frozen=True, kw_only=True):
+    """A message was accepted, and its transcript line could not be stored with the receipt: it is tried again."""
+
+    kind: ClassVar[str] = "mirror.refused"
+    session_key: str
+    reason: Reason
+    detail: str
 
 
 class Fallback(Body, frozen=True, kw_only=True):
