@@ -13,8 +13,16 @@ from typing import Any
 
 from core.profiles import Profile
 
-#: area -> the field of `given` that only its cases have
-AREAS = {"session_keys": "op", "inbound_routes": "input", "outbound_routes": "target", "gateway_send": "requests"}
+#: area -> the field of `given` by which its cases are known, if they have none of those before it
+AREAS = {
+    "session_keys": "op",
+    "inbound_routes": "input",
+    "outbound_routes": "target",
+    "gateway_send": "requests",
+    "chunking": "chunker",
+    "mirror_text": "media_urls",
+    "retry_backoff": "kind",
+}
 FOLDER = Path(__file__).parent
 AUGUST = "2026-08"
 

@@ -1,0 +1,37 @@
+"""The area of mirrors: the text that a transcript remembers, and whether it is put there."""
+
+from typing import Any
+
+from core.delivery.mirror import Remembered, mirror_text, plan_append
+from core.profiles import Profile
+
+Fields = dict[str, Any]
+
+
+def run(case: Fields, _: Profile) -> Fields:
+    """What our code answers."""
+    given = case["given"]
+    if given["kind"] == "text":
+        return {"mirror_text": mirror_text(given.get("text"), given.get("media_urls"))}
+    if given["kind"] != "append":
+        raise ValueError(f"unknown kind {given['kind']!r}")
+    plan = plan_append(
+        given["session_key"],
+        given.get("text"),
+        given.get("media_urls"),
+        key=given.get("idempotency_key"),
+        sessions={known.lower() for known in given["known_sessions"]},
+        # Lines that cannot be read are passed over.
+        lines=[_line(line) for line in given["existing"] if isinstance(line, dict)],
+    )
+    return {
+        "ok": plan.refused is None,
+        "appended": plan.append,
+        "reason": plan.refused,
+        "text": plan.text,
+    }
+
+
+def _line(given: Fields) -> Remembered:
+    text, key = given.get("text"), given.get("idempotency_key")
+    return Remembered(role=given.get("role") or "", text=text if isinstance(text, str) else "", key=key)
