@@ -157,6 +157,24 @@ def schema() -> int:
     return 0
 
 
+@app.command
+def transcript(session: str | None = None, /, *, store: Path) -> int:
+    """Print the transcript of a session as JSON lines; without a session, list those of the store.
+
+    The store is only read; a gateway may be running on it.
+
+    Parameters
+    ----------
+    session:
+        Key of a session, or its id: that also finds one that has ended.
+    store:
+        The store file of a gateway.
+    """
+    from app.cli.transcript import print_transcript
+
+    return print_transcript(session, store)
+
+
 app.command(explain)
 
 
