@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from core.profiles import Profile
-from core.values import ChatKind
+from core.values import ChatKind, ChunkMode
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -166,6 +166,13 @@ class SessionConfig(Model):
     """Canonical name -> ids (`<id>` or `<channel>:<id>`) of one person on several platforms."""
 
 
+class AccountConfig(Model):
+    """Settings of one account of a platform; what is not given is as for the platform."""
+
+    text_limit: Annotated[int, Field(gt=0)] | None = None
+    chunk_mode: ChunkMode | None = None
+
+
 class ChannelConfig(Model):
     """Settings of one platform."""
 
@@ -174,7 +181,12 @@ class ChannelConfig(Model):
     reply_reference: bool = False
     """Answers quote the message that they answer, where they are in the same place."""
     text_limit: Annotated[int, Field(gt=0)] | None = None
-    """Longest text of one message; by default what the adapter says."""
+    """Longest text of one message, in UTF-16 code units; by default what is usual on the platform, or less where its
+    adapter says so."""
+    chunk_mode: ChunkMode | None = None
+    """`length` (the default): a text is cut where it gets too long; `newline`: at every paragraph as well."""
+    accounts: dict[str, AccountConfig] = Field(default_factory=dict)
+    """Settings by account; the case of its name does not count."""
     group_dms: tuple[str, ...] = ()
     """Slack: ids of multi-person direct messages, which look like channels."""
     rooms: tuple[str, ...] = ()
@@ -188,13 +200,39 @@ class DeliveryConfig(Model):
 
     request_timeout: Duration = 10.0
     """A send that has no answer by then is ambiguous."""
+    hook_timeout: Duration = 5.0
+    """A hook that has no answer by then has failed."""
     max_attempts: int = Field(default=5, gt=0)
     backoff: tuple[Duration, ...] = Field(default=(5.0, 25.0, 120.0, 600.0), min_length=1)
     """Wait before attempt 2, 3, ...; the last one repeats."""
     max_age: Duration = 86400.0
     """Older intents expire instead of being sent."""
+    ambiguous: Literal["park", "resend-marked"] = "park"
+    """What becomes of a chunk that may have been accepted, where the platform has neither idempotency keys nor look-up:
+    parked for an operator, or sent once more with `mark` before its text."""
+    mark: str = Field(default="[may be a repeat] ", min_length=1)
+    """Begins a text that is sent once more."""
+    not_ready_wait: Duration = 5.0
+    """An adapter that is missing, or not ready, is looked at again after this."""
+    recovery_rate: Annotated[float, Field(gt=0)] | None = None
+    """Messages a second of each account that are sent of what an earlier process left; not given: no limit."""
+    max_text: int = Field(default=1_000_000, gt=0)
+    """Longest text, in characters, that is taken for sending at all."""
     lanes: int = Field(default=256, gt=0)
     """Conversations that are sent to at the same time."""
+    window: int = Field(default=10_000, gt=0)
+    """Open messages that are held in memory; of those beyond it only the ids are."""
+    max_backlog: int = Field(default=1_000_000, gt=0)
+    """Open messages at which whoever wants to say something has to wait."""
+    max_backlog_per_conversation: int = Field(default=10_000, gt=0)
+    """The same for each conversation."""
+    lease: Annotated[Duration, Field(gt=0)] = 60.0
+    """A gateway that works a store and has not renewed its lease for this long is taken for gone, and another takes
+    over. It renews three times as often; never shorter than three times `request_timeout`."""
+    watch: Duration = 15.0
+    """A running gateway takes up what an operator changed from outside within this time."""
+    retention: Duration = 30 * 86400.0
+    """Finished messages, and what is remembered of those received, are kept this long."""
 
 
 class HandConfig(Model):

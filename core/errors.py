@@ -17,8 +17,10 @@ TrunklineError
     Ambiguous             it may or may not have been accepted
   SendFailed              a client's send was not delivered; the event and the facts say what is known
   HandError               a hand failed
+  HookError               a hook answered something that is no answer
   StoreError              the store cannot be used
     StoreTooNew           written by a newer version; left untouched
+    LeaseLost             another process works the store now; nothing was stored
   IllegalTransition       an event that a state machine does not allow; nothing was changed
   InvariantBroken         ours: a promise of the core does not hold
 
@@ -141,12 +143,20 @@ class HandError(TrunklineError):
     """The hand failed."""
 
 
+class HookError(TrunklineError):
+    """The hook failed."""
+
+
 class StoreError(TrunklineError):
     """The store cannot be used."""
 
 
 class StoreTooNew(StoreError):
     """The store was written by a newer version of Trunkline and was left untouched."""
+
+
+class LeaseLost(StoreError):
+    """Another process works the store now; nothing was stored."""
 
 
 class IllegalTransition(TrunklineError):

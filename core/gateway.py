@@ -12,30 +12,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import anyio
+import anyio.abc
 
 from core.agent import Agent
 from core.channels import ChannelAdapter
 from core.config import GatewayConfig
 from core.decisions import Decisions
+from core.delivery.hooks import Hooks
 from core.env import Env
-from core.errors import ConfigError
+from core.errors import ConfigError, SendFailed, UsageError
 from core.events import EventSink
-from core.events.bodies import ConfigReloaded, ProcessRecovered, ProcessStarted
+from core.events.bodies import AdapterInstalled, ConfigReloaded, ProcessRecovered, ProcessStarted
 from core.hands.port import HandRunner
 from core.keys import Migration, SessionKey, StoredKey, plan_migration
 from core.profiles import codec_of
 from core.routing.index import index_of
 from core.routing.scopes import place_key
-from core.send import SendMessage, SendOutcome
+from core.send import Broadcasted, SendMessage, SendOutcome, Target, spread
 from core.sessions import migration_events, reset_session, todays_key
 from core.shell.context import Context
 from core.shell.delivery import Delivery
 from core.shell.hands import Hands
 from core.shell.intake import Intake
 from core.shell.outbox import Outbox
+from core.shell.preparing import Preparing
 from core.shell.sends import Sends
 from core.shell.targets import Targets
+from core.shell.tenure import Tenure, lost_lease
 from core.shell.turns import Turns
+from core.shell.upkeep import Upkeep
 from core.store.port import Store
 from core.store.rows import SessionRow
 from core.values import Address
@@ -58,6 +63,7 @@ class Gateway:
         env: Env,
         events: EventSink,
         decisions: Decisions | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         by_account = {(adapter.channel, adapter.account): adapter for adapter in adapters}
         if len(by_account) != len(adapters):
@@ -73,21 +79,43 @@ class Gateway:
             env=env,
             events=events,
             decisions=decisions or Decisions(),
+            tenure=Tenure(config, store, env, events),
         )
-        self._delivery = Delivery(self._ctx)
+        self._preparing = Preparing(self._ctx, hooks or Hooks())
+        self._delivery = Delivery(self._ctx, self._preparing)
+        self._preparing.tell(room=self._delivery.backlog.room)
         targets = Targets(self._ctx)
         #: what an earlier process left open is queued: from now on something new may be
         self._up = anyio.Event()
-        self._sends = Sends(Outbox(self._ctx, self._delivery, targets), events, self._ctx.decisions, self._up)
-        self._hands = Hands(self._ctx, deliver=self._delivery.queue)
-        self._turns = Turns(self._ctx, deliver=self._delivery.queue, delegate=self._hands.delegate, targets=targets)
+        outbox = Outbox(self._ctx, self._delivery, targets, self._preparing)
+        self._sends = Sends(outbox, events, self._ctx.decisions, self._up)
+        self._hands = Hands(self._ctx, deliver=self._delivery.queue, preparing=self._preparing)
+        self._turns = Turns(
+            self._ctx,
+            deliver=self._delivery.queue,
+            delegate=self._hands.delegate,
+            targets=targets,
+            preparing=self._preparing,
+        )
         self._hands.tell(start_turn=self._turns.start, busy=self._turns.lanes.busy)
         self._intake = Intake(self._ctx, self._turns.start)
+        #: the queue, as operators see it and change it
+        self.queue = Upkeep(self._ctx, self._delivery)
+        self._group: anyio.abc.TaskGroup | None = None
 
     async def run(self) -> None:
-        """Serve until cancelled: recover what is open, then take what comes."""
+        """Serve until cancelled: recover what is open, then take what comes.
+
+        While another process works the store, this one stands by, and takes over when that one stops, dies, or does
+        not renew its lease. Raises `LeaseLost` when another process took over from this one.
+        """
         try:
             await self._serve()
+        except ExceptionGroup as group:
+            lost = lost_lease(group)
+            if lost is None:
+                raise
+            raise lost from None
         finally:
             self._sends.stop()
 
@@ -98,13 +126,17 @@ class Gateway:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(ctx.store.run, name="store writer")
+                await ctx.tenure.claim(started)
+                group.start_soon(ctx.tenure.keep, name="lease")
                 self._hands.start(group)
                 await self._migrate_keys(started)
-                await self._recover(started)
-                self._delivery.lanes.start(group)
+                self._preparing.lanes.start(group)
+                await self._recover(started, group)
                 self._turns.lanes.start(group)
                 self._intake.lanes.start(group)
                 self._up.set()
+                self._group = group
+                group.start_soon(self.queue.run, name="upkeep")
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")
         finally:
@@ -124,6 +156,47 @@ class Gateway:
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
         """Send on behalf of a client, once for the message's key; see `core.shell.sends.Sends.send`."""
         return await self._sends.send(message, cause)
+
+    async def enqueue(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
+        """Have a message durable, once for its key, without waiting for its delivery; see `Sends.enqueue`."""
+        return await self._sends.enqueue(message, cause)
+
+    async def broadcast(
+        self, message: SendMessage, targets: Sequence[Target], cause: int | None = None
+    ) -> tuple[Broadcasted, ...]:
+        """Send to several targets: an intent each, each judged on its own, under a key of its own.
+
+        Raises `InvalidSend` when there are none, or one is named twice; what fails at a target is in its result.
+        """
+        sends = spread(message, targets)
+        results: dict[int, Broadcasted] = {}
+
+        async def one(n: int) -> None:
+            results[n] = await self._broadcast_one(sends[n], targets[n], cause)
+
+        async with anyio.create_task_group() as group:
+            for n in range(len(sends)):
+                group.start_soon(one, n, name=f"broadcast {sends[n].key}")
+        return tuple(results[n] for n in range(len(sends)))
+
+    async def _broadcast_one(self, message: SendMessage, target: Target, cause: int | None) -> Broadcasted:
+        try:
+            return Broadcasted(target=target, outcome=await self._sends.send(message, cause))
+        except (UsageError, SendFailed) as error:
+            return Broadcasted(target=target, error=error.facts)
+
+    def install(self, adapter: ChannelAdapter, cause: int | None = None) -> None:
+        """Bring an adapter that was not there at the start, or replace one: what waited for it goes on.
+
+        A replaced one is not listened to any more; its connection is closed.
+        """
+        ctx, where = self._ctx, (adapter.channel, adapter.account)
+        ctx.adapters = {**ctx.adapters, where: adapter}
+        ctx.events.record(AdapterInstalled(channel=adapter.channel, account=adapter.account), cause)
+        self._delivery.installed(*where)
+        if self._group is not None:
+            name = f"listen {adapter.channel}:{adapter.account}"
+            self._group.start_soon(self._intake.listen, adapter, name=name)
 
     def reload(self, config: GatewayConfig, cause: int | None = None) -> int:
         """Replace the configuration: the next inbound follows it, running turns keep their route; its number.
@@ -175,24 +248,30 @@ class Gateway:
 
         await ctx.store.migrate_keys(codec_of(ctx.config.profile), plan, ctx.env.now(), story)
 
-    async def _recover(self, started: int) -> None:
-        """Queue what an earlier process left open, in its old order."""
+    async def _recover(self, started: int, group: anyio.abc.TaskGroup) -> None:
+        """Queue what an earlier process left open, in its old order; sending begins before all of it is read."""
         ctx = self._ctx
+        await self.queue.begin()
         left = await ctx.store.unfinished()
-        if not (left.works or left.intents or left.delegations):
-            return
-        seq = ctx.events.record(
-            ProcessRecovered(inbounds=len(left.works), intents=len(left.intents), delegations=len(left.delegations)),
-            started,
-        )
-        heads: set[tuple[str, str, str, str]] = set()
-        for row in left.intents:
-            await self._delivery.recover(row, seq, head=row.address.lane not in heads)
-            heads.add(row.address.lane)
+        seq = started
+        if left.works or left.intents or left.delegations:
+            body = ProcessRecovered(inbounds=len(left.works), intents=left.intents, delegations=len(left.delegations))
+            seq = ctx.events.record(body, started)
+        if left.intents:
+            begin = anyio.Event()
+            group.start_soon(self._begin, begin, group, name="begin")
+            await self._delivery.recover(seq, begin)
+        else:
+            self._delivery.lanes.start(group)
+        await self._delivery.finish_left(seq)
         for work, session in left.works:
             self._turns.start(work, session, seq)
         for delegation in left.delegations:
             self._hands.recover(delegation, seq)
+
+    async def _begin(self, begin: anyio.Event, group: anyio.abc.TaskGroup) -> None:
+        await begin.wait()
+        self._delivery.lanes.start(group)
 
 
 def _check_agents(config: GatewayConfig, agents: Mapping[str, Agent]) -> None:

@@ -40,6 +40,7 @@ class Reason(StrEnum):
     BAD_SESSION_KEY = "bad-session-key"
     NOTHING_TO_SEND = "nothing-to-send"
     TEXT_TOO_LONG = "text-too-long"
+    BAD_TEXT = "bad-text"
     UNSUPPORTED = "unsupported"
     BAD_POLL = "bad-poll"
     DRY_RUN = "dry-run"
@@ -109,6 +110,8 @@ class Reason(StrEnum):
     LEASE_HELD = "lease-held"
     STORE_ERROR = "store-error"
     MIRROR_REFUSED = "mirror-refused"
+    BROKEN_ROW = "broken-row"
+    CHANGED_ELSEWHERE = "changed-elsewhere"
     RETENTION = "retention"
 
     @property
@@ -200,10 +203,13 @@ _SENTENCES: dict[Reason, str] = {
     Reason.HOLDER_DEAD: "The process that held the store is proven dead.",
     Reason.LEASE_HELD: "Another process holds the store.",
     Reason.TEXT_TOO_LONG: "The text is longer than the gateway takes.",
+    Reason.BAD_TEXT: "The text is no valid Unicode.",
     Reason.UNSUPPORTED: "The channel's adapter cannot do that.",
     Reason.BAD_POLL: "The poll cannot be asked like this.",
     Reason.DRY_RUN: "Asked for as a dry run: nothing was stored or sent.",
     Reason.MIRROR_REFUSED: "The store refused the transcript line; it is tried again until it is there.",
+    Reason.BROKEN_ROW: "Its stored row cannot be read: it is set aside, and stops no other.",
+    Reason.CHANGED_ELSEWHERE: "Somebody else has changed the stored row: it is read again.",
     Reason.RETENTION: "It ended longer ago than finished rows are kept.",
     Reason.STORE_ERROR: "The store refused the write; it is tried again.",
 }

@@ -8,7 +8,8 @@ after it was delivered gets its result; after a failure that surely sent nothing
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
 import msgspec
 
@@ -23,7 +24,7 @@ from core.routing.outbound import OutboundRoute
 from core.routing.text import config_key
 from core.sessions import entry_of_route, todays_key
 from core.text import well_formed
-from core.values import Address, IntentId, SessionEntry
+from core.values import Address, IntentState, Poll, SessionEntry
 
 _MEDIA = "MEDIA:"
 _FENCE = re.compile(r" {0,3}(```|~~~)")
@@ -35,7 +36,6 @@ _NAME = re.compile(r"[^:]*\.\w{1,10}")
 #: a client that the gateway itself serves; there is nobody to send to
 _INTERNAL = "webchat"
 _NO_ACCOUNTS: Mapping[str, str] = {}
-_NUMBERED = re.compile(r"\+[0-9]+\Z")
 
 
 class SendMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -56,20 +56,66 @@ class SendMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     agent: str | None = None
     #: the session that remembers it; none: that of the target conversation
     session_key: str | None = None
+    #: a question with options, instead of a text
+    poll: Poll | None = None
+    #: JSON that only the platform knows, beside the text that people without it read
+    payload: str | None = None
+    #: one attempt and no more; what came of it is told, not raised
+    best_effort: bool = False
+    #: say what would be sent, where to, and who would remember it; nothing is stored or sent, and no hook runs
+    dry_run: bool = False
     #: idempotency key
     key: str
 
 
+class SendStatus(StrEnum):
+    """What is known of a send. Only `delivered` says that people can see it."""
+
+    DELIVERED = "delivered"
+    #: durable, and not delivered yet
+    QUEUED = "queued"
+    DRY_RUN = "dry-run"
+    #: of a best-effort send: `detail` tells what is known
+    NOT_DELIVERED = "not-delivered"
+
+
 class SendOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a send that was delivered. `cached`: another call with the same key did it."""
+    """What came of a send. `cached`: another call with the same key did it."""
 
     key: str
-    #: the platform's id of the last message that it became
-    message_id: str
+    status: SendStatus = SendStatus.DELIVERED
+    #: the platform's id of the last message that it became; none: it was not delivered
+    message_id: str | None
     channel: str
     conversation: str
     session_key: str | None
     cached: bool
+    #: a dry run: the chunks that would be sent
+    preview: tuple[str, ...] = ()
+    detail: str = ""
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of the targets of a broadcast."""
+
+    to: str | Address
+    channel: str | None = None
+    account: str | None = None
+    thread: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What tells it from the other targets, in keys and reports."""
+        parts = (str(self.to), self.channel, self.account, self.thread)
+        return "/".join(part for part in parts if part)
+
+
+class Broadcasted(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one target of a broadcast. `outcome` none: it failed, and `error` tells how."""
+
+    target: Target
+    outcome: SendOutcome | None = None
+    error: str = ""
 
 
 class SendPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +133,9 @@ class SendPlan(msgspec.Struct, frozen=True, kw_only=True):
     reply_to: str | None
     text: str
     media: tuple[str, ...]
+    poll: Poll | None = None
+    payload: str | None = None
+    best_effort: bool = False
     #: none only in the upstream profiles: a target without a route is delivered all the same
     route: OutboundRoute | None
     #: session that remembers it, as text; none: none does
@@ -98,13 +147,7 @@ class SendPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def mirror_text(self) -> str:
         """What the transcript will say."""
-        return mirror_text(self.text.strip(), self.media)
-
-
-def send_intent(key: str, tries: int) -> IntentId:
-    """The id of the intent of a try. Different keys never share one, whatever they end in."""
-    first = tries == 1 and not _NUMBERED.search(key)
-    return IntentId(f"send:{key}" if first else f"send:{key}+{tries}")
+        return mirror_text(self.text, self.media) or ""
 
 
 # -------------------------------------------------------------------- what is sent
@@ -157,10 +200,44 @@ def check_key(key: str) -> None:
         raise InvalidSend(f"the idempotency key {key!r} cannot be stored", Reason.BAD_IDEMPOTENCY_KEY)
 
 
+def may_try_again(state: IntentState) -> bool:
+    """Whether a key may send again after its last try has ended so: nothing of it can be seen by anybody."""
+    return state in _UNSEEN
+
+
+_UNSEEN = frozenset({IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentState.CANCELLED})
+
+
+def spread(message: SendMessage, targets: Sequence[Target]) -> tuple[SendMessage, ...]:
+    """The sends of a broadcast, each with a key of its own. Raises `InvalidSend` for none, or for one named twice."""
+    if not targets:
+        raise InvalidSend("a broadcast needs at least one target", Reason.BAD_TARGET)
+    names = [target.name for target in targets]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidSend(f"named twice: {', '.join(twice)}", Reason.BAD_TARGET)
+    return tuple(
+        msgspec.structs.replace(
+            message,
+            to=target.to,
+            channel=target.channel or message.channel,
+            account=target.account or message.account,
+            thread=target.thread or message.thread,
+            key=f"{message.key}/{target.name}",
+        )
+        for target in targets
+    )
+
+
 def check_send(message: SendMessage, profile: Profile = Profile.TRUNKLINE) -> tuple[str, tuple[str, ...]]:
     """Text and media of a send. Raises `InvalidSend` for one without either, without key or target."""
     check_key(message.key)
+    for text in (message.text, *message.media, message.payload or ""):
+        if well_formed(text) != text:
+            raise InvalidSend(f"send {message.key!r}: {text!r:.80} is no valid Unicode", Reason.BAD_TEXT)
     text, media = split_media(message.text, message.media, profile)
+    if message.poll is not None:
+        text = text if text.strip() else message.poll.question
     if not text.strip() and not media:
         raise InvalidSend(f"send {message.key!r} has neither text nor media", Reason.NOTHING_TO_SEND)
     if isinstance(message.to, Address):
@@ -282,6 +359,9 @@ def plan_send(
         reply_to=None if threaded else quoted,
         text=text,
         media=media,
+        poll=message.poll,
+        payload=message.payload,
+        best_effort=message.best_effort,
         route=route,
         session_key=session_key,
         named_session=named,

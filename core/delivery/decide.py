@@ -13,10 +13,20 @@ import msgspec
 
 from core.channels import rules_for
 from core.config import DeliveryConfig
+from core.delivery.retry import is_permanent, wait_after
 from core.delivery.states import DeliveryEvent
-from core.errors import PlatformError
+from core.errors import Ambiguous, NotSent, PlatformError
 from core.reasons import Reason
-from core.values import Address, Capabilities, ChatKind, Idempotency, IntentState, Receipt
+from core.values import (
+    Address,
+    Capabilities,
+    ChatKind,
+    DeliveryMode,
+    Idempotency,
+    IntentState,
+    Receipt,
+    Transport,
+)
 
 
 class Next(StrEnum):
@@ -34,6 +44,8 @@ class Next(StrEnum):
     FAIL = "fail"
     #: store the receipt of another place than the one asked for; nothing more is sent
     MISPLACED = "misplaced"
+    #: the direct path provably did not reach the platform: by the gateway path, at once
+    FALLBACK = "fallback"
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,9 +58,26 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     retryable: bool = False
     #: it may have been accepted all the same
     ambiguous: bool = False
+    #: proven: the request never reached the platform
+    unsent: bool = False
     #: seconds that the platform asks to wait
     retry_after: float | None = None
     detail: str = ""
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a chunk beside its last attempt. Times: seconds on the gateway's clock."""
+
+    #: attempts of this chunk, with the last one
+    attempts: int
+    created_at: float
+    #: since then an attempt may have been accepted without anybody knowing
+    doubt_at: float | None = None
+    transport: Transport = Transport.DIRECT
+    #: it was sent once more with a mark already
+    marked: bool = False
+    #: one attempt, and no more
+    best_effort: bool = False
 
 
 class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +88,10 @@ class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True):
     event: DeliveryEvent
     reason: Reason
     at: float | None = None
+    #: the next attempt is visibly marked as a possible repeat
+    mark: bool = False
+    #: from then on nobody knows of an attempt whether it was accepted; none: all are known
+    doubt_at: float | None = None
 
 
 class RecoveryAction(StrEnum):
@@ -87,6 +120,10 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     #: it was to be tried again then, because of `reason`; none: it was not put off
     next_at: float | None = None
     reason: Reason | None = None
+    #: last written then: an attempt that the dead process made came later
+    updated_at: float = 0.0
+    doubt_at: float | None = None
+    marked: bool = False
 
 
 class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +133,8 @@ class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True):
     reason: Reason
     at: float | None = None
     counts: bool = False
+    #: the attempt is visibly marked as a possible repeat
+    mark: bool = False
 
 
 def outcome_of(error: PlatformError) -> Outcome:
@@ -104,9 +143,33 @@ def outcome_of(error: PlatformError) -> Outcome:
         reason=error.reason,
         retryable=error.retryable,
         ambiguous=error.ambiguous,
+        unsent=isinstance(error, NotSent),
         retry_after=error.retry_after,
         detail=error.facts,
     )
+
+
+def outcome_of_error(error: Exception) -> Outcome:
+    """What anything that an adapter raises tells.
+
+    What is no `PlatformError` is a defect of the adapter: nobody knows how far it came. Words that no retry mends
+    refuse the message for good, whatever they came in; but an adapter that says that it does not know is believed.
+    """
+    known = outcome_of(error) if isinstance(error, PlatformError) else None
+    if known is not None and (known.ambiguous or not known.retryable):
+        return known
+    words = _words(error) if known is None else known.detail
+    if is_permanent(words):
+        return Outcome(reason=Reason.REFUSED, detail=words)
+    return known or outcome_of(Ambiguous(f"{type(error).__name__}: {words}"))
+
+
+def _words(error: Exception) -> str:
+    """What an error says, if it can."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 -- one more defect of the adapter; it must not hide the first one
+        return "it cannot be told"
 
 
 def is_misplaced(asked: Address, receipt: Receipt) -> bool:
@@ -126,36 +189,82 @@ def is_misplaced(asked: Address, receipt: Receipt) -> bool:
 
 def backoff(attempts: int, config: DeliveryConfig) -> float:
     """Seconds to wait after so many attempts."""
-    return config.backoff[min(attempts, len(config.backoff)) - 1]
+    return wait_after(attempts, config.backoff)
 
 
 def after_attempt(
-    outcome: Outcome, *, attempts: int, created_at: float, now: float, can: Capabilities, config: DeliveryConfig
+    outcome: Outcome, *, tried: Tried, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
-    """Decide after an attempt. `attempts` counts this one; times are seconds on the gateway's clock."""
+    """Decide after an attempt. `now`: seconds on the gateway's clock."""
     if outcome.receipt is not None and outcome.misplaced:
         return DeliveryDecision(next=Next.MISPLACED, event=DeliveryEvent.MISPLACE, reason=Reason.MISPLACED)
     if outcome.receipt is not None:
         return DeliveryDecision(next=Next.SETTLE, event=DeliveryEvent.ACK_LAST, reason=outcome.reason)
-    if outcome.ambiguous and can.idempotency is Idempotency.NONE:
-        return DeliveryDecision(next=Next.PARK, event=DeliveryEvent.PARK, reason=Reason.PARKED)
-    if outcome.ambiguous and can.idempotency is Idempotency.LOOKUP and attempts <= config.max_attempts:
-        wait = now + can.in_flight_seconds
-        return DeliveryDecision(next=Next.LOOKUP, event=DeliveryEvent.DEFER, reason=outcome.reason, at=wait)
-    if not outcome.retryable and not outcome.ambiguous:
-        return DeliveryDecision(next=Next.FAIL, event=DeliveryEvent.REFUSE, reason=outcome.reason)
-    if attempts >= config.max_attempts:
-        # The last attempt under a native key may have been accepted: that is not a proof of failure.
-        if outcome.ambiguous:
-            return DeliveryDecision(next=Next.PARK, event=DeliveryEvent.PARK, reason=Reason.PARKED)
-        return DeliveryDecision(next=Next.FAIL, event=DeliveryEvent.EXHAUST, reason=Reason.ATTEMPTS_EXHAUSTED)
-    at = now + max(backoff(attempts, config), outcome.retry_after or 0.0)
-    if at - created_at > config.max_age:
-        if outcome.ambiguous:
-            return DeliveryDecision(next=Next.PARK, event=DeliveryEvent.PARK, reason=Reason.PARKED)
-        return DeliveryDecision(next=Next.FAIL, event=DeliveryEvent.EXPIRE, reason=Reason.TOO_OLD)
-    reason = Reason.SAME_KEY_RESEND if outcome.ambiguous else outcome.reason
-    return DeliveryDecision(next=Next.RETRY, event=DeliveryEvent.DEFER, reason=reason, at=at)
+    if outcome.ambiguous:
+        return _in_doubt(outcome, tried, now, can, config)
+    # A look-up that does not find it ends every doubt; nothing else does.
+    doubt = None if outcome.reason is Reason.NOT_FOUND_BY_LOOKUP else tried.doubt_at
+    if outcome.unsent and doubt is None and can.mode is DeliveryMode.HYBRID and tried.transport is Transport.DIRECT:
+        return DeliveryDecision(next=Next.FALLBACK, event=DeliveryEvent.DEFER, reason=Reason.GATEWAY_PATH, at=now)
+    return _not_taken(outcome, tried, doubt, now, can, config)
+
+
+def _in_doubt(
+    outcome: Outcome, tried: Tried, now: float, can: Capabilities, config: DeliveryConfig
+) -> DeliveryDecision:
+    """It may have been accepted: by what the platform can tell."""
+    since = now if tried.doubt_at is None else tried.doubt_at
+    last = tried.best_effort or tried.attempts >= config.max_attempts
+    if can.idempotency is Idempotency.NONE:
+        if config.ambiguous == "park" or tried.marked or last:
+            return _park(Reason.PARKED)
+        at = now + backoff(tried.attempts, config)
+        return _again(Reason.MARKED_RESEND, at, tried, since, config, mark=True)
+    if can.idempotency is Idempotency.LOOKUP and tried.attempts <= config.max_attempts:
+        at = now + can.in_flight_seconds
+        return DeliveryDecision(
+            next=Next.LOOKUP, event=DeliveryEvent.DEFER, reason=outcome.reason, at=at, doubt_at=since
+        )
+    # The last attempt under a native key may have been accepted: that is not a proof of failure.
+    if last:
+        return _park(Reason.PARKED)
+    at = now + max(backoff(tried.attempts, config), outcome.retry_after or 0.0)
+    if can.key_seconds is not None and at - since > can.key_seconds:
+        return _park(Reason.KEY_EXPIRED)
+    return _again(Reason.SAME_KEY_RESEND, at, tried, since, config)
+
+
+def _not_taken(
+    outcome: Outcome, tried: Tried, doubt: float | None, now: float, can: Capabilities, config: DeliveryConfig
+) -> DeliveryDecision:
+    """This attempt was not accepted. With an earlier one in doubt, that is no proof that the chunk was not."""
+    if not outcome.retryable:
+        return _give_up(DeliveryEvent.REFUSE, outcome.reason, doubt)
+    if tried.best_effort or tried.attempts >= config.max_attempts:
+        return _give_up(DeliveryEvent.EXHAUST, Reason.ATTEMPTS_EXHAUSTED, doubt)
+    at = now + max(backoff(tried.attempts, config), outcome.retry_after or 0.0)
+    if doubt is not None and can.key_seconds is not None and at - doubt > can.key_seconds:
+        return _park(Reason.KEY_EXPIRED)
+    return _again(outcome.reason, at, tried, doubt, config)
+
+
+def _again(
+    reason: Reason, at: float, tried: Tried, doubt: float | None, config: DeliveryConfig, *, mark: bool = False
+) -> DeliveryDecision:
+    """Try again at a time, if it is not too old by then."""
+    if at - tried.created_at > config.max_age:
+        return _give_up(DeliveryEvent.EXPIRE, Reason.TOO_OLD, doubt)
+    return DeliveryDecision(next=Next.RETRY, event=DeliveryEvent.DEFER, reason=reason, at=at, mark=mark, doubt_at=doubt)
+
+
+def _give_up(event: DeliveryEvent, reason: Reason, doubt: float | None) -> DeliveryDecision:
+    if doubt is not None:
+        return _park(Reason.PARKED)
+    return DeliveryDecision(next=Next.FAIL, event=event, reason=reason)
+
+
+def _park(reason: Reason) -> DeliveryDecision:
+    return DeliveryDecision(next=Next.PARK, event=DeliveryEvent.PARK, reason=reason)
 
 
 #: reasons for which an intent is put off while it may have been accepted
@@ -176,7 +285,7 @@ def recover(left: Left, *, now: float, can: Capabilities, config: DeliveryConfig
         at = left.next_at if resting else None
         return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED, at=at)
     if can.idempotency is Idempotency.NONE:
-        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.CRASH_AMBIGUOUS)
+        return _recover_marked(left, resting=resting, config=config)
     if now - left.created_at > config.max_age:
         return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.TOO_OLD)
     if can.idempotency is Idempotency.LOOKUP:
@@ -186,8 +295,22 @@ def recover(left: Left, *, now: float, can: Capabilities, config: DeliveryConfig
     if left.attempts + (not resting) >= config.max_attempts:
         return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.ATTEMPTS_EXHAUSTED)
     at = left.next_at if resting else None
+    since = left.updated_at if left.doubt_at is None else left.doubt_at
+    if can.key_seconds is not None and (at or now) - since > can.key_seconds:
+        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.KEY_EXPIRED)
     action, reason = RecoveryAction.RESEND, Reason.SAME_KEY_RESEND
     return RecoveryDecision(action=action, reason=reason, at=at, counts=not resting)
+
+
+def _recover_marked(left: Left, *, resting: bool, config: DeliveryConfig) -> RecoveryDecision:
+    """Maybe sent, and nobody can tell: parked, or by policy sent once more with a mark."""
+    if resting and left.marked:
+        # The marked attempt is still to come.
+        return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.MARKED_RESEND, at=left.next_at, mark=True)
+    if resting or config.ambiguous == "park" or left.marked or left.attempts + 1 >= config.max_attempts:
+        return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.CRASH_AMBIGUOUS)
+    action, reason = RecoveryAction.RESEND, Reason.MARKED_RESEND
+    return RecoveryDecision(action=action, reason=reason, counts=True, mark=True)
 
 
 def _surely_unsent(left: Left, *, resting: bool, can: Capabilities) -> bool:
@@ -195,5 +318,5 @@ def _surely_unsent(left: Left, *, resting: bool, can: Capabilities) -> bool:
     if not left.head:
         return True
     if resting:
-        return left.reason not in _IN_DOUBT
+        return left.doubt_at is None and left.reason not in _IN_DOUBT
     return can.idempotency is Idempotency.NONE and left.state is not IntentState.SENDING

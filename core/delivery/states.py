@@ -35,6 +35,16 @@ class DeliveryEvent(StrEnum):
     CANCEL = "cancel"
     #: a chunk has a receipt that shows another place than the one asked for
     MISPLACE = "misplace"
+    #: an operator has it tried again
+    RETRY = "retry"
+    #: an operator says that the platform has the chunk in doubt, and more chunks follow
+    RESOLVE_CHUNK = "resolve-chunk"
+    #: an operator says that the platform has the chunk in doubt, which is the last one
+    RESOLVE_LAST = "resolve-last"
+    #: an operator says that the platform does not have the chunk in doubt: it is sent
+    RESOLVE_UNSENT = "resolve-unsent"
+    #: an operator leaves the chunk in doubt as it is, and what follows unsent
+    ABANDON = "abandon"
 
 
 _S, _E = IntentState, DeliveryEvent
@@ -63,17 +73,25 @@ TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
         _E.MISPLACE: _S.MISPLACED,
     },
     _S.DELIVERED: {},
-    _S.PARTIAL: {},
-    _S.FAILED: {},
-    _S.DEAD: {},
-    _S.EXPIRED: {},
+    _S.PARTIAL: {_E.RETRY: _S.PREPARED},
+    _S.FAILED: {_E.RETRY: _S.PREPARED},
+    _S.DEAD: {_E.RETRY: _S.PREPARED},
+    _S.EXPIRED: {_E.RETRY: _S.PREPARED},
     _S.CANCELLED: {},
-    _S.UNKNOWN: {},
+    _S.UNKNOWN: {
+        _E.RESOLVE_CHUNK: _S.PREPARED,
+        _E.RESOLVE_LAST: _S.DELIVERED,
+        _E.RESOLVE_UNSENT: _S.PREPARED,
+        _E.ABANDON: _S.DEAD,
+    },
     _S.MISPLACED: {},
 }
 
+#: states in which the delivery loop has something to do
+OPEN = frozenset({_S.PREPARED, _S.SENDING})
+
 #: endings of an intent of which some chunks have been accepted
-_AFTER_ACCEPTS = frozenset({_E.REFUSE, _E.EXHAUST, _E.EXPIRE, _E.CANCEL})
+_AFTER_ACCEPTS = frozenset({_E.REFUSE, _E.EXHAUST, _E.EXPIRE, _E.CANCEL, _E.ABANDON})
 
 
 def next_state(state: IntentState, event: DeliveryEvent, *, accepted_chunks: int = 0) -> IntentState:
@@ -90,12 +108,14 @@ def next_state(state: IntentState, event: DeliveryEvent, *, accepted_chunks: int
 
 
 def may_end(state: IntentState, end: IntentState, *, accepted_chunks: int = 0) -> bool:
-    """Whether some event, other than a receipt, ends an intent like this."""
+    """Whether some event of the delivery loop, other than a receipt, ends an intent like this."""
+    if is_final(state):
+        return False
     by_receipt = (DeliveryEvent.ACK_LAST, DeliveryEvent.MISPLACE)
     events = (event for event in TRANSITIONS[state] if event not in by_receipt)
     return is_final(end) and end in {next_state(state, event, accepted_chunks=accepted_chunks) for event in events}
 
 
 def is_final(state: IntentState) -> bool:
-    """Whether nothing more happens to it by itself."""
-    return not TRANSITIONS[state]
+    """Whether nothing more happens to it by itself. An operator may still reopen some of these."""
+    return state not in OPEN

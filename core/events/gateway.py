@@ -57,6 +57,19 @@ class ProcessCrashed(Body, frozen=True, kw_only=True):
     why: str
 
 
+class ProcessFrozen(Body, frozen=True, kw_only=True):
+    """The gateway process stands still, as if suspended: it does nothing, and does not know it."""
+
+    kind: ClassVar[str] = "process.frozen"
+    why: str
+
+
+class ProcessThawed(Body, frozen=True, kw_only=True):
+    """The gateway process goes on where it stood still."""
+
+    kind: ClassVar[str] = "process.thawed"
+
+
 class ProcessStopped(Body, frozen=True, kw_only=True):
     """The process ended in order."""
 

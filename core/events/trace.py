@@ -37,6 +37,8 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     source: str = ""
     seed: int = 0
     bugs: tuple[str, ...] = ()
+    #: where the process was ended beyond what the script does, in order: ``kill commit:17``, ``stop step:40``
+    crashes: tuple[str, ...] = ()
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,8 @@ class LeaseTaken(Body, frozen=True, kw_only=True):
     token: int
     #: who held it before
     before: str | None
+    #: it ends then, unless it is renewed; renewals are not told
+    until: float
     reason: Reason
 
 

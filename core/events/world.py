@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from core.events.base import Body
 from core.reasons import Reason
-from core.values import Address, Peer
+from core.values import Address, Peer, Transport
 
 # ---------------------------------------------------------------- the run and its world (node: sim)
 
@@ -158,6 +158,12 @@ class WireAccepted(Body, frozen=True, kw_only=True):
     attempt: int
     reply_to: str | None = None
     media: tuple[str, ...] = ()
+    #: by which way it came
+    transport: Transport = Transport.DIRECT
+    #: the question of a poll and its options, one a line
+    poll: tuple[str, ...] = ()
+    #: JSON that only this platform knows
+    payload: str | None = None
 
 
 class WireDeduplicated(Body, frozen=True, kw_only=True):

@@ -13,10 +13,11 @@ from core.config import GatewayConfig
 from core.decisions import Decisions
 from core.delivery.decide import RecoveryAction
 from core.delivery.mirror import media_name
+from core.delivery.prepare import pieces, recipe_for
 from core.env import Env
 from core.errors import UnknownName
 from core.events import EventSink
-from core.events.bodies import IntentPrepared, SessionLeft
+from core.events.bodies import Body, IntentPrepared, IntentSettled, SessionLeft
 from core.hands.port import HandRunner
 from core.keys import SessionKey
 from core.profiles import codec_of
@@ -24,9 +25,10 @@ from core.reasons import Reason
 from core.routing.scopes import place_key
 from core.routing.text import config_key
 from core.sessions import new_session, session_created, session_moved
+from core.shell.tenure import Tenure
 from core.store.port import Store
 from core.store.rows import IntentRow, NewSession, Person, SessionRow
-from core.values import Address
+from core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,6 +43,7 @@ class Context:
     env: Env
     events: EventSink
     decisions: Decisions
+    tenure: Tenure
 
     def new_session(self, key: str, agent: str, address: Address | None, *, person: Person | None = None) -> NewSession:
         """A session to be created if its key has none yet; its place is tied to it."""
@@ -76,11 +79,16 @@ class Context:
         except UnknownName:
             return accounts[0]
 
-    def text_limit(self, to: Address) -> int:
-        """Longest text of one message at a place: as configured, else what the adapter says."""
+    def pieces(self, text: str, to: Address) -> tuple[Piece, ...]:
+        """A text as it is sent to a place, in chunks; none for one without anything visible."""
         adapter = self.adapters.get((to.channel, to.account))
-        own = self.config.channel(to.channel).text_limit
-        return own or (adapter.capabilities.text_limit if adapter is not None else 4000)
+        can = _UNKNOWN if adapter is None else adapter.capabilities
+        recipe = recipe_for(to.channel, to.account, self.config, can)
+        if can.idempotency is Idempotency.NONE and self.config.delivery.ambiguous == "resend-marked":
+            # A chunk that is sent once more has to carry the mark as well.
+            room = max(recipe.limit - len(self.config.delivery.mark), 1)
+            recipe = msgspec.structs.replace(recipe, limit=room)
+        return pieces(text, recipe)
 
     def tell_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
         """Record what a write did to a session: created it, moved it under its new key, or left the one before."""
@@ -99,9 +107,12 @@ class Context:
             self.events.record(session_created(row, agent, address, by), cause)
 
     def tell_prepared(self, intent: IntentRow, *, targeted: bool, reason: Reason, cause: int | None) -> int:
-        """Record that an intent is durable."""
-        return self.events.record(
-            IntentPrepared(
+        """Record that an intent is durable: prepared, or cancelled by a hook."""
+        if intent.state is IntentState.CANCELLED:
+            assert intent.reason is not None
+            body: Body = IntentSettled(state=intent.state, reason=intent.reason, attempts=0)
+        else:
+            body = IntentPrepared(
                 intent_kind=intent.kind,
                 address=intent.address,
                 targeted=targeted,
@@ -111,8 +122,10 @@ class Context:
                 reason=reason,
                 mirror_key=intent.mirror_key,
                 named_session=intent.named_session,
-                media=tuple(media_name(one) for one in intent.media),
-            ),
+                media=tuple([media_name(one) for one in intent.media]) if intent.media else (),
+            )
+        return self.events.record(
+            body,
             cause,
             inbound=intent.inbound,
             turn=intent.turn,
@@ -121,12 +134,24 @@ class Context:
         )
 
 
+_UNKNOWN = Capabilities()
+
+
 class Queued(msgspec.Struct, frozen=True, kw_only=True):
     """An intent in its lane, with the event that put it there."""
 
-    row: IntentRow
+    id: IntentId
+    #: none: it is loaded when its turn comes
+    row: IntentRow | None
     cause: int | None
+    #: an earlier process left it: what is to be done is decided when its turn comes. `head`: it was the first open one
+    left: bool = False
+    head: bool = False
     #: other than an ordinary attempt: what is to be done when its turn comes
     action: RecoveryAction = RecoveryAction.SEND
     #: nothing happens before (seconds on the gateway's clock)
     not_before: float | None = None
+    #: it counts as one that is held with its texts
+    held: bool = False
+    #: it waits for its adapter, for this reason; told once
+    waiting: Reason | None = None

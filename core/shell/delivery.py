@@ -1,7 +1,7 @@
 """The delivery loop: one intent at a time per conversation, each attempt decided by `core.delivery.decide`.
 
-A chunk's receipt is durable before the next chunk is sent. What an attempt means is a decision; this module only sends,
-waits, stores and tells.
+A chunk's receipt is durable before the next chunk is sent. What an attempt means is a decision; this module only takes
+what is next in each conversation, waits for what it waits for, and has it attempted and settled.
 """
 
 from __future__ import annotations
@@ -9,191 +9,294 @@ from __future__ import annotations
 import anyio
 import msgspec
 
-from core.channels import ChannelAdapter
-from core.decisions import MirrorQuestion
-from core.delivery.decide import (
-    DeliveryDecision,
-    Left,
-    Next,
-    Outcome,
-    RecoveryAction,
-    is_misplaced,
-    outcome_of,
-)
-from core.delivery.states import DeliveryEvent, next_state
-from core.errors import Ambiguous, NotSent, PlatformError
+from core.channels import ChannelAdapter, Readiness
+from core.delivery.decide import DeliveryDecision, Left, Next, Outcome, RecoveryAction, Tried
+from core.delivery.states import DeliveryEvent, is_final, next_state
+from core.errors import IllegalTransition
 from core.events.bodies import (
     AttemptEnded,
-    AttemptStarted,
-    ChunkAcked,
     IntentSettled,
-    MirrorAppended,
+    LaneWaiting,
     RecoveryDecided,
+    TransportFallback,
 )
 from core.reasons import Reason
+from core.shell.attempts import Attempts, transport_of
+from core.shell.backlog import Backlog
 from core.shell.context import Context, Queued
 from core.shell.lanes import Lanes
-from core.store.rows import IntentRow, NewSession, Settled
-from core.values import Address, Idempotency, IntentId, IntentState, Receipt, SendRequest
+from core.shell.preparing import Preparing
+from core.shell.settling import Settling, Waiter
+from core.store.rows import IntentRow
+from core.values import IntentId, IntentState, Transport
 
 _Lane = tuple[str, str, str, str]
+#: open intents that are read at a time when a process starts
+_PAGE = 2000
 
 
 class Delivery:
     """Sends what is queued."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, preparing: Preparing) -> None:
         self._ctx = context
-        self._waiters: dict[IntentId, list[anyio.Event]] = {}
+        self._attempts = Attempts(context)
+        self._settling = Settling(context, preparing)
+        self.backlog = Backlog(context)
+        #: adapters that have said that they are ready, and not shown the contrary since
+        self._ready: set[tuple[str, str]] = set()
+        #: when the next recovered message of an account may go, where that is paced
+        self._paced: dict[tuple[str, str], float] = {}
         self.lanes: Lanes[_Lane, Queued] = Lanes(
             "delivery", self._handle, workers=context.config.delivery.lanes, now=context.env.now
         )
 
     def queue(self, row: IntentRow, cause: int | None) -> None:
-        """Send a durable intent when its turn in its conversation comes."""
-        self.lanes.put(row.address.lane, Queued(row=row, cause=cause))
-
-    async def recover(self, row: IntentRow, cause: int, *, head: bool) -> None:
-        """Decide on an intent that an earlier process left open, and queue it."""
-        ctx = self._ctx
-        adapter = ctx.adapters.get((row.address.channel, row.address.account))
-        if adapter is None:
-            self.lanes.put(row.address.lane, Queued(row=row, cause=cause))
+        """Send a durable intent when its turn in its conversation comes; one that was cancelled is over."""
+        if is_final(row.state):
+            self._settling.over(row, cause)
             return
-        now = ctx.env.now()
+        held = self.backlog.holds
+        self._put(row.address.lane, Queued(id=row.id, row=row if held else None, cause=cause, held=held))
+
+    def _put(self, lane: _Lane, item: Queued) -> None:
+        self.backlog.add(lane, held=item.held)
+        self.lanes.put(lane, item)
+
+    def on_end(self, intent: IntentId) -> Waiter:
+        """Something to wait with for the end of an intent; see `Settling.on_end`."""
+        return self._settling.on_end(intent)
+
+    def forget(self, intent: IntentId, waiter: Waiter) -> None:
+        """Nobody waits with this any more."""
+        self._settling.forget(intent, waiter)
+
+    # ------------------------------------------------------------ what an earlier process left
+
+    async def recover(self, cause: int, begin: anyio.Event) -> None:
+        """Queue what an earlier process left open, in its old order.
+
+        `begin` is set when the first page is there: sending need not wait for the rest. What is to be done with each is
+        decided when its turn comes.
+        """
+        after = 0
+        heads: set[_Lane] = set()
+        while page := await self._ctx.store.open_intents(after, _PAGE):
+            for one in page:
+                lane = one.address.lane
+                self._put(lane, Queued(id=one.id, row=None, cause=cause, left=True, head=lane not in heads))
+                heads.add(lane)
+            after = page[-1].n
+            begin.set()
+
+    async def finish_left(self, cause: int) -> None:
+        """What an earlier process had left to do after the end of intents: transcript lines, and telling the hooks."""
+        for row in await self._ctx.store.due_mirrors():
+            await self._settling.mirror_later(row)
+        after = 0
+        while page := await self._ctx.store.untold(after, _PAGE):
+            for n, row, fate in page:
+                after = n
+                self._settling.tell_hooks(row, fate, cause)
+
+    def take(self, row: IntentRow, cause: int | None) -> None:
+        """Have an intent sent that an operator has reopened."""
+        self._put(row.address.lane, Queued(id=row.id, row=None, cause=cause))
+
+    # ------------------------------------------------------------ one visit to the head of a lane
+
+    async def _handle(self, lane: _Lane, item: Queued) -> float | None:
+        """Bring the head of a lane forward; the time until which the lane rests, or none when it is done."""
+        try:
+            until = await self._visit(lane, item)
+        except IllegalTransition as error:
+            until = await self._changed_elsewhere(lane, item, error)
+        if until is None:
+            self.backlog.done(lane, held=item.held)
+        return until
+
+    async def _visit(self, lane: _Lane, item: Queued) -> float | None:
+        if item.row is None:
+            loaded = await self._load(item)
+            if loaded is None:
+                return None
+            item = loaded
+        assert item.row is not None
+        row = item.row
+        if item.not_before is not None and self._ctx.env.now() < item.not_before:
+            return item.not_before
+        adapter = self._ctx.adapters.get((row.address.channel, row.address.account))
+        if adapter is None:
+            return await self._without_adapter(lane, item, row)
+        if item.left:
+            item = await self._recall(adapter, item, row)
+            assert item.row is not None
+            row = item.row
+            if item.action in _ENDINGS:
+                event, reason = _ENDINGS[item.action]
+                await self._settling.end(row, event, reason, item.cause)
+                return None
+            if item.not_before is not None and self._ctx.env.now() < item.not_before:
+                self.lanes.replace_head(lane, item)
+                return item.not_before
+        if (row.attempts == 0 or item.waiting is not None) and self._too_old(row):
+            await self._outlived(row, item.cause)
+            return None
+        if (row.address.channel, row.address.account) not in self._ready:
+            until = await self._until_ready(adapter, lane, item, row)
+            if until is not None:
+                return until
+        return await self._bring_forward(adapter, lane, item, row)
+
+    async def _bring_forward(self, adapter: ChannelAdapter, lane: _Lane, item: Queued, row: IntentRow) -> float | None:
+        """Attempt after attempt, until it is over or has to rest."""
+        while True:
+            if item.action is RecoveryAction.LOOKUP:
+                outcome, seq = await self._attempts.look_up(adapter, row), item.cause
+                if outcome.ambiguous:
+                    # A look-up that fails counts as an attempt, so that asking ends too.
+                    row = msgspec.structs.replace(row, attempts=row.attempts + 1)
+            else:
+                row = await self._attempts.mark(adapter, row)
+                outcome, seq = await self._attempts.send(adapter, row, item.cause)
+            decided = self._decide(adapter, row, outcome)
+            ended = self._tell_attempt(row, outcome, decided, seq)
+            if outcome.unsent:
+                self._ready.discard((row.address.channel, row.address.account))
+            if decided.next is Next.FALLBACK:
+                row, cause = await self._fall_back(row, decided, ended)
+                item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
+                continue
+            if decided.next not in (Next.SETTLE, Next.MISPLACED):
+                return await self._not_settled(lane, item, row, decided, ended)
+            assert outcome.receipt is not None
+            if decided.next is Next.MISPLACED:
+                await self._settling.misplaced(row, outcome.receipt, ended)
+                return None
+            row, cause = await self._settling.settle(row, outcome.receipt, outcome.reason, ended)
+            if row.state is IntentState.DELIVERED:
+                return None
+            item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
+
+    # ------------------------------------------------------------ before the attempt
+
+    async def _load(self, item: Queued) -> Queued | None:
+        """An item with its texts; none when there is nothing to be sent any more."""
+        row = await self.backlog.load(item.id)
+        if isinstance(row, str):
+            body = IntentSettled(state=IntentState.DEAD, reason=Reason.BROKEN_ROW, attempts=0, detail=row)
+
+            def story(_: None) -> None:
+                self._ctx.events.record(body, item.cause, intent=item.id)
+
+            await self._ctx.store.bury(item.id, Reason.BROKEN_ROW, self._ctx.env.now(), story)
+            return None
+        if row is None or is_final(row.state):
+            return None
+        return msgspec.structs.replace(item, row=row)
+
+    async def _recall(self, adapter: ChannelAdapter, item: Queued, row: IntentRow) -> Queued:
+        """Decide on an intent that an earlier process left open."""
+        ctx, now = self._ctx, self._ctx.env.now()
         left = Left(
             state=row.state,
-            head=head,
+            head=item.head,
             attempts=row.attempts,
             created_at=row.created_at,
             next_at=row.next_at,
             reason=row.reason,
+            updated_at=row.updated_at,
+            doubt_at=row.doubt_at,
+            marked=row.marked,
         )
         decision = ctx.decisions.recover(left, now=now, can=adapter.capabilities, config=ctx.config.delivery)
         if decision.counts:
-            row = msgspec.structs.replace(row, attempts=row.attempts + 1)
+            doubt = row.updated_at if row.doubt_at is None else row.doubt_at
+            row = msgspec.structs.replace(row, attempts=row.attempts + 1, doubt_at=doubt, marked=decision.mark)
             await ctx.store.defer(row, decision.at or now, decision.reason, now, lambda _: None)
             row = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.DEFER))
         seq = ctx.events.record(
             RecoveryDecided(
                 decision=decision.action.value, reason=decision.reason, attempts=row.attempts, at=decision.at
             ),
-            cause,
+            item.cause,
             **_ids(row),
         )
-        self.lanes.put(row.address.lane, Queued(row=row, cause=seq, action=decision.action, not_before=decision.at))
+        at = self._pace(row, decision.at)
+        return msgspec.structs.replace(item, row=row, cause=seq, action=decision.action, not_before=at, left=False)
 
-    # ------------------------------------------------------------ one visit to the head of a lane
+    def _pace(self, row: IntentRow, at: float | None) -> float | None:
+        """When a recovered message may go, at the configured rate of its account."""
+        rate = self._ctx.config.delivery.recovery_rate
+        if rate is None:
+            return at
+        account, now = (row.address.channel, row.address.account), self._ctx.env.now()
+        slot = max(self._paced.get(account, now), at or now)
+        self._paced[account] = slot + 1 / rate
+        return slot if slot > now else at
 
-    async def _handle(self, lane: _Lane, item: Queued) -> float | None:
-        """Bring the head of a lane forward; the time until which the lane rests, or none when it is done."""
-        row = item.row
-        adapter = self._ctx.adapters.get((row.address.channel, row.address.account))
-        if adapter is None:
-            await self._end(item, DeliveryEvent.REFUSE, Reason.NO_ADAPTER, item.cause)
+    def _too_old(self, row: IntentRow) -> bool:
+        return self._ctx.env.now() - row.created_at > self._ctx.config.delivery.max_age
+
+    async def _outlived(self, row: IntentRow, cause: int | None) -> None:
+        """It is too old to be attempted. What is in doubt stays in doubt: nobody says that it was not sent."""
+        event = DeliveryEvent.EXPIRE if row.doubt_at is None else DeliveryEvent.PARK
+        await self._settling.end(row, event, Reason.TOO_OLD, cause)
+
+    async def _without_adapter(self, lane: _Lane, item: Queued, row: IntentRow) -> float | None:
+        """Nothing is lost because an adapter is not there yet: it waits, visibly, until it is too old (B026)."""
+        if self._too_old(row):
+            await self._outlived(row, item.cause)
             return None
-        if item.action in _ENDINGS:
-            event, reason = _ENDINGS[item.action]
-            await self._end(item, event, reason, item.cause)
-            return None
-        if item.not_before is not None and self._ctx.env.now() < item.not_before:
-            return item.not_before
-        if row.attempts == 0 and self._ctx.env.now() - row.created_at > self._ctx.config.delivery.max_age:
-            await self._end(item, DeliveryEvent.EXPIRE, Reason.TOO_OLD, item.cause)
-            return None
-        while True:
-            if item.action is RecoveryAction.LOOKUP:
-                outcome, seq = await self._look_up(adapter, item), item.cause
-                if outcome.ambiguous:
-                    # A look-up that fails counts as an attempt, so that asking ends too.
-                    row = msgspec.structs.replace(item.row, attempts=item.row.attempts + 1)
-                    item = msgspec.structs.replace(item, row=row)
-            else:
-                item = await self._mark(adapter, item)
-                outcome, seq = await self._attempt(adapter, item)
-            decided = self._decide(adapter, item, outcome)
-            ended = self._tell_attempt(item, outcome, decided, seq)
-            if decided.next not in (Next.SETTLE, Next.MISPLACED):
-                return await self._not_settled(lane, item, decided, ended)
-            assert outcome.receipt is not None
-            if decided.next is Next.MISPLACED:
-                await self._misplaced(item, outcome.receipt, ended)
-                return None
-            item = await self._settle(item, outcome.receipt, outcome.reason, ended)
-            if item.row.state is IntentState.DELIVERED:
-                return None
+        # Installing the adapter wakes the lane.
+        until = row.created_at + self._ctx.config.delivery.max_age + 1.0
+        self._wait(lane, item, row, Reason.NO_ADAPTER, until, "install an adapter for it")
+        return until
 
-    async def _mark(self, adapter: ChannelAdapter, item: Queued) -> Queued:
-        """Count the attempt; where a crash could not be told from a send later, make it durable first."""
-        row = msgspec.structs.replace(item.row, attempts=item.row.attempts + 1)
-        if adapter.capabilities.idempotency is Idempotency.NONE and row.state is IntentState.PREPARED:
-            await self._ctx.store.mark_sending(row, self._ctx.env.now())
-            row = msgspec.structs.replace(row, state=IntentState.SENDING)
-        return msgspec.structs.replace(item, row=row)
+    async def _until_ready(self, adapter: ChannelAdapter, lane: _Lane, item: Queued, row: IntentRow) -> float | None:
+        """None when the adapter is ready; else when to look again. It costs no attempt (invariant L4)."""
+        if isinstance(adapter, Readiness):
+            ok, detail = await self._ask(adapter)
+            if not ok:
+                until = self._ctx.env.now() + self._ctx.config.delivery.not_ready_wait
+                self._wait(lane, item, row, Reason.NOT_READY, until, detail)
+                return until
+        self._ready.add((row.address.channel, row.address.account))
+        return None
 
-    async def _attempt(self, adapter: ChannelAdapter, item: Queued) -> tuple[Outcome, int]:
-        """Hand the next chunk to the adapter; what came of it, and the seq of the attempt."""
-        ctx, row = self._ctx, item.row
-        seq = ctx.events.record(
-            AttemptStarted(chunk=row.acked, attempt=row.attempts, address=row.address), item.cause, **_ids(row)
-        )
-        request = SendRequest(
-            address=row.address,
-            text=row.chunks[row.acked],
-            key=row.key(row.acked),
-            intent=row.id,
-            chunk=row.acked,
-            attempt=row.attempts,
-            reply_to=row.reply_to,
-            media=row.media if row.acked == 0 else (),
-            cause=seq,
-        )
-        try:
-            with anyio.move_on_after(ctx.config.delivery.request_timeout):
-                if row.open_on is not None:
-                    await self._open_thread(adapter, row, row.open_on)
-                return _accepted(row, await adapter.send(request), Reason.ACCEPTED), seq
-            return outcome_of(Ambiguous("no answer in time")), seq
-        except PlatformError as error:
-            return outcome_of(error), seq
-        except Exception as error:  # noqa: BLE001 -- an adapter with a defect: nobody knows how far it came
-            return outcome_of(Ambiguous(f"{type(error).__name__}: {error}")), seq
-
-    async def _open_thread(self, adapter: ChannelAdapter, row: IntentRow, message: str) -> None:
-        """Open the thread first. It is opened once however often it is asked for, so not knowing is no ambiguity."""
-        try:
-            with anyio.fail_after(self._ctx.config.delivery.request_timeout / 2):
-                await adapter.open_thread(row.address, message, row.chunks[0])
-        except Exception as error:
-            if isinstance(error, PlatformError) and not error.ambiguous:
-                raise
-            raise NotSent(f"the thread could not be opened ({type(error).__name__}: {error})") from error
-
-    async def _look_up(self, adapter: ChannelAdapter, item: Queued) -> Outcome:
-        """Ask the platform for an ambiguous chunk. A failed look-up is not a no."""
-        row = item.row
+    async def _ask(self, adapter: Readiness) -> tuple[bool, str]:
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout):
-                receipt = await adapter.find(row.address, row.key(row.acked))
-        except Exception as error:  # noqa: BLE001 -- also an adapter with a defect: nobody has said no
-            return Outcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=str(error))
-        if receipt is not None:
-            return _accepted(row, receipt, Reason.FOUND_BY_LOOKUP)
-        return Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
+                answer = await adapter.ready()
+        except Exception as error:  # noqa: BLE001 -- an adapter that cannot say is not ready
+            return False, f"{type(error).__name__}: {error}"
+        return answer.ok, answer.reason
 
-    def _decide(self, adapter: ChannelAdapter, item: Queued, outcome: Outcome) -> DeliveryDecision:
-        ctx = self._ctx
-        return ctx.decisions.after_attempt(
-            outcome,
-            attempts=item.row.attempts,
-            created_at=item.row.created_at,
-            now=ctx.env.now(),
-            can=adapter.capabilities,
-            config=ctx.config.delivery,
+    def _wait(self, lane: _Lane, item: Queued, row: IntentRow, reason: Reason, until: float, detail: str) -> None:
+        if item.waiting is not reason:
+            body = LaneWaiting(address=row.address, reason=reason, until=until, detail=detail)
+            self._ctx.events.record(body, item.cause, **_ids(row))
+        self.lanes.replace_head(lane, msgspec.structs.replace(item, row=row, waiting=reason))
+
+    def installed(self, channel: str, account: str) -> None:
+        """An adapter has come: what waited for it goes on."""
+        self.lanes.wake(lambda lane: lane[0] == channel and lane[1] == account)
+
+    # ------------------------------------------------------------ after the attempt
+
+    def _decide(self, adapter: ChannelAdapter, row: IntentRow, outcome: Outcome) -> DeliveryDecision:
+        ctx, can = self._ctx, adapter.capabilities
+        tried = Tried(
+            attempts=row.attempts,
+            created_at=row.created_at,
+            doubt_at=row.doubt_at,
+            transport=transport_of(row, can),
+            marked=row.marked,
+            best_effort=row.best_effort,
         )
+        return ctx.decisions.after_attempt(outcome, tried=tried, now=ctx.env.now(), can=can, config=ctx.config.delivery)
 
-    def _tell_attempt(self, item: Queued, outcome: Outcome, decided: DeliveryDecision, cause: int | None) -> int:
-        row = item.row
+    def _tell_attempt(self, row: IntentRow, outcome: Outcome, decided: DeliveryDecision, cause: int | None) -> int:
         return self._ctx.events.record(
             AttemptEnded(
                 chunk=row.acked,
@@ -207,119 +310,47 @@ class Delivery:
             **_ids(row),
         )
 
-    # ------------------------------------------------------------ what comes after
+    async def _fall_back(self, row: IntentRow, decided: DeliveryDecision, cause: int) -> tuple[IntentRow, int]:
+        """From now on the gateway path, durably: what is on it is never sent on the direct one again."""
+        ctx = self._ctx
+        body = TransportFallback(
+            chunk=row.acked,
+            attempt=row.attempts,
+            instead_of=Transport.DIRECT,
+            used=Transport.GATEWAY,
+            reason=decided.reason,
+        )
+        after = msgspec.structs.replace(row, transport=Transport.GATEWAY)
+        now = ctx.env.now()
+        seq = await ctx.store.defer(
+            after, now, decided.reason, now, lambda _: ctx.events.record(body, cause, **_ids(row))
+        )
+        return msgspec.structs.replace(after, state=next_state(row.state, DeliveryEvent.DEFER)), seq
 
-    async def _not_settled(self, lane: _Lane, item: Queued, decided: DeliveryDecision, cause: int) -> float | None:
+    async def _not_settled(
+        self, lane: _Lane, item: Queued, row: IntentRow, decided: DeliveryDecision, cause: int
+    ) -> float | None:
         if decided.next not in (Next.RETRY, Next.LOOKUP):
-            await self._end(item, decided.event, decided.reason, cause)
+            await self._settling.end(row, decided.event, decided.reason, cause)
             return None
         ctx, at = self._ctx, decided.at or self._ctx.env.now()
-        await ctx.store.defer(item.row, at, decided.reason, ctx.env.now(), lambda _: None)
-        row = msgspec.structs.replace(item.row, state=next_state(item.row.state, DeliveryEvent.DEFER))
+        row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=decided.doubt_at)
+        await ctx.store.defer(row, at, decided.reason, ctx.env.now(), lambda _: None)
+        row = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.DEFER))
         action = RecoveryAction.LOOKUP if decided.next is Next.LOOKUP else RecoveryAction.SEND
-        self.lanes.replace_head(lane, Queued(row=row, cause=cause, action=action))
+        after = Queued(id=row.id, row=row, cause=cause, action=action, not_before=at, held=item.held)
+        self.lanes.replace_head(lane, after)
         return at
 
-    def _mirror(self, row: IntentRow) -> NewSession | None:
-        if row.mirror_key is None:
-            return None
-        return self._ctx.new_session(row.mirror_key, row.agent, _place(row))
-
-    async def _misplaced(self, item: Queued, receipt: Receipt, cause: int) -> None:
-        """People see it elsewhere: that is no delivery. It is remembered where they see it; nothing more is sent."""
-        ctx, row = self._ctx, item.row
-        after = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.MISPLACE), acked=row.acked + 1)
-        question = MirrorQuestion(
-            kind=row.kind, agent=row.agent, running=row.mirror_key or "", origin=None, target=receipt.address
-        )
-        key = None if row.mirror_key is None else ctx.decisions.plan_mirror(question, ctx.config).key
-        mirror = None if key is None else ctx.new_session(key, row.agent, receipt.address)
-
-        def story(settled: Settled) -> int:
-            body = ChunkAcked(
-                chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=Reason.MISPLACED
-            )
-            seq = ctx.events.record(body, cause, **_ids(row))
-            self._tell_mirror(row, settled, seq, place=receipt.address, partial=after.acked < len(row.chunks))
-            return self._tell_settled(after, Reason.MISPLACED, seq, detail=f"it is at {receipt.address}")
-
-        await ctx.store.misplace(row, receipt, mirror, ctx.env.now(), story)
-        self._settled(after)
-
-    async def _settle(self, item: Queued, receipt: Receipt, reason: Reason, cause: int) -> Queued:
-        """Receipt, and with the last chunk mirror and ack, in one transaction."""
-        ctx, row = self._ctx, item.row
-        last = row.acked + 1 == len(row.chunks)
-        event = DeliveryEvent.ACK_LAST if last else DeliveryEvent.ACK_CHUNK
-        after = msgspec.structs.replace(
-            row,
-            state=next_state(row.state, event),
-            acked=row.acked + 1,
-            attempts=row.attempts if last else 0,
-            open_on=None,
-        )
-
-        def story(settled: Settled) -> int:
-            body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
-            seq = ctx.events.record(body, cause, **_ids(row))
-            if last:
-                self._tell_mirror(row, settled, seq, place=_place(row), partial=False)
-                self._tell_settled(after, reason, seq)
-            return seq
-
-        seq = await ctx.store.ack_chunk(row, receipt, self._mirror(row) if last else None, ctx.env.now(), story)
-        if last:
-            self._settled(after)
-        return Queued(row=after, cause=seq)
-
-    async def _end(self, item: Queued, event: DeliveryEvent, reason: Reason, cause: int | None) -> None:
-        """Give up, visibly; what was accepted so far is mirrored as partial."""
-        ctx, row = self._ctx, item.row
-        state = next_state(row.state, event, accepted_chunks=row.acked)
-        after = msgspec.structs.replace(row, state=state)
-
-        def story(settled: Settled) -> int:
-            self._tell_mirror(row, settled, cause, place=_place(row), partial=True)
-            return self._tell_settled(after, reason, cause)
-
-        await ctx.store.end_intent(row, state, reason, self._mirror(row), ctx.env.now(), story)
-        self._settled(after)
-
-    def _settled(self, row: IntentRow) -> None:
-        """Tell whoever waits for this intent that it has ended."""
-        for waiter in self._waiters.pop(row.id, ()):
-            waiter.set()
-
-    def on_end(self, intent: IntentId) -> anyio.Event:
-        """An event that is set when an intent has ended, in whatever way."""
-        waiter = anyio.Event()
-        self._waiters.setdefault(intent, []).append(waiter)
-        return waiter
-
-    def forget(self, intent: IntentId, waiter: anyio.Event) -> None:
-        """Nobody waits for this any more."""
-        waiters = self._waiters.get(intent, [])
-        if waiter in waiters:
-            waiters.remove(waiter)
-        if not waiters:
-            self._waiters.pop(intent, None)
-
-    def _tell_mirror(
-        self, row: IntentRow, settled: Settled, cause: int | None, *, place: Address | None, partial: bool
-    ) -> None:
-        session = settled.mirror
-        if session is None:
-            return
-        self._ctx.tell_session(session, row.agent, place, "outbound", cause)
-        self._ctx.events.record(
-            MirrorAppended(session_id=session.id, session_key=session.key, text=settled.mirror_text, partial=partial),
-            cause,
-            **_ids(row),
-        )
-
-    def _tell_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
-        body = IntentSettled(state=row.state, reason=reason, attempts=row.attempts, detail=detail)
-        return self._ctx.events.record(body, cause, **_ids(row))
+    async def _changed_elsewhere(self, lane: _Lane, item: Queued, error: IllegalTransition) -> float:
+        """The store refused what this process knew of an intent: it is read again, as if an earlier one had left it."""
+        now = self._ctx.env.now()
+        if item.row is not None:
+            body = LaneWaiting(address=item.row.address, reason=Reason.CHANGED_ELSEWHERE, until=now, detail=error.facts)
+            self._ctx.events.record(body, item.cause, **_ids(item.row))
+        again = Queued(id=item.id, row=None, cause=item.cause, left=True, head=True, held=item.held)
+        self.lanes.replace_head(lane, again)
+        return now
 
 
 #: recovered intents that end without another attempt
@@ -327,15 +358,6 @@ _ENDINGS: dict[RecoveryAction, tuple[DeliveryEvent, Reason]] = {
     RecoveryAction.PARK: (DeliveryEvent.PARK, Reason.PARKED),
     RecoveryAction.EXPIRE: (DeliveryEvent.EXPIRE, Reason.TOO_OLD),
 }
-
-
-def _place(row: IntentRow) -> Address | None:
-    """The place that is tied to the session of the mirror: a session that the caller named is no matter of it."""
-    return None if row.named_session else row.address
-
-
-def _accepted(row: IntentRow, receipt: Receipt, reason: Reason) -> Outcome:
-    return Outcome(receipt=receipt, reason=reason, misplaced=is_misplaced(row.address, receipt))
 
 
 def _ids(row: IntentRow) -> dict[str, str | None]:

@@ -9,7 +9,6 @@ import anyio.abc
 
 from core.agent import CallbackFacts
 from core.decisions import MirrorQuestion
-from core.delivery.prepare import chunk_text
 from core.errors import HandError, InvariantBroken
 from core.events.bodies import (
     CompletionPlanned,
@@ -24,6 +23,7 @@ from core.hands.port import HandTask
 from core.reasons import Reason
 from core.shell.context import Context
 from core.shell.intake import tell_admitted
+from core.shell.preparing import Preparing
 from core.store.rows import DelegationRow, Finish, IntentRow, NewSession, Work
 from core.text import well_formed
 from core.values import (
@@ -47,8 +47,10 @@ class Hands:
         context: Context,
         *,
         deliver: Callable[[IntentRow, int | None], None],
+        preparing: Preparing,
     ) -> None:
         self._ctx = context
+        self._preparing = preparing
         self._deliver = deliver
         self._start_turn: Callable[[Work, SessionId, int], None] = _nobody
         self._busy: Callable[[str], bool] = _never
@@ -162,7 +164,7 @@ class Hands:
             plan = plan_completion(done, ctx.config.hands)
         callback = self._callback(row, key, result, plan)
         direct = [step for step in plan.steps if step.mode == DIRECT and step.address is not None]
-        intents = [self._announcement(row, result, step, n) for n, step in enumerate(direct, 1)]
+        intents = [await self._announcement(row, result, step, n, cause) for n, step in enumerate(direct, 1)]
 
         def story(finish: Finish) -> list[tuple[IntentRow, int]] | None:
             if finish.replaced:
@@ -215,8 +217,10 @@ class Hands:
         )
         return work, f"callback/{row.id}", self._ctx.new_session(session_key, row.agent, row.origin)
 
-    def _announcement(self, row: DelegationRow, result: HandResult, step: CompletionStep, n: int) -> IntentRow:
-        """The result as it is, to one place."""
+    async def _announcement(
+        self, row: DelegationRow, result: HandResult, step: CompletionStep, n: int, cause: int
+    ) -> IntentRow:
+        """The result as it is, to one place. One that is too long for a message is cut, visibly."""
         ctx, to = self._ctx, step.address
         assert to is not None
         # The session of the place, also when that of the requester was reset meanwhile.
@@ -224,11 +228,11 @@ class Hands:
             kind=IntentKind.ANNOUNCE, agent=row.agent, running=row.session_key, origin=None, target=to
         )
         mirror = ctx.decisions.plan_mirror(question, ctx.config)
-        return IntentRow(
+        draft = IntentRow(
             id=IntentId(f"{row.id}.post{n}"),
             kind=IntentKind.ANNOUNCE,
             address=to,
-            chunks=chunk_text(result.text, ctx.text_limit(to)) or ("(no text)",),
+            chunks=(),
             agent=row.agent,
             mirror_key=mirror.key,
             turn=row.turn,
@@ -236,6 +240,17 @@ class Hands:
             delegation=row.id,
             created_at=ctx.env.now(),
         )
+        return await self._preparing.prepare(draft, _fitting(result.text, ctx.config.delivery.max_text), cause)
+
+
+def _fitting(text: str, most: int) -> str:
+    """A text that is taken for sending: something to be seen, and not longer than allowed."""
+    if not text.strip():
+        return "(no text)"
+    if len(text) <= most:
+        return text
+    note = f" [cut: {len(text)} characters]"
+    return text[: max(most - len(note), 0)] + note[:most]
 
 
 def _nobody(_work: Work, _session: SessionId, _cause: int) -> None:

@@ -74,6 +74,14 @@ class Lanes(Generic[K, T]):
         """Whether a lane has anything to do or is doing it."""
         return lane in self._lanes
 
+    def wake(self, wanted: Callable[[K], bool]) -> None:
+        """Have lanes that rest handled now."""
+        awake = [lane for _, _, lane in self._resting if wanted(lane)]
+        self._resting = [rest for rest in self._resting if not wanted(rest[2])]
+        heapq.heapify(self._resting)
+        for lane in awake:
+            self._make_ready(lane)
+
     def _make_ready(self, lane: K) -> None:
         self._ready.append(lane)
         if self._idle:

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import msgspec
 
+from core.channels.capabilities import check_poll, require
 from core.config import GatewayConfig
-from core.delivery.prepare import chunk_text
 from core.delivery.states import is_final
-from core.errors import InvalidSend
+from core.errors import IllegalTransition, InvalidSend, StoreError
+from core.events.bodies import StoreFailed
 from core.reasons import Reason
-from core.send import SendPlan, send_intent
+from core.send import SendPlan, may_try_again
 from core.shell.context import Context
 from core.shell.delivery import Delivery
-from core.shell.sends import Fate
+from core.shell.preparing import Preparing
+from core.shell.sends import Fate, Stored
 from core.shell.targets import Looked, Targets
-from core.store.rows import IntentFate, IntentRow, SendRow, SessionRow
+from core.store.rows import Begun, IntentFate, IntentRow, NewSession, SendRow, send_intent
 from core.text import well_formed
-from core.values import Address, IntentKind, IntentState, SessionEntry
+from core.values import Address, Capabilities, Capability, IntentKind, IntentState, Poll, SessionEntry
 
 #: endings after which people may see the message, or a part of it
 _MAY_BE_SEEN = frozenset({IntentState.PARTIAL, IntentState.UNKNOWN, IntentState.MISPLACED})
+#: session keys that are remembered to exist
+_MOST_KNOWN = 100_000
 
 
 class Outbox:
     """`core.shell.sends.SendPorts` of a running gateway."""
 
-    def __init__(self, context: Context, delivery: Delivery, targets: Targets) -> None:
+    def __init__(self, context: Context, delivery: Delivery, targets: Targets, preparing: Preparing) -> None:
         self._ctx = context
         self._delivery = delivery
         self._targets = targets
+        self._preparing = preparing
+        #: keys of sessions that are known to exist: a key is not lost again
+        self._known: dict[str, None] = {}
 
     @property
     def config(self) -> GatewayConfig:
@@ -72,58 +79,118 @@ class Outbox:
             finally:
                 self._delivery.forget(send.intent, ended)
 
-    async def ensure_entry(self, plan: SendPlan, cause: int | None) -> None:
-        """The session of the target conversation, created and told when there is none."""
-        ctx, address, entry = self._ctx, _address(plan), plan.entry
-        if plan.session_key is None or entry is None:
-            return
+    async def store(self, plan: SendPlan, cause: int | None) -> Stored:
+        """Have the send durable and queued, unless its key has sent before."""
+        ctx = self._ctx
+        row = await self._preparing.prepare(self._draft(plan), well_formed(plan.text), cause)
+        send = SendRow(key=plan.key, intent=row.id, tries=1, session_key=plan.session_key, channel=plan.channel)
+
+        def story(begun: Begun) -> tuple[Begun, int]:
+            if begun.intent is None:
+                return begun, 0
+            if begun.session is not None:
+                ctx.tell_session(begun.session, plan.agent, row.address, "outbound", cause)
+            return begun, ctx.tell_prepared(begun.intent, targeted=True, reason=Reason.CLIENT_SEND, cause=cause)
+
+        def then(told: tuple[Begun, int]) -> None:
+            begun, prepared = told
+            if begun.intent is not None:
+                self._delivery.queue(begun.intent, prepared)
+
+        now, entry, again = ctx.env.now(), self._entry(plan, row.address), self._may_try_again
+        try:
+            begun, _ = await ctx.store.begin_send(send, row, entry, again, now, story, then=then)
+        except (StoreError, IllegalTransition):
+            raise
+        except Exception as error:
+            if entry is None:
+                raise
+            # A session that cannot be made now is made with the mirror.
+            facts = well_formed(f"{type(error).__name__}: {error}")
+            ctx.events.record(StoreFailed(reason=Reason.STORE_ERROR, error=facts, retry_in=0.0), cause)
+            begun, _ = await ctx.store.begin_send(send, row, None, again, now, story, then=then)
+            entry = None
+        if entry is not None:
+            self._known[entry.key] = None
+        fate = begun.fate
+        return Stored(
+            plan=plan,
+            intent=begun.send.intent,
+            session_key=begun.send.session_key,
+            tries=begun.send.tries,
+            new=begun.new,
+            fate=_fate(begun.send, fate, waited=False) if fate is not None and is_final(fate.state) else None,
+        )
+
+    async def ended(self, stored: Stored) -> Fate:
+        """How a send ends, waiting for that."""
+        send = SendRow(
+            key=stored.plan.key,
+            intent=stored.intent,
+            tries=stored.tries,
+            session_key=stored.session_key,
+            channel=stored.plan.channel,
+        )
+        return await self._wait(send)
+
+    def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
+        """Where a send would go, and its chunks."""
+        row = self._preparing.preview(self._draft(plan), well_formed(plan.text))
+        return row.address, row.chunks
+
+    def _may_try_again(self, state: IntentState) -> bool:
+        # Upstream keeps failures too, so that a key never sends again.
+        return not self._ctx.config.profile.upstream and may_try_again(state)
+
+    def _entry(self, plan: SendPlan, address: Address) -> NewSession | None:
+        """The session of the target conversation, to be created where it is missing (seed 000)."""
+        ctx, entry = self._ctx, plan.entry
+        if plan.session_key is None or entry is None or plan.session_key in self._known:
+            return None
         new = ctx.new_session(plan.session_key, plan.agent, address)
 
         def entry_of(_: Address) -> SessionEntry:
             return entry
 
-        new = msgspec.structs.replace(new, entry_of=entry_of)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        return msgspec.structs.replace(new, entry_of=entry_of)
 
-        def story(row: SessionRow) -> None:
-            ctx.tell_session(row, plan.agent, address, "outbound", cause)
-
-        await ctx.store.ensure_session(new, ctx.env.now(), story)
-
-    async def deliver(self, plan: SendPlan, tries: int, cause: int | None) -> Fate:
-        """Store the send with its intent in one, queue it, and wait for its end."""
-        ctx, row = self._ctx, self._intent(plan, tries)
-        send = SendRow(key=plan.key, intent=row.id, tries=tries, session_key=plan.session_key, channel=plan.channel)
-
-        def story(new: bool) -> int | None:
-            return ctx.tell_prepared(row, targeted=True, reason=Reason.CLIENT_SEND, cause=cause) if new else None
-
-        def then(prepared: int | None) -> None:
-            if prepared is not None:
-                self._delivery.queue(row, prepared)
-
-        prepared = await ctx.store.begin_send(send, row, ctx.env.now(), story, then=then)
-        if prepared is not None:
-            return await self._wait(send)
-        # A call that was cancelled had stored this try; whatever it asked for counts.
-        stored = await ctx.store.find_send(plan.key)
-        return msgspec.structs.replace(await self._wait(stored or send), repeat=True)
-
-    def _intent(self, plan: SendPlan, tries: int) -> IntentRow:
+    def _draft(self, plan: SendPlan) -> IntentRow:
+        """The intent of the first try, without its text. Raises `InvalidSend` for what the adapter cannot do."""
         address, ctx = _address(plan), self._ctx
-        chunks = chunk_text(well_formed(plan.text), ctx.text_limit(address))
+        poll = self._check_able(plan, address)
         return IntentRow(
-            id=send_intent(plan.key, tries),
+            id=send_intent(plan.key, 1),
             kind=IntentKind.SEND,
             address=address,
-            # Media without a text are one chunk all the same.
-            chunks=chunks or ("",),
+            chunks=(),
             agent=plan.agent,
             mirror_key=plan.session_key,
             named_session=plan.named_session,
             media=tuple(well_formed(one) for one in plan.media),
             reply_to=plan.reply_to,
+            poll=poll,
+            payload=plan.payload,
+            best_effort=plan.best_effort,
             created_at=ctx.env.now(),
         )
+
+    def _check_able(self, plan: SendPlan, address: Address) -> Poll | None:
+        """Refuse what the adapter cannot do; the poll as it is sent."""
+        if not (plan.media or plan.poll or plan.payload):
+            return None
+        adapter = self._ctx.adapters.get((address.channel, address.account))
+        can = Capabilities() if adapter is None else adapter.capabilities
+        where = f"on {address.channel}:{address.account}"
+        if plan.media:
+            require(can, Capability.MEDIA, f"media {where}")
+        if plan.payload is not None:
+            require(can, Capability.PAYLOAD, f"a payload {where}")
+        if plan.poll is None:
+            return None
+        require(can, Capability.POLL, f"a poll {where}")
+        return check_poll(plan.poll, can)
 
 
 def _address(plan: SendPlan) -> Address:

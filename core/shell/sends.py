@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import anyio
@@ -10,16 +11,26 @@ import msgspec
 from core.channels import rules_for
 from core.config import GatewayConfig
 from core.decisions import Decisions
-from core.errors import AmbiguousTarget, SendFailed, StoreError, TargetError, UsageError
+from core.delivery.mirror import media_name
+from core.errors import AmbiguousTarget, LeaseLost, SendFailed, TargetError, UsageError
 from core.events import EventSink
-from core.events.bodies import SendJoined, SendRefused, SendRequested, StoreFailed, TargetResolved
+from core.events.bodies import SendJoined, SendPreviewed, SendRefused, SendRequested, TargetResolved
 from core.reasons import Reason
 from core.routing.outbound import OutboundQuestion, OutboundRoute
 from core.routing.text import config_key
-from core.send import SendMessage, SendOutcome, SendPlan, check_key, check_send, choose_agent, choose_channel
+from core.send import (
+    SendMessage,
+    SendOutcome,
+    SendPlan,
+    SendStatus,
+    check_key,
+    check_send,
+    choose_agent,
+    choose_channel,
+)
 from core.shell.targets import Looked, refusal, resolve
 from core.text import well_formed
-from core.values import Address, Receipt
+from core.values import Address, IntentId, Receipt
 
 #: upstream: failures that are remembered without a delivery
 _MOST_SPENT = 1000
@@ -37,8 +48,17 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
     final: bool = False
     #: it was open still, and waited for
     waited: bool = False
-    #: another call had stored this very try
-    repeat: bool = False
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """A send that is durable. `new`: by this call. `fate`: of an earlier try with the key, where that has ended."""
+
+    plan: SendPlan
+    intent: IntentId
+    session_key: str | None
+    tries: int
+    new: bool
+    fate: Fate | None = None
 
 
 class SendPorts(Protocol):
@@ -70,12 +90,16 @@ class SendPorts(Protocol):
         """What became of an earlier send with this key, waiting for one that is still open."""
         ...
 
-    async def ensure_entry(self, plan: SendPlan, cause: int | None) -> None:
-        """Have the session of the target conversation exist."""
+    async def store(self, plan: SendPlan, cause: int | None) -> Stored:
+        """Have the send durable and queued, unless its key has sent before. Raises `InvalidSend`."""
         ...
 
-    async def deliver(self, plan: SendPlan, tries: int, cause: int | None) -> Fate:
-        """Store the send, have it delivered, and wait for its end."""
+    async def ended(self, stored: Stored) -> Fate:
+        """How it ends, waiting for that."""
+        ...
+
+    def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
+        """Where a send would go, and its chunks. Raises `InvalidSend`."""
         ...
 
 
@@ -110,12 +134,24 @@ class Sends:
             scope.cancel()
 
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
-        """Send a message once for its key.
+        """Send a message once for its key, and wait for its end.
 
         Raises `InvalidSend` or another `UsageError` for what cannot be done as asked: nothing is sent or stored, and
         the key is free. Raises `SendFailed` when it was not delivered, or when the gateway ends before it knows; asked
-        again with the same key, after a restart too, it sends nothing twice.
+        again with the same key, after a restart too, it sends nothing twice. A best-effort send is not raised for: its
+        status tells.
         """
+        return await self._while_up(message, lambda: self._send(message, cause))
+
+    async def enqueue(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
+        """Have a message durable once for its key, and do not wait for its delivery: the status is ``queued``.
+
+        Raises as `send` does; for a key whose earlier send has ended, as that one did.
+        """
+        return await self._while_up(message, lambda: self._first(message, cause, wait=False))
+
+    async def _while_up(self, message: SendMessage, do: Callable[[], Awaitable[SendOutcome]]) -> SendOutcome:
+        """Do something while the gateway serves; what comes before that waits."""
         with anyio.CancelScope() as scope:
             self._scopes[scope] = None
             try:
@@ -123,12 +159,17 @@ class Sends:
                     raise SendFailed(f"send {message.key!r}: the gateway has ended")
                 if not self._up.is_set():
                     await self._up.wait()
-                return await self._send(message, cause)
+                return await do()
+            except LeaseLost as error:
+                # This process has ended, but for saying so.
+                raise SendFailed(f"send {message.key!r}: {error}") from error
             finally:
                 del self._scopes[scope]
         raise SendFailed(f"send {message.key!r}: the gateway ended before it was known; ask again with the same key")
 
     async def _send(self, message: SendMessage, cause: int | None) -> SendOutcome:
+        if message.dry_run:
+            return await self._first(message, cause, wait=True)
         while (running := self._flights.get(message.key)) is not None:
             joined = await self._join(message, running, cause)
             if joined is not None:
@@ -136,7 +177,7 @@ class Sends:
         # Registered before anything is awaited: two calls in the same tick are one send.
         flight = self._flights[message.key] = _Flight()
         try:
-            flight.outcome = await self._first(message, cause)
+            flight.outcome = await self._first(message, cause, wait=True)
         except SendFailed as error:
             flight.failure = error
             raise
@@ -161,41 +202,66 @@ class Sends:
         body = SendJoined(key=well_formed(key), reason=Reason.IDEMPOTENT_REPEAT, ended=ended)
         self._events.record(body, cause)
 
-    async def _first(self, message: SendMessage, cause: int | None) -> SendOutcome:
+    async def _first(self, message: SendMessage, cause: int | None, *, wait: bool) -> SendOutcome:
         asked = self._events.record(_requested(message), cause)
         try:
             check_key(message.key)
-            before = await self._ports.fate(message.key)
-            known = self._known(message, before, asked)
-            return await self._new(message, before, asked) if known is None else known
+            self._check_spent(message.key, asked)
+            plan, planned = await self._planned(message, asked)
+            if isinstance(plan, SendOutcome):
+                return plan
+            if message.dry_run:
+                return self._preview(plan, planned)
+            stored = await self._ports.store(plan, planned)
         except UsageError as error:
             self._refused(message, error, asked)
             raise
+        if stored.new and not wait:
+            return _queued(message.key, stored)
+        fate = stored.fate or await self._ports.ended(stored)
+        if not stored.new:
+            self._joined(message.key, asked, ended=not fate.waited)
+        return _outcome(message, fate, cached=not stored.new)
+
+    async def _planned(self, message: SendMessage, asked: int) -> tuple[SendPlan | SendOutcome, int]:
+        """The plan of a send; or the outcome of an earlier one with its key, where it cannot be planned any more."""
+        try:
+            return await self._plan(message, asked)
+        except UsageError:
+            before = None if message.dry_run else await self._ports.fate(message.key)
+            # Upstream keeps failures too, so that a key never sends again.
+            upstream = self._ports.config.profile.upstream
+            if before is None or (before.receipt is None and not before.final and not upstream):
+                raise
+            self._joined(message.key, asked, ended=not before.waited)
+            return _outcome(message, before, cached=True), asked
+
+    def _check_spent(self, key: str, cause: int) -> None:
+        """Upstream: a key whose failure left nothing in the store never sends again."""
+        if self._ports.config.profile.upstream and key in self._spent:
+            self._joined(key, cause, ended=True)
+            raise SendFailed(self._spent[key], cached=True, final=True)
+
+    def _preview(self, plan: SendPlan, cause: int) -> SendOutcome:
+        """What a dry run tells; nothing else happens (invariant P2)."""
+        address, chunks = self._ports.preview(plan)
+        media = tuple(media_name(one) for one in plan.media)
+        body = SendPreviewed(key=plan.key, address=address, session_key=plan.session_key, chunks=chunks, media=media)
+        self._events.record(body, cause)
+        return SendOutcome(
+            key=plan.key,
+            status=SendStatus.DRY_RUN,
+            message_id=None,
+            channel=plan.channel,
+            conversation=address.conversation,
+            session_key=plan.session_key,
+            cached=False,
+            preview=chunks,
+        )
 
     def _refused(self, message: SendMessage, error: UsageError, cause: int) -> None:
         body = SendRefused(key=well_formed(message.key), reason=refusal(error), detail=well_formed(error.facts))
         self._events.record(body, cause)
-
-    def _known(self, message: SendMessage, fate: Fate | None, cause: int) -> SendOutcome | None:
-        """The result of an earlier send with the key; none where there is none, or it failed and may be tried again."""
-        # Upstream keeps failures too, so that a key never sends again.
-        upstream = self._ports.config.profile.upstream
-        if upstream and message.key in self._spent:
-            self._joined(message.key, cause, ended=True)
-            raise SendFailed(self._spent[message.key], cached=True, final=True)
-        if fate is None or (fate.receipt is None and not fate.final and not upstream):
-            return None
-        self._joined(message.key, cause, ended=not fate.waited)
-        return _outcome(message.key, fate, cached=True)
-
-    async def _new(self, message: SendMessage, before: Fate | None, asked: int) -> SendOutcome:
-        plan, cause = await self._plan(message, asked)
-        if plan.entry is not None:
-            await self._ensure_entry(plan, cause)
-        fate = await self._ports.deliver(plan, 1 if before is None else before.tries + 1, cause)
-        if fate.repeat:
-            self._joined(message.key, asked, ended=not fate.waited)
-        return _outcome(message.key, fate, cached=fate.repeat)
 
     async def _plan(self, message: SendMessage, asked: int) -> tuple[SendPlan, int]:
         """Decide text, channel, agent, account, place and session; and the event that tells. Raises `UsageError`."""
@@ -270,13 +336,6 @@ class Sends:
         )
         return self._events.record(body, cause)
 
-    async def _ensure_entry(self, plan: SendPlan, cause: int) -> None:
-        """Best effort: a session that cannot be made now is made with the mirror."""
-        try:
-            await self._ports.ensure_entry(plan, cause)
-        except StoreError as error:
-            self._events.record(StoreFailed(reason=Reason.STORE_ERROR, error=error.facts, retry_in=0.0), cause)
-
 
 def _requested(message: SendMessage) -> SendRequested:
     return SendRequested(
@@ -288,14 +347,31 @@ def _requested(message: SendMessage) -> SendRequested:
     )
 
 
-def _outcome(key: str, fate: Fate, *, cached: bool) -> SendOutcome:
-    if fate.receipt is None:
-        raise SendFailed(f"send {key!r}: {fate.detail}", cached=cached, final=fate.final)
+def _queued(key: str, stored: Stored) -> SendOutcome:
+    route = stored.plan.route
     return SendOutcome(
         key=key,
-        message_id=fate.receipt.provider_id,
+        status=SendStatus.QUEUED,
+        message_id=None,
+        channel=stored.plan.channel,
+        conversation="" if route is None else route.address.conversation,
+        session_key=stored.session_key,
+        cached=False,
+    )
+
+
+def _outcome(message: SendMessage, fate: Fate, *, cached: bool) -> SendOutcome:
+    receipt = fate.receipt
+    if receipt is None and not message.best_effort:
+        raise SendFailed(f"send {message.key!r}: {fate.detail}", cached=cached, final=fate.final)
+    return SendOutcome(
+        key=message.key,
+        # Best effort changes what is tried, never what is said of it (B028).
+        status=SendStatus.NOT_DELIVERED if receipt is None else SendStatus.DELIVERED,
+        message_id=None if receipt is None else receipt.provider_id,
         channel=fate.channel,
-        conversation=fate.receipt.address.conversation,
+        conversation="" if receipt is None else receipt.address.conversation,
         session_key=fate.session_key,
         cached=cached,
+        detail="" if receipt is not None else fate.detail,
     )

@@ -8,17 +8,27 @@ import msgspec
 
 from core.agent import CALLBACK_PROMPT, CallbackFacts
 from core.decisions import MirrorQuestion
-from core.delivery.prepare import chunk_text
-from core.errors import UnknownName, UsageError
+from core.errors import InvalidSend, UnknownName, UsageError
 from core.events.bodies import IntentSuppressed, ToolCalled, ToolRefused, TurnEnded, TurnStarted
 from core.reasons import Reason
 from core.routing.outbound import OutboundRoute
 from core.shell.context import Context
 from core.shell.lanes import Lanes
+from core.shell.preparing import Preparing
 from core.shell.targets import Aim, Asked, Targets, refusal
 from core.store.rows import IntentRow, TranscriptLine, Work
 from core.text import well_formed
-from core.values import Address, DelegationId, IntentId, IntentKind, Peer, SessionId, TurnId, WorkKind
+from core.values import (
+    Address,
+    DelegationId,
+    IntentId,
+    IntentKind,
+    IntentState,
+    Peer,
+    SessionId,
+    TurnId,
+    WorkKind,
+)
 
 #: turns that run at the same time
 _WORKERS = 256
@@ -89,9 +99,11 @@ class Turns:
         deliver: Callable[[IntentRow, int | None], None],
         delegate: Callable[[Work, SessionId, int, str, str, int], Awaitable[DelegationId]],
         targets: Targets,
+        preparing: Preparing,
     ) -> None:
         self._ctx = context
         self._targets = targets
+        self._preparing = preparing
         self._deliver = deliver
         self._delegate = delegate
         self.lanes: Lanes[str, tuple[Work, SessionId, int]] = Lanes(
@@ -140,8 +152,11 @@ class Turns:
         intents: list[IntentRow] = []
         if answer is not None and work.reply_to is not None:
             what = Saying(kind=IntentKind.REPLY, id=IntentId(f"{work.id}.reply"), text=answer, to=work.reply_to)
-            row = self._intent(work, session, what)
-            intents = [row] if row.chunks else []
+            try:
+                row = await self._prepared(work, session, what, started)
+            except InvalidSend as error:
+                row, failure = None, TurnEnded(outcome="failed", reason=error.reason, detail=error.facts)
+            intents = [row] if row is not None else []
         ended = failure or TurnEnded(outcome="replied" if intents else "silent")
 
         def story(new: tuple[IntentId, ...]) -> list[tuple[IntentRow, int]]:
@@ -171,8 +186,13 @@ class Turns:
             turn=work.turn,
         )
 
-    def _intent(self, work: Work, session: SessionId, what: Saying) -> IntentRow:
-        """A prepared intent: its bytes, its destination and its mirror are final."""
+    async def _prepared(self, work: Work, session: SessionId, what: Saying, cause: int) -> IntentRow | None:
+        """A prepared intent, or a cancelled one; none where there is nothing to be seen. Raises `InvalidSend`."""
+        row = await self._preparing.prepare(self._draft(work, session, what), what.text, cause)
+        return row if row.chunks or row.state is IntentState.CANCELLED else None
+
+    def _draft(self, work: Work, session: SessionId, what: Saying) -> IntentRow:
+        """An intent without its text: its destination and its mirror are final."""
         ctx = self._ctx
         question = MirrorQuestion(
             kind=what.kind,
@@ -187,7 +207,7 @@ class Turns:
             id=what.id,
             kind=what.kind,
             address=what.to,
-            chunks=chunk_text(what.text, ctx.text_limit(what.to)),
+            chunks=(),
             agent=work.agent if named is None else named[1],
             mirror_key=mirror.key if named is None else named[0],
             session=session if mirror.own and named is None else None,
@@ -212,22 +232,30 @@ class Turns:
         where = well_formed(str(asked.to or work.reply_to or "nowhere"))
         called = ctx.events.record(ToolCalled(tool="message", detail=where), cause, inbound=work.id, turn=work.turn)
         aim = await self._aim(work, asked, called)
-        row = None
-        if aim is not None:
-            what = Saying(
-                kind=IntentKind.TOOL,
-                id=IntentId(f"{work.id}.send{call}"),
-                text=text,
-                to=aim.address,
-                route=aim.route,
-                session=aim.session,
-            )
-            row = self._intent(work, asked.running, what)
-        if row is None or not row.chunks:
-            reason = Reason.NO_ORIGIN if row is None else Reason.NO_REPLY
+        row = None if aim is None else await self._tool_intent(work, call, text, asked, aim, called)
+        if row is None:
+            reason = Reason.NO_ORIGIN if aim is None else Reason.NO_REPLY
             ctx.events.record(IntentSuppressed(reason=reason, text=text), called, inbound=work.id, turn=work.turn)
             return
         await self._enqueue(work, row, text, asked, called if aim is None else aim.cause)
+
+    async def _tool_intent(
+        self, work: Work, call: int, text: str, asked: Asked, aim: Aim, called: int
+    ) -> IntentRow | None:
+        """What the tool says, prepared. Raises `InvalidSend`, which the agent is told."""
+        what = Saying(
+            kind=IntentKind.TOOL,
+            id=IntentId(f"{work.id}.send{call}"),
+            text=text,
+            to=aim.address,
+            route=aim.route,
+            session=aim.session,
+        )
+        try:
+            return await self._prepared(work, asked.running, what, aim.cause)
+        except InvalidSend as error:
+            self._refused(work, error, called)
+            raise
 
     async def _aim(self, work: Work, asked: Asked, called: int) -> Aim | None:
         """Where a tool send goes; none: nowhere. A target that names no place is refused, and the agent is told."""
@@ -235,9 +263,12 @@ class Turns:
         try:
             return await self._targets.aim(work.agent, asked, work.reply_to, called, ids)
         except UsageError as error:
-            refused = ToolRefused(tool="message", reason=refusal(error), detail=well_formed(error.facts))
-            self._ctx.events.record(refused, called, inbound=work.id, turn=work.turn)
+            self._refused(work, error, called)
             raise
+
+    def _refused(self, work: Work, error: UsageError, called: int) -> None:
+        refused = ToolRefused(tool="message", reason=refusal(error), detail=well_formed(error.facts))
+        self._ctx.events.record(refused, called, inbound=work.id, turn=work.turn)
 
     async def _enqueue(self, work: Work, row: IntentRow, text: str, asked: Asked, cause: int) -> None:
         """Store what the tool says, and have it delivered."""

@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 import aiosqlite
 import msgspec
 
-from core.errors import StoreError
+from core.errors import LeaseLost, StoreError
+from core.store import lease
 from core.store.migrate import check_ours
+from core.store.presence import FilePresence, NoPresence, Presence
 
 T = TypeVar("T")
 Op = Callable[[sqlite3.Connection], Any]
@@ -42,6 +44,10 @@ class Db(aiosqlite.Connection):
     """A connection in autocommit mode whose writes are explicit transactions."""
 
     _farewell: Any = None
+    #: how other processes know that this one is dead
+    presence: Presence = NoPresence()
+    #: the lease that every transaction must still find; none: the store is used without one
+    token: int | None = None
 
     def stop(self) -> Any:
         """Have the connection's thread end; see aiosqlite."""
@@ -60,30 +66,31 @@ class Db(aiosqlite.Connection):
         A write that fails for its own fault gives `Failed`. Raises `sqlite3.OperationalError` when the database
         refuses everything (disk full, I/O error): nothing was stored then, and it may be tried again. When it refuses
         after some were stored, the answers of those are returned, fewer than asked: the others may be tried again.
+        Raises `LeaseLost` when another process holds the store: nothing more was stored then.
         """
-        return await self._execute(_transact, self._conn, writes)  # pyright: ignore[reportUnknownMemberType]
+        return await self._execute(_transact, self._conn, writes, self.token)  # pyright: ignore[reportUnknownMemberType]
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run a function on the raw connection, in the connection's thread."""
         return await self._execute(work, self._conn)  # pyright: ignore[reportUnknownMemberType]
 
 
-def _transact(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
+def _transact(connection: sqlite3.Connection, writes: Sequence[Write], token: int | None) -> list[Any]:
     try:
-        answers = _together(connection, writes)
-    except sqlite3.OperationalError:
+        answers = _together(connection, writes, token)
+    except (sqlite3.OperationalError, LeaseLost):
         raise
     except Exception:  # noqa: BLE001 -- one bad write must not sink its batch: find it by running them one by one
-        return _one_by_one(connection, writes)
+        return _one_by_one(connection, writes, token)
     # Outside of the try: a story that raises must not have its write, which is committed, run again.
     return [write.story(answer) for write, answer in zip(writes, answers, strict=True)]
 
 
-def _one_by_one(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
+def _one_by_one(connection: sqlite3.Connection, writes: Sequence[Write], token: int | None) -> list[Any]:
     answers: list[Any] = []
     for write in writes:
         try:
-            answers.append(_alone(connection, write))
+            answers.append(_alone(connection, write, token))
         except sqlite3.OperationalError:
             if not answers:
                 raise
@@ -91,9 +98,11 @@ def _one_by_one(connection: sqlite3.Connection, writes: Sequence[Write]) -> list
     return answers
 
 
-def _together(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
+def _together(connection: sqlite3.Connection, writes: Sequence[Write], token: int | None) -> list[Any]:
     connection.execute("BEGIN IMMEDIATE")
     try:
+        if token is not None:
+            lease.check(connection, token)
         answers = [write.op(connection) for write in writes]
         connection.execute("COMMIT")
     except BaseException:
@@ -103,10 +112,10 @@ def _together(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[A
     return answers
 
 
-def _alone(connection: sqlite3.Connection, write: Write) -> Any:
+def _alone(connection: sqlite3.Connection, write: Write, token: int | None) -> Any:
     try:
-        answer = _together(connection, [write])[0]
-    except sqlite3.OperationalError:
+        answer = _together(connection, [write], token)[0]
+    except (sqlite3.OperationalError, LeaseLost):
         raise
     except Exception as error:  # noqa: BLE001 -- handed to the caller of this write
         return Failed(error)
@@ -136,7 +145,9 @@ def connect_file(path: Path, *, durability: str = "full") -> Db:
             raise
         return connection
 
-    return Db(connect, 64)
+    db = Db(connect, 64)
+    db.presence = FilePresence(path)
+    return db
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:

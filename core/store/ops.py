@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -12,20 +12,25 @@ from core.delivery.states import DeliveryEvent, may_end, next_state
 from core.errors import IllegalTransition
 from core.hands.states import DelegationEvent, DelegationState, next_delegation_state
 from core.reasons import Reason
+from core.store.intents import find_fate, find_send
 from core.store.lookup import find_by_id, find_ended
 from core.store.rekey import tie_nowhere
 from core.store.rows import (
     Admission,
+    Begun,
     DelegationRow,
     Finish,
+    IntentFate,
     IntentRow,
     NewSession,
     SendRow,
     SessionRow,
     Settled,
     Work,
+    send_intent,
 )
 from core.store.sessions import ensure_session, look
+from core.store.transcript import append, append_mirror
 from core.values import (
     DelegationId,
     HandResult,
@@ -33,7 +38,6 @@ from core.values import (
     IntentId,
     IntentState,
     Receipt,
-    SessionId,
     WorkKind,
 )
 
@@ -64,24 +68,21 @@ def admit(
     return Admission(session=row)
 
 
-def append(
-    c: sqlite3.Connection, session: SessionId, role: str, text: str, ref: str, now: float, *, partial: bool = False
-) -> None:
-    """Add a line to a transcript; the same reference twice is refused by the table (invariant M1)."""
-    c.execute(
-        "INSERT INTO transcript (session_id, role, text, ref, partial, at) VALUES (?, ?, ?, ?, ?, ?)",
-        (session, role, text, ref, partial, now),
-    )
+_INSERT = (
+    "INSERT INTO intents (id, state, kind, address, chunks, mirror_key, agent_id, turn_id, inbound_id,"
+    " delegation_id, reply_to, open_on, session_id, named_session, media, created_at, updated_at, reason, forms, poll,"
+    " payload, best_effort, untold)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+)
 
 
 def enqueue(c: sqlite3.Connection, intent: IntentRow, now: float) -> bool:
-    """Store a prepared intent unless it is there; whether it is new."""
+    """Store a prepared intent, or one that was cancelled, unless it is there; whether it is new."""
     cursor = c.execute(
-        "INSERT INTO intents (id, state, kind, address, chunks, mirror_key, agent_id, turn_id, inbound_id,"
-        " delegation_id, reply_to, open_on, session_id, named_session, media, created_at, updated_at)"
-        " VALUES (?, 'prepared', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        _INSERT,
         (
             intent.id,
+            intent.state.value,
             intent.kind.value,
             _text(intent.address),
             _text(intent.chunks),
@@ -97,6 +98,12 @@ def enqueue(c: sqlite3.Connection, intent: IntentRow, now: float) -> bool:
             _text(intent.media),
             intent.created_at,
             now,
+            None if intent.reason is None else intent.reason.value,
+            _text(intent.forms) if intent.forms else None,
+            None if intent.poll is None else _text(intent.poll),
+            intent.payload,
+            intent.best_effort,
+            intent.untold,
         ),
     )
     return cursor.rowcount == 1
@@ -135,7 +142,13 @@ def mark_sending(c: sqlite3.Connection, intent: IntentRow, now: float) -> None:
 
 
 def ack_chunk(
-    c: sqlite3.Connection, intent: IntentRow, receipt: Receipt, mirror: NewSession | None, now: float
+    c: sqlite3.Connection,
+    intent: IntentRow,
+    receipt: Receipt,
+    mirror: NewSession | None,
+    now: float,
+    *,
+    mirror_due: bool = False,
 ) -> Settled:
     """Receipt of the next chunk; mirror and end with the last one."""
     acked = intent.acked + 1
@@ -144,21 +157,49 @@ def ack_chunk(
     _move(
         c,
         intent,
-        "state = ?, acked = ?, attempts = ?, reason = ?, next_at = NULL, updated_at = ?,"
-        " receipts = json_insert(receipts, '$[#]', json(?))",
+        "state = ?, acked = ?, attempts = ?, reason = ?, next_at = NULL, updated_at = ?, marked = 0, doubt_at = NULL,"
+        " transport = NULL, receipts = json_insert(receipts, '$[#]', json(?))",
         (state.value, acked, intent.attempts if last else 0, Reason.ACCEPTED.value, now, _text(receipt)),
     )
+    if mirror_due:
+        _mirror_is_due(c, intent)
     return _mirror(c, intent, acked, mirror, now) if last else Settled(mirror=None)
 
 
 def _mirror(c: sqlite3.Connection, intent: IntentRow, acked: int, mirror: NewSession | None, now: float) -> Settled:
-    """Put what was accepted into the session of the conversation, once."""
+    """Put what was accepted into the session of the conversation, once. No mirror: there is nothing new to tell."""
     if mirror is None or acked == 0:
         return Settled(mirror=None)
     row = _own_session(c, intent) or ensure_session(c, mirror, now)
-    text = mirror_text("\n".join(intent.chunks[:acked]), intent.media)
-    append(c, row.id, "assistant", text, intent.id, now, partial=acked < len(intent.chunks))
+    # What has no text, as a payload that only its platform understands, is remembered all the same.
+    text = mirror_text("\n".join(intent.chunks[:acked]), intent.media) or ""
+    if not append_mirror(c, row.id, text, intent.id, now, partial=acked < len(intent.chunks)):
+        return Settled(mirror=None)
     return Settled(mirror=row, mirror_text=text)
+
+
+def _mirror_is_due(c: sqlite3.Connection, intent: IntentRow) -> None:
+    c.execute("UPDATE intents SET mirror_due = 1 WHERE id = ?", (intent.id,))
+
+
+def mirror_now(c: sqlite3.Connection, intent: IntentRow, mirror: NewSession, now: float) -> Settled:
+    """See `core.store.port.Store.mirror_now`."""
+    c.execute("UPDATE intents SET mirror_due = 0 WHERE id = ?", (intent.id,))
+    return _mirror(c, intent, intent.acked, mirror, now)
+
+
+def mark_told(c: sqlite3.Connection, intent: IntentId) -> bool:
+    """See `core.store.port.Store.mark_told`."""
+    return c.execute("UPDATE intents SET untold = 0 WHERE id = ? AND untold = 1", (intent,)).rowcount == 1
+
+
+def bury(c: sqlite3.Connection, intent: IntentId, reason: Reason, now: float) -> None:
+    """See `core.store.port.Store.bury`."""
+    c.execute(
+        "UPDATE intents SET state = 'dead', reason = ?, updated_at = ?"
+        " WHERE id = ? AND state IN ('prepared', 'sending')",
+        (reason.value, now, intent),
+    )
 
 
 def _own_session(c: sqlite3.Connection, intent: IntentRow) -> SessionRow | None:
@@ -185,32 +226,65 @@ def misplace(
     return _mirror(c, msgspec.structs.replace(intent, session=None), intent.acked + 1, mirror, now)
 
 
-def begin_send(c: sqlite3.Connection, send: SendRow, intent: IntentRow, now: float) -> bool:
-    """Store a client's send with its intent; whether it is new. A try that is there already stays as it is."""
+def begin_send(
+    c: sqlite3.Connection,
+    send: SendRow,
+    intent: IntentRow,
+    entry: NewSession | None,
+    again: Callable[[IntentState], bool],
+    now: float,
+) -> Begun:
+    """Store a client's send with its intent and the session that it goes to; see the port."""
     if not enqueue(c, intent, now):
-        return False
-    c.execute(
-        "INSERT INTO sends (key, intent_id, tries, session_key, channel, asked_at) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (key) DO UPDATE SET intent_id = excluded.intent_id, tries = excluded.tries,"
-        " session_key = excluded.session_key, channel = excluded.channel, asked_at = excluded.asked_at",
-        (send.key, send.intent, send.tries, send.session_key, send.channel, now),
-    )
-    return True
+        before = _before(c, send)
+        if not again(before[1].state):
+            return Begun(new=False, send=before[0], fate=before[1])
+        tries = before[0].tries + 1
+        intent = msgspec.structs.replace(intent, id=send_intent(send.key, tries))
+        send = msgspec.structs.replace(send, intent=intent.id, tries=tries)
+        enqueue(c, intent, now)
+    c.execute(_SEND, (send.key, send.intent, send.tries, send.session_key, send.channel, now))
+    session = None if entry is None else ensure_session(c, entry, now)
+    return Begun(new=True, send=send, intent=intent, session=session)
+
+
+_SEND = (
+    "INSERT INTO sends (key, intent_id, tries, session_key, channel, asked_at) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (key) DO UPDATE SET intent_id = excluded.intent_id, tries = excluded.tries,"
+    " session_key = excluded.session_key, channel = excluded.channel, asked_at = excluded.asked_at"
+)
+
+
+def _before(c: sqlite3.Connection, send: SendRow) -> tuple[SendRow, IntentFate]:
+    """The latest try of a send, and what became of it."""
+    row = find_send(c, send.key) or send
+    fate = find_fate(c, row.intent)
+    if fate is None:
+        raise IllegalTransition(f"send {send.key!r}: its intent {row.intent} is gone")
+    return row, fate
 
 
 def defer(c: sqlite3.Connection, intent: IntentRow, next_at: float, reason: Reason, now: float) -> None:
     """See `core.store.port.Store.defer`."""
     state = next_state(intent.state, DeliveryEvent.DEFER)
+    transport = None if intent.transport is None else intent.transport.value
     _move(
         c,
         intent,
-        "state = ?, attempts = ?, next_at = ?, reason = ?, updated_at = ?",
-        (state.value, intent.attempts, next_at, reason.value, now),
+        "state = ?, attempts = ?, next_at = ?, reason = ?, updated_at = ?, marked = ?, doubt_at = ?, transport = ?",
+        (state.value, intent.attempts, next_at, reason.value, now, intent.marked, intent.doubt_at, transport),
     )
 
 
 def end_intent(
-    c: sqlite3.Connection, intent: IntentRow, state: IntentState, reason: Reason, mirror: NewSession | None, now: float
+    c: sqlite3.Connection,
+    intent: IntentRow,
+    state: IntentState,
+    reason: Reason,
+    mirror: NewSession | None,
+    now: float,
+    *,
+    mirror_due: bool = False,
 ) -> Settled:
     """See `core.store.port.Store.end_intent`."""
     if not may_end(intent.state, state, accepted_chunks=intent.acked):
@@ -221,6 +295,8 @@ def end_intent(
         "state = ?, attempts = ?, reason = ?, next_at = NULL, updated_at = ?",
         (state.value, intent.attempts, reason.value, now),
     )
+    if mirror_due:
+        _mirror_is_due(c, intent)
     return _mirror(c, intent, intent.acked, mirror, now)
 
 

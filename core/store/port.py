@@ -12,13 +12,18 @@ from typing import Protocol, TypeVar
 
 from core.keys import Migration, StoredKey
 from core.reasons import Reason
+from core.store.lease import Claim
+from core.store.operate import Filter, Nudge, Pruned, QueueRow, Shown, Verdict
 from core.store.rows import (
     Admission,
+    Begun,
     DelegationRow,
     Finish,
     IntentFate,
     IntentRow,
+    Loaded,
     NewSession,
+    OpenIntent,
     Reset,
     SendRow,
     SessionRow,
@@ -45,7 +50,36 @@ class Store(Protocol):
         """The writer: runs as long as the gateway does."""
         ...
 
+    async def claim(self, now: float, lasts: float) -> Claim:
+        """Take the store, for this process alone, until `now + lasts`; or learn who holds it.
+
+        From then on every write is refused with `LeaseLost` once another process has taken the store: nothing is
+        stored, and `run` ends with that error. A store that was never claimed is used by whoever opens it. `close`
+        gives it back.
+        """
+        ...
+
+    async def renew(self, now: float, lasts: float) -> None:
+        """Keep the claimed store until `now + lasts`.
+
+        Raises `LeaseLost` when another process has taken it, and another `StoreError` when that cannot be written
+        now.
+        """
+        ...
+
     async def unfinished(self) -> Unfinished: ...
+
+    async def open_intents(self, after: int, limit: int) -> tuple[OpenIntent, ...]:
+        """Open intents in the order in which they were created, from the one after number `after` on."""
+        ...
+
+    async def load_intents(self, ids: Sequence[IntentId]) -> Loaded:
+        """Intents with their texts, in the order in which they were created."""
+        ...
+
+    async def bury(self, intent: IntentId, reason: Reason, now: float, story: Callable[[None], T]) -> T:
+        """End an open intent whose row cannot be read."""
+        ...
 
     async def admit(
         self,
@@ -83,9 +117,19 @@ class Store(Protocol):
         ...
 
     async def ack_chunk(
-        self, intent: IntentRow, receipt: Receipt, mirror: NewSession | None, now: float, story: Callable[[Settled], T]
+        self,
+        intent: IntentRow,
+        receipt: Receipt,
+        mirror: NewSession | None,
+        now: float,
+        story: Callable[[Settled], T],
+        *,
+        mirror_due: bool = False,
     ) -> T:
-        """Receipt of the next chunk; with the last one, mirror and end of the intent in the same transaction."""
+        """Receipt of the next chunk; with the last one, mirror and end of the intent in the same transaction.
+
+        `mirror_due`: the mirror was refused, and is to be stored later; see `mirror_now`.
+        """
         ...
 
     async def defer(
@@ -102,8 +146,26 @@ class Store(Protocol):
         mirror: NewSession | None,
         now: float,
         story: Callable[[Settled], T],
+        *,
+        mirror_due: bool = False,
     ) -> T:
         """A final state other than delivered; what was accepted so far is mirrored as partial."""
+        ...
+
+    async def due_mirrors(self) -> tuple[IntentRow, ...]:
+        """Intents whose mirror is to be stored later; those of which nothing was accepted have none."""
+        ...
+
+    async def mirror_now(self, intent: IntentRow, mirror: NewSession, now: float, story: Callable[[Settled], T]) -> T:
+        """Store a mirror that was refused before."""
+        ...
+
+    async def untold(self, after: int, limit: int) -> tuple[tuple[int, IntentRow, IntentFate], ...]:
+        """Intents that have ended and whose hooks were not told, with their numbers, from the one after `after` on."""
+        ...
+
+    async def mark_told(self, intent: IntentId, story: Callable[[bool], T]) -> T:
+        """The hooks were told how an intent ended; the story gets whether this is news."""
         ...
 
     async def accept_delegation(self, row: DelegationRow, story: Callable[[bool], T]) -> T:
@@ -173,12 +235,18 @@ class Store(Protocol):
         self,
         send: SendRow,
         intent: IntentRow,
+        entry: NewSession | None,
+        again: Callable[[IntentState], bool],
         now: float,
-        story: Callable[[bool], T],
+        story: Callable[[Begun], T],
         *,
         then: Callable[[T], None] | None = None,
     ) -> T:
-        """Store a client's send and its intent in one; the story gets whether the intent is new."""
+        """Store a client's send, its intent, and the session that it goes to, in one.
+
+        `send` and `intent` are of the first try. Where the key has sent before, nothing is stored, unless `again` says
+        of the state in which that try is that another one may be made.
+        """
         ...
 
     async def intent_fate(self, intent: IntentId) -> IntentFate | None: ...
@@ -188,3 +256,37 @@ class Store(Protocol):
     async def intent_state(self, intent: IntentId) -> IntentState | None: ...
 
     async def find_inbound(self, identity: str) -> InboundId | None: ...
+
+    # ------------------------------------------------------------ operators, and keeping the store in order
+
+    async def list_intents(self, which: Filter, *, after: int = 0, limit: int = 100) -> tuple[QueueRow, ...]:
+        """Intents, open and ended, in the order in which they were created."""
+        ...
+
+    async def show_intent(self, intent: str) -> Shown:
+        """One intent with its receipts. Raises `UnknownName`."""
+        ...
+
+    async def retry_intent(self, intent: str, now: float) -> None:
+        """Have an intent that has ended tried again. Raises `UnknownName`, or `IllegalTransition`: nothing changed."""
+        ...
+
+    async def resolve_intent(self, intent: str, verdict: Verdict, now: float, *, provider_id: str = "") -> None:
+        """Say what became of the chunk in doubt. Raises `UnknownName`, or `IllegalTransition`: nothing changed."""
+        ...
+
+    async def purge_intents(self, which: Filter, story: Callable[[int], T]) -> T:
+        """Remove intents that have ended; the story gets how many."""
+        ...
+
+    async def nudges_wait(self) -> bool:
+        """Whether an operator has changed something from outside since this was asked last."""
+        ...
+
+    async def nudged(self, story: Callable[[tuple[Nudge, ...]], T]) -> T:
+        """What operators have changed since this was asked last."""
+        ...
+
+    async def prune(self, cutoff: float, story: Callable[[Pruned], T]) -> T:
+        """Remove some of what ended before a time, and of what is remembered of messages received."""
+        ...

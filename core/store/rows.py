@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -18,10 +19,13 @@ from core.values import (
     IntentKind,
     IntentState,
     Peer,
+    Piece,
+    Poll,
     Receipt,
     SessionEntry,
     SessionId,
     TranscriptLine,
+    Transport,
     TurnId,
     WorkKind,
 )
@@ -110,6 +114,15 @@ class Reset(msgspec.Struct, frozen=True, kw_only=True):
     before: SessionId
 
 
+_NUMBERED = re.compile(r"\+[0-9]+\Z")
+
+
+def send_intent(key: str, tries: int) -> IntentId:
+    """The id of the intent of a try of a client's send. Different keys never share one, whatever they end in."""
+    first = tries == 1 and not _NUMBERED.search(key)
+    return IntentId(f"send:{key}" if first else f"send:{key}+{tries}")
+
+
 class SendRow(msgspec.Struct, frozen=True, kw_only=True):
     """The latest try of a client's send."""
 
@@ -126,6 +139,17 @@ class IntentFate(msgspec.Struct, frozen=True, kw_only=True):
     state: IntentState
     reason: Reason | None
     receipts: tuple[Receipt, ...]
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a client's send. `new`: this call stored a try, `intent`; else `fate` is the latest one's."""
+
+    new: bool
+    send: SendRow
+    intent: IntentRow | None = None
+    fate: IntentFate | None = None
+    #: the session of the target, where it was asked for
+    session: SessionRow | None = None
 
 
 class Admission(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +171,10 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing to be said, as prepared: its chunks never change any more."""
+    """One thing to be said, as prepared: its chunks never change any more.
+
+    A poll, or a payload that only the platform knows, has its text as its only chunk.
+    """
 
     id: IntentId
     kind: IntentKind
@@ -173,11 +200,43 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     delegation: DelegationId | None = None
     reply_to: str | None = None
     open_on: str | None = None
+    #: the chunks as HTML or with styles; empty where all of them go as they are
+    forms: tuple[Piece, ...] = ()
+    poll: Poll | None = None
+    #: JSON that only the platform knows
+    payload: str | None = None
+    #: one attempt a chunk, and no more
+    best_effort: bool = False
+    #: the transport that took over from the adapter's first one
+    transport: Transport | None = None
+    #: the next attempt is marked as a possible repeat
+    marked: bool = False
+    #: since then nobody knows of an attempt whether it was accepted
+    doubt_at: float | None = None
+    #: hooks are to be told how it ends
+    untold: bool = False
     created_at: float
+    #: last written then; set when it is read
+    updated_at: float = 0.0
 
     def key(self, chunk: int) -> str:
         """Idempotency key of a chunk on the wire: stable over retries, restarts and processes."""
         return f"{self.id}/{chunk}"
+
+
+class OpenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An open intent without its texts: enough to hold its place in its conversation."""
+
+    n: int
+    id: IntentId
+    address: Address
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """Intents as they were read. `broken`: those whose rows cannot be read, and why."""
+
+    rows: tuple[IntentRow, ...]
+    broken: dict[IntentId, str] = msgspec.field(default_factory=dict[IntentId, str])
 
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,18 +270,22 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
 
     #: with the session that each belongs to
     works: tuple[tuple[Work, SessionId], ...]
-    intents: tuple[IntentRow, ...]
+    #: how many intents are open; see `Store.open_intents`
+    intents: int
     delegations: tuple[DelegationRow, ...]
 
 
 __all__ = [
     "Admission",
+    "Begun",
     "DelegationRow",
     "Finish",
     "IntentFate",
     "IntentRow",
     "Left",
+    "Loaded",
     "NewSession",
+    "OpenIntent",
     "Person",
     "Reset",
     "SendRow",
@@ -231,4 +294,5 @@ __all__ = [
     "TranscriptLine",
     "Unfinished",
     "Work",
+    "send_intent",
 ]

@@ -2,61 +2,57 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import anyio
-import msgspec
 
+from core.errors import LeaseLost, StoreError
 from core.events import EventSink
-from core.hands.states import DelegationState
+from core.events.bodies import LeaseLost as LeaseWasLost
 from core.keys import Migration, StoredKey
 from core.reasons import Reason
-from core.store import lookup, ops, rekey, sessions
+from core.store import lease, operate, ops, rekey, sessions
 from core.store.db import Db
+from core.store.lease import Claim
 from core.store.migrate import migrate
+from core.store.operate import Filter, Nudge, Pruned, Verdict
+from core.store.reads import SqliteReads
 from core.store.rows import (
     Admission,
+    Begun,
     DelegationRow,
     Finish,
-    IntentFate,
     IntentRow,
     NewSession,
     Reset,
     SendRow,
     SessionRow,
     Settled,
-    TranscriptLine,
-    Unfinished,
     Work,
 )
 from core.store.writer import Writer
 from core.values import (
-    Address,
     DelegationId,
     HandResult,
-    InboundId,
     IntentId,
-    IntentKind,
     IntentState,
     Receipt,
-    SessionId,
-    TurnId,
 )
 
 T = TypeVar("T")
-_work = msgspec.json.Decoder(Work).decode
-_address = msgspec.json.Decoder(Address).decode
-_texts = msgspec.json.Decoder(tuple[str, ...]).decode
-_receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
 
 
-class SqliteStore:
+class SqliteStore(SqliteReads):
     """`core.store.port.Store` over SQLite. `connect` makes the connection; `events` hears of refused writes."""
 
     def __init__(self, connect: Callable[[], Db], events: EventSink) -> None:
-        self._db = connect()
+        super().__init__(connect())
+        self._events = events
         self._writer = Writer(self._db, events)
+        self._lost = False
 
     @property
     def commits(self) -> int:
@@ -77,15 +73,59 @@ class SqliteStore:
             raise
 
     async def close(self) -> None:
-        """Close the connection."""
-        await self._db.close()
+        """Give a claimed store back, and close the connection."""
+        token = self._db.token
+        try:
+            if token is not None and not self._lost:
+                # One that cannot be written to any more is taken from whoever has no lock on it.
+                with contextlib.suppress(sqlite3.Error, ValueError):
+                    await self._db.run(lambda c: lease.release(c, token))
+        finally:
+            # Only now: who gets the lock takes over at once.
+            self._db.presence.drop()
+            await self._db.close()
 
     async def run(self) -> None:
         """Run the writer."""
-        await self._writer.run()
+        try:
+            await self._writer.run()
+        except LeaseLost:
+            self._tell_lost()
+            raise
 
-    async def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        return await self._db.run(lambda c: c.execute(sql, values).fetchall())
+    # ------------------------------------------------------------ the lease
+
+    async def claim(self, now: float, lasts: float) -> Claim:
+        """See the port."""
+        presence = self._db.presence
+        found = await self._db.run(lambda c: lease.look(c, presence, now, lasts))
+        if not found.taken:
+            return found
+        return await self._writer.write(lambda c: lease.claim(c, presence, now, lasts), self._hold)
+
+    def _hold(self, claim: Claim) -> Claim:
+        # By the thread that committed: also when nobody waits for it any more.
+        if claim.taken:
+            self._db.token = claim.lease.token
+        return claim
+
+    async def renew(self, now: float, lasts: float) -> None:
+        """See the port. It is one statement by itself: it need not wait for company, and nobody waits for it."""
+        presence, token = self._db.presence, self._db.token
+        assert token is not None
+        try:
+            kept = await self._db.run(lambda c: lease.renew(c, presence, token, now + lasts))
+        except sqlite3.OperationalError as error:
+            raise StoreError(str(error)) from error
+        if not kept:
+            self._tell_lost()
+            raise LeaseLost(f"its token was {token}")
+
+    def _tell_lost(self) -> None:
+        if not self._lost:
+            self._lost = True
+            body = LeaseWasLost(owner=self._db.presence.name, token=self._db.token or 0, reason=Reason.LEASE_HELD)
+            self._events.record(body)
 
     # ------------------------------------------------------------ verbs
 
@@ -125,10 +165,19 @@ class SqliteStore:
         await self._writer.write(lambda c: ops.mark_sending(c, intent, now), _same)
 
     async def ack_chunk(
-        self, intent: IntentRow, receipt: Receipt, mirror: NewSession | None, now: float, story: Callable[[Settled], T]
+        self,
+        intent: IntentRow,
+        receipt: Receipt,
+        mirror: NewSession | None,
+        now: float,
+        story: Callable[[Settled], T],
+        *,
+        mirror_due: bool = False,
     ) -> T:
         """See the port."""
-        return await self._writer.write(lambda c: ops.ack_chunk(c, intent, receipt, mirror, now), story)
+        return await self._writer.write(
+            lambda c: ops.ack_chunk(c, intent, receipt, mirror, now, mirror_due=mirror_due), story
+        )
 
     async def defer(
         self, intent: IntentRow, next_at: float, reason: Reason, now: float, story: Callable[[None], T]
@@ -144,9 +193,25 @@ class SqliteStore:
         mirror: NewSession | None,
         now: float,
         story: Callable[[Settled], T],
+        *,
+        mirror_due: bool = False,
     ) -> T:
         """See the port."""
-        return await self._writer.write(lambda c: ops.end_intent(c, intent, state, reason, mirror, now), story)
+        return await self._writer.write(
+            lambda c: ops.end_intent(c, intent, state, reason, mirror, now, mirror_due=mirror_due), story
+        )
+
+    async def mirror_now(self, intent: IntentRow, mirror: NewSession, now: float, story: Callable[[Settled], T]) -> T:
+        """See the port."""
+        return await self._writer.write(lambda c: ops.mirror_now(c, intent, mirror, now), story)
+
+    async def mark_told(self, intent: IntentId, story: Callable[[bool], T]) -> T:
+        """See the port."""
+        return await self._writer.write(lambda c: ops.mark_told(c, intent), story)
+
+    async def bury(self, intent: IntentId, reason: Reason, now: float, story: Callable[[None], T]) -> T:
+        """See the port."""
+        return await self._writer.write(lambda c: ops.bury(c, intent, reason, now), story)
 
     async def accept_delegation(self, row: DelegationRow, story: Callable[[bool], T]) -> T:
         """See the port."""
@@ -200,132 +265,38 @@ class SqliteStore:
         self,
         send: SendRow,
         intent: IntentRow,
+        entry: NewSession | None,
+        again: Callable[[IntentState], bool],
         now: float,
-        story: Callable[[bool], T],
+        story: Callable[[Begun], T],
         *,
         then: Callable[[T], None] | None = None,
     ) -> T:
         """See the port."""
-        return await self._writer.write(lambda c: ops.begin_send(c, send, intent, now), story, then)
+        return await self._writer.write(lambda c: ops.begin_send(c, send, intent, entry, again, now), story, then)
 
-    # ------------------------------------------------------------ reads
+    # ------------------------------------------------------------ operators, and keeping the store in order
 
-    async def unfinished(self) -> Unfinished:
+    async def retry_intent(self, intent: str, now: float) -> None:
         """See the port."""
-        works = await self._rows("SELECT work, session_id FROM inbox WHERE state = 'pending' ORDER BY n")
-        intents = await self._rows(
-            "SELECT id, kind, state, address, chunks, acked, attempts, agent_id, mirror_key, turn_id, inbound_id,"
-            " delegation_id, reply_to, open_on, created_at, next_at, reason, session_id, named_session, media"
-            " FROM intents"
-            " WHERE state IN ('prepared', 'sending') ORDER BY n"
-        )
-        delegations = await self._rows(
-            "SELECT id, state, hand, task, agent_id, session_key, turn_id, inbound_id, origin, accepted_at,"
-            " session_id FROM delegations WHERE state IN ('accepted', 'running') ORDER BY n"
-        )
-        return Unfinished(
-            works=tuple((_work(row[0]), SessionId(row[1])) for row in works),
-            intents=tuple(_intent(row) for row in intents),
-            delegations=tuple(_delegation(row) for row in delegations),
-        )
+        await self._writer.write(lambda c: operate.retry(c, intent, now), _same)
 
-    async def session(self, session_key: str) -> SessionRow | None:
+    async def resolve_intent(self, intent: str, verdict: Verdict, now: float, *, provider_id: str = "") -> None:
         """See the port."""
-        return await self._db.run(lambda c: lookup.find(c, session_key))
+        await self._writer.write(lambda c: operate.resolve(c, intent, verdict, now, provider_id=provider_id), _same)
 
-    async def session_by_id(self, session: SessionId) -> SessionRow | None:
+    async def purge_intents(self, which: Filter, story: Callable[[int], T]) -> T:
         """See the port."""
-        return await self._db.run(lambda c: lookup.find_by_id(c, session))
+        return await self._writer.write(lambda c: operate.purge(c, which), story)
 
-    async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]:
+    async def nudged(self, story: Callable[[tuple[Nudge, ...]], T]) -> T:
         """See the port."""
-        return _lines(
-            await self._rows(
-                "SELECT role, text, ref, partial, at FROM transcript WHERE session_id = ? ORDER BY n", session
-            )
-        )
+        return await self._writer.write(operate.nudged, story)
 
-    async def transcript(self, session_key: str) -> tuple[TranscriptLine, ...]:
+    async def prune(self, cutoff: float, story: Callable[[Pruned], T]) -> T:
         """See the port."""
-        rows = await self._rows(
-            "SELECT t.role, t.text, t.ref, t.partial, t.at FROM transcript t JOIN session_map s USING (session_id)"
-            " WHERE s.session_key = ? ORDER BY t.n",
-            session_key,
-        )
-        return _lines(rows)
-
-    async def find_send(self, key: str) -> SendRow | None:
-        """See the port."""
-        rows = await self._rows("SELECT intent_id, tries, session_key, channel FROM sends WHERE key = ?", key)
-        if not rows:
-            return None
-        intent, tries, session_key, channel = rows[0]
-        return SendRow(key=key, intent=IntentId(intent), tries=tries, session_key=session_key, channel=channel)
-
-    async def intent_fate(self, intent: IntentId) -> IntentFate | None:
-        """See the port."""
-        rows = await self._rows("SELECT state, reason, receipts FROM intents WHERE id = ?", intent)
-        if not rows:
-            return None
-        state, reason, receipts = rows[0]
-        known = None if reason is None else Reason(reason)
-        return IntentFate(state=IntentState(state), reason=known, receipts=_receipts(receipts))
-
-    async def intent_state(self, intent: IntentId) -> IntentState | None:
-        """See the port."""
-        rows = await self._rows("SELECT state FROM intents WHERE id = ?", intent)
-        return IntentState(rows[0][0]) if rows else None
-
-    async def find_inbound(self, identity: str) -> InboundId | None:
-        """See the port."""
-        rows = await self._rows("SELECT id FROM inbox WHERE identity = ?", identity)
-        return InboundId(rows[0][0]) if rows else None
-
-
-def _lines(rows: Sequence[tuple[Any, ...]]) -> tuple[TranscriptLine, ...]:
-    return tuple(TranscriptLine(role=r[0], text=r[1], ref=r[2], partial=bool(r[3]), at=r[4]) for r in rows)
+        return await self._writer.write(lambda c: operate.prune(c, cutoff), story)
 
 
 def _same(answer: Any) -> Any:
     return answer
-
-
-def _intent(row: tuple[Any, ...]) -> IntentRow:
-    return IntentRow(
-        id=IntentId(row[0]),
-        kind=IntentKind(row[1]),
-        state=IntentState(row[2]),
-        address=_address(row[3]),
-        chunks=_texts(row[4]),
-        acked=row[5],
-        attempts=row[6],
-        agent=row[7],
-        mirror_key=row[8],
-        turn=None if row[9] is None else TurnId(row[9]),
-        inbound=None if row[10] is None else InboundId(row[10]),
-        delegation=None if row[11] is None else DelegationId(row[11]),
-        reply_to=row[12],
-        open_on=row[13],
-        created_at=row[14],
-        next_at=row[15],
-        reason=None if row[16] is None else Reason(row[16]),
-        session=None if row[17] is None else SessionId(row[17]),
-        named_session=bool(row[18]),
-        media=_texts(row[19]),
-    )
-
-
-def _delegation(row: tuple[Any, ...]) -> DelegationRow:
-    return DelegationRow(
-        id=DelegationId(row[0]),
-        state=DelegationState(row[1]),
-        hand=row[2],
-        task=row[3],
-        agent=row[4],
-        session_key=row[5],
-        turn=TurnId(row[6]),
-        inbound=InboundId(row[7]),
-        origin=None if row[8] is None else _address(row[8]),
-        accepted_at=row[9],
-        session=None if row[10] is None else SessionId(row[10]),
-    )

@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from core.errors import StoreError
+from core.errors import LeaseLost, StoreError
 from core.events import EventSink
 from core.events.bodies import StoreFailed
 from core.reasons import Reason
@@ -38,6 +38,7 @@ class Writer:
         self._events = events
         self._batch = _Batch()
         self._wake = anyio.Semaphore(0)
+        self._lost: LeaseLost | None = None
         #: transactions committed
         self.commits = 0
 
@@ -46,6 +47,8 @@ class Writer:
 
         `then` is called with that answer in the order of the commits, before anybody who waits goes on.
         """
+        if self._lost is not None:
+            raise self._lost
         batch = self._batch
         place = len(batch.writes)
         batch.writes.append(Write(op, story, then))
@@ -58,11 +61,18 @@ class Writer:
         return answer
 
     async def run(self) -> None:
-        """Commit batch after batch, for ever."""
+        """Commit batch after batch, until another process holds the store: raises `LeaseLost` then."""
         while True:
             await self._wake.acquire()
             batch, self._batch = self._batch, _Batch()
-            batch.answers = await self._commit(batch.writes)
+            try:
+                batch.answers = await self._commit(batch.writes)
+            except LeaseLost as error:
+                self._lost = error
+                for refused in (batch, self._batch):
+                    refused.answers = [Failed(error)] * len(refused.writes)
+                    refused.done.set()
+                raise
             self.commits += 1
             for write, answer in zip(batch.writes, batch.answers, strict=True):
                 if write.then is not None and not isinstance(answer, Failed):

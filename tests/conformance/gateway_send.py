@@ -13,13 +13,14 @@ import anyio
 from core.channels import Resolved, known_channels
 from core.config import GatewayConfig
 from core.decisions import Decisions
-from core.errors import SendFailed, StoreError, TargetError, UsageError
+from core.errors import SendFailed, TargetError, UsageError
 from core.events import EventLog
 from core.keys.openclaw import CHANNELS, agent_id
 from core.profiles import Profile
 from core.send import SendMessage, SendPlan, named_session
-from core.shell.sends import Fate, Sends
+from core.shell.sends import Fate, Sends, Stored
 from core.shell.targets import Looked
+from core.store.rows import send_intent
 from core.values import Address, ChatKind, Receipt, SessionEntry
 
 Fields = dict[str, Any]
@@ -137,27 +138,33 @@ class _World:
     async def fate(self, key: str) -> Fate | None:
         return self._fates.get(key)
 
-    async def ensure_entry(self, plan: SendPlan, cause: int | None) -> None:
-        assert plan.entry is not None
-        self.entries.append(_entry(plan.session_key, plan.entry))
-        if self._given.get("entry_write_fails"):
-            raise StoreError("the disk is full")
+    async def store(self, plan: SendPlan, cause: int | None) -> Stored:
+        intent, known = send_intent(plan.key, 1), self._fates.get(plan.key)
+        new = known is None
+        if new:
+            if plan.entry is not None:
+                # That it cannot be written stops nothing.
+                self.entries.append(_entry(plan.session_key, plan.entry))
+            assert self._asked is not None
+            self.deliveries.append(_delivery(plan, self._asked))
+        return Stored(plan=plan, intent=intent, session_key=plan.session_key, tries=1, new=new, fate=known)
 
-    async def deliver(self, plan: SendPlan, tries: int, cause: int | None) -> Fate:
-        number, asked = self._number, self._asked
-        assert asked is not None
-        self.deliveries.append(_delivery(plan, asked))
+    async def ended(self, stored: Stored) -> Fate:
+        number, plan = self._number, stored.plan
         await self._gate.wait()
         message_id, detail = self._result(number)
         place = Address(channel=plan.channel, account="default", kind=ChatKind.DIRECT, conversation=plan.target)
         fate = self._fates[plan.key] = Fate(
-            tries=tries,
+            tries=stored.tries,
             receipt=None if message_id is None else Receipt(provider_id=message_id, address=place),
             channel=plan.channel,
             session_key=plan.session_key,
             detail=detail,
         )
         return fate
+
+    def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
+        raise NotImplementedError("no case asks for a dry run")
 
     def _result(self, number: int) -> tuple[str | None, str]:
         """The platform's id of the last message, or how the delivery failed."""

@@ -10,7 +10,7 @@ import msgspec
 from core.errors import IllegalTransition
 from core.reasons import Reason
 from core.store import Finish, IntentRow, SessionRow, Settled
-from core.store.rows import IntentFate, SendRow
+from core.store.rows import Begun, IntentFate, NewSession, SendRow, send_intent
 from core.values import Address, IntentId, IntentState, SessionId
 from tests.contract.store_kit import BACK, ELSEWHERE, ELSEWHERE_KEY, KEY, OK, Bench, Check, Opened, all_at_once, same
 from tests.contract.store_kit_sessions import (
@@ -45,22 +45,40 @@ def check(function: Check) -> Check:
 
 def send(key: str = "k1", tries: int = 1, **fields: Any) -> SendRow:
     given = {"session_key": KEY, "channel": "discord", **fields}
-    return SendRow(key=key, tries=tries, intent=IntentId(f"send:{key}+{tries}"), **given)
+    return SendRow(key=key, tries=tries, intent=send_intent(key, tries), **given)
 
 
-async def begin(it: Opened, row: SendRow) -> bool:
-    return await it.store.begin_send(row, intent(row.intent, mirror_key=row.session_key), 2.0, same)
+async def begin(it: Opened, row: SendRow, *, entry: NewSession | None = None, again: bool = False) -> Begun:
+    """Ask for the first try of a send. `again`: whatever became of the try before, there may be another."""
+    first = msgspec.structs.replace(row, tries=1, intent=send_intent(row.key, 1))
+    prepared = intent(first.intent, mirror_key=row.session_key)
+    return await it.store.begin_send(first, prepared, entry, lambda _: again, 2.0, same)
 
 
 @check
 async def a_send_is_stored_with_its_intent(bench: Bench) -> None:
     async with bench.opened() as it:
-        assert await begin(it, send()) is True
-        assert await begin(it, send()) is False
+        begun = await begin(it, send())
+        assert (begun.new, begun.send, begun.fate) == (True, send(), None)
+        repeated = await begin(it, send(session_key=None))
+        assert (repeated.new, repeated.send, repeated.intent) == (False, send(), None)
+        assert repeated.fate is not None
+        assert repeated.fate.state is IntentState.PREPARED
     async with bench.opened() as it:
         assert await it.store.find_send("k1") == send()
-        assert [one.id for one in (await it.store.unfinished()).intents] == ["send:k1+1"]
+        assert [one.id for one in await it.open_rows()] == ["send:k1"]
         assert await it.store.find_send("k2") is None
+
+
+@check
+async def a_send_is_stored_with_the_session_that_it_goes_to(bench: Bench) -> None:
+    async with bench.opened() as it:
+        begun = await begin(it, send(), entry=session())
+        assert begun.session is not None
+        assert begun.session.created
+        assert (await it.store.session(KEY)) == msgspec.structs.replace(begun.session, created=False)
+        again = await begin(it, send("k2"), entry=session())
+        assert again.session == msgspec.structs.replace(begun.session, created=False)
 
 
 @check
@@ -68,19 +86,38 @@ async def the_latest_try_of_a_send_counts(bench: Bench) -> None:
     async with bench.opened() as it:
         await begin(it, send())
         second = send(tries=2, session_key=ELSEWHERE_KEY, channel="telegram")
-        assert await begin(it, second) is True
+        begun = await begin(it, second, again=True)
+        assert begun.intent is not None
+        assert (begun.new, begun.send, begun.intent.id) == (True, second, "send:k1+2")
         assert await it.store.find_send("k1") == second
         third = send(tries=3, session_key=None)
-        await begin(it, third)
+        await begin(it, third, again=True)
         assert await it.store.find_send("k1") == third
+
+
+@check
+async def whether_a_send_may_be_tried_again_is_asked_of_its_state(bench: Bench) -> None:
+    async with bench.opened() as it:
+        begun = await begin(it, send())
+        assert begun.intent is not None
+        await it.end(begun.intent, IntentState.FAILED)
+        asked: list[IntentState] = []
+
+        def again(state: IntentState) -> bool:
+            asked.append(state)
+            return False
+
+        row = send()
+        refused = await it.store.begin_send(row, intent(row.intent), None, again, 2.0, same)
+        assert (refused.new, asked) == (False, [IntentState.FAILED])
 
 
 @check
 async def sends_with_one_key_at_once_make_one_intent(bench: Bench) -> None:
     async with bench.opened() as it:
         answers = await all_at_once(*[lambda: begin(it, send())] * 10)
-        assert answers.count(True) == 1
-        assert len((await it.store.unfinished()).intents) == 1
+        assert [begun.new for begun in answers].count(True) == 1
+        assert len(await it.open_rows()) == 1
 
 
 @check
@@ -108,7 +145,7 @@ async def media_and_the_session_that_a_caller_named_are_kept_with_an_intent(benc
     async with bench.opened() as it:
         await it.enqueue(asked)
     async with bench.opened() as it:
-        assert (await it.store.unfinished()).intents == (asked,)
+        assert await it.open_rows() == (asked,)
         settled = await it.ack(asked)
         assert settled.mirror_text == "a b.png, c.pdf"
 
@@ -129,7 +166,7 @@ async def what_is_seen_elsewhere_is_remembered_there_and_not_at_home(bench: Benc
         assert await it.store.intent_fate(asked.id) == IntentFate(
             state=IntentState.MISPLACED, reason=Reason.MISPLACED, receipts=(receipt(address=ELSEWHERE),)
         )
-        assert (await it.store.unfinished()).intents == ()
+        assert await it.open_rows() == ()
 
 
 @check
@@ -178,7 +215,7 @@ async def an_answer_stays_in_the_session_of_its_message_after_a_reset(bench: Ben
         asked = await begun(it)
         await it.store.reset_session(session(name="s-new"), 3.0, same)
     async with bench.opened() as it:
-        [found] = (await it.store.unfinished()).intents
+        [found] = await it.open_rows()
         assert found == asked
         assert await delivered(it, found, ISOLATED) == row(KEY, "m1")
         assert [line.ref for line in await it.store.history(SessionId("s-m1"))] == ["m1", "m1.reply"]
@@ -289,12 +326,12 @@ async def a_result_for_a_session_that_was_reset_is_not_stored(bench: Bench) -> N
         left = await it.store.unfinished()
         assert [item.id for item, _ in left.works] == ["m1"]
         assert [one.state.value for one in left.delegations] == ["running"]
-        assert (left.intents, await it.lines()) == ((), [])
+        assert (left.intents, await it.lines()) == (0, [])
         # It is told by what is posted, once.
         assert await finish(it, intent("post"), callback=False) == Finish(first=True)
         assert await finish(it, intent("again"), callback=False) == Finish(first=False)
         assert await finish(it) == Finish(first=False)
-        assert [one.id for one in (await it.store.unfinished()).intents] == ["post"]
+        assert [one.id for one in await it.open_rows()] == ["post"]
 
 
 @check

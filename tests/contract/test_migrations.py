@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from core.agent import CallbackFacts
@@ -385,8 +386,10 @@ async def test_work_that_version_1_left_goes_on_in_its_session(old: Path) -> Non
 
 async def test_intents_of_version_1_are_delivered_into_the_session_that_they_are_of(old: Path) -> None:
     async with opened(old) as store:
-        reply, sending, unmirrored = (await store.unfinished()).intents
-        assert reply == intent("m1.reply", "one", "two", acked=1, created_at=3.0, session=SessionId("s-ana"))
+        places = await store.open_intents(0, 10)
+        reply, sending, unmirrored = (await store.load_intents([one.id for one in places])).rows
+        first = intent("m1.reply", "one", "two", acked=1, created_at=3.0, session=SessionId("s-ana"))
+        assert reply == msgspec.structs.replace(first, updated_at=reply.updated_at)
         assert (sending.state, sending.attempts, sending.address) == (IntentState.SENDING, 1, ROOM)
         assert (sending.kind, sending.session, sending.mirror_key) == (IntentKind.TOOL, None, ROOM_KEY)
         assert (unmirrored.mirror_key, unmirrored.next_at, unmirrored.reason) == (None, 9.0, Reason.NOT_SENT)
@@ -472,7 +475,7 @@ async def test_a_migration_of_version_1_that_fails_is_undone_and_may_be_tried_ag
             return [*raw.iterdump(), str(numbers(raw))]
 
     before = content()
-    (_, first), (_, second) = migrations()
+    (_, first), (_, second), *_ = migrations()
     broken = f"nonsense;{second}" if again == "before" else f"{second};INSERT INTO inbox (id) VALUES (NULL);"
     set_migrations(monkeypatch, first, broken)
     assert "migration 2 failed and was undone" in str(await refusal(old))

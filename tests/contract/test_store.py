@@ -9,15 +9,18 @@ from pathlib import Path
 import anyio
 import pytest
 
+from core.errors import LeaseLost
 from core.events import EventLog
 from core.store import Db, SqliteStore, connect_file
 from sim.disk import Disk
 from sim.loop import SimLoop, run
 from tests.contract.store_kit import CHECKS, Check, Opened
+from tests.contract.store_kit_lease import LEASE_CHECKS
+from tests.contract.store_kit_mirrors import MIRROR_CHECKS
 from tests.contract.store_kit_sessions import SESSION_CHECKS
 from tests.contract.store_kit_work import WORK_CHECKS
 
-ALL = [*CHECKS, *SESSION_CHECKS, *WORK_CHECKS]
+ALL = [*CHECKS, *SESSION_CHECKS, *WORK_CHECKS, *LEASE_CHECKS, *MIRROR_CHECKS]
 
 
 @asynccontextmanager
@@ -33,6 +36,14 @@ async def open_sqlite(connect: Callable[[], Db], durable: Callable[[Db], int]) -
     store = SqliteStore(keep, log.recorder("gateway"))
     await store.open()
 
+    ended = anyio.Event()
+
+    async def write() -> None:
+        try:
+            await store.run()
+        except LeaseLost:
+            ended.set()
+
     async def set_room(pages: str) -> None:
         await dbs[0].run(lambda raw: raw.execute(f"PRAGMA max_page_count = {pages}").fetchall())
 
@@ -42,7 +53,7 @@ async def open_sqlite(connect: Callable[[], Db], durable: Callable[[Db], int]) -
 
     try:
         async with anyio.create_task_group() as group:
-            group.start_soon(store.run)
+            group.start_soon(write)
             yield Opened(
                 store=store,
                 log=log,
@@ -50,6 +61,8 @@ async def open_sqlite(connect: Callable[[], Db], durable: Callable[[Db], int]) -
                 free_disk=lambda: set_room("1000000"),
                 commits=lambda: store.commits,
                 durable=lambda: durable(dbs[0]),
+                die=dbs[0].presence.drop,
+                ended=ended,
             )
             group.cancel_scope.cancel()
     finally:

@@ -89,6 +89,6 @@ def test_a_gateway_that_forgets_its_keys_is_found(monkeypatch: pytest.MonkeyPatc
     async def forget(*_: object) -> None:
         return None
 
-    monkeypatch.setattr(core.shell.outbox, "send_intent", lambda key, _: IntentId(f"send:{key}.{next(numbers)}"))
+    monkeypatch.setattr(core.store.ops, "send_intent", lambda key, _: IntentId(f"send:{key}.{next(numbers)}"))
     monkeypatch.setattr(core.shell.outbox.Outbox, "fate", forget)
     assert seen(run_scenario(script("discord")))["the release is out"] > 1

@@ -13,6 +13,7 @@ from core.delivery.decide import (
     Outcome,
     RecoveryAction,
     RecoveryDecision,
+    Tried,
     after_attempt,
     backoff,
     is_misplaced,
@@ -22,7 +23,7 @@ from core.delivery.decide import (
 from core.delivery.states import TRANSITIONS, DeliveryEvent
 from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from core.reasons import Reason
-from core.values import Address, Capabilities, Idempotency, IntentState
+from core.values import Address, Capabilities, DeliveryMode, Idempotency, IntentState, Transport
 from tests.factories import direct, group, receipt, room
 
 NOW = 1000.0
@@ -34,8 +35,16 @@ LIMITED, UNSENT, DENIED, BAD_TOKEN = RateLimited(), NotSent(), Refused(), Unauth
 
 
 def decide(outcome: Outcome, *, attempts: int = 1, can: Idempotency = KEY, **instead: Any) -> DeliveryDecision:
-    given: dict[str, Any] = {"created_at": NOW, "now": NOW, "config": CONFIG, **instead}
-    return after_attempt(outcome, attempts=attempts, can=Capabilities(idempotency=can, in_flight_seconds=30.0), **given)
+    given: dict[str, Any] = {"now": NOW, "config": CONFIG, "created_at": NOW, **instead}
+    now, config = given.pop("now"), given.pop("config")
+    more = {name: given.pop(name) for name in ("mode", "key_seconds") if name in given}
+    return after_attempt(
+        outcome,
+        tried=Tried(attempts=attempts, **given),
+        now=now,
+        can=Capabilities(idempotency=can, in_flight_seconds=30.0, **more),
+        config=config,
+    )
 
 
 #: failure, attempts made, what the platform can do -> next, event, reason, seconds from now
@@ -78,7 +87,8 @@ def test_after_a_failure(
 ) -> None:
     decision = decide(outcome_of(error), attempts=attempts, can=can)
     at = None if wait is None else NOW + wait
-    assert decision == DeliveryDecision(next=step, event=event, reason=reason, at=at)
+    doubt = NOW if error.ambiguous and at is not None else None
+    assert decision == DeliveryDecision(next=step, event=event, reason=reason, at=at, doubt_at=doubt)
 
 
 @pytest.mark.parametrize(("can", "attempts"), product(Idempotency, [1, 3, 99]))
@@ -200,6 +210,7 @@ def test_an_outcome_tells_what_its_error_tells(error: type[PlatformError]) -> No
     assert outcome == Outcome(
         reason=error.reason,
         retryable=error.retryable,
+        unsent=error is NotSent,
         ambiguous=error.ambiguous,
         retry_after=3.0,
         detail="details",
@@ -260,7 +271,10 @@ def test_look_ups_that_keep_failing_end():
     can = Capabilities(idempotency=Idempotency.LOOKUP)
     lost = Outcome(ambiguous=True, reason=Reason.LOOKUP_FAILED)
     config = DeliveryConfig(max_attempts=3)
-    nexts = [after_attempt(lost, attempts=n, created_at=0.0, now=1.0, can=can, config=config).next for n in range(1, 6)]
+    nexts = [
+        after_attempt(lost, tried=Tried(attempts=n, created_at=0.0), now=1.0, can=can, config=config).next
+        for n in range(1, 6)
+    ]
     assert nexts == [Next.LOOKUP, Next.LOOKUP, Next.LOOKUP, Next.PARK, Next.PARK]
 
 
@@ -293,3 +307,97 @@ def test_what_is_too_old_is_not_sent_after_a_long_night() -> None:
     for can in (KEY, LOOKUP):
         doubtful = found(PREPARED, head=True, can=can, now=morning)
         assert (doubtful.action, doubtful.reason) == (RecoveryAction.PARK, Reason.TOO_OLD)
+
+
+# -------------------------------------------------------------------- what is in doubt stays in doubt
+
+
+@pytest.mark.parametrize("error", [DENIED, GONE], ids=["denied", "gone"])
+@pytest.mark.parametrize("can", [KEY, NONE])
+def test_a_refusal_after_an_attempt_in_doubt_is_no_proof(error: PlatformError, can: Idempotency) -> None:
+    decision = decide(outcome_of(error), attempts=2, can=can, doubt_at=NOW - 5)
+    assert (decision.next, decision.reason) == (Next.PARK, Reason.PARKED)
+
+
+def test_a_failure_after_an_attempt_in_doubt_keeps_the_doubt_until_the_end() -> None:
+    again = decide(outcome_of(DOWN), attempts=2, doubt_at=NOW - 5)
+    assert (again.next, again.doubt_at) == (Next.RETRY, NOW - 5)
+    assert decide(outcome_of(DOWN), attempts=3, doubt_at=NOW - 5).next is Next.PARK
+    assert decide(outcome_of(DOWN), attempts=3).next is Next.FAIL
+
+
+def test_a_look_up_that_finds_nothing_ends_the_doubt() -> None:
+    nothing = Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
+    assert decide(nothing, attempts=1, can=LOOKUP, doubt_at=NOW - 30).doubt_at is None
+    assert decide(nothing, attempts=3, can=LOOKUP, doubt_at=NOW - 30).next is Next.FAIL
+
+
+def test_a_chunk_in_doubt_is_not_resent_under_a_key_that_the_platform_has_forgotten() -> None:
+    assert decide(outcome_of(LOST), key_seconds=60.0).next is Next.RETRY
+    late = decide(outcome_of(LOST), key_seconds=60.0, doubt_at=NOW - 58)
+    assert (late.next, late.reason) == (Next.PARK, Reason.KEY_EXPIRED)
+    assert decide(outcome_of(DOWN), key_seconds=60.0, doubt_at=NOW - 58).reason is Reason.KEY_EXPIRED
+    assert decide(outcome_of(DOWN), key_seconds=60.0).next is Next.RETRY
+
+
+HYBRID = {"mode": DeliveryMode.HYBRID}
+
+
+def test_a_hybrid_falls_back_on_proof_only() -> None:
+    decision = decide(outcome_of(UNSENT), **HYBRID)
+    assert (decision.next, decision.reason) == (Next.FALLBACK, Reason.GATEWAY_PATH)
+    for error in (LOST, DOWN, LIMITED, BAD_TOKEN, DENIED, GONE):
+        for can in Idempotency:
+            assert decide(outcome_of(error), can=can, **HYBRID).next is not Next.FALLBACK
+    assert decide(outcome_of(UNSENT)).next is Next.RETRY
+
+
+def test_a_hybrid_does_not_fall_back_twice_nor_with_an_earlier_attempt_in_doubt() -> None:
+    assert decide(outcome_of(UNSENT), transport=Transport.GATEWAY, **HYBRID).next is Next.RETRY
+    assert decide(outcome_of(UNSENT), attempts=2, doubt_at=NOW - 5, **HYBRID).next is Next.RETRY
+
+
+MARKING = DeliveryConfig.model_validate({**CONFIG.model_dump(), "ambiguous": "resend-marked"})
+
+
+def test_by_policy_a_chunk_that_nobody_can_tell_of_is_resent_once_with_a_mark() -> None:
+    first = decide(outcome_of(LOST), can=NONE, config=MARKING)
+    assert (first.next, first.reason, first.mark, first.at) == (Next.RETRY, Reason.MARKED_RESEND, True, NOW + 5)
+    assert decide(outcome_of(LOST), attempts=2, can=NONE, config=MARKING, marked=True).next is Next.PARK
+    assert decide(outcome_of(LOST), attempts=3, can=NONE, config=MARKING).next is Next.PARK
+    # What can be told is never marked.
+    assert not any(decide(outcome_of(LOST), can=can, config=MARKING).mark for can in (KEY, LOOKUP))
+
+
+def test_best_effort_is_one_attempt_and_never_a_success() -> None:
+    assert decide(outcome_of(DOWN), best_effort=True).next is Next.FAIL
+    assert decide(outcome_of(LOST), best_effort=True).next is Next.PARK
+    assert decide(outcome_of(LOST), best_effort=True, can=LOOKUP).next is Next.LOOKUP
+    assert decide(outcome_of(LOST), best_effort=True, can=NONE, config=MARKING).next is Next.PARK
+
+
+def left(**facts: Any) -> Left:
+    return Left(**{"state": IntentState.PREPARED, "head": True, "attempts": 0, "created_at": NOW, **facts})
+
+
+def recall(what: Left, can: Idempotency, config: DeliveryConfig = CONFIG, **more: Any) -> RecoveryDecision:
+    return recover(what, now=NOW, can=Capabilities(idempotency=can, **more), config=config)
+
+
+def test_after_a_crash_a_marked_attempt_is_made_once() -> None:
+    crashed = left(state=IntentState.SENDING)
+    decision = recall(crashed, NONE, MARKING)
+    assert (decision.action, decision.mark, decision.counts) == (RecoveryAction.RESEND, True, True)
+    assert recall(crashed, NONE).action is RecoveryAction.PARK
+    assert recall(left(state=IntentState.SENDING, marked=True), NONE, MARKING).action is RecoveryAction.PARK
+    resting = left(attempts=1, marked=True, next_at=NOW + 5, doubt_at=NOW - 1, reason=Reason.MARKED_RESEND)
+    assert recall(resting, NONE, MARKING).action is RecoveryAction.SEND
+    assert recall(left(attempts=1, next_at=NOW + 5, doubt_at=NOW - 1), NONE, MARKING).action is RecoveryAction.PARK
+
+
+def test_after_a_crash_a_forgotten_key_is_not_used() -> None:
+    long_ago = left(updated_at=NOW - 100)
+    assert recall(long_ago, KEY, key_seconds=60.0).reason is Reason.KEY_EXPIRED
+    assert recall(long_ago, KEY, key_seconds=600.0).action is RecoveryAction.RESEND
+    in_doubt = left(updated_at=NOW - 10, doubt_at=NOW - 100)
+    assert recall(in_doubt, KEY, key_seconds=60.0).action is RecoveryAction.PARK

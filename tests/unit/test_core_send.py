@@ -19,11 +19,11 @@ from core.send import (
     choose_channel,
     named_session,
     plan_send,
-    send_intent,
     session_of,
     split_media,
 )
 from core.sessions import entry_for
+from core.store.rows import send_intent
 from tests.conformance import gateway_send
 from tests.factories import config, direct, room
 

@@ -1,0 +1,123 @@
+"""Cutting a text into chunks that a platform takes (shared facts on delivery, sections 3.3 to 3.5). Pure, and linear.
+
+Limits are in UTF-16 code units, as platforms count. A limit that is not positive is none. No character, and nothing
+that people see as one (`core.delivery.units`), is cut unless it is wider than the limit; a single character that is
+wider than the limit is a chunk all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from core.delivery.cuts import breaks
+from core.delivery.fenced import cut_markdown
+from core.delivery.fences import fences
+from core.delivery.units import BLANKS, boundary, fits, reach, skip_blanks, units
+from core.values import Chunker, ChunkMode
+
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n+")
+#: what stands between paragraphs that are sent together
+BETWEEN = "\n\n"
+_LINE_END = re.compile(r"\r\n?|\u2028")
+
+#: a part of a text: where it begins and ends
+Span = tuple[int, int]
+
+
+def chunk(
+    text: str,
+    limit: int,
+    *,
+    chunker: Chunker = Chunker.TEXT,
+    mode: ChunkMode = ChunkMode.LENGTH,
+    pack: bool = False,
+) -> tuple[str, ...]:
+    """Cut a text into chunks within a limit.
+
+    In mode `length` a text that fits is one chunk, just as it is. In mode `newline` every paragraph is a chunk of its
+    own, or with `pack` as many of them as fit. What is too long for one chunk is cut by the chunker.
+    """
+    if not text:
+        return ()
+    if limit <= 0 or (mode is ChunkMode.LENGTH and fits(text, limit)):
+        return (text,)
+    if mode is ChunkMode.LENGTH:
+        return tuple(_cut(text, limit, chunker))
+    text = with_line_ends(text)
+    chunks: list[str] = []
+    for group in grouped(text, limit, [(block.start, block.end) for block in fences(text)], pack=pack):
+        paragraph = together(text, group)
+        chunks += (paragraph,) if fits(paragraph, limit) else _cut(paragraph, limit, chunker)
+    return tuple(chunks)
+
+
+def plain_spans(text: str, limit: int, start: int, end: int) -> Iterator[Span]:
+    """The chunks of plain text between two places: without white space at cuts, and without blank ones."""
+    while start < end:
+        stop = reach(text, start, end, limit)
+        cut = stop
+        if stop < end:
+            cut = next(breaks(text, ((start, stop),), start + 1), 0) or boundary(text, max(stop, start + 1), start)
+        size = len(text[start:cut].rstrip(BLANKS))
+        if size:
+            yield start, start + size
+        start = skip_blanks(text, cut, end)
+
+
+def with_line_ends(text: str) -> str:
+    """A text whose line ends are those of Unix; a paragraph separator is an empty line."""
+    if text.isascii() and "\r" not in text:
+        return text
+    return _LINE_END.sub("\n", text).replace("\u2029", BETWEEN)
+
+
+def grouped(text: str, limit: int, code: Iterable[Span], *, pack: bool) -> Iterator[list[Span]]:
+    """The paragraphs of a text, each alone, or together with those that fit into a chunk with it.
+
+    Empty lines inside of `code` part nothing.
+    """
+    held: list[Span] = []
+    size = 0
+    for span in _paragraphs(text, code):
+        more = len(BETWEEN) + units(text[slice(*span)])
+        if held and pack and size + more <= limit + len(BETWEEN):
+            held.append(span)
+            size += more
+            continue
+        if held:
+            yield held
+        held, size = [span], more
+    if held:
+        yield held
+
+
+def together(text: str, group: list[Span]) -> str:
+    """The text of a group of paragraphs."""
+    return BETWEEN.join(text[start:end] for start, end in group)
+
+
+def _cut(text: str, limit: int, chunker: Chunker) -> list[str]:
+    if chunker is Chunker.MARKDOWN:
+        return cut_markdown(text, limit)
+    return [text[start:end] for start, end in plain_spans(text, limit, 0, len(text))]
+
+
+def _paragraphs(text: str, code: Iterable[Span]) -> Iterator[Span]:
+    """What empty lines part: without white space at the end, and without blank ones."""
+    blocks = iter(code)
+    block, start = next(blocks, None), 0
+    for gap in _PARAGRAPH_END.finditer(text):
+        at = gap.start()
+        while block is not None and block[1] <= at:
+            block = next(blocks, None)
+        if block is None or at <= block[0]:
+            yield from _trimmed(text, start, at)
+            start = gap.end()
+    yield from _trimmed(text, start, len(text))
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+    size = len(text[start:end].rstrip(BLANKS))
+    if size:
+        yield start, start + size

@@ -1,0 +1,158 @@
+"""Cutting Markdown: like plain text, but for blocks of fenced code, which are closed and opened again at every cut.
+
+Nothing is trimmed. A cut in prose drops one blank and the line ends after it; a cut in code drops nothing. The limit
+counts above all: a block that cannot be balanced within it is cut as it comes, and its pieces together are the block.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import islice
+
+from core.delivery.cuts import breaks
+from core.delivery.fences import Fence, fences, seems_open
+from core.delivery.units import accented, boundary, reach, skip_blanks, units
+
+_SEPARATOR = re.compile(r"[\s\ufeff]?[\r\n]*")
+#: places that are tried before one is taken whose pieces look like fences and are none
+_TRIES = 64
+
+
+def cut_markdown(text: str, limit: int) -> list[str]:
+    """The chunks of a text; a character that is wider than the limit is a chunk by itself."""
+    cutter = _Cutter(text, limit)
+    chunks: list[str] = []
+    while not cutter.done:
+        chunks.append(cutter.next())
+    return chunks
+
+
+class _Cutter:
+    """Cuts one text, from its start to its end."""
+
+    def __init__(self, text: str, limit: int) -> None:
+        self._text = text
+        self._limit = limit
+        self._blocks = fences(text)
+        self._ends = [block.end for block in self._blocks]
+        self._pos = 0
+        #: what opens the block again that the next chunk begins in
+        self._head = ""
+        #: the block that is cut as it comes
+        self._raw: Fence | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left."""
+        return self._pos >= len(self._text)
+
+    def next(self) -> str:
+        """The next chunk."""
+        stop = reach(self._text, self._pos, len(self._text), self._limit - units(self._head))
+        if stop >= len(self._text):
+            return self._take(stop, stop)
+        parts, block = self._prose(stop)
+        cut = self._best(parts)
+        if cut is not None:
+            return self._take(cut, self._after(cut))
+        if block is not None and block is not self._raw:
+            return self._split(block)
+        cut = boundary(self._text, max(stop, self._pos + 1), self._pos)
+        if block is not None:
+            return self._take(cut, cut)
+        # Inside of a word, if need be: but not so that half of it looks like a fence.
+        low = max(self._start_of_prose(cut), cut - _TRIES)
+        cut = next((place for place in range(cut, low, -1) if not self._tears(place)), cut)
+        return self._take(cut, self._after(cut))
+
+    def _take(self, cut: int, then: int) -> str:
+        """The chunk that ends at a place; the next one begins at another."""
+        chunk = self._head + self._text[self._pos : cut]
+        self._head, self._pos = "", then
+        return chunk
+
+    def _after(self, cut: int) -> int:
+        """Where the text goes on after a cut in prose."""
+        found = None if accented(self._text, cut) else _SEPARATOR.match(self._text, cut)
+        return found.end() if found else cut
+
+    # ------------------------------------------------------------ prose
+
+    def _prose(self, stop: int) -> tuple[list[tuple[int, int]], Fence | None]:
+        """What is prose up to a place, and the block that the place is in."""
+        parts: list[tuple[int, int]] = []
+        low = self._pos
+        for index in range(bisect_right(self._ends, self._pos), len(self._blocks)):
+            block = self._blocks[index]
+            if block.start >= stop:
+                break
+            if low < block.start:
+                parts.append((low, block.start))
+            if stop < block.end:
+                return parts, block
+            low = block.end
+        if low < stop:
+            parts.append((low, stop))
+        return parts, None
+
+    def _best(self, parts: list[tuple[int, int]]) -> int | None:
+        """The best place to cut prose at, or none."""
+        fallback: int | None = None
+        for cut in islice(breaks(self._text, parts, self._pos + 1), _TRIES):
+            if self._text[cut] in "\r\n" or not self._tears(cut):
+                return cut
+            fallback = cut if fallback is None else fallback
+        return fallback
+
+    def _tears(self, cut: int) -> bool:
+        """Whether a cut within a line of prose makes something of it that looks like a fence."""
+        text, then = self._text, self._after(cut)
+        if text[then - 1] != "\n" and seems_open(text[then : then + self._limit]):
+            return True
+        low = self._start_of_prose(cut)
+        start = text.rfind("\n", low, cut) + 1
+        # The rest of a line that closes a block is none.
+        return (start > 0 or low == self._pos) and seems_open(text[max(start, low) : cut])
+
+    def _start_of_prose(self, cut: int) -> int:
+        """Where the prose begins that a place is in, as far as the next chunk has it."""
+        before = bisect_right(self._ends, cut) - 1
+        return max(self._pos, self._ends[before] if before >= 0 else 0)
+
+    # ------------------------------------------------------------ code
+
+    def _split(self, block: Fence) -> str:
+        """The chunk that ends within a block."""
+        cut, head = self._cut_in(block), block.reopening(self._limit)
+        if cut is None or not head:
+            if self._pos < block.start - 1:
+                return self._take(block.start - 1, block.start)
+            self._raw, self._head = block, ""
+            return self.next()
+        chunk = self._take(cut, cut)
+        if skip_blanks(self._text, cut, block.close) >= block.close:
+            # All its code is told: empty lines and the line that closes it need no chunk of their own.
+            self._pos = self._after(block.end)
+        else:
+            self._head = head
+        return f"{chunk}{'' if chunk.endswith(chr(10)) else chr(10)}{block.marker}"
+
+    def _cut_in(self, block: Fence) -> int | None:
+        """Where to cut the code of a block: after a line, else where it gets too long; none where nothing fits."""
+        text, start = self._text, max(self._pos, block.body)
+        room = self._limit - units(self._head) - units(block.marker)
+        line = text.rfind("\n", start, reach(text, self._pos, block.close, room)) + 1
+        if text[start:line].strip():
+            return line
+        stop = reach(text, self._pos, block.close, room - 1)
+        if stop <= start:
+            return None
+        # Empty lines alone are no code: a part of the long line after them goes with them.
+        cut = boundary(text, stop, start)
+        low = max(start, cut - _TRIES)
+        return next((place for place in range(cut, low, -1) if not self._ends_early(block, start, place)), cut)
+
+    def _ends_early(self, block: Fence, start: int, cut: int) -> bool:
+        """Whether a cut makes something of a line of code that closes its block."""
+        return block.closes(self._text[start:cut]) or block.closes(self._text[cut : cut + self._limit])

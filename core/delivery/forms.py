@@ -1,0 +1,195 @@
+"""The forms that platforms want instead of Markdown: plain text with styles (Signal), and HTML (Telegram). Pure."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from core.delivery.markup import Mark, read
+from core.delivery.units import units, visible
+from core.values import Style, StyleKind
+
+_STYLES = {
+    Mark.BOLD: StyleKind.BOLD,
+    Mark.ITALIC: StyleKind.ITALIC,
+    Mark.STRIKETHROUGH: StyleKind.STRIKETHROUGH,
+    Mark.SPOILER: StyleKind.SPOILER,
+    Mark.CODE: StyleKind.MONOSPACE,
+    Mark.BLOCK: StyleKind.MONOSPACE,
+}
+_QUOTE = "> "
+#: what an address has that its label may lack
+_DRESS = re.compile(r"\A(?:https?://|mailto:)?(?:www\.)?|/+\Z", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[\w#+.-]+")
+
+
+class Styled(msgspec.Struct, frozen=True, kw_only=True):
+    """A plain text with its styles, in places of the text."""
+
+    text: str
+    #: kind, start and end; in order of start
+    styles: tuple[tuple[StyleKind, int, int], ...] = ()
+
+    @property
+    def code(self) -> list[tuple[int, int]]:
+        """What is code, in order."""
+        return [(start, end) for kind, start, end in self.styles if kind is StyleKind.MONOSPACE]
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A text as HTML, and what is shown of it."""
+
+    html: str
+    shown: str
+
+
+def styled(text: str) -> Styled:
+    """Markdown as plain text with styles. A text without markup is itself, to the byte."""
+    writer = _Plain()
+    if not read(text, writer):
+        return Styled(text=text)
+    shown = "".join(writer.parts)
+    if not visible(shown) or (not writer.styles and shown.split() == text.split()):
+        return Styled(text=text)
+    return Styled(text=shown, styles=tuple(sorted(writer.styles, key=lambda style: (style[1], -style[2]))))
+
+
+def page(text: str) -> Page:
+    """Markdown as the HTML that Telegram takes. A text without markup is itself, escaped."""
+    writer = _Html()
+    if read(text, writer):
+        shown = "".join(writer.shown)
+        if visible(shown) and (writer.marked or shown.split() != text.split()):
+            return Page(html="".join(writer.parts), shown=shown)
+    return Page(html=escaped(text), shown=text)
+
+
+def escaped(text: str) -> str:
+    """A text as HTML that shows it just as it is."""
+    return html.escape(text, quote=False)
+
+
+def rebased(whole: Styled, pieces: Sequence[Sequence[tuple[int, int]]], between: str) -> Iterator[tuple[Style, ...]]:
+    """The styles of each piece of a text, in UTF-16 units from its start.
+
+    A piece is made of parts of the text, in order, with `between` between them.
+    """
+    styles, first = whole.styles, 0
+    for parts in pieces:
+        found: list[Style] = []
+        offset = 0
+        for start, end in parts:
+            while first < len(styles) and styles[first][2] <= start:
+                first += 1
+            found += _within(whole, first, (start, end), offset)
+            offset += units(whole.text[start:end]) + len(between)
+        yield tuple(found)
+
+
+def _within(whole: Styled, first: int, part: tuple[int, int], offset: int) -> Iterator[Style]:
+    """The styles of a part of a text, which begins `offset` units after the start of its piece."""
+    start, end = part
+    place, size = start, offset
+    for index in range(first, len(whole.styles)):
+        kind, begins, ends = whole.styles[index]
+        if begins >= end:
+            return
+        low, high = max(begins, start), min(ends, end)
+        if low < high:
+            # Styles come in order, so that their places are counted in one go.
+            place, size = low, size + units(whole.text[place:low])
+            yield Style(kind=kind, start=size, length=units(whole.text[low:high]))
+
+
+def _address(address: str, label: str) -> str:
+    """What tells the address of a link behind its label; nothing where the label tells it."""
+    if not label.strip():
+        return address
+    told = _DRESS.sub("", label.strip()).casefold() == _DRESS.sub("", address).casefold()
+    return "" if told or not address else f" ({address})"
+
+
+class _Plain:
+    """Writes plain text, and remembers where styles are."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.styles: list[tuple[StyleKind, int, int]] = []
+        self._size = 0
+        #: the mark and its detail, where it begins, and how many parts there are before it
+        self._open: list[tuple[Mark, str, int, int]] = []
+        self._quotes = 0
+
+    def text(self, text: str) -> None:
+        """What is shown. Every line of a quotation begins with its sign."""
+        if self._quotes:
+            text = text.replace("\n", "\n" + _QUOTE * self._quotes)
+        self.parts.append(text)
+        self._size += len(text)
+
+    def enter(self, mark: Mark, detail: str = "") -> None:
+        """A mark begins."""
+        if mark is Mark.QUOTE:
+            self.text(_QUOTE)
+            self._quotes += 1
+        self._open.append((mark, detail, self._size, len(self.parts)))
+
+    def leave(self) -> None:
+        """The innermost mark ends. A link is followed by its address, unless its label tells it."""
+        mark, detail, start, part = self._open.pop()
+        if mark is Mark.QUOTE:
+            self._quotes -= 1
+        elif mark is Mark.LINK:
+            self.text(_address(detail, "".join(self.parts[part:])))
+        elif start < self._size and not any(_STYLES.get(outer) is _STYLES[mark] for outer, *_ in self._open):
+            self.styles.append((_STYLES[mark], start, self._size))
+
+
+class _Html:
+    """Writes HTML, and remembers what is shown."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.shown: list[str] = []
+        self.marked = False
+        #: the mark and its detail, its tags, and how many parts there are before it
+        self._open: list[tuple[Mark, str, tuple[str, str], int, int]] = []
+
+    def text(self, text: str) -> None:
+        """What is shown."""
+        if text:
+            self.parts.append(escaped(text))
+            self.shown.append(text)
+
+    def enter(self, mark: Mark, detail: str = "") -> None:
+        """A mark begins. In one of its kind it has no tags: quotations, for one, cannot be in quotations."""
+        tags = ("", "") if any(outer is mark for outer, *_ in self._open) else _tags(mark, detail)
+        self._open.append((mark, detail, tags, len(self.parts), len(self.shown)))
+        self.parts.append(tags[0])
+
+    def leave(self) -> None:
+        """The innermost mark ends. Around nothing there are no tags."""
+        mark, detail, (opening, closing), part, shown = self._open.pop()
+        if mark is Mark.LINK and not opening:
+            self.text(_address(detail, "".join(self.shown[shown:])))
+        if len(self.shown) == shown:
+            del self.parts[part:]
+            self.text(detail if mark is Mark.LINK else "")
+            return
+        self.parts.append(closing)
+        self.marked = self.marked or bool(closing)
+
+
+def _tags(mark: Mark, detail: str) -> tuple[str, str]:
+    """What goes before and after a marked text."""
+    if mark is Mark.LINK:
+        # Anything but a whole address would be dropped by the platform.
+        return (f'<a href="{html.escape(detail)}">', "</a>") if _SCHEME.match(detail) else ("", "")
+    language = _LANGUAGE.match(detail) if mark is Mark.BLOCK else None
+    if language is not None:
+        return f'<pre><code class="language-{language[0]}">', "</code></pre>"
+    return f"<{mark.value}>", f"</{mark.value}>"

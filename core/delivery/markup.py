@@ -1,0 +1,214 @@
+"""Reading Markdown: its blocks and spans, told one after another to a writer that makes another form of them.
+
+The parser is loaded when the first text needs it: gateways whose platforms take Markdown as it is never do. A text that
+the parser cannot be trusted with is left as it is. Nothing that can be seen is dropped but the marks themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.rules_inline.state_inline import Delimiter
+    from markdown_it.token import Token
+
+#: without any of these a text has no markup
+_SIGNS = re.compile(r"[\\`*_~\[&<>#]|\|\||^[ \t]*(?:[-+=]|\d{1,9}[.)])", re.MULTILINE)
+#: blocks inside of blocks; the parser drops what is deeper
+_DEEPEST = 40
+_BAR = "|"
+_RULE = "───"
+_BULLET = "• "
+_INDENT = "  "
+
+
+class Mark(Enum):
+    """What a part of a text is."""
+
+    BOLD = "b"
+    ITALIC = "i"
+    STRIKETHROUGH = "s"
+    SPOILER = "tg-spoiler"
+    CODE = "code"
+    #: with its language
+    BLOCK = "pre"
+    QUOTE = "blockquote"
+    #: with its address
+    LINK = "a"
+
+
+class Writer(Protocol):
+    """Takes a text in parts, in order. Marks are nested."""
+
+    def text(self, text: str) -> None:
+        """What is shown, as it is."""
+        ...
+
+    def enter(self, mark: Mark, detail: str = "") -> None:
+        """A mark begins."""
+        ...
+
+    def leave(self) -> None:
+        """The innermost mark ends."""
+        ...
+
+
+def read(text: str, writer: Writer) -> bool:
+    """Tell a writer what a text says. False: it has no markup, or none that can be read, and nothing is told."""
+    if not _SIGNS.search(text):
+        return False
+    try:
+        tokens = _parser().parse(text)
+    except (LookupError, ValueError, RecursionError):
+        # A text that the parser trips over is sent without its looks, rather than not at all.
+        return False
+    if max((token.level for token in tokens), default=0) >= _DEEPEST - 1:
+        return False
+    reader = _Reader(writer)
+    for token in tokens:
+        reader.block(token)
+    return True
+
+
+class _Reader:
+    """Walks over the parser's tokens; knows which lines are told, and how far lists are indented."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._to = writer
+        #: the line after the block before; none before the first
+        self._line: int | None = None
+        #: the line that is to be written is begun
+        self._begun = True
+        self._lists = 0
+
+    def block(self, token: Token) -> None:
+        """Tell a token of the text."""
+        match token.type:
+            case "inline":
+                self._spans(token.children or ())
+            case "paragraph_open" | "heading_open":
+                self._begin(token)
+                if token.type == "heading_open":
+                    self._to.enter(Mark.BOLD)
+            case "heading_close":
+                self._to.leave()
+            case "blockquote_open":
+                self._begin(token, opens=True)
+                self._to.enter(Mark.QUOTE)
+            case "blockquote_close":
+                self._begun = False
+                self._to.leave()
+            case "bullet_list_open" | "ordered_list_open":
+                self._lists += 1
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists -= 1
+            case "list_item_open":
+                indent = "" if self._begun else _INDENT * (self._lists - 1)
+                self._begin(token, opens=True)
+                self._to.text(indent + (f"{token.info}{token.markup} " if token.info else _BULLET))
+            case "list_item_close":
+                self._begun = False
+            case "fence":
+                self._begin(token)
+                self._whole(Mark.BLOCK, token.content.removesuffix("\n"), token.info.strip().partition(" ")[0])
+            case "hr":
+                self._begin(token)
+                self._to.text(_RULE)
+            case _:
+                self._to.text(token.content)
+
+    def _begin(self, token: Token, *, opens: bool = False) -> None:
+        """A block begins: as many lines after the one before as in the source. One that opens goes on in its line."""
+        first, after = token.map or (self._line or 0, self._line or 0)
+        if self._line is not None and not self._begun:
+            self._to.text("\n" * max(1, first - self._line + 1))
+        self._line, self._begun = first + 1 if opens else after, opens
+
+    def _spans(self, tokens: Sequence[Token]) -> None:
+        """Tell what is in a paragraph."""
+        for token in tokens:
+            kind, _, side = token.type.rpartition("_")
+            if side == "open" and kind in _SPANS:
+                self._to.enter(_SPANS[kind], str(token.attrGet("href") or ""))
+            elif side == "close" and kind in _SPANS:
+                self._to.leave()
+            elif token.type in ("softbreak", "hardbreak"):
+                self._to.text("\n")
+            elif token.type == "code_inline":
+                self._whole(Mark.CODE, token.content)
+            elif token.type == "image":
+                self._whole(Mark.LINK, token.content, str(token.attrGet("src") or ""))
+            else:
+                self._to.text(token.content)
+
+    def _whole(self, mark: Mark, text: str, detail: str = "") -> None:
+        self._to.enter(mark, detail)
+        self._to.text(text)
+        self._to.leave()
+
+
+_SPANS = {
+    "strong": Mark.BOLD,
+    "em": Mark.ITALIC,
+    "s": Mark.STRIKETHROUGH,
+    "spoiler": Mark.SPOILER,
+    "link": Mark.LINK,
+}
+
+
+# -------------------------------------------------------------------- the parser
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    """CommonMark with strikethrough and spoilers; without HTML, which nobody means in a chat, nor what hides text.
+
+    Indented lines are text, and so are definitions of links: they would be taken out of it.
+    """
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
+    parser.enable("strikethrough").disable(["code", "reference", "html_block", "html_inline"])
+    parser.inline.add_terminator_char(_BAR)
+    parser.inline.ruler.before("emphasis", "spoiler", _bars)
+    parser.inline.ruler2.before("emphasis", "spoiler", _spoilers)
+    return parser
+
+
+def _bars(state: StateInline, silent: bool) -> bool:
+    """Two bars may open or close a spoiler; each pair of a longer row by itself."""
+    from markdown_it.rules_inline.state_inline import Delimiter
+
+    if silent or not state.src.startswith(_BAR * 2, state.pos):
+        return False
+    row = state.scanDelims(state.pos, True)
+    if row.length % 2:
+        state.push("text", "", 0).content = _BAR
+    for _ in range(row.length // 2):
+        state.push("text", "", 0).content = _BAR * 2
+        pair = Delimiter(ord(_BAR), 0, len(state.tokens) - 1, -1, row.can_open, row.can_close)
+        state.delimiters.append(pair)
+    state.pos += row.length
+    return True
+
+
+def _spoilers(state: StateInline) -> None:
+    """Make spoilers of the bars that go together, here and inside of links."""
+    _pair(state, state.delimiters)
+    for meta in state.tokens_meta:
+        _pair(state, meta["delimiters"] if meta else ())
+
+
+def _pair(state: StateInline, found: Sequence[Delimiter]) -> None:
+    for bar in found:
+        if bar.marker != ord(_BAR) or bar.end < 0:
+            continue
+        opening, closing = state.tokens[bar.token], state.tokens[found[bar.end].token]
+        opening.type, opening.nesting, opening.content = "spoiler_open", 1, ""
+        closing.type, closing.nesting, closing.content = "spoiler_close", -1, ""

@@ -1,0 +1,119 @@
+"""One attempt: hand a chunk to its adapter, or ask its platform, and say what came of it. Nothing is decided here."""
+
+from __future__ import annotations
+
+import anyio
+import msgspec
+
+from core.channels import ChannelAdapter
+from core.delivery.decide import Outcome, is_misplaced, outcome_of, outcome_of_error
+from core.errors import Ambiguous, NotSent, PlatformError
+from core.events.bodies import AttemptStarted
+from core.reasons import Reason
+from core.shell.context import Context
+from core.store.rows import IntentRow
+from core.values import Capabilities, Capability, Idempotency, IntentState, Receipt, SendRequest, Style, Transport
+
+
+class Attempts:
+    """Makes attempts."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+
+    async def mark(self, adapter: ChannelAdapter, row: IntentRow) -> IntentRow:
+        """Count the attempt; where a crash could not be told from a send later, make it durable first."""
+        row = msgspec.structs.replace(row, attempts=row.attempts + 1)
+        if adapter.capabilities.idempotency is Idempotency.NONE and row.state is IntentState.PREPARED:
+            await self._ctx.store.mark_sending(row, self._ctx.env.now())
+            row = msgspec.structs.replace(row, state=IntentState.SENDING)
+        return row
+
+    async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None) -> tuple[Outcome, int]:
+        """Hand the next chunk to the adapter; what came of it, and the seq of the attempt."""
+        ctx = self._ctx
+        if ctx.env.now() >= ctx.tenure.until:
+            await ctx.tenure.assure()
+        seq = ctx.events.record(
+            AttemptStarted(chunk=row.acked, attempt=row.attempts, address=row.address),
+            cause,
+            intent=row.id,
+            turn=row.turn,
+            inbound=row.inbound,
+            delegation=row.delegation,
+        )
+        request = _request(row, transport_of(row, adapter.capabilities), ctx.config.delivery.mark, seq)
+        try:
+            with anyio.move_on_after(ctx.config.delivery.request_timeout):
+                if row.open_on is not None:
+                    await self._open_thread(adapter, row, row.open_on)
+                    await ctx.tenure.assure()
+                receipt = await adapter.send(request)
+                return _accepted(row, receipt, Reason.ACCEPTED, adapter.capabilities), seq
+            return outcome_of(Ambiguous("no answer in time")), seq
+        except Exception as error:  # noqa: BLE001 -- an adapter with a defect: nobody knows how far it came
+            return outcome_of_error(error), seq
+
+    async def _open_thread(self, adapter: ChannelAdapter, row: IntentRow, message: str) -> None:
+        """Open the thread first. It is opened once however often it is asked for, so not knowing is no ambiguity."""
+        try:
+            with anyio.fail_after(self._ctx.config.delivery.request_timeout / 2):
+                await adapter.open_thread(row.address, message, row.chunks[0])
+        except Exception as error:
+            if isinstance(error, PlatformError) and not error.ambiguous:
+                raise
+            raise NotSent(f"the thread could not be opened ({type(error).__name__}: {error})") from error
+
+    async def look_up(self, adapter: ChannelAdapter, row: IntentRow) -> Outcome:
+        """Ask the platform for an ambiguous chunk. A failed look-up is not a no."""
+        try:
+            with anyio.fail_after(self._ctx.config.delivery.request_timeout):
+                receipt = await adapter.find(row.address, row.key(row.acked))
+        except Exception as error:  # noqa: BLE001 -- also an adapter with a defect: nobody has said no
+            return Outcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=str(error))
+        if receipt is not None:
+            return _accepted(row, receipt, Reason.FOUND_BY_LOOKUP, adapter.capabilities)
+        return Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
+
+
+def transport_of(row: IntentRow, can: Capabilities) -> Transport:
+    """By which way the next attempt goes."""
+    return row.transport or can.mode.first
+
+
+def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> SendRequest:
+    chunk = row.acked
+    text, html, styles = row.chunks[chunk], None, ()
+    if row.forms:
+        html, styles = row.forms[chunk].html, row.forms[chunk].styles
+    if row.marked:
+        text, html, styles = mark + text, None if html is None else mark + html, _shifted(styles, mark)
+    return SendRequest(
+        address=row.address,
+        text=text,
+        key=row.key(chunk),
+        intent=row.id,
+        chunk=chunk,
+        attempt=row.attempts,
+        reply_to=row.reply_to,
+        media=row.media if chunk == 0 else (),
+        transport=transport,
+        html=html,
+        styles=styles,
+        poll=row.poll,
+        payload=row.payload,
+        cause=cause,
+    )
+
+
+def _shifted(styles: tuple[Style, ...], mark: str) -> tuple[Style, ...]:
+    """Styles of a text that begins with the mark now."""
+    units = len(mark.encode("utf-16-le")) // 2
+    return tuple(msgspec.structs.replace(style, start=style.start + units) for style in styles)
+
+
+def _accepted(row: IntentRow, receipt: Receipt, reason: Reason, can: Capabilities) -> Outcome:
+    if not receipt.provider_id.strip() and Capability.MESSAGE_IDS in can.can:
+        # Success-shaped, and naming nothing: it may be there, or nowhere (B029).
+        return Outcome(reason=Reason.NO_RECEIPT, ambiguous=True, detail="the answer names no message")
+    return Outcome(receipt=receipt, reason=reason, misplaced=is_misplaced(row.address, receipt))

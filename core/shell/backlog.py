@@ -1,0 +1,97 @@
+"""What is open and not sent yet: a window of it in memory, the ids of the rest, and the point at which callers wait."""
+
+from __future__ import annotations
+
+import anyio
+
+from core.events.bodies import BacklogWaiting
+from core.shell.context import Context
+from core.store.rows import IntentRow
+from core.values import Address, IntentId
+
+_Lane = tuple[str, str, str, str]
+
+
+class Backlog:
+    """Counts open intents, says which are held with their texts, and loads the others when their turn comes."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+        #: open intents, all and by conversation
+        self.open = 0
+        self._by_lane: dict[_Lane, int] = {}
+        #: those that are held with their texts
+        self.held = 0
+        self._freed: anyio.Event | None = None
+        self._wanted: dict[IntentId, anyio.Event] = {}
+        self._loaded: dict[IntentId, IntentRow | str | None] = {}
+        self._loading = False
+
+    def add(self, lane: _Lane, *, held: bool) -> None:
+        """One more is open."""
+        self.open += 1
+        self._by_lane[lane] = self._by_lane.get(lane, 0) + 1
+        self.held += held
+
+    def done(self, lane: _Lane, *, held: bool) -> None:
+        """One has ended."""
+        self.open -= 1
+        left = self._by_lane[lane] - 1
+        if left:
+            self._by_lane[lane] = left
+        else:
+            del self._by_lane[lane]
+        self.held -= held
+        if self._freed is not None:
+            self._freed.set()
+            self._freed = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether one more may be held with its texts."""
+        return self.held < self._ctx.config.delivery.window
+
+    async def room(self, address: Address) -> None:
+        """Wait until there is room for one more in the conversation, and in all."""
+        told = False
+        while (full := self._full(address.lane)) is not None:
+            if not told:
+                told = True
+                self._ctx.events.record(BacklogWaiting(open=full[0], limit=full[1]))
+            if self._freed is None:
+                self._freed = anyio.Event()
+            await self._freed.wait()
+
+    def _full(self, lane: _Lane) -> tuple[int, int] | None:
+        """How many are open, and the limit that forbids one more; none: there is room."""
+        limits = self._ctx.config.delivery
+        if self.open >= limits.max_backlog:
+            return self.open, limits.max_backlog
+        here = self._by_lane.get(lane, 0)
+        return (here, limits.max_backlog_per_conversation) if here >= limits.max_backlog_per_conversation else None
+
+    async def load(self, intent: IntentId) -> IntentRow | str | None:
+        """An intent with its texts; a text that tells why its row cannot be read; none when it is gone.
+
+        What is asked for at the same time is read together.
+        """
+        arrived = self._wanted[intent] = anyio.Event()
+        if not self._loading:
+            await self._read()
+        await arrived.wait()
+        return self._loaded.pop(intent)
+
+    async def _read(self) -> None:
+        """Read what is wanted, and what comes to be wanted meanwhile."""
+        self._loading = True
+        try:
+            while self._wanted:
+                wanted, self._wanted = self._wanted, {}
+                loaded = await self._ctx.store.load_intents(tuple(wanted))
+                rows: dict[IntentId, IntentRow | str] = {row.id: row for row in loaded.rows}
+                rows.update(loaded.broken)
+                for intent, arrived in wanted.items():
+                    self._loaded[intent] = rows.get(intent)
+                    arrived.set()
+        finally:
+            self._loading = False

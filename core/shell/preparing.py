@@ -1,0 +1,160 @@
+"""Preparing what is said, on every path alike: hooks, normalisation and chunks, all before the commit.
+
+What comes out is final: it is stored as it is, and no attempt, retry or recovery runs a hook again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+import msgspec
+
+from core.delivery import hooks as rules
+from core.delivery.hooks import Hooks, Outgoing, Passed, Sent, SentHook
+from core.errors import InvalidSend
+from core.events.bodies import HookFailed, HookSending, HookSent
+from core.reasons import Reason
+from core.shell.context import Context
+from core.shell.lanes import Lanes
+from core.store.rows import IntentRow
+from core.text import well_formed
+from core.values import Address, IntentState, Receipt
+
+#: outcomes that are told at the same time
+_TELLERS = 16
+
+
+class Preparing:
+    """Makes prepared intents of what is said, and tells the hooks what became of them."""
+
+    def __init__(self, context: Context, hooks: Hooks) -> None:
+        self._ctx = context
+        self._sending = hooks.in_order
+        self._sent = hooks.sent
+        self._any = bool(hooks)
+        self._room: Callable[[Address], Awaitable[None]] | None = None
+        self.lanes: Lanes[tuple[str, str, str, str], tuple[IntentRow, Sent, int | None]] = Lanes(
+            "hooks", self._tell, workers=_TELLERS, now=context.env.now
+        )
+
+    def tell(self, *, room: Callable[[Address], Awaitable[None]]) -> None:
+        """How to wait for room in the queue: delivery and preparation need each other."""
+        self._room = room
+
+    async def prepare(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
+        """The intent with its final bytes: prepared, cancelled by a hook, or without chunks when nothing can be seen.
+
+        Raises `InvalidSend` for a text that is longer than is taken at all.
+        """
+        if self._room is not None:
+            await self._room(draft.address)
+        self._check_length(text)
+        if not self._any:
+            return self._cut(draft, text)
+        if not text.strip() and not draft.media:
+            return draft
+        draft = msgspec.structs.replace(draft, untold=True)
+        passed = await self._pass(draft, text, cause)
+        if passed.cancelled is None and len(passed.text) > self._ctx.config.delivery.max_text:
+            passed = msgspec.structs.replace(passed, cancelled=Reason.TEXT_TOO_LONG)
+        row = self._cut(draft, passed.text) if passed.cancelled is None else draft
+        if not row.chunks and passed.cancelled is None:
+            passed = msgspec.structs.replace(passed, cancelled=Reason.EMPTY_AFTER_HOOK)
+        ids = {"intent": draft.id, "turn": draft.turn, "inbound": draft.inbound, "delegation": draft.delegation}
+        self._ctx.events.record(HookSending(verdict=passed.verdict, by=passed.by, reason=passed.reason), cause, **ids)
+        if passed.cancelled is None:
+            return row
+        # What a hook takes back is never written: neither its text nor its files.
+        return msgspec.structs.replace(draft, state=IntentState.CANCELLED, reason=passed.cancelled, media=())
+
+    def preview(self, draft: IntentRow, text: str) -> IntentRow:
+        """The intent as it would be prepared without hooks; nothing happens."""
+        self._check_length(text)
+        return self._cut(draft, text)
+
+    def _check_length(self, text: str) -> None:
+        limit = self._ctx.config.delivery.max_text
+        if len(text) > limit:
+            facts = f"{len(text)} characters, and at most {limit} are taken: shorten it, or raise delivery.max_text"
+            raise InvalidSend(facts, Reason.TEXT_TOO_LONG)
+
+    def _cut(self, draft: IntentRow, text: str) -> IntentRow:
+        pieces = self._ctx.pieces(text, draft.address)
+        chunks = tuple(piece.text for piece in pieces)
+        # Files without a text are one chunk all the same.
+        forms = pieces if any(piece.html is not None or piece.styles for piece in pieces) else ()
+        return msgspec.structs.replace(draft, chunks=chunks or (("",) if draft.media else ()), forms=forms)
+
+    async def _pass(self, draft: IntentRow, text: str, cause: int | None) -> Passed:
+        """Let the hooks see a message, one after another."""
+        passed = rules.start(text)
+        for hook in self._sending:
+            shown = Outgoing(
+                intent=draft.id,
+                kind=draft.kind,
+                agent=draft.agent,
+                address=draft.address,
+                text=passed.text,
+                original=text,
+                media=draft.media,
+                reply_to=draft.reply_to,
+                session_key=draft.mirror_key,
+            )
+            before = len(passed.failures)
+            try:
+                with anyio.fail_after(self._ctx.config.delivery.hook_timeout):
+                    answer = await hook.call(shown)
+                passed = rules.apply(passed, hook, answer)
+            except Exception as error:  # noqa: BLE001 -- a hook may raise anything; it is told, and decided on
+                passed = rules.failed(passed, hook, error)
+            for failure in passed.failures[before:]:
+                self._failed(draft, failure.hook, "sending", failure.reason, failure.detail, cause)
+            passed = msgspec.structs.replace(passed, text=well_formed(passed.text))
+            if passed.cancelled is not None:
+                break
+        return passed
+
+    def _failed(self, row: IntentRow, hook: str, phase: str, reason: Reason, detail: str, cause: int | None) -> None:
+        body = HookFailed(hook=hook, phase=phase, reason=reason, detail=well_formed(detail))
+        self._ctx.events.record(body, cause, intent=row.id, turn=row.turn, inbound=row.inbound)
+
+    # ------------------------------------------------------------ the outcome
+
+    def ended(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
+        """Have the hooks told how an intent ended, one after another in each conversation."""
+        if not row.untold:
+            return
+        sent = Sent(
+            intent=row.id,
+            kind=row.kind,
+            agent=row.agent,
+            address=row.address,
+            state=row.state,
+            reason=reason,
+            text="\n".join(row.chunks),
+            receipts=receipts,
+        )
+        self.lanes.put(row.address.lane, (row, sent, cause))
+
+    async def _tell(self, _lane: tuple[str, str, str, str], item: tuple[IntentRow, Sent, int | None]) -> None:
+        row, sent, cause = item
+        for hook in self._sent:
+            await self._call(hook, row, sent, cause)
+
+        def story(first: bool) -> None:
+            if not first:
+                return
+            last = sent.receipts[-1].provider_id if sent.receipts else None
+            body = HookSent(state=sent.state, reason=sent.reason, provider_id=last)
+            ids = {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
+            self._ctx.events.record(body, cause, **ids)
+
+        await self._ctx.store.mark_told(row.id, story)
+
+    async def _call(self, hook: SentHook, row: IntentRow, sent: Sent, cause: int | None) -> None:
+        try:
+            with anyio.fail_after(self._ctx.config.delivery.hook_timeout):
+                await hook.call(sent)
+        except Exception as error:  # noqa: BLE001 -- a hook may raise anything; the delivery is over whatever it does
+            self._failed(row, hook.name, "sent", Reason.HOOK_RAISED, f"{type(error).__name__}: {error}", cause)

@@ -1,0 +1,228 @@
+"""The end of a chunk and of an intent: receipt, mirror and ack in one transaction, told, and whoever waits is woken."""
+
+from __future__ import annotations
+
+import anyio
+import msgspec
+
+from core.decisions import MirrorQuestion
+from core.delivery.states import DeliveryEvent, is_final, next_state
+from core.errors import IllegalTransition, StoreError
+from core.events.bodies import ChunkAcked, IntentSettled, MirrorAppended, MirrorRefused
+from core.reasons import Reason
+from core.shell.context import Context
+from core.shell.preparing import Preparing
+from core.store.rows import IntentFate, IntentRow, NewSession, Settled
+from core.text import well_formed
+from core.values import Address, IntentId, Receipt
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How an intent ended, for whoever has waited for it."""
+
+    row: IntentRow
+    reason: Reason
+    #: of the chunks that this process has sent
+    receipts: tuple[Receipt, ...]
+
+
+class Waiter:
+    """Waits for the end of an intent."""
+
+    __slots__ = ("_event", "ended")
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+        #: none until it is over
+        self.ended: Ended | None = None
+
+    async def wait(self) -> Ended:
+        """How it ended."""
+        await self._event.wait()
+        assert self.ended is not None
+        return self.ended
+
+    def tell(self, ended: Ended) -> None:
+        """It is over."""
+        self.ended = ended
+        self._event.set()
+
+
+class Settling:
+    """Stores what became of attempts, and tells it."""
+
+    def __init__(self, context: Context, preparing: Preparing) -> None:
+        self._ctx = context
+        self._preparing = preparing
+        self._waiters: dict[IntentId, list[Waiter]] = {}
+
+    # ------------------------------------------------------------ what is stored
+
+    async def settle(self, row: IntentRow, receipt: Receipt, reason: Reason, cause: int) -> tuple[IntentRow, int]:
+        """Receipt, and with the last chunk mirror and ack, in one transaction; the intent after it, and the event."""
+        ctx = self._ctx
+        last = row.acked + 1 == len(row.chunks)
+        event = DeliveryEvent.ACK_LAST if last else DeliveryEvent.ACK_CHUNK
+        after = msgspec.structs.replace(
+            row,
+            state=next_state(row.state, event),
+            acked=row.acked + 1,
+            attempts=row.attempts if last else 0,
+            open_on=None,
+            transport=None,
+            marked=False,
+            doubt_at=None,
+        )
+
+        def story(settled: Settled) -> int:
+            body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
+            seq = ctx.events.record(body, cause, **_ids(row))
+            if last:
+                self._tell_mirror(row, settled, seq, place=_place(row), partial=False)
+                self._tell_settled(after, reason, seq)
+            return seq
+
+        mirror, now = self._mirror(row) if last else None, ctx.env.now()
+        try:
+            seq = await ctx.store.ack_chunk(row, receipt, mirror, now, story)
+        except (IllegalTransition, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- the message is out: it is acked, and its mirror comes later
+            self._refused(row, error, cause)
+            seq = await ctx.store.ack_chunk(row, receipt, None, now, story, mirror_due=mirror is not None)
+        if last:
+            self._over(after, reason, receipt, seq)
+        return after, seq
+
+    async def misplaced(self, row: IntentRow, receipt: Receipt, cause: int) -> None:
+        """People see it elsewhere: that is no delivery. It is remembered where they see it; nothing more is sent."""
+        ctx = self._ctx
+        after = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.MISPLACE), acked=row.acked + 1)
+        question = MirrorQuestion(
+            kind=row.kind, agent=row.agent, running=row.mirror_key or "", origin=None, target=receipt.address
+        )
+        key = None if row.mirror_key is None else ctx.decisions.plan_mirror(question, ctx.config).key
+        mirror = None if key is None else ctx.new_session(key, row.agent, receipt.address)
+
+        def story(settled: Settled) -> int:
+            body = ChunkAcked(
+                chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=Reason.MISPLACED
+            )
+            seq = ctx.events.record(body, cause, **_ids(row))
+            self._tell_mirror(row, settled, seq, place=receipt.address, partial=after.acked < len(row.chunks))
+            return self._tell_settled(after, Reason.MISPLACED, seq, detail=f"it is at {receipt.address}")
+
+        seq = await ctx.store.misplace(row, receipt, mirror, ctx.env.now(), story)
+        self._over(after, Reason.MISPLACED, receipt, seq)
+
+    async def end(self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None) -> None:
+        """Give up, visibly; what was accepted so far is mirrored as partial."""
+        ctx = self._ctx
+        state = next_state(row.state, event, accepted_chunks=row.acked)
+        after = msgspec.structs.replace(row, state=state)
+
+        def story(settled: Settled) -> int:
+            self._tell_mirror(row, settled, cause, place=_place(row), partial=True)
+            return self._tell_settled(after, reason, cause)
+
+        now = ctx.env.now()
+        try:
+            seq = await ctx.store.end_intent(row, state, reason, self._mirror(row), now, story)
+        except (IllegalTransition, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- it has ended all the same; its mirror comes later
+            self._refused(row, error, cause)
+            seq = await ctx.store.end_intent(row, state, reason, None, now, story, mirror_due=row.acked > 0)
+        self._over(after, reason, None, seq)
+
+    async def mirror_later(self, row: IntentRow) -> None:
+        """Store a transcript line that was refused when its receipt came."""
+        ctx, mirror = self._ctx, self._mirror(row)
+        if mirror is None:
+            return
+
+        def story(settled: Settled) -> None:
+            self._tell_mirror(row, settled, None, place=_place(row), partial=row.acked < len(row.chunks))
+
+        try:
+            await ctx.store.mirror_now(row, mirror, ctx.env.now(), story)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- refused again: it stays due
+            self._refused(row, error, None)
+
+    def _mirror(self, row: IntentRow) -> NewSession | None:
+        if row.mirror_key is None:
+            return None
+        return self._ctx.new_session(row.mirror_key, row.agent, _place(row))
+
+    # ------------------------------------------------------------ who is told
+
+    def tell_hooks(self, row: IntentRow, fate: IntentFate, cause: int) -> None:
+        """An intent that ended in an earlier process, whose hooks may not have been told."""
+        self._preparing.ended(row, fate.reason or Reason.RECOVERED, fate.receipts, cause)
+
+    def over(self, row: IntentRow, cause: int | None) -> None:
+        """An intent that ended as it was stored: a hook has cancelled it."""
+        self._over(row, row.reason or Reason.CANCELLED_BY_HOOK, None, cause)
+
+    def _over(self, row: IntentRow, reason: Reason, receipt: Receipt | None, cause: int | None) -> None:
+        """Tell whoever waits for this intent, and the hooks, that it has ended."""
+        receipts = () if receipt is None else (receipt,)
+        self._preparing.ended(row, reason, receipts, cause)
+        waiters = self._waiters.pop(row.id, None)
+        if waiters:
+            ended = Ended(row=row, reason=reason, receipts=receipts)
+            for waiter in waiters:
+                waiter.tell(ended)
+
+    def on_end(self, intent: IntentId) -> Waiter:
+        """Something to wait with for the end of an intent, in whatever way it ends."""
+        waiter = Waiter()
+        self._waiters.setdefault(intent, []).append(waiter)
+        return waiter
+
+    def forget(self, intent: IntentId, waiter: Waiter) -> None:
+        """Nobody waits with this any more."""
+        waiters = self._waiters.get(intent, [])
+        if waiter in waiters:
+            waiters.remove(waiter)
+        if not waiters:
+            self._waiters.pop(intent, None)
+
+    def _refused(self, row: IntentRow, error: Exception, cause: int | None) -> None:
+        body = MirrorRefused(
+            session_key=row.mirror_key or "",
+            reason=Reason.MIRROR_REFUSED,
+            detail=well_formed(f"{type(error).__name__}: {error}"),
+        )
+        self._ctx.events.record(body, cause, **_ids(row))
+
+    def _tell_mirror(
+        self, row: IntentRow, settled: Settled, cause: int | None, *, place: Address | None, partial: bool
+    ) -> None:
+        session = settled.mirror
+        if session is None:
+            return
+        if session.created or session.moved_from is not None or session.left is not None:
+            self._ctx.tell_session(session, row.agent, place, "outbound", cause)
+        self._ctx.events.record(
+            MirrorAppended(session_id=session.id, session_key=session.key, text=settled.mirror_text, partial=partial),
+            cause,
+            **_ids(row),
+        )
+
+    def _tell_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
+        assert is_final(row.state)
+        body = IntentSettled(state=row.state, reason=reason, attempts=row.attempts, detail=detail)
+        return self._ctx.events.record(body, cause, **_ids(row))
+
+
+def _place(row: IntentRow) -> Address | None:
+    """The place that is tied to the session of the mirror: a session that the caller named is no matter of it."""
+    return None if row.named_session else row.address
+
+
+def _ids(row: IntentRow) -> dict[str, str | None]:
+    """The correlation ids of an intent's events."""
+    return {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}

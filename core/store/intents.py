@@ -1,0 +1,126 @@
+"""Intents as they are read from the store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from core.reasons import Reason
+from core.store.rows import IntentFate, IntentRow, Loaded, SendRow
+from core.values import (
+    Address,
+    DelegationId,
+    InboundId,
+    IntentId,
+    IntentKind,
+    IntentState,
+    Piece,
+    Poll,
+    Receipt,
+    SessionId,
+    Transport,
+    TurnId,
+)
+
+_address = msgspec.json.Decoder(Address).decode
+_texts = msgspec.json.Decoder(tuple[str, ...]).decode
+_forms = msgspec.json.Decoder(tuple[Piece, ...]).decode
+_poll = msgspec.json.Decoder(Poll).decode
+_receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
+COLUMNS = (
+    "id, kind, state, address, chunks, acked, attempts, agent_id, mirror_key, turn_id, inbound_id, delegation_id,"
+    " reply_to, open_on, created_at, next_at, reason, session_id, named_session, media, forms, poll, payload,"
+    " best_effort, transport, marked, doubt_at, untold, updated_at"
+)
+#: ids in one statement
+_MOST = 500
+
+
+def load(c: sqlite3.Connection, ids: Sequence[IntentId]) -> Loaded:
+    """The intents with these ids that there are, in the order in which they were created."""
+    found: list[tuple[Any, ...]] = []
+    for start in range(0, len(ids), _MOST):
+        some = ids[start : start + _MOST]
+        marks = ", ".join("?" * len(some))
+        sql = f"SELECT {COLUMNS}, n FROM intents WHERE id IN ({marks})"  # noqa: S608 -- names and marks only
+        found += c.execute(sql, tuple(some)).fetchall()
+    rows: list[IntentRow] = []
+    broken: dict[IntentId, str] = {}
+    for row in sorted(found, key=lambda row: row[-1]):
+        try:
+            rows.append(intent_of(row))
+        except (ValueError, TypeError) as error:
+            # One row that cannot be read stops no other.
+            broken[IntentId(row[0])] = f"{type(error).__name__}: {error}"
+    return Loaded(rows=tuple(rows), broken=broken)
+
+
+def find_send(c: sqlite3.Connection, key: str) -> SendRow | None:
+    """The latest try of a client's send."""
+    sql = "SELECT intent_id, tries, session_key, channel FROM sends WHERE key = ?"
+    row = c.execute(sql, (key,)).fetchone()
+    if row is None:
+        return None
+    return SendRow(key=key, intent=IntentId(row[0]), tries=row[1], session_key=row[2], channel=row[3])
+
+
+def find_fate(c: sqlite3.Connection, intent: IntentId) -> IntentFate | None:
+    """Where an intent stands, and its receipts."""
+    row = c.execute("SELECT state, reason, receipts FROM intents WHERE id = ?", (intent,)).fetchone()
+    if row is None:
+        return None
+    known = None if row[1] is None else Reason(row[1])
+    return IntentFate(state=IntentState(row[0]), reason=known, receipts=_receipts(row[2]))
+
+
+def untold(c: sqlite3.Connection, after: int, limit: int) -> tuple[tuple[int, IntentRow, IntentFate], ...]:
+    """Intents that have ended and whose hooks were not told; see `core.store.port.Store.untold`."""
+    sql = (
+        f"SELECT {COLUMNS}, receipts, n FROM intents WHERE untold = 1 AND n > ?"  # noqa: S608 -- names only
+        " AND state NOT IN ('prepared', 'sending') ORDER BY n LIMIT ?"
+    )
+    found: list[tuple[int, IntentRow, IntentFate]] = []
+    for row in c.execute(sql, (after, limit)):
+        intent = intent_of(row)
+        found.append(
+            (row[-1], intent, IntentFate(state=intent.state, reason=intent.reason, receipts=_receipts(row[-2])))
+        )
+    return tuple(found)
+
+
+def intent_of(row: tuple[Any, ...]) -> IntentRow:
+    """The intent of a row with `COLUMNS`."""
+    return IntentRow(
+        id=IntentId(row[0]),
+        kind=IntentKind(row[1]),
+        state=IntentState(row[2]),
+        address=_address(row[3]),
+        chunks=_texts(row[4]),
+        acked=row[5],
+        attempts=row[6],
+        agent=row[7],
+        mirror_key=row[8],
+        turn=None if row[9] is None else TurnId(row[9]),
+        inbound=None if row[10] is None else InboundId(row[10]),
+        delegation=None if row[11] is None else DelegationId(row[11]),
+        reply_to=row[12],
+        open_on=row[13],
+        created_at=row[14],
+        next_at=row[15],
+        reason=None if row[16] is None else Reason(row[16]),
+        session=None if row[17] is None else SessionId(row[17]),
+        named_session=bool(row[18]),
+        media=_texts(row[19]),
+        forms=() if row[20] is None else _forms(row[20]),
+        poll=None if row[21] is None else _poll(row[21]),
+        payload=row[22],
+        best_effort=bool(row[23]),
+        transport=None if row[24] is None else Transport(row[24]),
+        marked=bool(row[25]),
+        doubt_at=row[26],
+        untold=bool(row[27]),
+        updated_at=row[28],
+    )

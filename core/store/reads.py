@@ -1,0 +1,169 @@
+"""What the SQLite store reads; the writes are in `core.store.sqlite`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from core.hands.states import DelegationState
+from core.store import intents, lookup, operate
+from core.store.db import Db
+from core.store.operate import Filter, QueueRow, Shown
+from core.store.rows import (
+    DelegationRow,
+    IntentFate,
+    IntentRow,
+    Loaded,
+    OpenIntent,
+    SendRow,
+    SessionRow,
+    TranscriptLine,
+    Unfinished,
+    Work,
+)
+from core.values import (
+    Address,
+    DelegationId,
+    InboundId,
+    IntentId,
+    IntentState,
+    SessionId,
+    TurnId,
+)
+
+_work = msgspec.json.Decoder(Work).decode
+_address = msgspec.json.Decoder(Address).decode
+
+
+class SqliteReads:
+    """The reading verbs of `core.store.port.Store`, over a connection."""
+
+    def __init__(self, db: Db) -> None:
+        self._db = db
+        self._version: int | None = None
+
+    async def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return await self._db.run(lambda c: c.execute(sql, values).fetchall())
+
+    async def unfinished(self) -> Unfinished:
+        """See the port."""
+        works = await self._rows("SELECT work, session_id FROM inbox WHERE state = 'pending' ORDER BY n")
+        (count,) = await self._rows("SELECT count(*) FROM intents WHERE state IN ('prepared', 'sending')")
+        delegations = await self._rows(
+            "SELECT id, state, hand, task, agent_id, session_key, turn_id, inbound_id, origin, accepted_at,"
+            " session_id FROM delegations WHERE state IN ('accepted', 'running') ORDER BY n"
+        )
+        return Unfinished(
+            works=tuple((_work(row[0]), SessionId(row[1])) for row in works),
+            intents=count[0],
+            delegations=tuple(_delegation(row) for row in delegations),
+        )
+
+    async def open_intents(self, after: int, limit: int) -> tuple[OpenIntent, ...]:
+        """See the port."""
+        rows = await self._rows(
+            "SELECT n, id, address FROM intents WHERE n > ? AND state IN ('prepared', 'sending') ORDER BY n LIMIT ?",
+            after,
+            limit,
+        )
+        return tuple(OpenIntent(n=row[0], id=IntentId(row[1]), address=_address(row[2])) for row in rows)
+
+    async def load_intents(self, ids: Sequence[IntentId]) -> Loaded:
+        """See the port."""
+        return await self._db.run(lambda c: intents.load(c, ids))
+
+    async def session(self, session_key: str) -> SessionRow | None:
+        """See the port."""
+        return await self._db.run(lambda c: lookup.find(c, session_key))
+
+    async def session_by_id(self, session: SessionId) -> SessionRow | None:
+        """See the port."""
+        return await self._db.run(lambda c: lookup.find_by_id(c, session))
+
+    async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]:
+        """See the port."""
+        return _lines(
+            await self._rows(
+                "SELECT role, text, ref, partial, at FROM transcript WHERE session_id = ? ORDER BY n", session
+            )
+        )
+
+    async def transcript(self, session_key: str) -> tuple[TranscriptLine, ...]:
+        """See the port."""
+        rows = await self._rows(
+            "SELECT t.role, t.text, t.ref, t.partial, t.at FROM transcript t JOIN session_map s USING (session_id)"
+            " WHERE s.session_key = ? ORDER BY t.n",
+            session_key,
+        )
+        return _lines(rows)
+
+    async def due_mirrors(self) -> tuple[IntentRow, ...]:
+        """See the port."""
+        sql = f"SELECT {intents.COLUMNS} FROM intents WHERE mirror_due = 1 ORDER BY n"  # noqa: S608 -- names only
+        return tuple(intents.intent_of(row) for row in await self._rows(sql))
+
+    async def untold(self, after: int, limit: int) -> tuple[tuple[int, IntentRow, IntentFate], ...]:
+        """See the port."""
+        return await self._db.run(lambda c: intents.untold(c, after, limit))
+
+    async def list_intents(self, which: Filter, *, after: int = 0, limit: int = 100) -> tuple[QueueRow, ...]:
+        """See the port."""
+        return await self._db.run(lambda c: operate.list_intents(c, which, after=after, limit=limit))
+
+    async def show_intent(self, intent: str) -> Shown:
+        """See the port."""
+        return await self._db.run(lambda c: operate.show(c, intent))
+
+    async def nudges_wait(self) -> bool:
+        """See the port."""
+
+        def look(c: sqlite3.Connection) -> bool:
+            # Counts what other connections have written: most looks end here.
+            version = c.execute("PRAGMA data_version").fetchone()[0]
+            if version == self._version:
+                return False
+            self._version = version
+            return c.execute("SELECT EXISTS (SELECT 1 FROM nudges)").fetchone()[0] == 1
+
+        return await self._db.run(look)
+
+    async def find_send(self, key: str) -> SendRow | None:
+        """See the port."""
+        return await self._db.run(lambda c: intents.find_send(c, key))
+
+    async def intent_fate(self, intent: IntentId) -> IntentFate | None:
+        """See the port."""
+        return await self._db.run(lambda c: intents.find_fate(c, intent))
+
+    async def intent_state(self, intent: IntentId) -> IntentState | None:
+        """See the port."""
+        rows = await self._rows("SELECT state FROM intents WHERE id = ?", intent)
+        return IntentState(rows[0][0]) if rows else None
+
+    async def find_inbound(self, identity: str) -> InboundId | None:
+        """See the port."""
+        rows = await self._rows("SELECT id FROM inbox WHERE identity = ?", identity)
+        return InboundId(rows[0][0]) if rows else None
+
+
+def _lines(rows: Sequence[tuple[Any, ...]]) -> tuple[TranscriptLine, ...]:
+    return tuple(TranscriptLine(role=r[0], text=r[1], ref=r[2], partial=bool(r[3]), at=r[4]) for r in rows)
+
+
+def _delegation(row: tuple[Any, ...]) -> DelegationRow:
+    return DelegationRow(
+        id=DelegationId(row[0]),
+        state=DelegationState(row[1]),
+        hand=row[2],
+        task=row[3],
+        agent=row[4],
+        session_key=row[5],
+        turn=TurnId(row[6]),
+        inbound=InboundId(row[7]),
+        origin=None if row[8] is None else _address(row[8]),
+        accepted_at=row[9],
+        session=None if row[10] is None else SessionId(row[10]),
+    )

@@ -1,0 +1,129 @@
+"""Two real gateways on one store file: one works, the other stands by; one that was replaced ends."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+
+from core.errors import LeaseLost, SendFailed
+from core.events.bodies import IntentSettled, LeaseAwaited, LeaseTaken, ProcessStarted
+from core.events.bodies import LeaseLost as LeaseWasLost
+from core.reasons import Reason
+from tests.unit._sending import Platform, made, message, serving, texts
+
+pytestmark = pytest.mark.anyio
+#: short enough for a test that waits for its end
+SOON = {"lease": 0.3, "request_timeout": 0.1}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def platforms(anyio_backend: str) -> Iterator[tuple[Platform, Platform]]:
+    both = Platform(), Platform()
+    yield both
+    for platform in both:
+        platform.close()
+
+
+def take_away(path: Path) -> None:
+    """As if another process had taken the store over, and renewed its lease ever since."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("UPDATE lease SET owner = 'other', token = token + 1, lock = '', until = 1e18")
+
+
+async def test_one_works_and_the_other_takes_over_when_it_stops(
+    path: Path, platforms: tuple[Platform, Platform]
+) -> None:
+    first, second = platforms
+    async with anyio.create_task_group() as group:
+        async with serving(path, first) as working:
+            await working.until(LeaseTaken)
+            standby = made(path, second)
+            group.start_soon(standby.gateway.run)
+            [awaited] = await standby.until(LeaseAwaited)
+            [taken] = working.told(LeaseTaken)
+            assert (awaited.holder, awaited.until) == (taken.owner, taken.until)
+            # A process that only wants to send something stands by like any other.
+            group.start_soon(standby.gateway.send, message(text="one shot"))
+            await working.gateway.send(message(text="live", key="live"))
+            assert (texts(first), texts(second)) == (["live"], [])
+        [taken] = await standby.until(LeaseTaken)
+        assert (taken.token, taken.reason) == (2, Reason.LEASE_FREE)
+        await standby.until(IntentSettled)
+        assert texts(second) == ["one shot"]
+        assert texts(first) == ["live"]
+        group.cancel_scope.cancel()
+
+
+async def test_a_gateway_that_was_replaced_ends_and_sends_nothing(
+    path: Path, platforms: tuple[Platform, Platform]
+) -> None:
+    platform, _ = platforms
+    running = made(path, platform)
+    async with anyio.create_task_group() as group:
+        ends: list[BaseException] = []
+
+        async def serve() -> None:
+            try:
+                await running.gateway.run()
+            except LeaseLost as error:
+                ends.append(error)
+
+        group.start_soon(serve)
+        await running.gateway.send(message())
+        take_away(path)
+        with pytest.raises(SendFailed):
+            await running.gateway.send(message(key="late", text="late"))
+    assert len(ends) == 1
+    assert texts(platform) == ["hi"]
+    [lost] = running.told(LeaseWasLost)
+    assert (lost.token, lost.reason) == (1, Reason.LEASE_HELD)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT owner, token FROM lease").fetchone() == ("other", 2)
+        assert db.execute("SELECT key FROM sends").fetchall() == [("k",)]
+
+
+async def test_an_idle_gateway_learns_from_its_renewals_that_it_was_replaced(
+    path: Path, platforms: tuple[Platform, Platform]
+) -> None:
+    running = made(path, platforms[0], delivery=SOON)
+    async with anyio.create_task_group() as group:
+
+        async def replace() -> None:
+            await running.until(LeaseTaken)
+            take_away(path)
+
+        group.start_soon(replace)
+        with anyio.fail_after(30), pytest.raises(LeaseLost):
+            await running.gateway.run()
+
+
+async def test_an_idle_gateway_keeps_its_store(path: Path, platforms: tuple[Platform, Platform]) -> None:
+    async with serving(path, platforms[0], delivery=SOON) as working:
+        [taken] = await working.until(LeaseTaken)
+        until = 0.0
+        # Renewed, beyond what it was given first.
+        with anyio.fail_after(30), closing(sqlite3.connect(path)) as db:
+            while until <= taken.until:
+                until, token = db.execute("SELECT until, token FROM lease").fetchone()
+                await anyio.sleep(0.01)
+        assert token == taken.token
+        assert not working.told(LeaseWasLost)
+
+
+async def test_a_gateway_that_stands_by_can_be_stopped(path: Path, platforms: tuple[Platform, Platform]) -> None:
+    first, second = platforms
+    async with serving(path, first) as working:
+        await working.until(LeaseTaken)
+        async with serving(path, second) as standby:
+            await standby.until(LeaseAwaited)
+            assert standby.told(ProcessStarted) and not standby.told(LeaseTaken)
+        await working.gateway.send(message())
+        assert not working.told(LeaseWasLost)
