@@ -1,12 +1,16 @@
-"""Faults: named things that will go wrong, armed by the script, matched by content, counted when they fire."""
+"""Faults: named things that will go wrong, armed by the script, matched by content, counted when they fire.
+
+Most faults strike the first requests that fit. Those on `ready` and `connect` are times: they hold from the moment in
+which they are armed, for as long as they say.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from core.values import Address
+from core.values import Address, Transport
 from sim.scenario.model import Fault
 
 
@@ -21,26 +25,49 @@ class Armed:
     """A fault of the script that waits for its moment."""
 
     fault: Fault
+    #: how many that fit pass before it strikes
+    skip: int
     left: int
+    #: a fault that is a time ends then
+    until: float
+    struck: bool = False
 
 
 class FaultBoard:
-    """The faults that are armed now."""
+    """The faults that are armed now.
 
-    def __init__(self, is_at: Callable[[str, Address], bool]) -> None:
+    `is_at` tells whether an address is a place of the scenario, `account_of` which channel and account see a place.
+    """
+
+    def __init__(
+        self,
+        is_at: Callable[[str, Address], bool],
+        account_of: Callable[[str], tuple[str, str]],
+        now: Callable[[], float],
+    ) -> None:
         self._is_at = is_at
+        self._account_of = account_of
+        self._now = now
         self._armed: list[Armed] = []
 
     def arm(self, fault: Fault) -> None:
         """From now on."""
-        self._armed.append(Armed(fault, fault.times))
+        self._armed.append(Armed(fault, fault.nth - 1, fault.times, self._now() + fault.for_))
 
     def heal(self) -> None:
         """No new faults from now on."""
         self._armed.clear()
 
     def take(
-        self, on: str, *, address: Address | None = None, text: str | None = None, attempt: int | None = None
+        self,
+        on: str,
+        *,
+        address: Address | None = None,
+        text: str | None = None,
+        attempt: int | None = None,
+        transport: Transport | None = None,
+        carries: Collection[str] = (),
+        account: tuple[str, str] | None = None,
     ) -> Fault | None:
         """The first armed fault that fits; it counts as fired."""
         for armed in self._armed:
@@ -50,10 +77,27 @@ class FaultBoard:
                 and (fault.place is None or address is None or self._is_at(fault.place, address))
                 and (fault.text is None or text is None or text_matches(fault.text, text))
                 and fault.attempt in (None, attempt)
+                and fault.transport in (None, transport)
+                and (fault.carries is None or fault.carries in carries)
+                and (account is None or self.is_about(fault, account))
             )
-            if fits:
+            if fits and armed.skip:
+                armed.skip -= 1
+            elif fits:
                 armed.left -= 1
                 if armed.left == 0:
                     self._armed.remove(armed)
                 return fault
         return None
+
+    def during(self, on: str, account: tuple[str, str]) -> tuple[Fault, bool] | None:
+        """The fault that holds for an account now, and whether this is the first that is asked of it."""
+        for armed in self._armed:
+            if armed.fault.on == on and self._now() < armed.until and self.is_about(armed.fault, account):
+                first, armed.struck = not armed.struck, True
+                return armed.fault, first
+        return None
+
+    def is_about(self, fault: Fault, account: tuple[str, str]) -> bool:
+        """Whether a fault strikes an account, named by channel and name."""
+        return fault.place is None or self._account_of(fault.place) == account

@@ -19,8 +19,18 @@ from core.channels import (
     zalo,
     zalouser,
 )
-from core.channels.adapter import ChannelAdapter, Directory, InboundStream, Resolved
+from core.channels.adapter import (
+    ChannelAdapter,
+    Directory,
+    Edits,
+    InboundStream,
+    Reactions,
+    Readiness,
+    Ready,
+    Resolved,
+)
 from core.channels.base import ChannelRules, Current, Hints, InboundPlace, Placement, Target, Written
+from core.channels.capabilities import check_capabilities, check_poll, require
 
 _ALL: tuple[ChannelRules, ...] = (
     bluebubbles.RULES,
@@ -67,13 +77,20 @@ __all__ = [
     "ChannelRules",
     "Current",
     "Directory",
+    "Edits",
     "Hints",
     "InboundPlace",
     "InboundStream",
     "Placement",
+    "Reactions",
+    "Readiness",
+    "Ready",
     "Resolved",
     "Target",
     "Written",
+    "check_capabilities",
+    "check_poll",
     "known_channels",
+    "require",
     "rules_for",
 ]

@@ -1,4 +1,8 @@
-"""The contract between the gateway and a platform: one small protocol, easy to fake and easy to wrap."""
+"""The contract between the gateway and a platform: one small protocol, easy to fake and easy to wrap.
+
+What every adapter has is `ChannelAdapter`. What only some have are protocols of their own, found by their methods:
+`Readiness`, `Directory`, `Edits`, `Reactions`. `core.channels.check` is a kit that tries an adapter against all of it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,8 @@ class ChannelAdapter(Protocol):
     """One account on one platform.
 
     Every failure of `send`, `find`, `open_thread` and `ack` is a `core.errors.PlatformError` whose class says whether
-    the message may have been accepted. An adapter never sends elsewhere than asked (invariant R2), and never retries.
+    the message may have been accepted. An adapter never sends elsewhere than asked (invariant R2), never cuts a text,
+    never retries, and never takes another transport than asked: all of these are decisions of the gateway.
     """
 
     @property
@@ -32,7 +37,14 @@ class ChannelAdapter(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the platform can do."""
+        """What this account can do on its platform; it does not change while the gateway runs.
+
+        ``can`` says what may be asked for: what is not in it is refused before it is stored (`core.channels.require`).
+        ``mode`` says which transports there are. ``direct`` and ``gateway`` adapters have one, and get it in every
+        request. A ``hybrid`` adapter has both: the gateway asks for the direct one first, and for the gateway path only
+        after `NotSent`, which is a proof. So it must never raise `NotSent` for what may have reached the platform.
+        `core.channels.check_capabilities` tells what does not fit together.
+        """
         ...
 
     def connect(self) -> InboundStream:
@@ -47,7 +59,10 @@ class ChannelAdapter(Protocol):
         ...
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Send one chunk. Returns only when the platform has accepted it."""
+        """Send one chunk by the transport that the request names. Returns only when the platform has accepted it.
+
+        With `Capability.MESSAGE_IDS`, a receipt without a message id is no receipt: the send counts as ambiguous.
+        """
         ...
 
     async def find(self, address: Address, key: str) -> Receipt | None:
@@ -56,6 +71,40 @@ class ChannelAdapter(Protocol):
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         """Open the thread on a message, or find it when it is open already."""
+        ...
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether an account can send now; `reason` says why not, e.g. ``not-linked``."""
+
+    ok: bool
+    reason: str = ""
+
+
+@runtime_checkable
+class Readiness(Protocol):
+    """An adapter that knows whether it can send. One that is no such adapter is always ready."""
+
+    async def ready(self) -> Ready:
+        """Asked before a send that waits, and at start. Waiting for it costs no attempt. It answers at once."""
+        ...
+
+
+@runtime_checkable
+class Edits(Protocol):
+    """An adapter that can change a message that it sent (`Capability.EDIT`)."""
+
+    async def edit(self, address: Address, provider_id: str, text: str) -> None:
+        """Give a message another text. A failure is a `core.errors.PlatformError`."""
+        ...
+
+
+@runtime_checkable
+class Reactions(Protocol):
+    """An adapter that can put a sign on a message (`Capability.REACTIONS`)."""
+
+    async def react(self, address: Address, provider_id: str, emoji: str) -> None:
+        """Put a sign on a message. A failure is a `core.errors.PlatformError`."""
         ...
 
 

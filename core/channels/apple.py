@@ -62,6 +62,7 @@ class AppleRules(ChannelRules):
     forms = FORMS
     #: of people; ids of chats keep theirs, see `fold`
     case_sensitive = False
+    chunk_limit = 4000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002
         """Handles fold, identifiers of groups keep their case; a guid is folded to what it identifies."""

@@ -16,7 +16,7 @@ import msgspec
 
 from core.errors import AmbiguousTarget, TargetError
 from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind
+from core.values import Address, Capabilities, ChatKind, Chunker
 
 #: words before a colon that say what kind of conversation follows, in any case
 KIND_WORDS: dict[str, ChatKind] = {
@@ -30,6 +30,13 @@ KIND_WORDS: dict[str, ChatKind] = {
 }
 #: the account where none is named
 DEFAULT_ACCOUNT = "default"
+_INTERNAL = "webchat"
+#: how texts are cut on platforms without a file: the chunker, and the usual length of a chunk
+_CHUNKS = {
+    "googlechat": (Chunker.MARKDOWN, 4000),
+    "line": (Chunker.MARKDOWN, 5000),
+    "twitch": (Chunker.TEXT, 500),
+}
 #: Unicode categories that no id has: control characters, halves of characters, line and paragraph ends
 _UNREADABLE = ("Cc", "Cs", "Zl", "Zp")
 
@@ -146,10 +153,20 @@ class ChannelRules:
     thread_is_conversation: bool = False
     #: what the real platform offers; an adapter may state less
     capabilities: Capabilities = Capabilities()
+    #: how texts are cut, unless the adapter says otherwise
+    chunker: Chunker = Chunker.TEXT
+    #: usual length of a chunk, in UTF-16 code units, where the platform takes more; none: as much as it takes
+    chunk_limit: int | None = None
+    #: empty lines before a text are not sent
+    strips_leading_blank_lines: bool = False
+    #: the gateway's own web chat, whose texts are cut only where they get too long
+    internal: bool = False
 
     def __init__(self, channel: str | None = None) -> None:
         if channel is not None:
             self.channel = channel
+            self.internal = channel == _INTERNAL
+            self.chunker, self.chunk_limit = _CHUNKS.get(channel, (self.chunker, self.chunk_limit))
             # Whether an unknown platform has threads is for its adapter to know: one that is named is one.
             self.has_threads = True
 

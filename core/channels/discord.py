@@ -16,7 +16,7 @@ import msgspec
 from core.channels.base import ChannelRules, Hints, InboundPlace, Placement, Target, Written, given
 from core.errors import TargetError
 from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind, Idempotency
+from core.values import Address, Capabilities, ChatKind, Chunker, Idempotency
 
 _USER_MENTION = re.compile(r"<@!?([0-9]+)>")
 _CHANNEL_MENTION = re.compile(r"<#([0-9]+)>")
@@ -56,6 +56,8 @@ class Discord(ChannelRules):
     thread_id_is_message_id = True
     thread_is_conversation = True
     capabilities = Capabilities(idempotency=Idempotency.KEY, text_limit=2000, opens_threads=True)
+    chunker = Chunker.MARKDOWN
+    chunk_limit = 2000
 
     def read(self, text: str, hints: Hints) -> Target:
         """Mentions, prefixes and ``@``; digits alone need a directory."""

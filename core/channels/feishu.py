@@ -11,7 +11,7 @@ import re
 
 from core.channels.base import ChannelRules, Hints, Target
 from core.profiles import Profile
-from core.values import Capabilities, ChatKind, Idempotency
+from core.values import Capabilities, ChatKind, Chunker, Idempotency
 
 _ID = re.compile(r"[^\s:]+")
 _USER = re.compile(r"o[un]_[^\s:]+")
@@ -33,6 +33,7 @@ class Feishu(ChannelRules):
     forms = ("ou_ID or on_ID (a user)", "user:ID", "group:oc_ID")
     # A request has 150 KB at most, and a character up to four bytes.
     capabilities = Capabilities(idempotency=Idempotency.KEY, text_limit=30_000)
+    chunker = Chunker.MARKDOWN
 
     def read(self, text: str, hints: Hints) -> Target:
         """A word in front, else what the id begins with, else a directory."""

@@ -13,7 +13,7 @@ import re
 from core.channels.base import ChannelRules, Hints, Placement, Target, given
 from core.channels.reading import UPSTREAM_WORDS, agree, said
 from core.profiles import Profile
-from core.values import Capabilities, ChatKind, Idempotency
+from core.values import Capabilities, ChatKind, Chunker, Idempotency
 
 _USER = re.compile(r"@[^\s:]+:\S+")
 #: rooms of later versions have no server in their ids
@@ -30,6 +30,8 @@ class Matrix(ChannelRules):
     thread_id_is_message_id = True
     # An event has 64 KiB at most, and a character up to four bytes.
     capabilities = Capabilities(idempotency=Idempotency.KEY, text_limit=16_000, opens_threads=True)
+    chunker = Chunker.MARKDOWN
+    chunk_limit = 4000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """Upstream folds users, and in March rooms too."""

@@ -15,7 +15,7 @@ import msgspec
 from core.channels.base import ChannelRules, Hints, InboundPlace, Placement, Target, given
 from core.channels.reading import UPSTREAM_WORDS
 from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind
+from core.values import Address, Capabilities, ChatKind, Chunker
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*", re.IGNORECASE)
 _WORDS = {
@@ -49,6 +49,8 @@ class Mattermost(ChannelRules):
     has_threads = True
     thread_id_is_message_id = True
     capabilities = Capabilities(text_limit=16383, opens_threads=True)
+    chunker = Chunker.MARKDOWN
+    chunk_limit = 4000
 
     def read(self, text: str, hints: Hints) -> Target:
         """Prefixes and ``@``; a bare id needs a directory."""

@@ -16,7 +16,7 @@ import msgspec
 from core.channels.base import ChannelRules, Hints, Placement, Target
 from core.channels.reading import UPSTREAM_WORDS, agree, said
 from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind
+from core.values import Address, Capabilities, ChatKind, Chunker
 
 _CHANNEL = re.compile(r"@thread\.tacv2", re.IGNORECASE)
 _GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -38,6 +38,8 @@ class MsTeams(ChannelRules):
     has_threads = True
     #: a message may have about 28 KB in UTF-16 with everything in it, and a character up to 4 bytes
     capabilities = Capabilities(text_limit=7000)
+    chunker = Chunker.MARKDOWN
+    chunk_limit = 4000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """Ids keep their case, but those of the directory, which are GUIDs. Upstream: nothing is ``unknown``."""

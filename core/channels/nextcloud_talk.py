@@ -10,7 +10,7 @@ import re
 from core.channels.base import ChannelRules, Hints, Target
 from core.channels.reading import said
 from core.profiles import Profile
-from core.values import Capabilities, ChatKind
+from core.values import Capabilities, ChatKind, Chunker
 
 _TOKEN = re.compile(r"[^\s:/]+")
 _WORDS = ("room", "group", "channel", "conversation", "user", "dm")
@@ -24,6 +24,8 @@ class NextcloudTalk(ChannelRules):
     forms = ("room:TOKEN", "TOKEN (a room)", "user:ID (the conversation with one person, by token or user id)")
     #: of servers since 2018; older ones take 1000, see `core.config.ChannelConfig.text_limit`
     capabilities = Capabilities(text_limit=32_000)
+    chunker = Chunker.MARKDOWN
+    chunk_limit = 4000
 
     def read(self, text: str, hints: Hints) -> Target:
         """A token is a room's, unless a word or a directory says that it is one person's."""

@@ -28,6 +28,7 @@ class Nostr(ChannelRules):
     channel = "nostr"
     forms = ("npub1...", "64 hexadecimal digits", "nostr: or user: before either")
     case_sensitive = False
+    chunk_limit = 4000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """An ``npub`` is folded to the key that it spells. Upstream has two conversations there."""

@@ -11,7 +11,7 @@ import re
 from core.channels.base import ChannelRules, Hints, Target
 from core.channels.phones import normal_phone, upstream_phone
 from core.profiles import Profile
-from core.values import Capabilities, ChatKind
+from core.values import Capabilities, ChatKind, Markup
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _COMPACT = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
@@ -29,7 +29,8 @@ class Signal(ChannelRules):
     #: of people; ids of groups keep theirs, see `fold`
     case_sensitive = False
     #: a longer text travels as an attachment, which is loaded separately and may be cut off in notifications
-    capabilities = Capabilities(text_limit=2000)
+    capabilities = Capabilities(text_limit=2000, markup=Markup.STYLED)
+    chunk_limit = 4000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """Ids of groups keep their case, but in March."""

@@ -15,7 +15,7 @@ import msgspec
 
 from core.channels.base import ChannelRules, Current, Hints, InboundPlace, Placement, Target, given
 from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind
+from core.values import Address, Capabilities, ChatKind, Chunker
 
 _MENTION = re.compile(r"<@([A-Za-z0-9]+)(\|[^>]*)?>")
 _CHANNEL_MENTION = re.compile(r"<#([A-Za-z0-9]+)(\|[^>]*)?>")
@@ -60,6 +60,8 @@ class Slack(ChannelRules):
     thread_id_is_message_id = True
     # Slack cuts at 40 000 and asks for no more than 4 000.
     capabilities = Capabilities(text_limit=4000, opens_threads=True)
+    chunker = Chunker.MARKDOWN
+    chunk_limit = 4000
 
     def read(self, text: str, hints: Hints) -> Target:
         """Mentions, prefixes, ``@`` and ``#``, and bare ids."""

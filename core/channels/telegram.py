@@ -26,7 +26,7 @@ from core.channels.base import (
 )
 from core.channels.reading import agree, said
 from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind
+from core.values import Address, Capabilities, ChatKind, Chunker, Markup
 
 _PREFIXES = re.compile(r"\A(?:telegram|tg):\s*(?:(?:telegram|tg|group):\s*)*", re.IGNORECASE)
 _TOPIC = re.compile(r"(.+?):topic:([0-9]{1,18})")
@@ -65,7 +65,9 @@ class Telegram(ChannelRules):
     case_sensitive = False
     thread_word = "topic"
     has_threads = True
-    capabilities = Capabilities(text_limit=4096)
+    capabilities = Capabilities(text_limit=4096, markup=Markup.HTML)
+    chunker = Chunker.MARKDOWN
+    chunk_limit = 4000
 
     def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
         """A topic. Upstream: that of a direct conversation is a thread, named with its chat."""

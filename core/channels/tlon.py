@@ -10,7 +10,7 @@ import re
 from core.channels.base import ChannelRules, Hints, Target
 from core.channels.reading import agree
 from core.profiles import Profile
-from core.values import Capabilities, ChatKind
+from core.values import Capabilities, ChatKind, Chunker
 
 #: three letters (a galaxy), six (a star), or groups of six (planets, moons, comets)
 _SHIP = re.compile(r"~?([a-z]{3}|[a-z]{6}(?:--?[a-z]{6}){0,7})")
@@ -27,6 +27,8 @@ class Tlon(ChannelRules):
     forms = ("~sampel-palnet", "dm:~sampel-palnet", "chat/~host/name", "~host/name", "group:~host/name")
     case_sensitive = False
     capabilities = Capabilities(text_limit=10_000)
+    chunker = Chunker.MARKDOWN
+    chunk_limit = 10_000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """Upstream: a target without an id is the conversation ``unknown``."""

@@ -36,6 +36,9 @@ class WhatsApp(ChannelRules):
     case_sensitive = False
     #: the least that one of its interfaces takes (the business API); the apps take 65536
     capabilities = Capabilities(text_limit=4096)
+    chunk_limit = 4000
+    #: it would show them
+    strips_leading_blank_lines = True
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
         """A person's JID is folded to the phone number in it."""

@@ -20,6 +20,7 @@ class Zalo(ChannelRules):
     prefixes = ("zl",)
     forms = ("user:ID", "ID (a user)", "group:ID")
     capabilities = Capabilities(text_limit=2000)
+    chunk_limit = 2000
     #: words in front of an id
     words: ClassVar[dict[str, ChatKind]] = {
         "user": ChatKind.DIRECT,

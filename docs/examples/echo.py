@@ -42,8 +42,10 @@ from core.errors import HandError, Refused
 from core.events import TraceHeader, encode_event
 from core.events.bodies import InboundAdmitted, IntentSettled, TurnEnded
 from core.events.trace import encode_header
+from core.values import Capability
 
 ANA = Address(channel="loopback", account="default", kind=ChatKind.DIRECT, conversation="ana")
+BEN = Address(channel="loopback", account="default", kind=ChatKind.DIRECT, conversation="ben")
 
 
 class Loopback:
@@ -51,7 +53,9 @@ class Loopback:
 
     channel = "loopback"
     account = "default"
-    capabilities = Capabilities(idempotency=Idempotency.KEY, text_limit=200)
+    capabilities = Capabilities(
+        can=frozenset({Capability.TEXT, Capability.MESSAGE_IDS}), idempotency=Idempotency.KEY, text_limit=200
+    )
 
     def __init__(self, env: Env) -> None:
         self._env = env
@@ -60,12 +64,17 @@ class Loopback:
         #: messages that the gateway has not called durable yet
         self.unacked: list[Envelope] = []
         #: what people can see
-        self.visible: list[str] = []
+        self.accepted: list[SendRequest] = []
 
-    def say(self, text: str, message_id: str) -> None:
-        """Ana writes to the bot."""
+    def say(self, text: str, message_id: str, place: Address = ANA) -> None:
+        """Somebody writes to the bot."""
+        name = place.conversation
         envelope = Envelope(
-            address=ANA, peer=Peer(id="ana", name="Ana"), message_id=message_id, text=text, sent_at=self._env.now()
+            address=place,
+            peer=Peer(id=name, name=name.title()),
+            message_id=message_id,
+            text=text,
+            sent_at=self._env.now(),
         )
         self.unacked.append(envelope)
         if self._connection is not None:
@@ -89,12 +98,18 @@ class Loopback:
         self.unacked = [waiting for waiting in self.unacked if waiting.message_id != envelope.message_id]
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Accept a chunk once for each key."""
+        """Accept a chunk once for each key; refuse what it cannot take."""
+        if request.address not in (ANA, BEN):
+            raise Refused("there is nobody of that name")
+        if len(request.text) > self.capabilities.text_limit:
+            raise Refused("the text is too long")
+        if request.media or request.poll is not None or request.payload is not None:
+            raise Refused("only texts can be sent")
         receipt = self._by_key.get(request.key)
         if receipt is None:
-            receipt = Receipt(provider_id=str(len(self.visible) + 1), address=request.address)
+            receipt = Receipt(provider_id=str(len(self.accepted) + 1), address=request.address)
             self._by_key[request.key] = receipt
-            self.visible.append(request.text)
+            self.accepted.append(request)
         return receipt
 
     async def find(self, address: Address, key: str) -> Receipt | None:
@@ -173,7 +188,7 @@ async def main(folder: Path) -> list[str]:
             await anyio.sleep(0.01)
         group.cancel_scope.cancel()
     log.file.close()
-    return platform.visible
+    return [request.text for request in platform.accepted]
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.channels import ChannelAdapter, Directory, InboundStream, Resolved
+from core.channels import ChannelAdapter, Directory, InboundStream, Readiness, Ready, Resolved
 from core.events import Body, EventSink
 from core.values import Address, Capabilities, Envelope, Receipt, SendRequest
 from sim.wiring import Wiring
@@ -50,6 +50,10 @@ class AdapterWrapper:
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         """As the wrapped one."""
         return await self.inner.open_thread(place, message_id, title)
+
+    async def ready(self) -> Ready:
+        """As the wrapped one; ready where it does not say."""
+        return await self.inner.ready() if isinstance(self.inner, Readiness) else Ready(ok=True)
 
     async def resolve_target(self, text: str) -> Resolved | None:
         """As the wrapped one, where it has a directory."""

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
 import msgspec
 
-from core.errors import UnknownName
+from core.errors import NotSent, UnknownName
 from core.events import Recorder
 from core.events.bodies import (
     PeerSaid,
@@ -23,47 +21,39 @@ from core.events.bodies import (
     ThreadOpened,
     WorldPlace,
 )
-from core.values import Address, Capabilities, ChatKind, Envelope, Idempotency, Peer
+from core.values import (
+    Address,
+    Capabilities,
+    Capability,
+    ChatKind,
+    DeliveryMode,
+    Envelope,
+    Idempotency,
+    Markup,
+    Peer,
+    SendRequest,
+    Transport,
+)
 from sim.loop import Node
+from sim.platforms.pushes import Connection, Posted
 from sim.platforms.rooms import Room, WorldPort
 from sim.platforms.wire import Wire
-from sim.scenario.model import PlatformSpec
-
-
-@dataclass(slots=True, kw_only=True)
-class Connection:
-    """A live connection of one gateway process for one account."""
-
-    node: Node
-    queue: asyncio.Queue[Envelope]
-
-    async def envelopes(self) -> AsyncIterator[Envelope]:
-        """What arrives, for ever."""
-        while True:
-            yield await self.queue.get()
-
-
-@dataclass(slots=True, kw_only=True)
-class Posted:
-    """A message of a person that the gateway was or will be given."""
-
-    envelope: Envelope
-    #: where it really is: its envelope may name a chain of replies as well
-    place: Address
-    #: id under which it was first posted
-    original: str
-    #: seq of what made it come
-    cause: int | None
-    #: its way to the gateway is over: it is delivered now, or to the next connection
-    due: bool = False
-    times: int = 0
+from sim.scenario.model import AccountSpec, PlatformSpec
 
 
 class FakePlatform(ABC):
     """One platform with all its rooms. Subclasses say what ids look like and what the real one can do."""
 
     channel = ""
+    #: what it takes beside texts, files, threads
+    extras: frozenset[Capability] = frozenset()
+    has_threads = True
+    mode = DeliveryMode.DIRECT
+    markup = Markup.AS_IS
+    poll_options: int | None = None
     idempotency = Idempotency.NONE
+    #: what an account says that cannot send now
+    not_ready = "not-ready"
     opens_threads = False
     #: a send that names a message as its thread opens the thread on it
     opens_by_sending = False
@@ -74,12 +64,7 @@ class FakePlatform(ABC):
         self._world = world
         self.spec = spec
         self.events = recorder
-        self.capabilities = Capabilities(
-            idempotency=spec.idempotency or self.idempotency,
-            stable_ids=spec.stable_ids,
-            text_limit=self.text_limit,
-            opens_threads=self.opens_threads,
-        )
+        self._capabilities = {account: self._can(own) for account, own in spec.accounts.items()}
         self.misplaces = spec.misplaces
         self._rooms: dict[tuple[str, str, str | None], Room] = {}
         self._named: dict[tuple[str, str], Room] = {}
@@ -125,6 +110,37 @@ class FakePlatform(ABC):
     def find(self, account: str, text: str) -> Room | None:
         """What the platform's directory finds under a text, as an account sees it; most have no directory."""
         return None
+
+    def visible(self, request: SendRequest) -> str:
+        """What people will read of a request; raises `Refused` for what cannot be shown."""
+        return request.text
+
+    # ------------------------------------------------------------ what accounts can do
+
+    def _can(self, account: AccountSpec) -> Capabilities:
+        spec = self.spec
+        usual = {Capability.TEXT, Capability.MEDIA, Capability.MESSAGE_IDS} | self.extras
+        can = frozenset(usual | ({Capability.THREADS} if self.has_threads else set())) - frozenset(spec.cannot)
+        idempotency = account.idempotency or spec.idempotency or self.idempotency
+        return Capabilities(
+            can=can,
+            mode=account.mode or spec.mode or self.mode,
+            idempotency=idempotency,
+            key_seconds=spec.key_seconds if idempotency is Idempotency.KEY else None,
+            markup=self.markup,
+            poll_options=self.poll_options if Capability.POLL in can else None,
+            stable_ids=spec.stable_ids,
+            text_limit=self.text_limit,
+            opens_threads=self.opens_threads and Capability.THREADS in can,
+        )
+
+    def capabilities_of(self, account: str) -> Capabilities:
+        """What an account can do here."""
+        return self._capabilities[account]
+
+    def unreachable(self, account: str, transport: Transport) -> bool:
+        """Whether a send cannot even leave: the gateway path is the connection of the account, which may be broken."""
+        return transport is Transport.GATEWAY and self._world.account_fault("connect", self.channel, account)
 
     # ------------------------------------------------------------ building the world
 
@@ -299,6 +315,12 @@ class FakePlatform(ABC):
             if posted.due:
                 self._push(posted)
         return connection
+
+    def break_connection(self, account: str) -> None:
+        """The connection of an account breaks while both sides live: whoever reads from it is told."""
+        connection = self._connections.pop(account, None)
+        if connection is not None:
+            connection.queue.put_nowait(NotSent("the connection broke"))
 
     def disconnect(self, account: str, connection: Connection) -> None:
         """A process closes its connection in order."""

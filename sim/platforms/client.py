@@ -12,8 +12,9 @@ from typing import Any, cast
 
 import anyio
 
-from core.channels import InboundStream, Resolved
-from core.values import Address, Capabilities, ChatKind, Envelope, Receipt, SendRequest
+from core.channels import InboundStream, Ready, Resolved
+from core.errors import NotSent
+from core.values import Address, Capabilities, Capability, ChatKind, Envelope, Receipt, SendRequest
 from sim.loop import Node
 from sim.platforms.base import FakePlatform
 from sim.platforms.rooms import WorldPort
@@ -41,7 +42,14 @@ class FakeAdapter:
     @property
     def capabilities(self) -> Capabilities:
         """What the platform can do."""
-        return self._platform.capabilities
+        return self._platform.capabilities_of(self._account)
+
+    async def ready(self) -> Ready:
+        """Whether the account can send now."""
+        for fault in ("ready", "connect"):
+            if self._world.account_fault(fault, self.channel, self._account):
+                return Ready(ok=False, reason=self._platform.not_ready)
+        return Ready(ok=True)
 
     def connect(self) -> InboundStream:
         """Open the connection."""
@@ -50,6 +58,7 @@ class FakeAdapter:
     @asynccontextmanager
     async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
         await anyio.sleep(self._platform.spec.latency)
+        self._check_connection()
         connection = self._platform.connect(self._account, self._node)
         try:
             yield connection.envelopes()
@@ -59,7 +68,12 @@ class FakeAdapter:
     async def ack(self, envelope: Envelope) -> None:
         """Tell the platform that a message is durable here."""
         await anyio.sleep(self._platform.spec.latency / 10)
+        self._check_connection()
         self._platform.ack(envelope)
+
+    def _check_connection(self) -> None:
+        if self._world.account_fault("connect", self.channel, self._account):
+            raise NotSent("there is no connection")
 
     async def send(self, request: SendRequest) -> Receipt:
         """Send one chunk and wait for the answer, however long that takes."""
@@ -78,6 +92,19 @@ class FakeAdapter:
         answer = self._world.future()
         self._platform.wire.open_thread(place, message_id, title, answer)
         return cast("Address", await _wait(answer))
+
+    async def edit(self, address: Address, provider_id: str, text: str) -> None:
+        """Give a message another text."""
+        await self._change(Capability.EDIT, address, provider_id, text)
+
+    async def react(self, address: Address, provider_id: str, emoji: str) -> None:
+        """Put a sign on a message."""
+        await self._change(Capability.REACTIONS, address, provider_id, emoji)
+
+    async def _change(self, what: Capability, address: Address, message_id: str, text: str) -> None:
+        answer = self._world.future()
+        self._platform.wire.change(what, address, message_id, text, answer)
+        await _wait(answer)
 
     async def resolve_target(self, text: str) -> Resolved | None:
         """Ask the platform's directory what a target stands for."""

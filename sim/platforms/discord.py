@@ -1,12 +1,13 @@
 """A fake Discord: guild channels, threads that are channels of their own, direct messages, and nonces.
 
 Rules taken over from the real one: a thread started on a message has the message's id, and there is at most one; a
-send with a nonce that was used is answered with the first message (``enforce_nonce``); at most 2000 characters.
+send with a nonce that was used is answered with the first message (``enforce_nonce``); at most 2000 characters, and 10
+options in a poll.
 """
 
 from __future__ import annotations
 
-from core.values import ChatKind, Idempotency
+from core.values import Capability, ChatKind, Idempotency
 from sim.platforms.base import FakePlatform
 from sim.platforms.rooms import Room, digits
 
@@ -15,6 +16,8 @@ class FakeDiscord(FakePlatform):
     """Guild channels, threads, users, DMs."""
 
     channel = "discord"
+    extras = frozenset({Capability.POLL, Capability.PAYLOAD, Capability.EDIT, Capability.REACTIONS})
+    poll_options = 10
     idempotency = Idempotency.KEY
     opens_threads = True
     text_limit = 2000

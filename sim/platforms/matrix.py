@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import string
 
-from core.values import ChatKind, Idempotency
+from core.values import Capability, ChatKind, Idempotency
 from sim.platforms.base import FakePlatform
 from sim.platforms.rooms import Room, letters
 
@@ -27,6 +27,7 @@ class FakeMatrix(FakePlatform):
     """Rooms, threads, users."""
 
     channel = "matrix"
+    extras = frozenset({Capability.EDIT, Capability.REACTIONS})
     idempotency = Idempotency.KEY
     opens_threads = True
     opens_by_sending = True

@@ -15,7 +15,7 @@ import re
 from collections import Counter
 
 from core.events import Recorder
-from core.values import Address, ChatKind, Idempotency
+from core.values import Address, Capability, ChatKind, Idempotency
 from sim.platforms.base import FakePlatform
 from sim.platforms.rooms import Room, WorldPort, digits, letters
 from sim.scenario.model import PlatformSpec
@@ -33,6 +33,7 @@ class FakeSlack(FakePlatform):
     """Channels, threads, users, and a directory of them."""
 
     channel = "slack"
+    extras = frozenset({Capability.PAYLOAD, Capability.EDIT, Capability.REACTIONS})
     idempotency = Idempotency.NONE
     opens_threads = True
     opens_by_sending = True

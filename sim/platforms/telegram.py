@@ -1,7 +1,8 @@
 """A fake Telegram: groups, forum topics, direct messages. The Bot API has neither idempotency keys nor look-up.
 
 Rules taken over from the real one: message ids count per chat, so equal ids in two chats are two messages; a topic is a
-thread of its group; at most 4096 characters.
+thread of its group; at most 4096 characters are visible, and 10 options in a poll. It is given HTML beside the text
+that was meant, shows what the HTML says, and refuses HTML that it cannot parse.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 
 from core.events import Recorder
-from core.values import ChatKind, Idempotency
+from core.values import Capability, ChatKind, Idempotency, Markup, SendRequest
 from sim.platforms.base import FakePlatform
 from sim.platforms.rooms import Room, WorldPort, digits
+from sim.platforms.rules import text_of_html
 from sim.scenario.model import PlatformSpec
 
 
@@ -19,6 +21,9 @@ class FakeTelegram(FakePlatform):
     """Groups, topics, DMs."""
 
     channel = "telegram"
+    extras = frozenset({Capability.POLL, Capability.PAYLOAD, Capability.EDIT, Capability.REACTIONS})
+    markup = Markup.HTML
+    poll_options = 10
     idempotency = Idempotency.NONE
     room_kind = ChatKind.GROUP
     text_limit = 4096
@@ -26,6 +31,10 @@ class FakeTelegram(FakePlatform):
     def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
         super().__init__(world, spec, recorder)
         self._counts: Counter[str] = Counter()
+
+    def visible(self, request: SendRequest) -> str:
+        """What the HTML says; a text without HTML is shown as it is."""
+        return request.text if request.html is None else text_of_html(request.html)
 
     def new_id(self, *what: str) -> str:
         """Groups are ``-100`` and ten digits, topics and messages small numbers, people nine digits."""

@@ -7,9 +7,12 @@ arrives even when the process has died or stopped waiting (`docs/simulation.md`)
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from core.errors import PlaceGone, PlatformError, RateLimited, Refused
+import msgspec
+
+from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused
 from core.events import Recorder
 from core.events.bodies import (
     WireAccepted,
@@ -18,18 +21,31 @@ from core.events.bodies import (
     WireRefused,
     WireResponseLost,
 )
-from core.values import Address, Capabilities, Idempotency, Receipt, SendRequest
+from core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
+from sim.platforms.messages import Message, Messages
 from sim.platforms.rooms import Room, WorldPort
+from sim.platforms.rules import check_request
+
+#: faults that strike a request before it reaches the platform, and what its sender is told; nothing: no answer
+_BEFORE: dict[str, Callable[[], PlatformError | None]] = {
+    "drop": lambda: None,
+    "reset-before": lambda: Ambiguous("the connection was reset"),
+    "refuse-connection": lambda: NotSent("the connection was refused"),
+}
+#: faults that strike an answer
+_LOST = ("lose-response", "reset")
 
 
 class Site(Protocol):
     """What the wire needs of the platform that it leads to."""
 
     events: Recorder
-    capabilities: Capabilities
     text_limit: int
     misplaces: bool
 
+    def capabilities_of(self, account: str) -> Capabilities: ...
+    def unreachable(self, account: str, transport: Transport) -> bool: ...
+    def visible(self, request: SendRequest) -> str: ...
     def posted_id(self, room: Room, number: int) -> str: ...
     def room_at(self, address: Address) -> Room | None: ...
     def room_above(self, address: Address) -> Room | None: ...
@@ -45,16 +61,29 @@ class Wire:
     def __init__(self, platform: Site, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
-        self._keys: dict[tuple[str, str], Receipt] = {}
+        #: (account, key) -> its receipt, and when it was accepted
+        self._keys: dict[tuple[str, str], tuple[Receipt, float]] = {}
         self._posted = 0
+        #: what people can see of the gateway
+        self.messages = Messages()
+        #: sends that left a process so far
+        self.requests = 0
 
     def receive(self, request: SendRequest, answer: asyncio.Future[Any]) -> None:
         """A send leaves a process: it will arrive, whatever becomes of the process."""
-        fault = self._world.send_fault(request.address, request.text, request.attempt)
+        self.requests += 1
+        if self._platform.unreachable(request.address.account, request.transport):
+            self._answer(answer, NotSent("there is no connection"), request)
+            return
+        fault = self._world.send_fault(request.address, request.text, request.attempt, request.transport)
         kind, extra = fault or ("", 0.0)
+        if kind in _BEFORE:
+            error = _BEFORE[kind]()
+            if error is not None:
+                self._answer(answer, error, request)
+            return
         delay = self._platform.latency("send", request.key, str(request.attempt)) + (extra if kind == "slow" else 0.0)
-        if kind != "drop":
-            self._world.at(self._world.now() + delay, self._arrive, request, answer, kind, extra)
+        self._world.at(self._world.now() + delay, self._arrive, request, answer, kind, extra)
 
     def _arrive(self, request: SendRequest, answer: asyncio.Future[Any], kind: str, extra: float) -> None:
         try:
@@ -73,11 +102,18 @@ class Wire:
             )
             self._answer(answer, error, request)
             return
-        if kind == "lose-response":
+        if kind in _LOST:
             body = WireResponseLost(address=request.address, chunk=request.chunk, attempt=request.attempt)
             self._platform.events.record(body, intent=request.intent, cause=request.cause)
+            if kind == "reset":
+                self._answer(answer, Ambiguous("the connection was reset"), request)
             return
+        if kind == "no-receipt" or Capability.MESSAGE_IDS not in self._can(request).can:
+            receipt = msgspec.structs.replace(receipt, provider_id="")
         self._answer(answer, receipt, request)
+
+    def _can(self, request: SendRequest) -> Capabilities:
+        return self._platform.capabilities_of(request.address.account)
 
     def _accept(self, request: SendRequest, kind: str, extra: float) -> Receipt:
         """Obey the platform's rules; returns the receipt of what is visible now, or raises."""
@@ -87,12 +123,13 @@ class Wire:
             raise Refused("the platform refused it")
         if kind == "error":
             raise PlatformError("the platform had an internal error")
-        place = request.address
+        place, can = request.address, self._can(request)
         room = self._room(place, request.text)
-        if len(request.text) > self._platform.text_limit:
+        if len(self._platform.visible(request)) > self._platform.text_limit:
             raise Refused(f"longer than {self._platform.text_limit}")
-        known = self._keys.get((place.account, request.key))
-        if known is not None and self._platform.capabilities.idempotency is Idempotency.KEY:
+        check_request(request, can)
+        known = self._known(place.account, request.key, can)
+        if known is not None:
             body = WireDeduplicated(
                 address=known.address,
                 provider_id=known.provider_id,
@@ -103,6 +140,13 @@ class Wire:
             self._platform.events.record(body, intent=request.intent, cause=request.cause)
             return known
         return self._post(request, room)
+
+    def _known(self, account: str, key: str, can: Capabilities) -> Receipt | None:
+        """The receipt of an earlier send with a key, where the platform knows keys and has not forgotten this one."""
+        if can.idempotency is not Idempotency.KEY or (account, key) not in self._keys:
+            return None
+        receipt, at = self._keys[account, key]
+        return receipt if can.key_seconds is None or self._world.now() - at <= can.key_seconds else None
 
     def _room(self, place: Address, text: str) -> Room:
         """Where a send will be visible; raises what the platform refuses it with."""
@@ -123,7 +167,9 @@ class Wire:
         self._platform.note_root(room, provider_id)
         where = room.address(request.address.account)
         receipt = Receipt(provider_id=provider_id, address=where)
-        self._keys[request.address.account, request.key] = receipt
+        self._keys[request.address.account, request.key] = (receipt, self._world.now())
+        self.messages.add(Message(request=request, receipt=receipt, text=request.text))
+        poll = request.poll
         self._platform.events.record(
             WireAccepted(
                 address=where,
@@ -135,6 +181,9 @@ class Wire:
                 attempt=request.attempt,
                 reply_to=request.reply_to,
                 media=request.media,
+                transport=request.transport,
+                poll=() if poll is None else (poll.question, *poll.options),
+                payload=request.payload,
             ),
             request.cause,
             intent=request.intent,
@@ -145,12 +194,14 @@ class Wire:
         when = self._world.now() + self._platform.latency("answer", request.key, str(request.attempt))
         self._world.at(when, _resolve, answer, what)
 
+    # ------------------------------------------------------------ what is no send
+
     def look_up(self, address: Address, key: str, answer: asyncio.Future[Any]) -> None:
         """Whether there is a send with this key."""
         kind, extra = self._world.lookup_fault(address) or ("", 0.0)
         if kind in ("drop", "lose-response"):
             return
-        found = self._keys.get((address.account, key))
+        found, _ = self._keys.get((address.account, key), (None, 0.0))
         self._platform.events.record(WireLookedUp(address=address, key=key, found=found is not None))
         what: Any = PlatformError("the look-up failed") if kind in ("error", "refuse", "rate-limit") else found
         when = self._world.now() + self._platform.latency("lookup", key) * 2 + (extra if kind == "slow" else 0.0)
@@ -164,6 +215,27 @@ class Wire:
     def _open_thread(self, place: Address, message_id: str, title: str, answer: asyncio.Future[Any]) -> None:
         room = self._platform.open_thread(place, message_id, title)
         _resolve(answer, Refused("no thread can be opened there") if room is None else room.address(place.account))
+
+    def change(
+        self, what: Capability, address: Address, message_id: str, text: str, answer: asyncio.Future[Any]
+    ) -> None:
+        """Edit a message, or react to it."""
+        when = self._world.now() + self._platform.latency(what.value, message_id) * 2
+        self._world.at(when, self._change, what, address, message_id, text, answer)
+
+    def _change(
+        self, what: Capability, address: Address, message_id: str, text: str, answer: asyncio.Future[Any]
+    ) -> None:
+        message = self.messages.get(address, message_id)
+        if what not in self._platform.capabilities_of(address.account).can:
+            _resolve(answer, Refused(f"there is no {what.value} here"))
+        elif message is None:
+            _resolve(answer, Refused("no such message"))
+        elif what is Capability.EDIT and len(text) > self._platform.text_limit:
+            _resolve(answer, Refused(f"longer than {self._platform.text_limit}"))
+        else:
+            message.change(what, text)
+            _resolve(answer, None)
 
 
 def _resolve(answer: asyncio.Future[Any], what: Any) -> None:

@@ -1,6 +1,5 @@
 """What every fake platform and its adapter must show; and what only one of them does."""
 
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from re import fullmatch
 from typing import Any, cast
@@ -11,7 +10,6 @@ from msgspec import structs
 
 from core.errors import Ambiguous, PlaceGone, PlatformError, RateLimited, Refused, UnknownName
 from core.events.bodies import (
-    Body,
     PeerSaid,
     PlatformPushed,
     ThreadOpened,
@@ -22,134 +20,20 @@ from core.events.bodies import (
     WireResponseLost,
 )
 from core.reasons import Reason
-from core.values import Address, ChatKind, Envelope, Idempotency, Receipt
-from sim.loop import Node, SimLoop, run
-from sim.platforms import FakeAdapter
-from sim.scenario import load_text
-from sim.scenario.model import Fault
-from sim.world import World
-from tests.factories import request
+from core.values import Address, ChatKind, Idempotency, Receipt
+from sim.loop import Node
+from tests.contract.stage import ALL, LONG, SPOTS, THREADED, Stage, attempt, given_up, play, request
 
-PLACES = """
-    accounts: {default: {}, second: {}}
-    rooms:
-      both: {threads: [deploy]}
-      mine: {accounts: [default]}
-"""
-ALL = ["discord", "telegram", "slack", "matrix"]
 #: threads can be opened on messages
 OPENING = ["discord", "slack", "matrix"]
 #: a send that names a message as its thread opens it
 BY_SENDING = ["slack", "matrix"]
-#: longer than any request takes by itself
-LONG = 60.0
-
-
-class Stage:
-    """A world without a gateway: the test is the process."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-
-    def place(self, name: str) -> Address:
-        return self.world.address(name)
-
-    def thread(self, platform: str, name: str) -> Address:
-        """A thread that was opened meanwhile."""
-        room = self.world.platforms[platform].room_named("default", name)
-        assert room is not None
-        return room.address("default")
-
-    def adapter(self, platform: str, account: str = "default", node: Node | None = None) -> FakeAdapter:
-        return FakeAdapter(self.world.platforms[platform], account, node or Node("gateway", 1), self.world)
-
-    def say(self, name: str, place: str, text: str = "hi", **more: Any) -> str:
-        """A person posts a message; its id on the platform."""
-        ref = self.world.file.resolve(place)
-        platform, spot = self.world.platforms[ref.platform], self.world.room(ref)
-        message = platform.message_id(name, spot)
-        platform.say(name, self.world.peer(ref.platform, "ana"), ("dev",), spot, message, text, **more)
-        return message
-
-    def fault(self, do: str, on: str = "send", **fields: Any) -> None:
-        """One thing goes wrong next."""
-        self.world.faults.arm(Fault.model_validate({"on": on, "do": do, **fields}))
-
-    def close(self, place: str, how: str = "archived") -> None:
-        ref = self.world.file.resolve(place)
-        self.world.platforms[ref.platform].close_room(self.world.room(ref), how, None)
-
-    def told(self, kind: type[Body]) -> list[Any]:
-        """What the world recorded of a kind."""
-        return [event.body for event in self.world.log.events if isinstance(event.body, kind)]
-
-    async def taken(self, adapter: FakeAdapter, *, ack: bool = False) -> list[Envelope]:
-        """What a new connection brings before nothing more comes."""
-        found: list[Envelope] = []
-        async with adapter.connect() as stream, aclosing(cast("Any", stream)):
-            with anyio.move_on_after(LONG):
-                async for envelope in stream:
-                    found.append(envelope)
-                    if ack:
-                        await adapter.ack(envelope)
-        return found
-
-
-Test = Callable[[Stage], Awaitable[None]]
-
-
-def scenario(settings: dict[str, str], people: str) -> str:
-    """All platforms and nobody in a hurry."""
-    lines = ["scenario: 1", "title: all platforms", "world:", f"  people: {people}"]
-    for platform in ALL:
-        own = "guild: acme" if platform == "discord" else ""
-        more = "".join(f"    {line}\n" for line in (own, settings.get(platform, "")) if line)
-        lines.append(f"  {platform}:{PLACES}{more}")
-    lines += ["cast: {agents: {main: [{do: [{silent: true}]}]}}"]
-    lines += ['script: [{at: 0s, as: ana, in: telegram/mine, say: "not played"}]']
-    return "\n".join(lines)
-
-
-def play(
-    test: Test,
-    settings: dict[str, str] | None = None,
-    *,
-    people: str = "[ana, ben]",
-    replace: tuple[str, str] = ("", ""),
-) -> None:
-    """Run a test in a new world, in virtual time; `settings` are those of platforms."""
-    file = load_text(scenario(settings or {}, people).replace(*replace))
-
-    async def main(loop: SimLoop) -> None:
-        world = World(file, loop, seed=1, bugs=())
-        world.build()
-        try:
-            await test(Stage(world))
-        finally:
-            world.disk.discard()
-
-    run(main)
-
-
-async def given_up(adapter: FakeAdapter, place: Address, key: str = "k1/0") -> None:
-    """Send and stop waiting after a while."""
-    with pytest.raises(TimeoutError):
-        with anyio.fail_after(10.0):
-            await adapter.send(request(place, key=key))
-
-
-async def attempt(adapter: FakeAdapter, place: Address, **fields: Any) -> Receipt | PlatformError:
-    try:
-        return await adapter.send(request(place, **fields))
-    except PlatformError as error:
-        return error
 
 
 # ---------------------------------------------------------------- sending
 
 
-@pytest.mark.parametrize("platform", ALL)
-@pytest.mark.parametrize("spot", ["mine", "both/deploy", "@ana"])
+@pytest.mark.parametrize(("platform", "spot"), SPOTS)
 def test_a_receipt_says_where_the_message_is(platform: str, spot: str) -> None:
     async def test(stage: Stage) -> None:
         place = stage.place(f"{platform}:default/{spot}")
@@ -245,7 +129,7 @@ def test_the_direct_conversation_of_one_account_is_not_the_others(platform: str)
     play(test)
 
 
-@pytest.mark.parametrize("platform", ALL)
+@pytest.mark.parametrize("platform", THREADED)
 @pytest.mark.parametrize("how", ["archived", "deleted"])
 def test_a_closed_thread_is_gone_and_its_room_is_not(platform: str, how: str) -> None:
     async def test(stage: Stage) -> None:
@@ -393,8 +277,7 @@ def test_a_look_up_that_fails_is_an_error_and_no_answer() -> None:
 # ---------------------------------------------------------------- inbound
 
 
-@pytest.mark.parametrize("platform", ALL)
-@pytest.mark.parametrize("spot", ["mine", "both/deploy", "@ana"])
+@pytest.mark.parametrize(("platform", "spot"), SPOTS)
 def test_a_message_comes_with_who_said_what_where(platform: str, spot: str) -> None:
     async def test(stage: Stage) -> None:
         name = f"{platform}:default/{spot}"
@@ -657,14 +540,17 @@ def test_ids_look_like_those_of_the_real_platform(platform: str) -> None:
         "telegram": (r"-100\d{10}", r"\d{9}", r"\d{3}", r"\d+"),
         "slack": (r"C0[A-Z0-9]{9}", r"U0[A-Z0-9]{9}", r"16\d{8}\.\d{6}", r"17\d{8}\.\d{6}"),
         "matrix": (r"!\w{10}:example\.org", r"@ana:example\.org", r"\$\w{16}", r"\$\w{16}"),
+        "whatsapp": (r"120363\d{12}@g\.us", r"\+1555\d{7}", "", r"3EB0[0-9A-F]{16}"),
+        "signal": (r"[\w+/]{43}=", r"\+1555\d{7}", "", r"17\d{11}"),
     }[platform]
 
     async def test(stage: Stage) -> None:
-        deploy = stage.place(f"{platform}:default/both/deploy")
+        if platform in THREADED:
+            deploy = stage.place(f"{platform}:default/both/deploy")
+            assert fullmatch(thread, deploy.thread or deploy.conversation)
         receipt = await stage.adapter(platform).send(request(stage.place(f"{platform}/mine")))
         assert fullmatch(room, stage.place(f"{platform}/mine").conversation)
         assert fullmatch(person, stage.place(f"{platform}:default/@ana").conversation)
-        assert fullmatch(thread, deploy.thread or deploy.conversation)
         assert fullmatch(message, receipt.provider_id) and fullmatch(message, stage.say("m1", f"{platform}/mine"))
 
     play(test)
@@ -694,7 +580,7 @@ def test_media_go_along(platform: str) -> None:
 # ---------------------------------------------------------------- places that are not what they seem
 
 
-@pytest.mark.parametrize("platform", ALL)
+@pytest.mark.parametrize("platform", THREADED)
 def test_a_platform_that_misplaces_accepts_for_a_deleted_thread_in_its_room_and_says_so(platform: str) -> None:
     async def test(stage: Stage) -> None:
         room, thread = stage.place(f"{platform}:default/both"), stage.place(f"{platform}:default/both/deploy")
@@ -706,7 +592,7 @@ def test_a_platform_that_misplaces_accepts_for_a_deleted_thread_in_its_room_and_
     play(test, {platform: "misplaces: true"})
 
 
-@pytest.mark.parametrize("platform", ALL)
+@pytest.mark.parametrize("platform", THREADED)
 def test_an_archived_thread_is_gone_everywhere(platform: str) -> None:
     async def test(stage: Stage) -> None:
         stage.close(f"{platform}:default/both/deploy", "archived")
@@ -850,7 +736,7 @@ def test_slack_s_directory_shows_an_account_what_it_is_a_member_of() -> None:
     play(test)
 
 
-@pytest.mark.parametrize("platform", ["discord", "telegram", "matrix"])
+@pytest.mark.parametrize("platform", ["discord", "telegram", "matrix", "whatsapp", "signal"])
 def test_the_others_have_no_directory(platform: str) -> None:
     async def test(stage: Stage) -> None:
         assert await stage.adapter(platform).resolve_target(stage.place(f"{platform}/mine").conversation) is None

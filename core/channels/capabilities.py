@@ -1,0 +1,79 @@
+"""What an adapter can do, judged: whether it fits together, and whether something may be asked of it. Pure."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from core.errors import InvalidSend
+from core.reasons import Reason
+from core.text import well_formed
+from core.values import Capabilities, Capability, Idempotency, Poll
+
+#: fewer options are no choice
+_LEAST_OPTIONS = 2
+
+
+def require(capabilities: Capabilities, capability: Capability, what: str) -> None:
+    """Raise `InvalidSend` where an adapter cannot do what it is asked for.
+
+    `what` names the thing with its channel and account, e.g. ``a poll on signal:default``.
+    """
+    if capability not in capabilities.can:
+        there = ", ".join(sorted(capabilities.can)) or "nothing"
+        raise InvalidSend(f"{what}: the adapter has no {capability.value}; it has {there}", Reason.UNSUPPORTED)
+
+
+def check_poll(poll: Poll, capabilities: Capabilities) -> Poll:
+    """A poll as it is sent: without blanks around its texts, and without blank options.
+
+    Raises `InvalidSend` for one that cannot be asked. Whether the adapter has polls at all is for `require` to say.
+    """
+    try:
+        # A client may have put anything into it.
+        poll = msgspec.convert(msgspec.structs.asdict(poll), Poll)
+    except msgspec.ValidationError as error:
+        raise _bad(f"Poll is malformed: {error}") from error
+    question = well_formed(poll.question).strip()
+    options = tuple(option for option in (well_formed(one).strip() for one in poll.options) if option)
+    most = capabilities.poll_options
+    if not question:
+        raise _bad("Poll question is required")
+    if len(options) < _LEAST_OPTIONS:
+        raise _bad(f"Poll requires at least {_LEAST_OPTIONS} options")
+    if most is not None and len(options) > most:
+        raise _bad(f"Poll supports at most {most} options")
+    if poll.max_selections < 1:
+        raise _bad("maxSelections must be at least 1")
+    if poll.max_selections > len(options):
+        raise _bad("maxSelections cannot exceed option count")
+    if poll.duration_hours is not None and poll.duration_hours < 1:
+        raise _bad("durationHours must be at least 1")
+    return msgspec.structs.replace(poll, question=question, options=options)
+
+
+def _bad(facts: str) -> InvalidSend:
+    return InvalidSend(facts, Reason.BAD_POLL)
+
+
+def check_capabilities(capabilities: Capabilities) -> tuple[str, ...]:
+    """What does not fit together in what an adapter says of itself, one sentence each; none: all is well."""
+    can, key_seconds = capabilities.can, capabilities.key_seconds
+    by_key, by_look_up = (capabilities.idempotency is kind for kind in (Idempotency.KEY, Idempotency.LOOKUP))
+    in_flight, options = capabilities.in_flight_seconds, capabilities.poll_options
+    wrong = {
+        "it cannot send texts": Capability.TEXT not in can,
+        f"a text limit of {capabilities.text_limit} leaves nothing to say": capabilities.text_limit < 1,
+        "it opens threads and has none": capabilities.opens_threads and Capability.THREADS not in can,
+        "it limits the options of polls and has no polls": options is not None and Capability.POLL not in can,
+        f"a poll with at most {options} options is none": options is not None and options < _LEAST_OPTIONS,
+        f"in_flight_seconds is no time: {in_flight}": not (math.isfinite(in_flight) and in_flight >= 0),
+        "it looks sends up, and nothing is ever on its way: in_flight_seconds is 0": by_look_up and in_flight == 0,
+        "it forgets idempotency keys and knows none": key_seconds is not None and not by_key,
+        f"key_seconds is no time: {key_seconds}": key_seconds is not None and not key_seconds > 0,
+        f"it forgets a key after {key_seconds} s, while a request with it may still arrive for {in_flight} s": (
+            by_key and key_seconds is not None and 0 < key_seconds < in_flight
+        ),
+    }
+    return tuple(sentence for sentence, is_wrong in wrong.items() if is_wrong)

@@ -1,0 +1,220 @@
+"""Checks of what an adapter does with a send that goes wrong. The first line of each is its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from core.channels.check.bench import Bench, NotTried
+from core.channels.check.trial import NO_ANSWER, Trial, Wrong, told
+from core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
+from core.values import DeliveryMode, Idempotency, Receipt, SendRequest, Transport
+
+#: seconds that the platform asks to wait
+_WAIT = 7.0
+
+
+async def look_up(trial: Trial) -> None:
+    """A look-up gives the receipt of a send that was accepted, and nothing for one that never was."""
+    _looks_up(trial)
+    request = trial.request()
+    first = await trial.sent(request)
+    await trial.settle()
+    adapter = trial.adapter
+    found = await trial.outcome(adapter.find(request.address, request.key))
+    if found != first:
+        raise Wrong(f"it was accepted as {told(first)}, and the look-up says {told(found)}")
+    never = trial.request()
+    found = await trial.outcome(adapter.find(never.address, never.key))
+    if found is not None:
+        raise Wrong(f"it was never sent, and the look-up says {told(found)}")
+
+
+async def look_up_fails(trial: Trial) -> None:
+    """A look-up that fails raises an error; it never says that there is nothing."""
+    _looks_up(trial)
+    request = trial.request()
+    await trial.sent(request)
+    await trial.bench.fail_look_up()
+    found = await trial.outcome(trial.adapter.find(request.address, request.key))
+    if not isinstance(found, PlatformError):
+        raise Wrong(f"the look-up failed, and it says {told(found)}")
+
+
+def _looks_up(trial: Trial) -> None:
+    says = trial.adapter.capabilities.idempotency
+    if says is not Idempotency.LOOKUP:
+        raise NotTried(f"its idempotency is {says.value}")
+
+
+async def lost_response(trial: Trial) -> None:
+    """A send whose response is lost raises `Ambiguous`, or waits; it gives neither a receipt nor a proof."""
+    await trial.bench.lose_response()
+    request = trial.request()
+    _open(await trial.send(request), "its response was lost")
+    await trial.accepted(request)
+
+
+async def found_after_loss(trial: Trial) -> None:
+    """A send whose response was lost can be looked up."""
+    _looks_up(trial)
+    await trial.bench.lose_response()
+    request = trial.request()
+    await trial.send(request)
+    await trial.settle()
+    found = await trial.outcome(trial.adapter.find(request.address, request.key))
+    if not isinstance(found, Receipt):
+        raise Wrong(f"it was accepted, and the look-up says {told(found)}")
+    await trial.of_its_own(request, found)
+
+
+async def resent_after_loss(trial: Trial) -> None:
+    """A send whose response was lost can be sent again with its key, and stays one message."""
+    if trial.adapter.capabilities.idempotency is not Idempotency.KEY:
+        raise NotTried("it has no idempotency keys")
+    await trial.bench.lose_response()
+    request = trial.request()
+    await trial.send(request)
+    await trial.of_its_own(request, await trial.sent(request))
+
+
+async def reset(trial: Trial) -> None:
+    """A connection that breaks under way raises `Ambiguous`, or waits: it may have been accepted."""
+    await trial.bench.reset_connection()
+    request = trial.request()
+    _open(await trial.send(request), "the connection broke under way")
+    await trial.settle()
+    if len(await trial.seen(request)) > 1:
+        raise Wrong("it was accepted more than once")
+
+
+def _open(outcome: object, what: str) -> None:
+    if outcome is not NO_ANSWER and not isinstance(outcome, Ambiguous):
+        raise Wrong(f"{what}: expected Ambiguous, got {told(outcome)}")
+
+
+async def not_sent(trial: Trial) -> None:
+    """A platform that cannot be reached raises `NotSent`, and nothing comes of it later."""
+    await trial.bench.refuse_connection()
+    await trial.refused(trial.request(), NotSent, "the platform could not be reached")
+
+
+async def no_fallback(trial: Trial) -> None:
+    """A hybrid adapter does not change the transport by itself: that is the gateway's decision, and recorded."""
+    if trial.adapter.capabilities.mode is not DeliveryMode.HYBRID:
+        raise NotTried("it has one transport")
+    await trial.bench.refuse_connection()
+    request = trial.request(transport=Transport.DIRECT)
+    await trial.refused(request, NotSent, "the direct transport could not be reached")
+    by_gateway = trial.request(transport=Transport.GATEWAY)
+    await trial.of_its_own(by_gateway, await trial.sent(by_gateway))
+
+
+async def rate_limited(trial: Trial) -> None:
+    """A rate limit raises `RateLimited` with the time that the platform asks to wait."""
+    await trial.bench.rate_limit(_WAIT)
+    error = await trial.refused(trial.request(), RateLimited, "the platform asked to wait")
+    if error.retry_after is None or error.retry_after < _WAIT:
+        raise Wrong(f"the platform asked to wait {_WAIT} s, the error says {error.retry_after}")
+
+
+async def refusal(trial: Trial) -> None:
+    """A refusal raises `Refused`, and nothing is visible."""
+    await trial.bench.refuse()
+    await trial.refused(trial.request(), Refused, "the platform refused it")
+
+
+async def nowhere(trial: Trial) -> None:
+    """What is sent to a place that is not there is nowhere, and the error says that it was not accepted."""
+    if not trial.bench.nowhere:
+        raise NotTried("the bench has no `nowhere`")
+    for place in trial.bench.nowhere:
+        request = trial.request(place)
+        outcome = await trial.send(request)
+        if not isinstance(outcome, PlatformError) or outcome.ambiguous:
+            raise Wrong(f"{place} is not there: expected a refusal, got {told(outcome)}")
+        await trial.accepted(request, 0)
+
+
+async def goes_on(trial: Trial) -> None:
+    """After a failure, the next send is an ordinary one."""
+    tried = 0
+    for provoke in _provocations(trial.bench):
+        failing, after = trial.request(), trial.request()
+        try:
+            await provoke()
+        except NotTried:
+            continue
+        tried += 1
+        await trial.send(failing)
+        await trial.of_its_own(after, await trial.sent(after))
+    if not tried:
+        raise NotTried("the bench cannot make a send fail")
+
+
+async def no_retry(trial: Trial) -> None:
+    """One call is one request, whatever comes of it: the adapter never tries again by itself."""
+    tried = 0
+    before = await trial.bench.requests()
+    for provoke in _provocations(trial.bench):
+        try:
+            await provoke()
+        except NotTried:
+            continue
+        tried += 1
+        await trial.send(trial.request())
+        await trial.settle()
+        now = await trial.bench.requests()
+        if now - before > 1:
+            raise Wrong(f"one call made {now - before} requests")
+        before = now
+    if not tried:
+        raise NotTried("the bench cannot make a send fail")
+
+
+def _provocations(bench: Bench) -> tuple[Callable[[], Awaitable[None]], ...]:
+    async def rate_limit() -> None:
+        await bench.rate_limit(_WAIT)
+
+    return (bench.refuse, rate_limit, bench.refuse_connection, bench.reset_connection, bench.lose_response)
+
+
+async def cancelled(trial: Trial) -> None:
+    """A send that is cancelled under way leaves nothing behind: the next one gets its own answer."""
+    await trial.bench.delay_response(trial.late * 2)
+    first, second = trial.request(), trial.request()
+    outcomes: list[object] = []
+
+    async def run() -> None:
+        outcomes.append(await trial.send(first))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        await trial.settle()
+        group.cancel_scope.cancel()
+    if outcomes:
+        raise NotTried("the send was over before it could be cancelled")
+    # Until its answer has come, which the next send must not take for its own.
+    await anyio.sleep(trial.late * 3)
+    await trial.of_its_own(second, await trial.sent(second))
+    if len(await trial.seen(first)) > 1:
+        raise Wrong("the cancelled send was accepted more than once")
+
+
+async def side_by_side(trial: Trial) -> None:
+    """Sends to two conversations at once do not mix: each is in its place and has its own receipt."""
+    requests = [trial.request(place) for place in tuple(trial.bench.places[:2]) * 3]
+    outcomes: dict[str, object] = {}
+
+    async def run(request: SendRequest) -> None:
+        outcomes[request.key] = await trial.send(request)
+
+    async with anyio.create_task_group() as group:
+        for request in requests:
+            group.start_soon(run, request)
+    for request in requests:
+        receipt = outcomes[request.key]
+        if not isinstance(receipt, Receipt):
+            raise Wrong(f"a send to {request.address} was not accepted: {told(receipt)}")
+        await trial.of_its_own(request, receipt)

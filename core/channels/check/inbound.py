@@ -1,0 +1,114 @@
+"""Checks of what an adapter brings, and of whether it says that it can send. The first line of each is its sentence."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.channels.adapter import Readiness, Ready
+from core.channels.check.bench import NotTried
+from core.channels.check.trial import Trial, Wrong, told
+from core.values import Address, Envelope
+
+
+async def inbound(trial: Trial) -> None:
+    """A message comes with its words, and with an address that a send can be addressed to."""
+    text = trial.request(text="zwölf 👩\u200d🔧 .").text
+    place = trial.bench.places[0]
+    async with trial.connected() as inbox:
+        await trial.bench.say(place, text)
+        envelope = await trial.brought(inbox, text)
+    if not envelope.message_id or not envelope.peer.id:
+        raise Wrong(f"it names no message or nobody: {envelope}")
+    answer = trial.request(_where(envelope))
+    message = await trial.of_its_own(answer, await trial.sent(answer))
+    if message.address.lane != place.lane:
+        raise Wrong(f"it was said at {place}, and the answer is at {message.address}")
+
+
+def _where(envelope: Envelope) -> Address:
+    """Where an answer goes. A chain of replies is no thread, see `Envelope.threaded`."""
+    address = envelope.address
+    return address if envelope.threaded else msgspec.structs.replace(address, thread=None)
+
+
+async def unacked(trial: Trial) -> None:
+    """A message that is not acknowledged comes again with the next connection."""
+    if not trial.bench.comes_again:
+        raise NotTried("the platform delivers nothing again")
+    text = trial.request().text
+    async with trial.connected() as inbox:
+        await trial.bench.say(trial.bench.places[0], text)
+        first = await trial.brought(inbox, text)
+    async with trial.connected() as inbox:
+        again = await trial.brought(inbox, text)
+    if trial.adapter.capabilities.stable_ids and again.message_id != first.message_id:
+        raise Wrong(f"ids are stable, it says, and {first.message_id!r} came again as {again.message_id!r}")
+    if again.address != first.address:
+        raise Wrong(f"it came from {first.address}, and again from {again.address}")
+
+
+async def acked(trial: Trial) -> None:
+    """A message that is acknowledged does not come again, and the others do."""
+    kept, text = (trial.request().text for _ in range(2))
+    async with trial.connected() as inbox:
+        for words in (kept, text):
+            await trial.bench.say(trial.bench.places[0], words)
+        await trial.brought(inbox, kept)
+        outcome = await trial.outcome(trial.adapter.ack(await trial.brought(inbox, text)))
+        if outcome is not None:
+            raise Wrong(f"an acknowledgement failed: {told(outcome)}")
+    async with trial.connected() as inbox:
+        if trial.bench.comes_again:
+            await trial.brought(inbox, kept)
+        await trial.settle()
+        if inbox.saying(text):
+            raise Wrong("it was acknowledged, and came again")
+
+
+async def own_messages(trial: Trial) -> None:
+    """What the gateway says itself does not come back as if somebody had said it."""
+    request = trial.request()
+    async with trial.connected() as inbox:
+        await trial.sent(request)
+        await trial.settle()
+        if inbox.saying(request.text):
+            raise Wrong("a message of its own came back")
+
+
+async def broken_stream(trial: Trial) -> None:
+    """A connection that breaks ends with an error; without one, the gateway would stop listening for good."""
+    text = trial.request().text
+    async with trial.connected() as inbox:
+        await trial.bench.break_stream()
+        if not await inbox.until(lambda: inbox.over is not None, trial.patience):
+            raise Wrong("the connection broke, and the stream goes on")
+        if not isinstance(inbox.over, Exception):
+            raise Wrong("the connection broke, and the stream ended as if it were over")
+    async with trial.connected() as inbox:
+        await trial.bench.say(trial.bench.places[0], text)
+        await trial.brought(inbox, text)
+
+
+async def ready(trial: Trial) -> None:
+    """An account that can send says that it is ready."""
+    says = await _asked(trial)
+    if not says.ok:
+        raise Wrong(f"it says that it is not ready: {says.reason!r}")
+
+
+async def not_ready(trial: Trial) -> None:
+    """An account that cannot send says so, and why."""
+    await _asked(trial)
+    await trial.bench.unready()
+    says = await _asked(trial)
+    if says.ok or not says.reason.strip():
+        raise Wrong(f"it cannot send, and says {says}")
+
+
+async def _asked(trial: Trial) -> Ready:
+    if not isinstance(trial.adapter, Readiness):
+        raise NotTried("it does not say whether it is ready")
+    says = await trial.outcome(trial.adapter.ready())
+    if not isinstance(says, Ready):
+        raise Wrong(f"asked whether it is ready, it says {told(says)}")
+    return says

@@ -1,0 +1,122 @@
+"""The conformance kit itself: which checks there are, and how they are run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any, cast
+
+import anyio
+
+from core.channels.check import failures, inbound, sends
+from core.channels.check.bench import MakeAdapter, NotTried
+from core.channels.check.report import CheckResult, Report, Verdict
+from core.channels.check.trial import Trial, Wrong
+from core.errors import UnknownName
+
+_Check = Callable[[Trial], Awaitable[None]]
+#: a check that takes longer than so many answers may take does not end
+_MOST_ANSWERS = 20
+
+_ALL: tuple[_Check, ...] = (
+    sends.identity,
+    sends.capabilities,
+    sends.send,
+    sends.two_sends,
+    sends.same_key,
+    sends.same_key_later,
+    sends.longest,
+    sends.too_long,
+    sends.media,
+    sends.poll,
+    sends.payload,
+    sends.unsupported,
+    sends.markup,
+    sends.thread,
+    sends.open_thread,
+    sends.transport,
+    sends.edit,
+    sends.react,
+    failures.look_up,
+    failures.look_up_fails,
+    failures.lost_response,
+    failures.found_after_loss,
+    failures.resent_after_loss,
+    failures.reset,
+    failures.not_sent,
+    failures.no_fallback,
+    failures.rate_limited,
+    failures.refusal,
+    failures.nowhere,
+    failures.goes_on,
+    failures.no_retry,
+    failures.cancelled,
+    failures.side_by_side,
+    inbound.inbound,
+    inbound.unacked,
+    inbound.acked,
+    inbound.own_messages,
+    inbound.broken_stream,
+    inbound.ready,
+    inbound.not_ready,
+)
+_BY_ID = {check.__name__.replace("_", "-"): check for check in _ALL}
+
+#: every check: its id, and the sentence that says what a conforming adapter does
+CHECKS: dict[str, str] = {name: inspect.cleandoc(check.__doc__ or "") for name, check in _BY_ID.items()}
+
+
+async def check_channel_adapter(
+    make_adapter: MakeAdapter,
+    *,
+    only: Collection[str] | None = None,
+    patience: float = 5.0,
+    settle: float = 0.5,
+    run: str = "",
+) -> Report:
+    """Try an adapter against the contract, each check with an adapter of its own. Raises nothing that it does wrong.
+
+    `only`: ids of checks, see `CHECKS`; raises `UnknownName` for others. `patience`: seconds after which a call counts
+    as unanswered. `settle`: seconds to wait for what may come late. `run`: a word that goes into texts and keys, to be
+    given anew for each run where the platform remembers earlier ones.
+    """
+    names = tuple(_BY_ID if only is None else only)
+    for name in names:
+        if name not in _BY_ID:
+            raise UnknownName(f"no check is called {name!r}; there are: {', '.join(_BY_ID)}")
+    async with make_adapter() as bench:
+        adapter = f"{bench.adapter.channel}:{bench.adapter.account}"
+    options: dict[str, Any] = {"run": run, "patience": patience, "settle": settle}
+    return Report(adapter=adapter, checks=tuple([await _tried(make_adapter, name, options) for name in names]))
+
+
+async def _tried(make_adapter: MakeAdapter, name: str, options: dict[str, Any]) -> CheckResult:
+    try:
+        async with make_adapter() as bench:
+            # Judged inside: a task group of the bench would wrap what is raised.
+            verdict, evidence = await _judged(Trial(bench, name, **options), _BY_ID[name])
+    except Exception as error:  # noqa: BLE001 -- whatever a bench does, the other checks are made too
+        verdict, evidence = Verdict.FAILED, f"the bench raised {_told(error)}"
+    return CheckResult(id=name, sentence=CHECKS[name], verdict=verdict, evidence=(evidence,) if evidence else ())
+
+
+async def _judged(trial: Trial, check: _Check) -> tuple[Verdict, str]:
+    try:
+        with anyio.fail_after(trial.patience * _MOST_ANSWERS):
+            await check(trial)
+    except TimeoutError:
+        return Verdict.FAILED, "it does not come to an end"
+    except NotTried as error:
+        return Verdict.NOT_TRIED, error.facts
+    except Wrong as error:
+        return Verdict.FAILED, str(error)
+    except Exception as error:  # noqa: BLE001 -- as an adapter with a defect may raise anything
+        return Verdict.FAILED, f"it raised {_told(error)}"
+    return Verdict.PASSED, ""
+
+
+def _told(error: BaseException) -> str:
+    """An error in one line; groups are opened."""
+    if isinstance(error, BaseExceptionGroup):
+        return _told(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
+    return f"{type(error).__name__}: {error}"

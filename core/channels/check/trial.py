@@ -1,0 +1,228 @@
+"""One check in progress: makes requests, waits with patience, and says what is wrong."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import anyio
+import msgspec
+
+from core.channels.adapter import ChannelAdapter
+from core.channels.check.bench import Bench, Seen
+from core.delivery.decide import is_misplaced
+from core.errors import PlatformError
+from core.values import Address, Capability, Envelope, IntentId, Markup, Receipt, SendRequest
+
+T = TypeVar("T")
+#: what came of a call: a value, an error, or nothing in time
+Outcome = Any
+
+
+class Wrong(Exception):
+    """The adapter does not do what the check is about."""
+
+
+class NoAnswer(msgspec.Struct, frozen=True):
+    """A call did not end in time."""
+
+    def __str__(self) -> str:
+        return "no answer"
+
+
+NO_ANSWER = NoAnswer()
+
+
+def told(outcome: Outcome) -> str:
+    """What came of a call, for evidence."""
+    if isinstance(outcome, Exception):
+        return f"{type(outcome).__name__}: {outcome}"
+    return f"message {outcome.provider_id!r} at {outcome.address}" if isinstance(outcome, Receipt) else str(outcome)
+
+
+class Inbox:
+    """What an open connection has brought so far."""
+
+    def __init__(self) -> None:
+        self.envelopes: list[Envelope] = []
+        #: how it was over: an error, or ``"end"``
+        self.over: Exception | str | None = None
+        self._changed = anyio.Event()
+
+    async def listen(self, stream: AsyncIterator[Envelope]) -> None:
+        """Take what comes, until it is over."""
+        try:
+            async for envelope in stream:
+                self.envelopes.append(envelope)
+                self._tell()
+            self.over = "end"
+        except Exception as error:  # noqa: BLE001 -- kept for the check, which judges it
+            self.over = error
+        self._tell()
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def until(self, enough: Callable[[], bool], patience: float) -> bool:
+        """Wait for something to be so; false when it is not in time."""
+        with anyio.move_on_after(patience):
+            while not enough():
+                await self._changed.wait()
+        return enough()
+
+    def saying(self, text: str) -> list[Envelope]:
+        """The messages with this text."""
+        return [envelope for envelope in self.envelopes if envelope.text == text]
+
+
+class Trial:
+    """What a check has in its hands: a bench of its own, and a name for what it sends."""
+
+    def __init__(self, bench: Bench, check: str, *, run: str, patience: float, settle: float) -> None:
+        self.bench = bench
+        self.patience = patience
+        self._name = f"{check}-{run}" if run else check
+        #: seconds after which what may come late has come
+        self.late = settle
+        self._count = 0
+
+    @property
+    def adapter(self) -> ChannelAdapter:
+        """The adapter under test."""
+        return self.bench.adapter
+
+    def can(self, capability: Capability) -> bool:
+        """Whether the adapter says that it can do this."""
+        return capability in self.adapter.capabilities.can
+
+    # ------------------------------------------------------------ sending
+
+    def request(self, place: Address | None = None, text: str = "", **fields: Any) -> SendRequest:
+        """A request to be sent once. Its text, of which `text` is the end, and its key are those of no other one."""
+        self._count += 1
+        mark = f"{self._name}-{self._count}"
+        whole = f"{mark} {text}" if text else mark
+        first = self.adapter.capabilities.mode.first
+        given: dict[str, Any] = {"transport": first, "text": whole, **self._forms(whole), **fields}
+        return SendRequest(
+            address=place or self.bench.places[0],
+            key=f"{mark}/0",
+            intent=IntentId(mark),
+            chunk=0,
+            attempt=1,
+            **given,
+        )
+
+    def _forms(self, text: str) -> dict[str, str]:
+        wants_html = self.adapter.capabilities.markup is Markup.HTML
+        return {"html": html.escape(text, quote=False)} if wants_html else {}
+
+    async def send(self, request: SendRequest, by: ChannelAdapter | None = None) -> Outcome:
+        """A receipt, or the error, or `NO_ANSWER`."""
+        return await self.outcome((by or self.adapter).send(request))
+
+    async def outcome(self, call: Awaitable[object]) -> Outcome:
+        """What comes of a call within the patience of this run."""
+        with anyio.move_on_after(self.patience):
+            try:
+                return await call
+            except Exception as error:  # noqa: BLE001 -- the check judges it
+                return error
+        return NO_ANSWER
+
+    async def sent(self, request: SendRequest, by: ChannelAdapter | None = None) -> Receipt:
+        """Send what must be accepted, and judge the receipt."""
+        outcome = await self.send(request, by)
+        if not isinstance(outcome, Receipt):
+            raise Wrong(f"a send to {request.address} was not accepted: {told(outcome)}")
+        if self._is_astray(request.address, outcome.address):
+            raise Wrong(f"asked for {request.address}, the receipt shows {outcome.address}")
+        if self.can(Capability.MESSAGE_IDS) and not outcome.provider_id:
+            raise Wrong("the receipt names no message, and the adapter says that its receipts do")
+        return outcome
+
+    async def refused(self, request: SendRequest, kind: type[PlatformError], why: str) -> PlatformError:
+        """Send what must fail like this, without anything being visible."""
+        outcome = await self.send(request)
+        if not isinstance(outcome, kind):
+            raise Wrong(f"{why}: expected {kind.__name__}, got {told(outcome)}")
+        await self.accepted(request, 0)
+        return outcome
+
+    # ------------------------------------------------------------ what is visible
+
+    async def settle(self) -> None:
+        """Wait for what may come late."""
+        await anyio.sleep(self.late)
+
+    async def seen(self, request: SendRequest) -> list[Seen]:
+        """The messages that came of a request, by key or by the beginning of the text, however it was changed."""
+        mark = request.intent
+        return [
+            message
+            for message in await self.bench.accepted()
+            if message.key == request.key or mark in message.text.split() or message.text.startswith(f"{mark} ")
+        ]
+
+    async def accepted(self, request: SendRequest, times: int = 1) -> list[Seen]:
+        """What is seen of a request, which must be so often, and as it was sent."""
+        await self.settle()
+        found = await self.seen(request)
+        if len(found) != times:
+            places = ", ".join(str(message.address) for message in found) or "nowhere"
+            raise Wrong(f"expected {times} accepted, found {len(found)}: {places}")
+        for message in found:
+            self._same(request, message)
+        return found
+
+    def _same(self, request: SendRequest, message: Seen) -> None:
+        if message.text != request.text:
+            raise Wrong(f"sent {_short(request.text)}, the platform shows {_short(message.text)}")
+        if self._is_astray(request.address, message.address):
+            raise Wrong(f"asked for {request.address}, the platform shows it at {message.address}")
+        if message.key not in (None, request.key):
+            raise Wrong(f"sent with the key {request.key!r}, the platform has {message.key!r}")
+        if message.transport not in (None, request.transport):
+            raise Wrong(f"asked for the transport {request.transport.value}, it came by {message.transport}")
+
+    def _is_astray(self, asked: Address, found: Address) -> bool:
+        """Whether it is elsewhere. A direct conversation may have several names, but not that of another place."""
+        others = {place.lane for place in self.bench.places} - {asked.lane}
+        return found.lane in others or is_misplaced(asked, Receipt(provider_id="", address=found))
+
+    async def of_its_own(self, request: SendRequest, receipt: Receipt) -> Seen:
+        """The one message of a request; its receipt must be this one's."""
+        [message] = await self.accepted(request)
+        if message.provider_id is not None and receipt.provider_id not in ("", message.provider_id):
+            raise Wrong(f"the receipt names message {receipt.provider_id!r}, it is {message.provider_id!r}")
+        return message
+
+    # ------------------------------------------------------------ inbound
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncGenerator[Inbox, None]:
+        """An open connection, and what it brings."""
+        inbox, wrong = Inbox(), None
+        async with self.adapter.connect() as stream, anyio.create_task_group() as group:
+            group.start_soon(inbox.listen, stream)
+            try:
+                yield inbox
+            except Exception as error:  # noqa: BLE001 -- raised again below, where no task group wraps it
+                wrong = error
+            group.cancel_scope.cancel()
+        if wrong is not None:
+            raise wrong
+
+    async def brought(self, inbox: Inbox, text: str) -> Envelope:
+        """The message with this text, waited for."""
+        if not await inbox.until(lambda: bool(inbox.saying(text)), self.patience):
+            over = "" if inbox.over is None else f"; the connection is over: {told(inbox.over)}"
+            raise Wrong(f"a message did not come: {text!r}{over}")
+        return inbox.saying(text)[0]
+
+
+def _short(text: str) -> str:
+    return repr(text) if len(text) <= 80 else f"{text[:80]!r}... ({len(text)} characters)"

@@ -1,0 +1,60 @@
+"""The adapter of echo.py, tried against its contract, and the report printed.
+
+    python docs/examples/check_adapter.py
+
+A bench stands between the kit and an adapter: it says what the platform has accepted, and does what the kit cannot do
+by itself. This one can have people say something. It cannot lose answers or break connections, so what comes of these
+is reported as not tried.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+import msgspec
+from echo import ANA, BEN, Loopback
+
+from core import Address, system_env
+from core.channels.check import Bench, Report, Seen, check_channel_adapter
+
+
+class LoopbackBench(Bench):
+    """The platform in memory, as the kit sees it."""
+
+    def __init__(self) -> None:
+        self.adapter = self.platform = Loopback(system_env())
+        self.places = (ANA, BEN)
+        self.nowhere = (msgspec.structs.replace(ANA, conversation="nobody"),)
+        self._said = 0
+
+    async def accepted(self) -> Sequence[Seen]:
+        """What people can see."""
+        return [
+            Seen(address=request.address, text=request.text, key=request.key, provider_id=str(number))
+            for number, request in enumerate(self.platform.accepted, 1)
+        ]
+
+    async def say(self, place: Address, text: str) -> None:
+        """Somebody writes to the bot."""
+        self._said += 1
+        self.platform.say(text, message_id=str(self._said), place=place)
+
+
+@asynccontextmanager
+async def make_adapter() -> AsyncGenerator[Bench, None]:
+    """A new adapter for each check; a real one would open and close its sandbox here."""
+    yield LoopbackBench()
+
+
+async def main() -> Report:
+    """Run all checks. A platform in memory answers at once, so there is little to wait for."""
+    return await check_channel_adapter(make_adapter, patience=1.0, settle=0.01)
+
+
+if __name__ == "__main__":
+    report = anyio.run(main)
+    sys.stdout.write(f"{report}\n")
+    report.raise_for_failures()

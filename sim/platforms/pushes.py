@@ -1,0 +1,44 @@
+"""What comes to the gateway: its connections, and the messages of people that wait for one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from core.errors import PlatformError
+from core.values import Address, Envelope
+from sim.loop import Node
+
+
+@dataclass(slots=True, kw_only=True)
+class Connection:
+    """A live connection of one gateway process for one account."""
+
+    node: Node
+    queue: asyncio.Queue[Envelope | PlatformError]
+
+    async def envelopes(self) -> AsyncIterator[Envelope]:
+        """What arrives, until it breaks."""
+        while True:
+            found = await self.queue.get()
+            if isinstance(found, PlatformError):
+                # Not the one that is held here: its traceback would keep this frame and those of whoever listens.
+                raise type(found)(found.facts)
+            yield found
+
+
+@dataclass(slots=True, kw_only=True)
+class Posted:
+    """A message of a person that the gateway was or will be given."""
+
+    envelope: Envelope
+    #: where it really is: its envelope may name a chain of replies as well
+    place: Address
+    #: id under which it was first posted
+    original: str
+    #: seq of what made it come
+    cause: int | None
+    #: its way to the gateway is over: it is delivered now, or to the next connection
+    due: bool = False
+    times: int = 0

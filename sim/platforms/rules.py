@@ -1,0 +1,97 @@
+"""Rules that all fake platforms have for what they are sent: transports, files, polls, payloads, styles, HTML."""
+
+from __future__ import annotations
+
+import json
+from html import unescape
+from html.parser import HTMLParser
+
+from core.errors import Refused
+from core.values import Capabilities, Capability, DeliveryMode, SendRequest
+
+#: what Telegram makes of HTML; other tags are refused
+_TAGS = frozenset(
+    "b strong i em u ins s strike del span tg-spoiler tg-emoji a code pre blockquote".split()  # noqa: SIM905 -- plainer
+)
+
+
+def check_request(request: SendRequest, can: Capabilities) -> None:
+    """Raise `Refused` for what the platform does not take."""
+    if can.mode is not DeliveryMode.HYBRID and request.transport is not can.mode.first:
+        raise Refused(f"there is no {request.transport.value} transport")
+    given = {
+        Capability.MEDIA: bool(request.media),
+        Capability.POLL: request.poll is not None,
+        Capability.PAYLOAD: request.payload is not None,
+    }
+    for capability, asked in given.items():
+        if asked and capability not in can.can:
+            raise Refused(f"there is no {capability.value} here")
+    if request.poll is not None and can.poll_options is not None and len(request.poll.options) > can.poll_options:
+        raise Refused(f"a poll with more than {can.poll_options} options")
+    if request.payload is not None:
+        _check_payload(request.payload)
+    _check_styles(request)
+
+
+def _check_payload(payload: str) -> None:
+    try:
+        json.loads(payload)
+    except ValueError as error:
+        raise Refused(f"the payload is no JSON: {error}") from None
+
+
+def _check_styles(request: SendRequest) -> None:
+    """Ranges lie within the text, counted in UTF-16 code units, and have a length."""
+    units = len(request.text.encode("utf-16-le", "surrogatepass")) // 2
+    for style in request.styles:
+        if style.start < 0 or style.length < 1 or style.start + style.length > units:
+            raise Refused(f"a style from {style.start} over {style.length} in a text of {units} units")
+
+
+class _Reader(HTMLParser):
+    """Reads the HTML that Telegram takes: known tags, each closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+        self.text = ""
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in _TAGS:
+            raise Refused(f"cannot parse entities: unsupported start tag {tag!r}")
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            raise Refused(f"cannot parse entities: unexpected end tag {tag!r}")
+
+    def handle_data(self, data: str) -> None:
+        if "<" in data:
+            raise Refused("cannot parse entities: a lone <")
+        self.text += data
+
+    def handle_entityref(self, name: str) -> None:
+        self.text += unescape(f"&{name};")
+
+    def handle_charref(self, name: str) -> None:
+        self.text += unescape(f"&#{name};")
+
+    def handle_comment(self, data: str) -> None:
+        raise Refused("cannot parse entities: a comment")
+
+    def handle_decl(self, decl: str) -> None:
+        raise Refused("cannot parse entities: a declaration")
+
+    def handle_pi(self, data: str) -> None:
+        raise Refused("cannot parse entities: an instruction")
+
+
+def text_of_html(source: str) -> str:
+    """What people read of a message in Telegram's HTML. Raises `Refused` for what cannot be parsed."""
+    reader = _Reader()
+    reader.feed(source)
+    reader.close()
+    if reader.open:
+        raise Refused(f"cannot parse entities: {reader.open[-1]!r} is not closed")
+    return reader.text

@@ -1,0 +1,51 @@
+"""A fake Signal: people by phone number, groups by an id in base64, no threads, and neither keys nor look-up.
+
+Rules taken over from the real one: a text is plain, and its styles are ranges beside it, counted in UTF-16 code units;
+a message is known by the time at which it was sent, in milliseconds; ids of groups are compared byte for byte; longer
+texts than 2000 characters are something else, and refused here.
+"""
+
+from __future__ import annotations
+
+import string
+from collections import Counter
+
+from core.events import Recorder
+from core.values import Capability, Markup
+from sim.platforms.base import FakePlatform
+from sim.platforms.rooms import Room, WorldPort, digits, letters
+from sim.scenario.model import PlatformSpec
+
+_BASE64 = string.ascii_letters + string.digits + "+/"
+#: when the run began, on Signal's clock
+_BEGAN = 1_700_000_000_000
+
+
+class FakeSignal(FakePlatform):
+    """Groups and people."""
+
+    channel = "signal"
+    extras = frozenset({Capability.REACTIONS})
+    has_threads = False
+    markup = Markup.STYLED
+    text_limit = 2000
+
+    def __init__(self, world: WorldPort, spec: PlatformSpec, recorder: Recorder) -> None:
+        super().__init__(world, spec, recorder)
+        self._taken: Counter[str] = Counter()
+
+    def new_id(self, *what: str) -> str:
+        """43 signs and a ``=`` for a group, a phone number for a person."""
+        if what[0] in ("person", "bot"):
+            return f"+1555{digits(self.channel, *what, length=7)}"
+        return f"{letters(self.channel, *what, length=43, alphabet=_BASE64)}="
+
+    def message_id(self, name: str, room: Room) -> str:
+        """Its time; of several in one millisecond of a conversation, the next that is free."""
+        now = _BEGAN + int(self._world.now() * 1000)
+        self._taken[room.conversation] = found = max(now, self._taken[room.conversation] + 1)
+        return str(found)
+
+    def posted_id(self, room: Room, number: int) -> str:
+        """The same for messages of the gateway."""
+        return self.message_id("", room)

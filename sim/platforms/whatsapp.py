@@ -1,0 +1,46 @@
+"""A fake WhatsApp: people by phone number, groups by JID, no threads, and neither idempotency keys nor look-up.
+
+Rules taken over from the real one: there is no interface but the connection of the account itself, so everything goes
+by the gateway path, and nothing can be sent while that connection is down; a person's JID is the same conversation as
+the phone number; a poll has at most 12 options; at most 4096 characters, as the strictest of its interfaces has it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from core.values import Address, Capability, DeliveryMode
+from sim.platforms.base import FakePlatform
+from sim.platforms.rooms import Room, digits, letters
+
+_PERSON = re.compile(r"\+?([0-9]+)(?::[0-9]+)?(?:@(?:s\.whatsapp\.net|c\.us))?", re.IGNORECASE)
+_HEX = "0123456789ABCDEF"
+
+
+class FakeWhatsApp(FakePlatform):
+    """Groups and people."""
+
+    channel = "whatsapp"
+    extras = frozenset({Capability.POLL, Capability.REACTIONS})
+    has_threads = False
+    mode = DeliveryMode.GATEWAY
+    poll_options = 12
+    text_limit = 4096
+    not_ready = "whatsapp-not-running"
+
+    def new_id(self, *what: str) -> str:
+        """``120363...@g.us`` for a group, a phone number for a person, ``3EB0...`` for a message."""
+        if what[0] == "room":
+            return f"120363{digits(self.channel, *what, length=12)}@g.us"
+        if what[0] in ("person", "bot"):
+            return f"+1555{digits(self.channel, *what, length=7)}"
+        return f"3EB0{letters(self.channel, *what, length=16, alphabet=_HEX)}"
+
+    def message_id(self, name: str, room: Room) -> str:
+        """Made up by the sender's device."""
+        return self.new_id("said", name)
+
+    def canonical(self, address: Address) -> tuple[str, str | None]:
+        """The phone number for a person's JID; the case of a group's JID means nothing."""
+        person = _PERSON.fullmatch(address.conversation)
+        return f"+{person[1]}" if person else address.conversation.lower(), address.thread

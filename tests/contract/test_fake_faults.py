@@ -1,0 +1,465 @@
+"""What fake platforms refuse by their rules, and what goes wrong on their wires, connections and accounts."""
+
+from contextlib import aclosing
+from typing import Any, cast
+
+import anyio
+import pytest
+
+from core.channels import Ready
+from core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
+from core.events.bodies import FaultFired, WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
+from core.values import (
+    Address,
+    Capability,
+    ChatKind,
+    DeliveryMode,
+    Idempotency,
+    Markup,
+    Poll,
+    Receipt,
+    Style,
+    StyleKind,
+    Transport,
+)
+from tests.contract.stage import ALL, LONG, Stage, attempt, play, request
+
+POLL = Poll(question="Which lamp?", options=("red", "green"))
+HYBRID = {"discord": "mode: hybrid"}
+
+
+# ---------------------------------------------------------------- what breaks a send
+
+
+@pytest.mark.parametrize("platform", ALL)
+@pytest.mark.parametrize(("do", "error", "seen"), [("reset", Ambiguous, 1), ("reset-before", Ambiguous, 0)])
+def test_a_reset_tells_at_once_and_not_whether_it_was_accepted(
+    platform: str, do: str, error: type[PlatformError], seen: int
+) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
+        stage.fault(do)
+        failed = await attempt(adapter, place)
+        assert (type(failed), str(failed)) == (error, f"{error()}: the connection was reset")
+        assert stage.world.now() < 1.0
+        await anyio.sleep(LONG)
+        assert len(stage.told(WireAccepted)) == len(stage.told(WireResponseLost)) == seen
+        assert [body.fault for body in stage.told(FaultFired)] == [f"send/{do}"]
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_a_refused_connection_is_a_proof(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
+        stage.fault("refuse-connection")
+        with pytest.raises(NotSent, match="the connection was refused"):
+            await adapter.send(request(place))
+        await anyio.sleep(LONG)
+        assert stage.told(WireAccepted) == stage.told(WireRefused) == []
+        await adapter.send(request(place, attempt=2))
+        assert len(stage.told(WireAccepted)) == 1
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_an_answer_without_a_receipt_names_no_message_and_it_is_visible(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
+        stage.fault("no-receipt")
+        assert await adapter.send(request(place)) == Receipt(provider_id="", address=place)
+        [accepted] = stage.told(WireAccepted)
+        assert accepted.provider_id
+        assert (await adapter.send(request(place, key="k2/0"))).provider_id
+
+    play(test)
+
+
+def test_a_platform_whose_answers_name_no_message_never_names_one() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("telegram"), stage.place("telegram/mine")
+        assert Capability.MESSAGE_IDS not in adapter.capabilities.can
+        assert (await adapter.send(request(place))).provider_id == ""
+
+    play(test, {"telegram": "cannot: [message-ids]"})
+
+
+def test_a_fault_strikes_from_the_so_manyth_on() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("telegram"), stage.place("telegram/mine")
+        stage.fault("refuse", nth=2, times=2)
+        found = [type(await attempt(adapter, place, key=f"k{n}/0")) for n in range(4)]
+        assert found == [Receipt, Refused, Refused, Receipt]
+
+    play(test)
+
+
+def test_a_fault_that_waits_for_its_turn_lets_another_one_strike() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("telegram"), stage.place("telegram/mine")
+        stage.fault("refuse", nth=2)
+        stage.fault("rate-limit")
+        found = [type(await attempt(adapter, place, key=f"k{n}/0")) for n in range(3)]
+        assert found == [RateLimited, Refused, Receipt]
+
+    play(test)
+
+
+# ---------------------------------------------------------------- transports
+
+
+@pytest.mark.parametrize("transport", Transport)
+def test_a_hybrid_has_both_transports(transport: Transport) -> None:
+    async def test(stage: Stage) -> None:
+        adapter = stage.adapter("discord")
+        assert adapter.capabilities.mode is DeliveryMode.HYBRID
+        await adapter.send(request(stage.place("discord/mine"), transport=transport))
+        assert [body.transport for body in stage.told(WireAccepted)] == [transport]
+
+    play(test, HYBRID)
+
+
+@pytest.mark.parametrize("struck", Transport)
+def test_a_fault_may_strike_one_transport_only(struck: Transport) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("discord"), stage.place("discord/mine")
+        stage.fault("refuse-connection", transport=struck, times=2)
+        for transport in Transport:
+            found = await attempt(adapter, place, key=f"{transport}/0", transport=transport)
+            assert isinstance(found, NotSent) is (transport is struck)
+
+    play(test, HYBRID)
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_a_transport_that_is_not_there_is_refused(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter = stage.adapter(platform)
+        other = next(kind for kind in Transport if kind is not adapter.capabilities.mode.first)
+        with pytest.raises(Refused, match=f"there is no {other.value} transport"):
+            await adapter.send(request(stage.place(f"{platform}/mine"), transport=other))
+
+    play(test)
+
+
+def test_accounts_of_one_platform_may_differ() -> None:
+    async def test(stage: Stage) -> None:
+        found = [stage.adapter("discord", account).capabilities for account in ("default", "second")]
+        assert [can.mode for can in found] == [DeliveryMode.GATEWAY, DeliveryMode.HYBRID]
+        assert [can.idempotency for can in found] == [Idempotency.KEY, Idempotency.LOOKUP]
+        for account, transport in (("default", Transport.GATEWAY), ("second", Transport.GATEWAY)):
+            adapter, place = stage.adapter("discord", account), stage.place(f"discord:{account}/both")
+            receipts = [await adapter.send(request(place, transport=transport)) for _ in range(2)]
+            assert (receipts[0] == receipts[1]) is (account == "default")
+
+    accounts = "{default: {mode: gateway}, second: {mode: hybrid, idempotency: lookup}}"
+    play(test, replace=("accounts: {default: {}, second: {}}", f"accounts: {accounts}"))
+
+
+# ---------------------------------------------------------------- keys that are forgotten
+
+
+@pytest.mark.parametrize(("later", "messages"), [(59.0, 1), (61.0, 2)])
+def test_a_key_is_known_as_long_as_the_file_says(later: float, messages: int) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("discord"), stage.place("discord/mine")
+        assert adapter.capabilities.key_seconds == 60.0
+        await adapter.send(request(place))
+        await anyio.sleep(later)
+        await adapter.send(request(place, attempt=2))
+        assert (len(stage.told(WireAccepted)), len(stage.told(WireDeduplicated))) == (messages, 2 - messages)
+
+    play(test, {"discord": "key_seconds: 60s"})
+
+
+def test_a_platform_without_keys_forgets_none() -> None:
+    async def test(stage: Stage) -> None:
+        assert stage.adapter("telegram").capabilities.key_seconds is None
+
+    play(test, {"telegram": "key_seconds: 60s"})
+
+
+# ---------------------------------------------------------------- connections and accounts
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_a_connection_breaks_and_comes_back_after_a_while(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter = stage.adapter(platform)
+        stage.say("m1", f"{platform}/mine", "one")
+        async with adapter.connect() as stream, aclosing(cast("Any", stream)):
+            first = await anext(stream)
+            stage.fault("error", on="connect", **{"for": "30s"})
+            with pytest.raises(NotSent, match="the connection broke"):
+                await anext(stream)
+        with pytest.raises(NotSent, match="there is no connection"):
+            await adapter.ack(first)
+        with pytest.raises(NotSent, match="there is no connection"):
+            await stage.taken(adapter)
+        stage.say("m2", f"{platform}/mine", "two")
+        await anyio.sleep(30)
+        assert [envelope.text for envelope in await stage.taken(adapter, ack=True)] == ["one", "two"]
+        assert [body.fault for body in stage.told(FaultFired)] == ["connect/error"]
+
+    play(test)
+
+
+@pytest.mark.parametrize(("transport", "passes"), [(Transport.DIRECT, True), (Transport.GATEWAY, False)])
+def test_only_the_gateway_path_needs_the_connection(transport: Transport, passes: bool) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("discord"), stage.place("discord/mine")
+        stage.fault("error", on="connect", **{"for": "30s"})
+        found = await attempt(adapter, place, transport=transport)
+        assert isinstance(found, Receipt if passes else NotSent)
+        await anyio.sleep(31)
+        assert isinstance(await attempt(adapter, place, transport=transport, attempt=2), Receipt)
+        assert len(stage.told(WireAccepted)) == 1
+
+    play(test, HYBRID)
+
+
+@pytest.mark.parametrize("on", ["ready", "connect"])
+@pytest.mark.parametrize("platform", ALL)
+def test_an_account_is_not_ready_for_a_while(platform: str, on: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter = stage.adapter(platform)
+        assert await adapter.ready() == Ready(ok=True)
+        stage.fault("error", on=on, **{"for": "30s"})
+        for _ in range(3):
+            said = await adapter.ready()
+            assert not said.ok
+            assert said.reason == ("whatsapp-not-running" if platform == "whatsapp" else "not-ready")
+        await anyio.sleep(30)
+        assert await adapter.ready() == Ready(ok=True)
+        # Told once, when it was first felt.
+        assert [body.fault for body in stage.told(FaultFired)] == [f"{on}/error"]
+
+    play(test)
+
+
+@pytest.mark.parametrize("on", ["ready", "connect"])
+def test_a_place_names_the_account_that_it_strikes(on: str) -> None:
+    async def test(stage: Stage) -> None:
+        stage.fault("error", on=on, **{"in": "discord:second/both"})
+        for platform, account in (("discord", "default"), ("discord", "second"), ("telegram", "second")):
+            struck = (platform, account) == ("discord", "second")
+            assert (await stage.adapter(platform, account).ready()).ok is not struck
+
+    play(test)
+
+
+def test_what_is_healed_is_ready() -> None:
+    async def test(stage: Stage) -> None:
+        stage.fault("error", on="ready", **{"for": "1h"})
+        stage.world.faults.heal()
+        assert (await stage.adapter("discord").ready()).ok
+
+    play(test)
+
+
+# ---------------------------------------------------------------- what is sent beside a text
+
+
+@pytest.mark.parametrize("platform", ALL)
+@pytest.mark.parametrize(
+    ("capability", "fields"),
+    [
+        (Capability.MEDIA, {"media": ("https://example.org/lamp.png",)}),
+        (Capability.POLL, {"poll": POLL}),
+        (Capability.PAYLOAD, {"payload": '{"buttons": []}'}),
+    ],
+)
+def test_what_an_account_cannot_send_is_refused(platform: str, capability: Capability, fields: dict[str, Any]) -> None:
+    async def test(stage: Stage) -> None:
+        adapter = stage.adapter(platform)
+        sent = await attempt(
+            adapter, stage.place(f"{platform}/mine"), transport=adapter.capabilities.mode.first, **fields
+        )
+        assert isinstance(sent, Receipt if capability in adapter.capabilities.can else Refused)
+        assert len(stage.told(WireAccepted)) == isinstance(sent, Receipt)
+
+    play(test)
+
+
+def test_a_file_can_take_capabilities_away() -> None:
+    async def test(stage: Stage) -> None:
+        adapter = stage.adapter("discord")
+        assert not {Capability.MEDIA, Capability.POLL, Capability.THREADS} & adapter.capabilities.can
+        assert (adapter.capabilities.poll_options, adapter.capabilities.opens_threads) == (None, False)
+        assert isinstance(await attempt(adapter, stage.place("discord/mine"), media=("a.png",)), Refused)
+
+    play(test, {"discord": "cannot: [media, poll, threads]"})
+
+
+@pytest.mark.parametrize(("platform", "most"), [("discord", 10), ("telegram", 10), ("whatsapp", 12)])
+def test_a_poll_has_as_many_options_as_its_platform_takes(platform: str, most: int) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
+        assert adapter.capabilities.poll_options == most
+        options = tuple(f"option {n}" for n in range(most + 1))
+        sent = request(place, poll=Poll(question="Which?", options=options[:-1]))
+        await adapter.send(sent)
+        with pytest.raises(Refused, match=f"a poll with more than {most} options"):
+            await adapter.send(request(place, key="k2/0", poll=Poll(question="Which?", options=options)))
+        assert [body.poll for body in stage.told(WireAccepted)] == [("Which?", *options[:-1])]
+
+    play(test)
+
+
+def test_a_payload_that_is_no_json_is_refused() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("telegram"), stage.place("telegram/mine")
+        with pytest.raises(Refused, match="the payload is no JSON"):
+            await adapter.send(request(place, payload="{buttons}"))
+        await adapter.send(request(place, payload='{"buttons": []}'))
+        assert [body.payload for body in stage.told(WireAccepted)] == ['{"buttons": []}']
+
+    play(test)
+
+
+@pytest.mark.parametrize(
+    ("html", "passes"),
+    [
+        ("<b>bold</b> &amp; <i>more</i>", True),
+        ('a <a href="https://example.org">link</a> <pre><code class="language-py">x &lt; 1</code></pre>', True),
+        ("<tg-spoiler>x</tg-spoiler><blockquote>q</blockquote>&#128161;", True),
+        ("a &mdash; b & c", True),
+        ("<b>bold", False),
+        ("<b><i>x</b></i>", False),
+        ("x</b>", False),
+        ("<p>x</p>", False),
+        ("1 < 2", False),
+        ("<!-- x -->", False),
+        ("<script>x</script>", False),
+        ("<br>", False),
+    ],
+)
+def test_telegram_takes_html_that_it_can_parse(html: str, passes: bool) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("telegram"), stage.place("telegram/mine")
+        assert adapter.capabilities.markup is Markup.HTML
+        sent = await attempt(adapter, place, text="what was meant", html=html)
+        if passes:
+            assert [body.text for body in stage.told(WireAccepted)] == ["what was meant"]
+            [message] = stage.world.platforms["telegram"].wire.messages.all
+            assert message.request.html == html
+        else:
+            assert isinstance(sent, Refused) and "cannot parse entities" in str(sent)
+
+    play(test)
+
+
+def test_telegram_counts_what_is_visible() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("telegram"), stage.place("telegram/mine")
+        limit = adapter.capabilities.text_limit
+        markup = f"<b>{'&amp;' * limit}</b>"
+        assert isinstance(await attempt(adapter, place, text="**" + "&" * limit + "**", html=markup), Receipt)
+        longer = await attempt(adapter, place, key="k2/0", text="short", html=markup + "x")
+        assert isinstance(longer, Refused) and "longer than" in str(longer)
+
+    play(test)
+
+
+@pytest.mark.parametrize(
+    ("start", "length", "passes"),
+    [(0, 4, True), (5, 2, True), (5, 3, False), (-1, 2, False), (0, 0, False), (7, 1, False)],
+)
+def test_signal_keeps_styles_and_counts_them_in_utf_16(start: int, length: int, passes: bool) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("signal"), stage.place("signal/mine")
+        assert adapter.capabilities.markup is Markup.STYLED
+        styles = (Style(kind=StyleKind.BOLD, start=start, length=length),)
+        # Five units before the lamp, which is two.
+        sent = await attempt(adapter, place, text="lamp 💡", styles=styles)
+        assert isinstance(sent, Receipt if passes else Refused)
+        kept = [message.request.styles for message in stage.world.platforms["signal"].wire.messages.all]
+        assert kept == ([styles] if passes else [])
+
+    play(test)
+
+
+# ---------------------------------------------------------------- edits and reactions
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_a_message_is_edited_where_that_is_possible(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
+        receipt = await adapter.send(request(place))
+        wire = stage.world.platforms[platform].wire
+        if Capability.EDIT in adapter.capabilities.can:
+            await adapter.edit(place, receipt.provider_id, "anew")
+            with pytest.raises(Refused, match="longer than"):
+                await adapter.edit(place, receipt.provider_id, "x" * 20_000)
+            with pytest.raises(Refused, match="no such message"):
+                await adapter.edit(place, "404", "anew")
+        else:
+            with pytest.raises(Refused, match="there is no edit here"):
+                await adapter.edit(place, receipt.provider_id, "anew")
+        assert [message.text for message in wire.messages.all] == [
+            "anew" if Capability.EDIT in adapter.capabilities.can else "hello"
+        ]
+        assert len(stage.told(WireAccepted)) == 1
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_a_reaction_is_put_on_a_message_once(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter(platform), stage.place(f"{platform}/mine")
+        receipt = await adapter.send(request(place))
+        for emoji in ("👍", "👍", "💡"):
+            await adapter.react(receipt.address, receipt.provider_id, emoji)
+        [message] = stage.world.platforms[platform].wire.messages.all
+        assert message.reactions == ["👍", "💡"]
+        elsewhere = stage.place(f"{platform}:default/both")
+        with pytest.raises(Refused, match="no such message"):
+            await adapter.react(elsewhere, receipt.provider_id, "👍")
+
+    play(test)
+
+
+# ---------------------------------------------------------------- WhatsApp and Signal
+
+
+def test_whatsapp_is_served_by_the_gateway_path_and_knows_neither_keys_nor_look_up() -> None:
+    async def test(stage: Stage) -> None:
+        can = stage.adapter("whatsapp").capabilities
+        assert (can.mode, can.idempotency) == (DeliveryMode.GATEWAY, Idempotency.NONE)
+        assert Capability.THREADS not in can.can
+        await stage.adapter("whatsapp").send(request(stage.place("whatsapp/mine")))
+        assert [body.transport for body in stage.told(WireAccepted)] == [Transport.GATEWAY]
+
+    play(test)
+
+
+def test_a_phone_number_and_its_jids_are_one_conversation_on_whatsapp() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("whatsapp"), stage.place("whatsapp:default/@ana")
+        digits = place.conversation[1:]
+        names = (f"{digits}@s.whatsapp.net", f"{digits}:7@s.whatsapp.net", f"{digits}@c.us", digits)
+        for number, name in enumerate(names):
+            other = Address(channel="whatsapp", account="default", kind=ChatKind.DIRECT, conversation=name)
+            assert (await adapter.send(request(other, key=f"k{number}/0"))).address == place
+        group = stage.place("whatsapp/mine")
+        loud = Address(
+            channel="whatsapp", account="default", kind=ChatKind.GROUP, conversation=group.conversation.upper()
+        )
+        assert (await adapter.send(request(loud, key="k9/0"))).address == group
+
+    play(test)
+
+
+def test_signal_s_messages_are_times_and_never_the_same_in_a_conversation() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("signal"), stage.place("signal/mine")
+        said = [stage.say(f"m{n}", "signal/mine") for n in range(3)]
+        sent = [(await adapter.send(request(place, key=f"k{n}/0"))).provider_id for n in range(3)]
+        assert len({*said, *sent}) == 6
+        assert all(abs(int(one) - 1_700_000_000_000) < 10_000 for one in (*said, *sent))
+
+    play(test)
