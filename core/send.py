@@ -159,6 +159,8 @@ def split_media(text: str, media: tuple[str, ...], profile: Profile = Profile.TR
     A line ``MEDIA:<address>...`` names media too, unless it stands in a block of code or what it names cannot be the
     address of a file.
     """
+    if not media and not profile.upstream and _MEDIA not in text:
+        return text, ()
     kept: list[str] = []
     found: list[str] = []
     fence, cut = "", False
@@ -232,9 +234,9 @@ def spread(message: SendMessage, targets: Sequence[Target]) -> tuple[SendMessage
 def check_send(message: SendMessage, profile: Profile = Profile.TRUNKLINE) -> tuple[str, tuple[str, ...]]:
     """Text and media of a send. Raises `InvalidSend` for one without either, without key or target."""
     check_key(message.key)
-    for text in (message.text, *message.media, message.payload or ""):
-        if well_formed(text) != text:
-            raise InvalidSend(f"send {message.key!r}: {text!r:.80} is no valid Unicode", Reason.BAD_TEXT)
+    for one in (message.text, *message.media, message.payload or ""):
+        if not one.isascii() and well_formed(one) != one:
+            raise InvalidSend(f"send {message.key!r}: {one!r:.80} is no valid Unicode", Reason.BAD_TEXT)
     text, media = split_media(message.text, message.media, profile)
     if message.poll is not None:
         text = text if text.strip() else message.poll.question

@@ -11,6 +11,7 @@ from core.errors import Ambiguous, NotSent, PlatformError
 from core.events.bodies import AttemptStarted
 from core.reasons import Reason
 from core.shell.context import Context
+from core.shell.limits import Limits
 from core.store.rows import IntentRow
 from core.values import Capabilities, Capability, Idempotency, IntentState, Receipt, SendRequest, Style, Transport
 
@@ -20,6 +21,7 @@ class Attempts:
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
+        self._limits = Limits()
 
     async def mark(self, adapter: ChannelAdapter, row: IntentRow) -> IntentRow:
         """Count the attempt; where a crash could not be told from a send later, make it durable first."""
@@ -44,7 +46,7 @@ class Attempts:
         )
         request = _request(row, transport_of(row, adapter.capabilities), ctx.config.delivery.mark, seq)
         try:
-            with anyio.move_on_after(ctx.config.delivery.request_timeout):
+            with self._limits.within(ctx.config.delivery.request_timeout):
                 if row.open_on is not None:
                     await self._open_thread(adapter, row, row.open_on)
                     await ctx.tenure.assure()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -13,7 +13,7 @@ from core.config import GatewayConfig
 from core.decisions import Decisions
 from core.delivery.decide import RecoveryAction
 from core.delivery.mirror import media_name
-from core.delivery.prepare import pieces, recipe_for
+from core.delivery.prepare import Recipe, pieces, recipe_for
 from core.env import Env
 from core.errors import UnknownName
 from core.events import EventSink
@@ -28,7 +28,23 @@ from core.sessions import new_session, session_created, session_moved
 from core.shell.tenure import Tenure
 from core.store.port import Store
 from core.store.rows import IntentRow, NewSession, Person, SessionRow
-from core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece
+from core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece, Receipt
+
+#: sessions that are remembered
+_MOST_KNOWN = 20_000
+_Accounts = tuple[str, str]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Memo:
+    """What was worked out for one configuration and its adapters."""
+
+    config: GatewayConfig
+    adapters: Mapping[_Accounts, ChannelAdapter]
+    recipes: dict[_Accounts, Recipe] = field(default_factory=dict[_Accounts, Recipe])
+    sessions: dict[tuple[str, str, Address | None], NewSession] = field(
+        default_factory=dict[tuple[str, str, Address | None], NewSession]
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,15 +60,35 @@ class Context:
     events: EventSink
     decisions: Decisions
     tenure: Tenure
+    memo: _Memo | None = None
 
     def new_session(self, key: str, agent: str, address: Address | None, *, person: Person | None = None) -> NewSession:
         """A session to be created if its key has none yet; its place is tied to it."""
+        if person is not None:
+            return self._new_session(key, agent, address, person)
+        memo = self._memo()
+        known = memo.sessions.get((key, agent, address))
+        if known is None:
+            known = self._new_session(key, agent, address, None)
+            if len(memo.sessions) >= _MOST_KNOWN:
+                memo.sessions.clear()
+            memo.sessions[key, agent, address] = known
+        return known
+
+    def _new_session(self, key: str, agent: str, address: Address | None, person: Person | None) -> NewSession:
         config = self.config
 
         def key_of(place: Address) -> str:
             return config_key(place_key(agent, place, config), config)
 
         return new_session(self.env, key, agent, address, key_of, person=person, codec=codec_of(config.profile))
+
+    def _memo(self) -> _Memo:
+        """What is remembered for as long as configuration and adapters stay as they are."""
+        memo = self.memo
+        if memo is None or memo.config is not self.config or memo.adapters is not self.adapters:
+            memo = self.memo = _Memo(config=self.config, adapters=self.adapters)
+        return memo
 
     def key_text(self, key: SessionKey) -> str:
         """A session key in the form that the configuration's profile has."""
@@ -81,14 +117,20 @@ class Context:
 
     def pieces(self, text: str, to: Address) -> tuple[Piece, ...]:
         """A text as it is sent to a place, in chunks; none for one without anything visible."""
-        adapter = self.adapters.get((to.channel, to.account))
-        can = _UNKNOWN if adapter is None else adapter.capabilities
-        recipe = recipe_for(to.channel, to.account, self.config, can)
-        if can.idempotency is Idempotency.NONE and self.config.delivery.ambiguous == "resend-marked":
-            # A chunk that is sent once more has to carry the mark as well.
-            room = max(recipe.limit - len(self.config.delivery.mark), 1)
-            recipe = msgspec.structs.replace(recipe, limit=room)
+        recipes, account = self._memo().recipes, (to.channel, to.account)
+        recipe = recipes.get(account)
+        if recipe is None:
+            recipe = recipes[account] = self._recipe(to.channel, to.account)
         return pieces(text, recipe)
+
+    def _recipe(self, channel: str, account: str) -> Recipe:
+        adapter = self.adapters.get((channel, account))
+        can = _UNKNOWN if adapter is None else adapter.capabilities
+        recipe = recipe_for(channel, account, self.config, can)
+        if can.idempotency is not Idempotency.NONE or self.config.delivery.ambiguous != "resend-marked":
+            return recipe
+        # A chunk that is sent once more has to carry the mark as well.
+        return msgspec.structs.replace(recipe, limit=max(recipe.limit - len(self.config.delivery.mark), 1))
 
     def tell_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
         """Record what a write did to a session: created it, moved it under its new key, or left the one before."""
@@ -153,5 +195,8 @@ class Queued(msgspec.Struct, frozen=True, kw_only=True):
     not_before: float | None = None
     #: it counts as one that is held with its texts
     held: bool = False
+    #: the platform has its last chunk, by this receipt, reason and event; the store refused that with `error`
+    accepted: tuple[Receipt, Reason, int] | None = None
+    error: Exception | None = None
     #: it waits for its adapter, for this reason; told once
     waiting: Reason | None = None

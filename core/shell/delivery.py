@@ -24,7 +24,7 @@ from core.reasons import Reason
 from core.shell.attempts import Attempts, transport_of
 from core.shell.backlog import Backlog
 from core.shell.context import Context, Queued
-from core.shell.lanes import Lanes
+from core.shell.lanes import HELD, Lanes
 from core.shell.preparing import Preparing
 from core.shell.settling import Settling, Waiter
 from core.store.rows import IntentRow
@@ -41,7 +41,7 @@ class Delivery:
     def __init__(self, context: Context, preparing: Preparing) -> None:
         self._ctx = context
         self._attempts = Attempts(context)
-        self._settling = Settling(context, preparing)
+        self._settling = self.mirrors = Settling(context, preparing)
         self.backlog = Backlog(context)
         #: adapters that have said that they are ready, and not shown the contrary since
         self._ready: set[tuple[str, str]] = set()
@@ -91,8 +91,7 @@ class Delivery:
 
     async def finish_left(self, cause: int) -> None:
         """What an earlier process had left to do after the end of intents: transcript lines, and telling the hooks."""
-        for row in await self._ctx.store.due_mirrors():
-            await self._settling.mirror_later(row)
+        await self.mirrors.store_due()
         after = 0
         while page := await self._ctx.store.untold(after, _PAGE):
             for n, row, fate in page:
@@ -123,6 +122,8 @@ class Delivery:
             item = loaded
         assert item.row is not None
         row = item.row
+        if item.accepted is not None:
+            return await self._settle_refused(lane, item, row)
         if item.not_before is not None and self._ctx.env.now() < item.not_before:
             return item.not_before
         adapter = self._ctx.adapters.get((row.address.channel, row.address.account))
@@ -173,10 +174,38 @@ class Delivery:
             if decided.next is Next.MISPLACED:
                 await self._settling.misplaced(row, outcome.receipt, ended)
                 return None
+            if row.acked + 1 == len(row.chunks):
+                self._settle_last(lane, item, row, outcome, ended)
+                return HELD
             row, cause = await self._settling.settle(row, outcome.receipt, outcome.reason, ended)
-            if row.state is IntentState.DELIVERED:
-                return None
             item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
+
+    def _settle_last(self, lane: _Lane, item: Queued, row: IntentRow, outcome: Outcome, ended: int) -> None:
+        """Have the end stored; the conversation goes on when it is, and no worker waits for that."""
+        receipt = outcome.receipt
+        assert receipt is not None
+
+        def done() -> None:
+            self.backlog.done(lane, held=item.held)
+            self.lanes.done(lane)
+
+        def failed(error: Exception) -> None:
+            kept = msgspec.structs.replace(item, row=row, accepted=(receipt, outcome.reason, ended), error=error)
+            self.lanes.replace_head(lane, kept)
+            self.lanes.again(lane)
+
+        self._settling.settle_last(row, receipt, outcome.reason, ended, done, failed)
+
+    async def _settle_refused(self, lane: _Lane, item: Queued, row: IntentRow) -> float | None:
+        """The store refused the end of an intent that is out: by its own fault, or by that of its mirror."""
+        assert item.accepted is not None
+        assert item.error is not None
+        receipt, reason, ended = item.accepted
+        if isinstance(item.error, IllegalTransition):
+            raise item.error
+        self._settling.refused(row, item.error, ended)
+        await self._settling.settle(row, receipt, reason, ended)
+        return None
 
     # ------------------------------------------------------------ before the attempt
 

@@ -15,6 +15,8 @@ from typing import Generic, TypeVar
 import anyio
 import anyio.abc
 
+#: what a handler returns to keep its lane; no time
+HELD = float("inf")
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
@@ -22,8 +24,9 @@ T = TypeVar("T")
 class Lanes(Generic[K, T]):
     """Lanes of items with a handler.
 
-    The handler gets lane and item. It returns none when the item is done, or the time (seconds on `now`'s clock) until
-    which the lane rests before the same item is handled again.
+    The handler gets lane and item. It returns none when the item is done; the time (seconds on `now`'s clock) until
+    which the lane rests before the same item is handled again; or `HELD`: the item is done, or handled again, when
+    somebody says so with `done` or `again`. Nothing else of the lane is handled before that.
     """
 
     def __init__(
@@ -70,6 +73,19 @@ class Lanes(Generic[K, T]):
         """Put an item in the place of the one being handled: the same thing in a later state."""
         self._lanes[lane][0] = item
 
+    def done(self, lane: K) -> None:
+        """The head of a lane that is held is done."""
+        waiting = self._lanes[lane]
+        waiting.popleft()
+        if waiting:
+            self._make_ready(lane)
+        else:
+            del self._lanes[lane]
+
+    def again(self, lane: K) -> None:
+        """The head of a lane that is held is to be handled again."""
+        self._make_ready(lane)
+
     def busy(self, lane: K) -> bool:
         """Whether a lane has anything to do or is doing it."""
         return lane in self._lanes
@@ -105,7 +121,8 @@ class Lanes(Generic[K, T]):
             rest_until = await self._handle(lane, waiting[0])
             holds_permit = rest_until is None and len(waiting) > 1
             if rest_until is not None:
-                self._rest(lane, rest_until)
+                if rest_until != HELD:
+                    self._rest(lane, rest_until)
             elif holds_permit:
                 waiting.popleft()
                 self._ready.append(lane)

@@ -13,8 +13,8 @@ from core.reasons import Reason
 from core.send import SendPlan, may_try_again
 from core.shell.context import Context
 from core.shell.delivery import Delivery
+from core.shell.planning import Fate, Stored
 from core.shell.preparing import Preparing
-from core.shell.sends import Fate, Stored
 from core.shell.targets import Looked, Targets
 from core.store.rows import Begun, IntentFate, IntentRow, NewSession, SendRow, send_intent
 from core.text import well_formed

@@ -3,104 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 import anyio
 import msgspec
 
-from core.channels import rules_for
-from core.config import GatewayConfig
 from core.decisions import Decisions
 from core.delivery.mirror import media_name
-from core.errors import AmbiguousTarget, LeaseLost, SendFailed, TargetError, UsageError
+from core.errors import LeaseLost, SendFailed, StoreError, UsageError
 from core.events import EventSink
-from core.events.bodies import SendJoined, SendPreviewed, SendRefused, SendRequested, TargetResolved
+from core.events.bodies import SendJoined, SendPreviewed, SendRequested
 from core.reasons import Reason
-from core.routing.outbound import OutboundQuestion, OutboundRoute
-from core.routing.text import config_key
 from core.send import (
     SendMessage,
     SendOutcome,
     SendPlan,
     SendStatus,
     check_key,
-    check_send,
-    choose_agent,
-    choose_channel,
 )
-from core.shell.targets import Looked, refusal, resolve
+from core.shell.planning import Fate, Planning, SendPorts, Stored, refused
 from core.text import well_formed
-from core.values import Address, IntentId, Receipt
-
-#: upstream: failures that are remembered without a delivery
-_MOST_SPENT = 1000
-
-
-class Fate(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the latest try of a send. `receipt` none: it failed, and `detail` tells how."""
-
-    tries: int
-    receipt: Receipt | None
-    channel: str
-    session_key: str | None
-    detail: str = ""
-    #: it failed, and may be seen all the same, at least in part: nothing is tried again
-    final: bool = False
-    #: it was open still, and waited for
-    waited: bool = False
-
-
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """A send that is durable. `new`: by this call. `fate`: of an earlier try with the key, where that has ended."""
-
-    plan: SendPlan
-    intent: IntentId
-    session_key: str | None
-    tries: int
-    new: bool
-    fate: Fate | None = None
-
-
-class SendPorts(Protocol):
-    """What a send needs of the gateway around it."""
-
-    @property
-    def config(self) -> GatewayConfig:
-        """Today's configuration."""
-        ...
-
-    @property
-    def channels(self) -> tuple[str, ...]:
-        """The channels that are served."""
-        ...
-
-    def session(self, text: str | None) -> tuple[str, str] | None:
-        """The key, as it is stored, and the agent of a session that a client names. Raises `InvalidSend`."""
-        ...
-
-    def account(self, channel: str, named: str | None) -> str | None:
-        """The account that sends. Raises `UnknownName`."""
-        ...
-
-    async def look_up(self, channel: str, account: str, text: str) -> Looked:
-        """What a directory says of a target. May raise `TargetError`."""
-        ...
-
-    async def fate(self, key: str) -> Fate | None:
-        """What became of an earlier send with this key, waiting for one that is still open."""
-        ...
-
-    async def store(self, plan: SendPlan, cause: int | None) -> Stored:
-        """Have the send durable and queued, unless its key has sent before. Raises `InvalidSend`."""
-        ...
-
-    async def ended(self, stored: Stored) -> Fate:
-        """How it ends, waiting for that."""
-        ...
-
-    def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
-        """Where a send would go, and its chunks. Raises `InvalidSend`."""
-        ...
 
 
 class _Flight:
@@ -124,8 +45,7 @@ class Sends:
         #: in order, so that they end in order
         self._scopes: dict[anyio.CancelScope, None] = {}
         self._flights: dict[str, _Flight] = {}
-        #: upstream: keys that failed before anything was stored
-        self._spent: dict[str, str] = {}
+        self._planning = Planning(ports, events, decisions)
 
     def stop(self) -> None:
         """The gateway ends: nobody waits any longer for what it will not do."""
@@ -148,7 +68,13 @@ class Sends:
 
         Raises as `send` does; for a key whose earlier send has ended, as that one did.
         """
-        return await self._while_up(message, lambda: self._first(message, cause, wait=False))
+        if self._stopped or not self._up.is_set():
+            return await self._while_up(message, lambda: self._first(message, cause, wait=False))
+        try:
+            # Without a scope to cancel: the store tells whoever waits for it that the gateway has ended.
+            return await self._first(message, cause, wait=False)
+        except StoreError as error:
+            raise SendFailed(f"send {message.key!r}: {error.facts}; ask again with the same key") from error
 
     async def _while_up(self, message: SendMessage, do: Callable[[], Awaitable[SendOutcome]]) -> SendOutcome:
         """Do something while the gateway serves; what comes before that waits."""
@@ -226,7 +152,7 @@ class Sends:
     async def _planned(self, message: SendMessage, asked: int) -> tuple[SendPlan | SendOutcome, int]:
         """The plan of a send; or the outcome of an earlier one with its key, where it cannot be planned any more."""
         try:
-            return await self._plan(message, asked)
+            return await self._planning.plan(message, asked)
         except UsageError:
             before = None if message.dry_run else await self._ports.fate(message.key)
             # Upstream keeps failures too, so that a key never sends again.
@@ -238,9 +164,10 @@ class Sends:
 
     def _check_spent(self, key: str, cause: int) -> None:
         """Upstream: a key whose failure left nothing in the store never sends again."""
-        if self._ports.config.profile.upstream and key in self._spent:
+        spent = self._planning.spent
+        if key in spent and self._ports.config.profile.upstream:
             self._joined(key, cause, ended=True)
-            raise SendFailed(self._spent[key], cached=True, final=True)
+            raise SendFailed(spent[key], cached=True, final=True)
 
     def _preview(self, plan: SendPlan, cause: int) -> SendOutcome:
         """What a dry run tells; nothing else happens (invariant P2)."""
@@ -260,81 +187,7 @@ class Sends:
         )
 
     def _refused(self, message: SendMessage, error: UsageError, cause: int) -> None:
-        body = SendRefused(key=well_formed(message.key), reason=refusal(error), detail=well_formed(error.facts))
-        self._events.record(body, cause)
-
-    async def _plan(self, message: SendMessage, asked: int) -> tuple[SendPlan, int]:
-        """Decide text, channel, agent, account, place and session; and the event that tells. Raises `UsageError`."""
-        ports = self._ports
-        check_send(message, ports.config.profile)
-        channel = choose_channel(message, ports.channels)
-        session = ports.session(message.session_key)
-        if session is not None:
-            message = msgspec.structs.replace(message, session_key=session[0])
-        agent = choose_agent(message, ports.config)
-        named = message.to.account if isinstance(message.to, Address) else message.account
-        account = ports.account(channel, named)
-        question, note = await self._question(message, agent, channel, account)
-        route = self._route(message, question, note, asked)
-        plan = self._decisions.plan_send(
-            message,
-            agent=agent,
-            channel=channel,
-            target=question.target,
-            account=account,
-            route=route,
-            config=ports.config,
-        )
-        return plan, asked if route is None else self._tell(question, route, note, asked)
-
-    async def _question(
-        self, message: SendMessage, agent: str, channel: str, account: str | None
-    ) -> tuple[OutboundQuestion, str]:
-        """Where it is to go, after a directory was asked; and a note on that. An exact place is not looked up."""
-        question = OutboundQuestion(
-            agent=agent,
-            channel=channel,
-            target="",
-            account=account,
-            thread=message.thread,
-            reply_to=message.reply_to,
-        )
-        if isinstance(message.to, Address):
-            written = rules_for(channel).write(message.to)
-            thread = written.thread or message.thread
-            return msgspec.structs.replace(question, target=written.target, thread=thread), ""
-        looked = await self._ports.look_up(channel, account or "", message.to.strip())
-        return looked.answer(msgspec.structs.replace(question, target=message.to.strip())), looked.note
-
-    def _route(self, message: SendMessage, question: OutboundQuestion, note: str, cause: int) -> OutboundRoute | None:
-        """The route of a send; none only in the upstream profiles, which then send without a mirror."""
-        try:
-            return resolve(self._decisions, question, note, self._ports.config)
-        except TargetError as error:
-            if not self._ports.config.profile.upstream:
-                raise
-            if isinstance(error, AmbiguousTarget) and not (message.session_key or "").strip():
-                # Upstream asks for the route where no session is named only, and fails then as a delivery does.
-                self._refused(message, error, cause)
-                raise self._spend(message.key, error) from error
-            return None
-
-    def _spend(self, key: str, error: TargetError) -> SendFailed:
-        """Upstream: remember a failure of which nothing is stored."""
-        if len(self._spent) >= _MOST_SPENT:
-            del self._spent[next(iter(self._spent))]
-        self._spent[key] = error.facts
-        return SendFailed(error.facts, final=True)
-
-    def _tell(self, question: OutboundQuestion, route: OutboundRoute, note: str, cause: int) -> int:
-        body = TargetResolved(
-            channel=question.channel,
-            target=question.target,
-            address=route.address,
-            session_key=config_key(route.key, self._ports.config),
-            steps=(*([note] if note else ()), *route.steps),
-        )
-        return self._events.record(body, cause)
+        self._events.record(refused(message.key, error), cause)
 
 
 def _requested(message: SendMessage) -> SendRequested:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import anyio
 import msgspec
 
@@ -55,11 +57,13 @@ class Settling:
         self._ctx = context
         self._preparing = preparing
         self._waiters: dict[IntentId, list[Waiter]] = {}
+        #: some transcript lines are still to be stored; see `store_due`
+        self.mirrors_due = False
 
     # ------------------------------------------------------------ what is stored
 
     async def settle(self, row: IntentRow, receipt: Receipt, reason: Reason, cause: int) -> tuple[IntentRow, int]:
-        """Receipt, and with the last chunk mirror and ack, in one transaction; the intent after it, and the event."""
+        """The receipt of a chunk; the intent after it, and the event. Of a last one, see `settle_last`."""
         ctx = self._ctx
         last = row.acked + 1 == len(row.chunks)
         event = DeliveryEvent.ACK_LAST if last else DeliveryEvent.ACK_CHUNK
@@ -82,17 +86,40 @@ class Settling:
                 self._tell_settled(after, reason, seq)
             return seq
 
-        mirror, now = self._mirror(row) if last else None, ctx.env.now()
-        try:
-            seq = await ctx.store.ack_chunk(row, receipt, mirror, now, story)
-        except (IllegalTransition, StoreError):
-            raise
-        except Exception as error:  # noqa: BLE001 -- the message is out: it is acked, and its mirror comes later
-            self._refused(row, error, cause)
-            seq = await ctx.store.ack_chunk(row, receipt, None, now, story, mirror_due=mirror is not None)
+        # A last chunk comes here when its mirror was refused: it is acked, and the mirror comes later.
+        due = last and row.mirror_key is not None
+        seq = await ctx.store.ack_chunk(row, receipt, None, ctx.env.now(), story, mirror_due=due)
         if last:
             self._over(after, reason, receipt, seq)
         return after, seq
+
+    def settle_last(
+        self,
+        row: IntentRow,
+        receipt: Receipt,
+        reason: Reason,
+        cause: int,
+        done: Callable[[], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """As `settle`, for the last chunk, without waiting: `done` or `failed` is called when it is stored, or not."""
+        ctx = self._ctx
+        after = msgspec.structs.replace(
+            row, state=next_state(row.state, DeliveryEvent.ACK_LAST), acked=row.acked + 1, open_on=None
+        )
+        ids = _ids(row)
+
+        def story(settled: Settled) -> int:
+            body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
+            seq = ctx.events.record(body, cause, **ids)
+            self._tell_mirror(row, settled, seq, place=_place(row), partial=False)
+            return self._tell_settled(after, reason, seq)
+
+        def then(seq: int) -> None:
+            self._over(after, reason, receipt, seq)
+            done()
+
+        ctx.store.settle(row, receipt, self._mirror(row), ctx.env.now(), story, then=then, failed=failed)
 
     async def misplaced(self, row: IntentRow, receipt: Receipt, cause: int) -> None:
         """People see it elsewhere: that is no delivery. It is remembered where they see it; nothing more is sent."""
@@ -131,9 +158,15 @@ class Settling:
         except (IllegalTransition, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 -- it has ended all the same; its mirror comes later
-            self._refused(row, error, cause)
+            self.refused(row, error, cause)
             seq = await ctx.store.end_intent(row, state, reason, None, now, story, mirror_due=row.acked > 0)
         self._over(after, reason, None, seq)
+
+    async def store_due(self) -> None:
+        """Store the transcript lines that could not be stored with their receipts; some may be refused again."""
+        self.mirrors_due = False
+        for row in await self._ctx.store.due_mirrors():
+            await self.mirror_later(row)
 
     async def mirror_later(self, row: IntentRow) -> None:
         """Store a transcript line that was refused when its receipt came."""
@@ -149,7 +182,7 @@ class Settling:
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 -- refused again: it stays due
-            self._refused(row, error, None)
+            self.refused(row, error, None)
 
     def _mirror(self, row: IntentRow) -> NewSession | None:
         if row.mirror_key is None:
@@ -190,7 +223,9 @@ class Settling:
         if not waiters:
             self._waiters.pop(intent, None)
 
-    def _refused(self, row: IntentRow, error: Exception, cause: int | None) -> None:
+    def refused(self, row: IntentRow, error: Exception, cause: int | None) -> None:
+        """Tell that the store refused a mirror, which is tried again."""
+        self.mirrors_due = True
         body = MirrorRefused(
             session_key=row.mirror_key or "",
             reason=Reason.MIRROR_REFUSED,

@@ -9,12 +9,18 @@ from core.events.bodies import ChunkAcked, IntentReopened, IntentSettled, Operat
 from core.reasons import Reason
 from core.shell.context import Context
 from core.shell.delivery import Delivery
-from core.store.operate import Filter, Nudge, Pruned, QueueRow, Shown, Verdict
+from core.store.operate import BATCH, Filter, Nudge, Pruned, QueueRow, Shown, Verdict
+from core.store.rows import IntentRow
 
 #: seconds between two rounds of removing
 _PRUNE_EVERY = 3600.0
 #: seconds after the start until the first one
 _PRUNE_FIRST = 600.0
+#: least and most seconds between two tries of transcript lines that were refused
+_MIRROR_FIRST = 5.0
+_MIRROR_LAST = 3600.0
+#: least seconds between two looks
+_LEAST = 0.01
 
 
 class Upkeep:
@@ -23,18 +29,31 @@ class Upkeep:
     def __init__(self, context: Context, delivery: Delivery) -> None:
         self._ctx = context
         self._delivery = delivery
+        self._mirrors = delivery.mirrors
+        self._acted = anyio.Event()
         self._prune_at = context.env.now() + _PRUNE_FIRST
+        self._mirror_at = 0.0
+        self._mirror_wait = _MIRROR_FIRST
 
     async def run(self) -> None:
-        """Look again and again."""
-        wait = self._ctx.config.delivery.watch
+        """Look again and again, and at once when an operator inside of the process has done something."""
         while True:
-            if await self._ctx.store.nudges_wait():
+            acted, self._acted = self._acted, anyio.Event()
+            if acted.is_set() or await self._ctx.store.nudges_wait():
                 await self.take_up()
+            if self._mirrors.mirrors_due and self._ctx.env.now() >= self._mirror_at:
+                await self._mirror_again()
             if self._ctx.env.now() >= self._prune_at:
                 await self.prune()
                 self._prune_at = self._ctx.env.now() + _PRUNE_EVERY
-            await anyio.sleep(wait)
+            with anyio.move_on_after(max(self._ctx.config.delivery.watch, _LEAST)):
+                await self._acted.wait()
+
+    async def _mirror_again(self) -> None:
+        await self._mirrors.store_due()
+        refused = self._mirrors.mirrors_due
+        self._mirror_wait = min(self._mirror_wait * 2, _MIRROR_LAST) if refused else _MIRROR_FIRST
+        self._mirror_at = self._ctx.env.now() + self._mirror_wait if refused else 0.0
 
     async def begin(self) -> None:
         """Tell what operators have changed while nobody worked the store. It is found among what is open."""
@@ -50,31 +69,40 @@ class Upkeep:
                 for one in nudges
             ]
 
-        for nudge, seq in await self._ctx.store.nudged(story):
-            await self._take_up(nudge, seq, queue=queue)
+        while told := await self._ctx.store.nudged(story):
+            # Where an intent was changed twice meanwhile, it is what the last change has made of it.
+            last = {nudge.intent: (nudge, seq) for nudge, seq in told}
+            # One that was purged since, or that cannot be read, is no matter of the delivery loop.
+            for row in (await self._ctx.store.load_intents(tuple(last))).rows:
+                await self._take_up(row, *last[row.id], queue=queue)
+            if queue and self._mirrors.mirrors_due:
+                await self._mirrors.store_due()
 
-    async def _take_up(self, nudge: Nudge, seq: int, *, queue: bool) -> None:
-        ctx, shown = self._ctx, await self._ctx.store.show_intent(nudge.intent)
-        row = shown.intent
+    async def _take_up(self, row: IntentRow, nudge: Nudge, seq: int, *, queue: bool) -> None:
+        ctx = self._ctx
         ids = {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
         reason = row.reason or Reason.OPERATOR_RETRY
         if nudge.verb == Verdict.SENT:
-            receipt = shown.receipts[-1]
-            acked = ChunkAcked(
-                chunk=len(shown.receipts) - 1,
-                provider_id=receipt.provider_id,
-                address=receipt.address,
-                reason=Reason.OPERATOR_SENT,
-            )
-            seq = ctx.events.record(acked, seq, **ids)
+            seq = ctx.events.record(await self._acked(row), seq, **ids)
         if is_final(row.state):
             settled = IntentSettled(state=row.state, reason=reason, attempts=row.attempts)
-            seq = ctx.events.record(settled, seq, **ids)
-            await self._delivery.finish_left(seq)
+            ctx.events.record(settled, seq, **ids)
+            self._mirrors.mirrors_due = True
             return
         seq = ctx.events.record(IntentReopened(before=nudge.before, reason=reason, chunk=row.acked), seq, **ids)
         if queue:
             self._delivery.take(row, seq)
+
+    async def _acked(self, row: IntentRow) -> ChunkAcked:
+        """The receipt that an operator's word is."""
+        fate = await self._ctx.store.intent_fate(row.id)
+        receipt = None if fate is None or not fate.receipts else fate.receipts[-1]
+        return ChunkAcked(
+            chunk=row.acked - 1,
+            provider_id="" if receipt is None else receipt.provider_id,
+            address=row.address if receipt is None else receipt.address,
+            reason=Reason.OPERATOR_SENT,
+        )
 
     async def prune(self) -> None:
         """Remove what ended longer ago than it is kept, a little at a time."""
@@ -99,25 +127,35 @@ class Upkeep:
         return await self._ctx.store.list_intents(which, after=after, limit=limit)
 
     async def show(self, intent: str) -> Shown:
-        """One intent with its receipts. Raises `UnknownName`."""
+        """One intent with its receipts. Raises `UnknownName`, and `StoreError` for a row that cannot be read."""
         return await self._ctx.store.show_intent(intent)
 
     async def retry(self, intent: str) -> None:
         """Have an intent that has ended tried again, now. Raises `UnknownName` or `IllegalTransition`."""
-        await self._ctx.store.retry_intent(intent, self._ctx.env.now())
-        await self.take_up()
+        try:
+            await self._ctx.store.retry_intent(intent, self._ctx.env.now())
+        finally:
+            # Also when the caller goes away meanwhile: it may be stored all the same.
+            self._acted.set()
 
     async def resolve(self, intent: str, verdict: Verdict, provider_id: str = "") -> None:
         """Say what became of a chunk in doubt. Raises `UnknownName` or `IllegalTransition`."""
-        await self._ctx.store.resolve_intent(intent, verdict, self._ctx.env.now(), provider_id=provider_id)
-        await self.take_up()
+        try:
+            await self._ctx.store.resolve_intent(intent, verdict, self._ctx.env.now(), provider_id=provider_id)
+        finally:
+            self._acted.set()
 
     async def purge(self, which: Filter) -> int:
-        """Remove intents that have ended; how many."""
+        """Remove intents that have ended, a little at a time; how many."""
+        states = ", ".join(state.value for state in which.states) or "all that have ended"
 
         def story(count: int) -> int:
-            states = ", ".join(state.value for state in which.states) or "all that have ended"
-            self._ctx.events.record(OperatorActed(verb="purge", detail=f"{count} intents: {states}"))
+            if count:
+                self._ctx.events.record(OperatorActed(verb="purge", detail=f"{count} intents: {states}"))
             return count
 
-        return await self._ctx.store.purge_intents(which, story)
+        total, last = 0, BATCH
+        while last == BATCH:
+            last = await self._ctx.store.purge_intents(which, story)
+            total += last
+        return total

@@ -19,6 +19,8 @@ from core.store import lease
 from core.store.migrate import check_ours
 from core.store.presence import FilePresence, NoPresence, Presence
 
+#: fewer writes than this are done singly
+_FEW = 8
 T = TypeVar("T")
 Op = Callable[[sqlite3.Connection], Any]
 
@@ -32,6 +34,11 @@ class Write(msgspec.Struct, frozen=True):
     op: Op
     story: Callable[[Any], Any]
     then: Callable[[Any], None] | None = None
+    #: gets the error of a write that failed for its own fault, where nobody waits for it
+    failed: Callable[[Exception], None] | None = None
+    #: how many writes of this kind are done at once, and what this one gives to that; `op` does the same singly
+    bulk: Callable[[sqlite3.Connection, list[Any]], list[Any]] | None = None
+    given: Any = None
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -103,12 +110,60 @@ def _together(connection: sqlite3.Connection, writes: Sequence[Write], token: in
     try:
         if token is not None:
             lease.check(connection, token)
-        answers = [write.op(connection) for write in writes]
+        answers = _in_bulk(connection, writes) if len(writes) >= _FEW else _singly(connection, writes)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+    return answers
+
+
+def _singly(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
+    return [write.op(connection) for write in writes]
+
+
+def _in_bulk(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
+    """Do writes of one kind at once, as far as no other kind of write comes between; their answers, in order.
+
+    The kinds that are done in bulk touch different rows, so between them the order does not matter.
+    """
+    answers: list[Any] = [None] * len(writes)
+    waiting: dict[Any, list[int]] = {}
+    for n, write in enumerate(writes):
+        if write.bulk is not None:
+            waiting.setdefault(write.bulk, []).append(n)
+            continue
+        _flush(connection, writes, waiting, answers)
+        answers[n] = write.op(connection)
+    _flush(connection, writes, waiting, answers)
+    return answers
+
+
+def _flush(
+    connection: sqlite3.Connection, writes: Sequence[Write], waiting: dict[Any, list[int]], answers: list[Any]
+) -> None:
+    for bulk, places in waiting.items():
+        found = _bulk(connection, bulk, [writes[n] for n in places])
+        for n, answer in zip(places, found, strict=True):
+            answers[n] = answer
+    waiting.clear()
+
+
+def _bulk(connection: sqlite3.Connection, bulk: Any, writes: Sequence[Write]) -> list[Any]:
+    """Do writes of one kind; singly when they are few, or when one of them is not as usual."""
+    if len(writes) < _FEW:
+        return _singly(connection, writes)
+    connection.execute("SAVEPOINT bulk")
+    try:
+        answers = bulk(connection, [write.given for write in writes])
+    except (sqlite3.OperationalError, LeaseLost):
+        raise
+    except Exception:  # noqa: BLE001 -- whatever it is, doing them singly tells which of them it is
+        connection.execute("ROLLBACK TO bulk")
+        connection.execute("RELEASE bulk")
+        return _singly(connection, writes)
+    connection.execute("RELEASE bulk")
     return answers
 
 

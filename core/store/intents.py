@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from core.delivery.states import is_final
 from core.reasons import Reason
 from core.store.rows import IntentFate, IntentRow, Loaded, SendRow
 from core.values import (
@@ -41,21 +42,66 @@ _MOST = 500
 
 def load(c: sqlite3.Connection, ids: Sequence[IntentId]) -> Loaded:
     """The intents with these ids that there are, in the order in which they were created."""
-    found: list[tuple[Any, ...]] = []
+    found, broken = read(c, ids)
+    return Loaded(rows=tuple(row for _, row, _ in found), broken=broken)
+
+
+_Found = tuple[int, IntentRow, tuple[Receipt, ...]]
+
+
+def read(c: sqlite3.Connection, ids: Sequence[IntentId]) -> tuple[list[_Found], dict[IntentId, str]]:
+    """Intents with their numbers and receipts, by number; and those that cannot be read, and why.
+
+    One row that cannot be read stops no other.
+    """
+    columns: list[tuple[Any, ...]] = []
+    found: list[_Found] = []
+    broken: dict[IntentId, str] = {}
     for start in range(0, len(ids), _MOST):
         some = ids[start : start + _MOST]
-        marks = ", ".join("?" * len(some))
-        sql = f"SELECT {COLUMNS}, n FROM intents WHERE id IN ({marks})"  # noqa: S608 -- names and marks only
-        found += c.execute(sql, tuple(some)).fetchall()
-    rows: list[IntentRow] = []
-    broken: dict[IntentId, str] = {}
-    for row in sorted(found, key=lambda row: row[-1]):
         try:
-            rows.append(intent_of(row))
+            columns += _fetch(c, some)
+        except sqlite3.OperationalError as error:
+            _only_no_text(error)
+            for one in some:
+                try:
+                    columns += _fetch(c, (one,))
+                except sqlite3.OperationalError as wrong:
+                    _only_no_text(wrong)
+                    broken[one] = str(wrong)
+    for row in sorted(columns, key=lambda row: row[-1]):
+        try:
+            found.append((row[-1], _sound(intent_of(row)), _receipts(row[-2])))
         except (ValueError, TypeError) as error:
-            # One row that cannot be read stops no other.
             broken[IntentId(row[0])] = f"{type(error).__name__}: {error}"
-    return Loaded(rows=tuple(rows), broken=broken)
+    return found, broken
+
+
+def _fetch(c: sqlite3.Connection, ids: Sequence[IntentId]) -> list[tuple[Any, ...]]:
+    marks = ", ".join("?" * len(ids))
+    sql = f"SELECT {COLUMNS}, receipts, n FROM intents WHERE id IN ({marks})"  # noqa: S608 -- names and marks only
+    return c.execute(sql, tuple(ids)).fetchall()
+
+
+def _only_no_text(error: sqlite3.OperationalError) -> None:
+    """Raise what is more than a column that holds no text: the database is well then."""
+    if not str(error).startswith("Could not decode to UTF-8"):
+        raise error
+
+
+def _sound(row: IntentRow) -> IntentRow:
+    """An intent that can be worked with. Raises `ValueError` for one whose columns do not fit together."""
+    numbers = (row.acked, row.attempts, row.created_at, row.updated_at, row.next_at, row.doubt_at)
+    if not all(_is_number(one) for one in numbers):
+        raise ValueError("a number is none")
+    if not 0 <= row.acked <= len(row.chunks) - (not is_final(row.state)):
+        raise ValueError(f"{row.acked} of {len(row.chunks)} chunks are accepted, and it is {row.state.value}")
+    return row
+
+
+def _is_number(value: object) -> bool:
+    # SQLite keeps whatever it is given in a column of numbers.
+    return value is None or isinstance(value, int | float)
 
 
 def find_send(c: sqlite3.Connection, key: str) -> SendRow | None:
@@ -77,18 +123,27 @@ def find_fate(c: sqlite3.Connection, intent: IntentId) -> IntentFate | None:
 
 
 def untold(c: sqlite3.Connection, after: int, limit: int) -> tuple[tuple[int, IntentRow, IntentFate], ...]:
-    """Intents that have ended and whose hooks were not told; see `core.store.port.Store.untold`."""
+    """Intents that have ended and whose hooks were not told; see `core.store.port.Store.untold`.
+
+    Of one that cannot be read there is nothing to tell.
+    """
     sql = (
-        f"SELECT {COLUMNS}, receipts, n FROM intents WHERE untold = 1 AND n > ?"  # noqa: S608 -- names only
-        " AND state NOT IN ('prepared', 'sending') ORDER BY n LIMIT ?"
+        "SELECT id, n FROM intents WHERE untold = 1 AND n > ? AND state NOT IN ('prepared', 'sending')"
+        " ORDER BY n LIMIT ?"
     )
-    found: list[tuple[int, IntentRow, IntentFate]] = []
-    for row in c.execute(sql, (after, limit)):
-        intent = intent_of(row)
-        found.append(
-            (row[-1], intent, IntentFate(state=intent.state, reason=intent.reason, receipts=_receipts(row[-2])))
-        )
-    return tuple(found)
+    found: list[_Found] = []
+    while not found and (rows := c.execute(sql, (after, limit)).fetchall()):
+        found, _ = read(c, [IntentId(row[0]) for row in rows])
+        after = rows[-1][1]
+    return tuple(
+        (n, row, IntentFate(state=row.state, reason=row.reason, receipts=receipts)) for n, row, receipts in found
+    )
+
+
+def due_mirrors(c: sqlite3.Connection) -> tuple[IntentRow, ...]:
+    """Intents whose mirror is to be stored later, as far as they can be read."""
+    ids = [IntentId(row[0]) for row in c.execute("SELECT id FROM intents WHERE mirror_due = 1 ORDER BY n")]
+    return load(c, ids).rows
 
 
 def intent_of(row: tuple[Any, ...]) -> IntentRow:

@@ -10,6 +10,11 @@ from core.errors import StoreError, StoreTooNew
 
 #: "TRNK": marks a SQLite file as ours
 APPLICATION_ID = 0x54524E4B
+#: in one statement: another process may be making the store at this very moment
+_LOOK = (
+    "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),"
+    " EXISTS (SELECT 1 FROM sqlite_master)"
+)
 
 
 @cache
@@ -27,19 +32,15 @@ def newest() -> int:
     return migrations()[-1][0]
 
 
-def _number(connection: sqlite3.Connection, pragma: str) -> int:
-    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
-
-
 def check_ours(connection: sqlite3.Connection) -> int:
     """The version of a database, which is not changed.
 
     Raises `StoreTooNew` for one of a newer version and `StoreError` for a file of something else.
     """
-    version, owner = _number(connection, "user_version"), _number(connection, "application_id")
+    version, owner, has_tables = connection.execute(_LOOK).fetchone()
     if version > newest():
         raise StoreTooNew(f"it has version {version}, this Trunkline knows up to {newest()}: upgrade Trunkline")
-    if owner not in (0, APPLICATION_ID) or (owner == 0 and _has_tables(connection)):
+    if owner not in (0, APPLICATION_ID) or (owner == 0 and has_tables):
         raise StoreError("the file is a SQLite database of another program: choose another path")
     return version
 
@@ -51,7 +52,7 @@ def migrate(connection: sqlite3.Connection) -> int:
     they were.
     """
     version = check_ours(connection)
-    due = [(number, sql) for number, sql in migrations() if number > version]
+    due, ran = [(number, sql) for number, sql in migrations() if number > version], 0
     for number, sql in due:
         script = f"BEGIN IMMEDIATE;{sql};PRAGMA user_version={number};PRAGMA application_id={APPLICATION_ID};COMMIT;"
         try:
@@ -59,9 +60,9 @@ def migrate(connection: sqlite3.Connection) -> int:
         except sqlite3.Error as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            if check_ours(connection) >= number:
+                # Another process that opened the store at the same time was faster.
+                continue
             raise StoreError(f"migration {number} failed and was undone: {error}") from error
-    return len(due)
-
-
-def _has_tables(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+        ran += 1
+    return ran

@@ -14,19 +14,23 @@ from typing import Any
 import msgspec
 
 from core.delivery.states import OPEN, DeliveryEvent, next_state
-from core.errors import IllegalTransition, UnknownName
+from core.errors import IllegalTransition, StoreError, UnknownName
 from core.reasons import Reason
-from core.store.intents import COLUMNS, intent_of
-from core.store.rows import IntentRow
+from core.store.intents import find_send, read
+from core.store.rows import IntentRow, send_key
 from core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
 _address = msgspec.json.Decoder(Address).decode
-_receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
 _json = msgspec.json.Encoder().encode
+#: rows that are removed, at most, in one transaction: nobody who writes waits for long
+BATCH = 500
+# JSON that is broken would stop the whole statement.
 _LIST = (
-    "SELECT n, id, kind, state, reason, address, acked, json_array_length(chunks), attempts, next_at, created_at,"
-    " updated_at, substr(json_extract(chunks, '$[0]'), 1, 200) FROM intents"
+    "SELECT n, id, kind, state, reason, CAST(address AS BLOB), acked,"
+    " json_array_length(CASE WHEN json_valid(chunks) THEN chunks END), attempts, next_at, created_at, updated_at,"
+    " CAST(substr(json_extract(CASE WHEN json_valid(chunks) THEN chunks END, '$[0]'), 1, 200) AS BLOB) FROM intents"
 )
+_CHANNEL = "json_extract(CASE WHEN json_valid(address) THEN address END, '$.channel') = ?"
 
 
 class Verdict(StrEnum):
@@ -45,10 +49,11 @@ class QueueRow(msgspec.Struct, frozen=True, kw_only=True):
 
     n: int
     id: IntentId
-    kind: IntentKind
+    #: none, and so the place: it cannot be read
+    kind: IntentKind | None
     state: IntentState
     reason: Reason | None
-    address: Address
+    address: Address | None
     acked: int
     chunks: int
     attempts: int
@@ -84,7 +89,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
                 parts.append(f"{column} IN ({', '.join('?' * len(some))})")
                 values += some
         if self.channel:
-            parts.append("json_extract(address, '$.channel') = ?")
+            parts.append(_CHANNEL)
             values.append(self.channel)
         if self.before is not None:
             parts.append("updated_at < ?")
@@ -94,7 +99,11 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 def counts(c: sqlite3.Connection) -> dict[IntentState, int]:
     """How many intents there are in each state."""
-    found = dict(c.execute("SELECT state, count(*) FROM intents GROUP BY state").fetchall())
+    return _by_state(c, "", [])
+
+
+def _by_state(c: sqlite3.Connection, where: str, values: list[Any]) -> dict[IntentState, int]:
+    found = dict(c.execute(f"SELECT state, count(*) FROM intents {where} GROUP BY state", values).fetchall())  # noqa: S608
     return {state: found[state.value] for state in IntentState if state.value in found}
 
 
@@ -106,43 +115,69 @@ def list_intents(c: sqlite3.Connection, which: Filter, *, after: int = 0, limit:
         QueueRow(
             n=row[0],
             id=IntentId(row[1]),
-            kind=IntentKind(row[2]),
+            kind=_kinds.get(row[2]),
             state=IntentState(row[3]),
-            reason=None if row[4] is None else Reason(row[4]),
-            address=_address(row[5]),
+            reason=_reasons.get(row[4]),
+            address=_place(row[5]),
             acked=row[6],
-            chunks=row[7],
+            chunks=row[7] or 0,
             attempts=row[8],
             next_at=row[9],
             created_at=row[10],
             updated_at=row[11],
-            text=row[12] or "",
+            text=(row[12] or b"").decode("utf-8", "replace"),
         )
         for row in rows
     )
 
 
+_kinds: dict[str, IntentKind] = {kind.value: kind for kind in IntentKind}
+_reasons: dict[str | None, Reason] = {reason.value: reason for reason in Reason}
+
+
+def _place(text: bytes) -> Address | None:
+    """A stored place; none for one that cannot be read. Somebody who looks into the queue must see its broken rows."""
+    try:
+        return _address(text)
+    except ValueError:
+        return None
+
+
 def show(c: sqlite3.Connection, intent: str) -> Shown:
-    """One intent. Raises `UnknownName` with ids that look alike."""
-    row = c.execute(f"SELECT {COLUMNS}, receipts FROM intents WHERE id = ?", (intent,)).fetchone()  # noqa: S608 -- names only
-    if row is None:
+    """One intent. Raises `UnknownName` with ids that look alike, and `StoreError` for a row that cannot be read."""
+    found, broken = read(c, (IntentId(intent),))
+    if broken:
+        raise StoreError(f"the row of intent {intent} cannot be read ({broken[IntentId(intent)]})")
+    if not found:
         near = c.execute("SELECT id FROM intents WHERE instr(id, ?) ORDER BY n DESC LIMIT 3", (intent,)).fetchall()
         hint = f"; did you mean {', '.join(one for (one,) in near)}?" if near and intent else ""
         raise UnknownName(f"no intent {intent!r}{hint}")
-    return Shown(intent=intent_of(row), receipts=_receipts(row[-1]))
+    return Shown(intent=found[0][1], receipts=found[0][2])
 
 
 def retry(c: sqlite3.Connection, intent: str, now: float) -> IntentRow:
     """Have an intent that has ended tried again, from its first chunk without a receipt; the intent before.
 
-    Raises `IllegalTransition` for one that is open, delivered, cancelled, misplaced or in doubt.
+    Raises `IllegalTransition` for one that is open, delivered, cancelled, misplaced or in doubt, and for a try of a
+    client's send that a later try has replaced.
     """
     row = show(c, intent).intent
     if row.state is IntentState.UNKNOWN:
         raise IllegalTransition(f"{intent}: a chunk is in doubt; say first what became of it (resolve)")
-    _reopen(c, row, next_state(row.state, DeliveryEvent.RETRY), Reason.OPERATOR_RETRY, now)
+    after = next_state(row.state, DeliveryEvent.RETRY)
+    later = replaced_by(c, row)
+    if later is not None:
+        raise IllegalTransition(f"{intent}: its client has tried again since; the try that counts is {later}")
+    _reopen(c, row, after, Reason.OPERATOR_RETRY, now)
     _nudge(c, row, "retry")
     return row
+
+
+def replaced_by(c: sqlite3.Connection, row: IntentRow) -> IntentId | None:
+    """The try of a client's send that counts, where an intent is an older one: if both went out, both would be seen."""
+    key = send_key(row.id)
+    found = None if key is None else find_send(c, key)
+    return None if found is None or found.intent == row.id else found.intent
 
 
 def resolve(
@@ -178,19 +213,31 @@ def _resolve_sent(c: sqlite3.Connection, row: IntentRow, provider_id: str, now: 
     return after
 
 
-def purge(c: sqlite3.Connection, which: Filter) -> int:
-    """Remove intents that have ended; how many. What is open, or in doubt and not asked for by its state, stays."""
+def purge(c: sqlite3.Connection, which: Filter, limit: int = BATCH) -> int:
+    """Remove some intents that have ended, at most `limit`; how many. Fewer than that: those were the last.
+
+    What is open stays, and what is in doubt and not asked for by its state. So does what is still to be done after the
+    end: a transcript line, or telling the hooks.
+    """
+    where, values = _purged(which)
+    ids = c.execute(f"SELECT id FROM intents WHERE {where} ORDER BY n LIMIT ?", (*values, limit)).fetchall()  # noqa: S608
+    forget(c, [intent for (intent,) in ids])
+    return len(ids)
+
+
+def to_purge(c: sqlite3.Connection, which: Filter) -> dict[IntentState, int]:
+    """How many intents `purge` would remove in all, by state."""
+    where, values = _purged(which)
+    return _by_state(c, f"WHERE {where}", values)
+
+
+def _purged(which: Filter) -> tuple[str, list[Any]]:
     where, values = which.where()
-    kept = [state.value for state in OPEN]
+    kept = [state.value for state in IntentState if state in OPEN]
     if IntentState.UNKNOWN not in which.states:
         kept.append(IntentState.UNKNOWN.value)
     marks = ", ".join("?" * len(kept))
-    ids = c.execute(
-        f"SELECT id FROM intents WHERE {where} AND state NOT IN ({marks}) AND mirror_due = 0",  # noqa: S608 -- names and marks only
-        (*values, *kept),
-    ).fetchall()
-    forget(c, [intent for (intent,) in ids])
-    return len(ids)
+    return f"{where} AND state NOT IN ({marks}) AND mirror_due = 0 AND untold = 0", [*values, *kept]
 
 
 def forget(c: sqlite3.Connection, intents: Sequence[str]) -> int:
@@ -198,11 +245,8 @@ def forget(c: sqlite3.Connection, intents: Sequence[str]) -> int:
     sends = 0
     for intent in intents:
         c.execute("DELETE FROM intents WHERE id = ?", (intent,))
-        if intent.startswith("send:"):
-            # The key of a send is in the id of its tries.
-            key = intent.removeprefix("send:")
-            sql = "DELETE FROM sends WHERE key IN (?, ?) AND intent_id = ?"
-            sends += c.execute(sql, (key, key.rpartition("+")[0], intent)).rowcount
+        if (key := send_key(intent)) is not None:
+            sends += c.execute("DELETE FROM sends WHERE key = ? AND intent_id = ?", (key, intent)).rowcount
     return sends
 
 
@@ -246,8 +290,8 @@ class Nudge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def nudged(c: sqlite3.Connection) -> tuple[Nudge, ...]:
-    """What operators have changed since it was asked last; part of a write."""
-    found = c.execute("SELECT n, intent_id, verb, before FROM nudges ORDER BY n").fetchall()
+    """Some of what operators have changed since it was asked last; part of a write."""
+    found = c.execute("SELECT n, intent_id, verb, before FROM nudges ORDER BY n LIMIT ?", (BATCH,)).fetchall()
     if found:
         c.execute("DELETE FROM nudges WHERE n <= ?", (found[-1][0],))
     return tuple(Nudge(intent=IntentId(row[1]), verb=row[2], before=IntentState(row[3])) for row in found)
@@ -261,10 +305,6 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
     sends: int
 
 
-#: rows that are looked at, at most, in one transaction
-_PRUNE = 500
-
-
 def prune(c: sqlite3.Connection, cutoff: float) -> Pruned:
     """Remove some of what ended before a time. What is in doubt stays until somebody resolves it.
 
@@ -274,12 +314,12 @@ def prune(c: sqlite3.Connection, cutoff: float) -> Pruned:
         "SELECT id FROM intents WHERE n < coalesce((SELECT n FROM intents WHERE created_at >= ? ORDER BY n LIMIT 1),"
         " (SELECT max(n) + 1 FROM intents)) AND updated_at < ? AND untold = 0 AND mirror_due = 0"
         " AND state NOT IN ('prepared', 'sending', 'unknown') ORDER BY n LIMIT ?",
-        (cutoff, cutoff, _PRUNE),
+        (cutoff, cutoff, BATCH),
     ).fetchall()
     sends = forget(c, [intent for (intent,) in old])
     inbounds = c.execute(
         "DELETE FROM inbox WHERE n IN (SELECT n FROM inbox WHERE n < coalesce((SELECT n FROM inbox WHERE"
         " admitted_at >= ? ORDER BY n LIMIT 1), (SELECT max(n) + 1 FROM inbox)) AND state = 'done' ORDER BY n LIMIT ?)",
-        (cutoff, _PRUNE),
+        (cutoff, BATCH),
     ).rowcount
     return Pruned(intents=len(old), inbounds=inbounds, sends=sends)

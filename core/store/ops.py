@@ -68,45 +68,47 @@ def admit(
     return Admission(session=row)
 
 
-_INSERT = (
-    "INSERT INTO intents (id, state, kind, address, chunks, mirror_key, agent_id, turn_id, inbound_id,"
-    " delegation_id, reply_to, open_on, session_id, named_session, media, created_at, updated_at, reason, forms, poll,"
-    " payload, best_effort, untold)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+INTENT_COLUMNS = (
+    "id, state, kind, address, chunks, mirror_key, agent_id, turn_id, inbound_id, delegation_id, reply_to, open_on,"
+    " session_id, named_session, media, created_at, updated_at, reason, forms, poll, payload, best_effort, untold"
 )
+_MARKS = ", ".join("?" * len(INTENT_COLUMNS.split(",")))
+_INSERT = f"INSERT INTO intents ({INTENT_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT (id) DO NOTHING"  # noqa: S608 -- names only
+
+
+def values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
+    """The values of `INTENT_COLUMNS` of a new intent."""
+    return (
+        intent.id,
+        intent.state.value,
+        intent.kind.value,
+        _text(intent.address),
+        _text(intent.chunks),
+        intent.mirror_key,
+        intent.agent,
+        intent.turn,
+        intent.inbound,
+        intent.delegation,
+        intent.reply_to,
+        intent.open_on,
+        intent.session,
+        # What is no plain number is slow to bind.
+        int(intent.named_session),
+        _text(intent.media) if intent.media else "[]",
+        intent.created_at,
+        now,
+        None if intent.reason is None else intent.reason.value,
+        _text(intent.forms) if intent.forms else None,
+        None if intent.poll is None else _text(intent.poll),
+        intent.payload,
+        int(intent.best_effort),
+        int(intent.untold),
+    )
 
 
 def enqueue(c: sqlite3.Connection, intent: IntentRow, now: float) -> bool:
     """Store a prepared intent, or one that was cancelled, unless it is there; whether it is new."""
-    cursor = c.execute(
-        _INSERT,
-        (
-            intent.id,
-            intent.state.value,
-            intent.kind.value,
-            _text(intent.address),
-            _text(intent.chunks),
-            intent.mirror_key,
-            intent.agent,
-            intent.turn,
-            intent.inbound,
-            intent.delegation,
-            intent.reply_to,
-            intent.open_on,
-            intent.session,
-            intent.named_session,
-            _text(intent.media),
-            intent.created_at,
-            now,
-            None if intent.reason is None else intent.reason.value,
-            _text(intent.forms) if intent.forms else None,
-            None if intent.poll is None else _text(intent.poll),
-            intent.payload,
-            intent.best_effort,
-            intent.untold,
-        ),
-    )
-    return cursor.rowcount == 1
+    return c.execute(_INSERT, values_of(intent, now)).rowcount == 1
 
 
 def finish_turn(c: sqlite3.Connection, work: Work, intents: Sequence[IntentRow], now: float) -> tuple[IntentId, ...]:
@@ -170,7 +172,7 @@ def _mirror(c: sqlite3.Connection, intent: IntentRow, acked: int, mirror: NewSes
     """Put what was accepted into the session of the conversation, once. No mirror: there is nothing new to tell."""
     if mirror is None or acked == 0:
         return Settled(mirror=None)
-    row = _own_session(c, intent) or ensure_session(c, mirror, now)
+    row = own_session(c, intent) or ensure_session(c, mirror, now)
     # What has no text, as a payload that only its platform understands, is remembered all the same.
     text = mirror_text("\n".join(intent.chunks[:acked]), intent.media) or ""
     if not append_mirror(c, row.id, text, intent.id, now, partial=acked < len(intent.chunks)):
@@ -196,13 +198,13 @@ def mark_told(c: sqlite3.Connection, intent: IntentId) -> bool:
 def bury(c: sqlite3.Connection, intent: IntentId, reason: Reason, now: float) -> None:
     """See `core.store.port.Store.bury`."""
     c.execute(
-        "UPDATE intents SET state = 'dead', reason = ?, updated_at = ?"
+        "UPDATE intents SET state = 'dead', reason = ?, updated_at = ?, untold = 0, mirror_due = 0"
         " WHERE id = ? AND state IN ('prepared', 'sending')",
         (reason.value, now, intent),
     )
 
 
-def _own_session(c: sqlite3.Connection, intent: IntentRow) -> SessionRow | None:
+def own_session(c: sqlite3.Connection, intent: IntentRow) -> SessionRow | None:
     """The session that an intent belongs to, whatever its key has become; none when it names none."""
     if intent.session is None or intent.mirror_key is None:
         return None
@@ -235,22 +237,27 @@ def begin_send(
     now: float,
 ) -> Begun:
     """Store a client's send with its intent and the session that it goes to; see the port."""
-    if not enqueue(c, intent, now):
+    values = (send.key, send.intent, send.tries, send.session_key, send.channel, now)
+    # Whether a key has sent is asked of the keys: its first intent may have been removed before the later ones.
+    first = c.execute(f"{_SEND} DO NOTHING", values).rowcount == 1
+    if not (first and enqueue(c, intent, now)):
         before = _before(c, send)
         if not again(before[1].state):
             return Begun(new=False, send=before[0], fate=before[1])
         tries = before[0].tries + 1
+        while not enqueue(c, msgspec.structs.replace(intent, id=send_intent(send.key, tries)), now):
+            tries += 1
         intent = msgspec.structs.replace(intent, id=send_intent(send.key, tries))
         send = msgspec.structs.replace(send, intent=intent.id, tries=tries)
-        enqueue(c, intent, now)
-    c.execute(_SEND, (send.key, send.intent, send.tries, send.session_key, send.channel, now))
+        c.execute(_AGAIN, (send.key, send.intent, send.tries, send.session_key, send.channel, now))
     session = None if entry is None else ensure_session(c, entry, now)
     return Begun(new=True, send=send, intent=intent, session=session)
 
 
-_SEND = (
-    "INSERT INTO sends (key, intent_id, tries, session_key, channel, asked_at) VALUES (?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (key) DO UPDATE SET intent_id = excluded.intent_id, tries = excluded.tries,"
+SEND_COLUMNS = "key, intent_id, tries, session_key, channel, asked_at"
+_SEND = f"INSERT INTO sends ({SEND_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key)"
+_AGAIN = (
+    f"{_SEND} DO UPDATE SET intent_id = excluded.intent_id, tries = excluded.tries,"
     " session_key = excluded.session_key, channel = excluded.channel, asked_at = excluded.asked_at"
 )
 

@@ -132,6 +132,24 @@ class Store(Protocol):
         """
         ...
 
+    def settle(
+        self,
+        intent: IntentRow,
+        receipt: Receipt,
+        mirror: NewSession | None,
+        now: float,
+        story: Callable[[Settled], T],
+        *,
+        then: Callable[[T], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """As `ack_chunk`, for the last chunk, without anybody who waits.
+
+        `then` is called with the story's answer, in the order of the commits; or `failed` with the error of a write
+        that was refused for its own fault.
+        """
+        ...
+
     async def defer(
         self, intent: IntentRow, next_at: float, reason: Reason, now: float, story: Callable[[None], T]
     ) -> T:
@@ -276,7 +294,7 @@ class Store(Protocol):
         ...
 
     async def purge_intents(self, which: Filter, story: Callable[[int], T]) -> T:
-        """Remove intents that have ended; the story gets how many."""
+        """Remove some intents that have ended; the story gets how many, fewer than `operate.BATCH` if it was all."""
         ...
 
     async def nudges_wait(self) -> bool:
@@ -284,7 +302,7 @@ class Store(Protocol):
         ...
 
     async def nudged(self, story: Callable[[tuple[Nudge, ...]], T]) -> T:
-        """What operators have changed since this was asked last."""
+        """Some of what operators have changed since this was asked last; none: that is all."""
         ...
 
     async def prune(self, cutoff: float, story: Callable[[Pruned], T]) -> T:

@@ -26,6 +26,7 @@ from core.store.rows import (
 )
 from core.values import (
     Address,
+    ChatKind,
     DelegationId,
     InboundId,
     IntentId,
@@ -65,11 +66,12 @@ class SqliteReads:
     async def open_intents(self, after: int, limit: int) -> tuple[OpenIntent, ...]:
         """See the port."""
         rows = await self._rows(
-            "SELECT n, id, address FROM intents WHERE n > ? AND state IN ('prepared', 'sending') ORDER BY n LIMIT ?",
+            "SELECT n, id, CAST(address AS BLOB) FROM intents WHERE n > ? AND state IN ('prepared', 'sending')"
+            " ORDER BY n LIMIT ?",
             after,
             limit,
         )
-        return tuple(OpenIntent(n=row[0], id=IntentId(row[1]), address=_address(row[2])) for row in rows)
+        return tuple(OpenIntent(n=row[0], id=IntentId(row[1]), address=_place(row)) for row in rows)
 
     async def load_intents(self, ids: Sequence[IntentId]) -> Loaded:
         """See the port."""
@@ -102,8 +104,7 @@ class SqliteReads:
 
     async def due_mirrors(self) -> tuple[IntentRow, ...]:
         """See the port."""
-        sql = f"SELECT {intents.COLUMNS} FROM intents WHERE mirror_due = 1 ORDER BY n"  # noqa: S608 -- names only
-        return tuple(intents.intent_of(row) for row in await self._rows(sql))
+        return await self._db.run(intents.due_mirrors)
 
     async def untold(self, after: int, limit: int) -> tuple[tuple[int, IntentRow, IntentFate], ...]:
         """See the port."""
@@ -147,6 +148,14 @@ class SqliteReads:
         """See the port."""
         rows = await self._rows("SELECT id FROM inbox WHERE identity = ?", identity)
         return InboundId(rows[0][0]) if rows else None
+
+
+def _place(row: tuple[int, str, bytes]) -> Address:
+    """Where an open intent goes. One whose place cannot be read has a lane of its own, and is set aside there."""
+    try:
+        return _address(row[2])
+    except ValueError:
+        return Address(channel="", account="", kind=ChatKind.DIRECT, conversation=row[1])
 
 
 def _lines(rows: Sequence[tuple[Any, ...]]) -> tuple[TranscriptLine, ...]:

@@ -123,6 +123,13 @@ def send_intent(key: str, tries: int) -> IntentId:
     return IntentId(f"send:{key}" if first else f"send:{key}+{tries}")
 
 
+def send_key(intent: str) -> str | None:
+    """The key of the client's send whose try an intent is; none: it is the try of no send."""
+    if not intent.startswith("send:"):
+        return None
+    return _NUMBERED.sub("", intent.removeprefix("send:"))
+
+
 class SendRow(msgspec.Struct, frozen=True, kw_only=True):
     """The latest try of a client's send."""
 
@@ -295,4 +302,5 @@ __all__ = [
     "Unfinished",
     "Work",
     "send_intent",
+    "send_key",
 ]

@@ -14,7 +14,7 @@ from core.events import EventSink
 from core.events.bodies import LeaseLost as LeaseWasLost
 from core.keys import Migration, StoredKey
 from core.reasons import Reason
-from core.store import lease, operate, ops, rekey, sessions
+from core.store import bulk, lease, operate, ops, rekey, sessions
 from core.store.db import Db
 from core.store.lease import Claim
 from core.store.migrate import migrate
@@ -179,6 +179,23 @@ class SqliteStore(SqliteReads):
             lambda c: ops.ack_chunk(c, intent, receipt, mirror, now, mirror_due=mirror_due), story
         )
 
+    def settle(
+        self,
+        intent: IntentRow,
+        receipt: Receipt,
+        mirror: NewSession | None,
+        now: float,
+        story: Callable[[Settled], T],
+        *,
+        then: Callable[[T], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """See the port."""
+        given = bulk.Acking(intent, receipt, mirror, now)
+        self._writer.submit(
+            lambda c: ops.ack_chunk(c, intent, receipt, mirror, now), story, then, failed, bulk.ack_last, given
+        )
+
     async def defer(
         self, intent: IntentRow, next_at: float, reason: Reason, now: float, story: Callable[[None], T]
     ) -> T:
@@ -273,7 +290,12 @@ class SqliteStore(SqliteReads):
         then: Callable[[T], None] | None = None,
     ) -> T:
         """See the port."""
-        return await self._writer.write(lambda c: ops.begin_send(c, send, intent, entry, again, now), story, then)
+        many = given = None
+        if entry is None:
+            many, given = bulk.begin_sends, bulk.Sending(send, intent, now)
+        return await self._writer.write(
+            lambda c: ops.begin_send(c, send, intent, entry, again, now), story, then, many, given
+        )
 
     # ------------------------------------------------------------ operators, and keeping the store in order
 

@@ -38,20 +38,30 @@ class Writer:
         self._events = events
         self._batch = _Batch()
         self._wake = anyio.Semaphore(0)
-        self._lost: LeaseLost | None = None
+        self._committing: _Batch | None = None
+        #: why nothing is written any more
+        self._ended: StoreError | None = None
         #: transactions committed
         self.commits = 0
 
-    async def write(self, op: Op, story: Callable[[Any], Any], then: Callable[[Any], None] | None = None) -> Any:
+    async def write(
+        self,
+        op: Op,
+        story: Callable[[Any], Any],
+        then: Callable[[Any], None] | None = None,
+        bulk: Any = None,
+        given: Any = None,
+    ) -> Any:
         """Have a write committed; returns what its story returned. Raises what the write itself raised.
 
-        `then` is called with that answer in the order of the commits, before anybody who waits goes on.
+        `then` is called with that answer in the order of the commits, before anybody who waits goes on. For `bulk` and
+        `given` see `core.store.db.Write`.
         """
-        if self._lost is not None:
-            raise self._lost
+        if self._ended is not None:
+            raise self._ended
         batch = self._batch
         place = len(batch.writes)
-        batch.writes.append(Write(op, story, then))
+        batch.writes.append(Write(op, story, then, None, bulk, given))
         if place == 0:
             self._wake.release()
         await batch.done.wait()
@@ -60,24 +70,58 @@ class Writer:
             raise answer.error
         return answer
 
+    def submit(
+        self,
+        op: Op,
+        story: Callable[[Any], Any],
+        then: Callable[[Any], None],
+        failed: Callable[[Exception], None],
+        bulk: Any = None,
+        given: Any = None,
+    ) -> None:
+        """Have a write committed without waiting for it: `then` is called as in `write`, or `failed` with its error.
+
+        Raises `LeaseLost` when another process holds the store.
+        """
+        if self._ended is not None:
+            raise self._ended
+        writes = self._batch.writes
+        writes.append(Write(op, story, then, failed, bulk, given))
+        if len(writes) == 1:
+            self._wake.release()
+
     async def run(self) -> None:
-        """Commit batch after batch, until another process holds the store: raises `LeaseLost` then."""
-        while True:
-            await self._wake.acquire()
-            batch, self._batch = self._batch, _Batch()
-            try:
-                batch.answers = await self._commit(batch.writes)
-            except LeaseLost as error:
-                self._lost = error
-                for refused in (batch, self._batch):
-                    refused.answers = [Failed(error)] * len(refused.writes)
-                    refused.done.set()
-                raise
-            self.commits += 1
-            for write, answer in zip(batch.writes, batch.answers, strict=True):
-                if write.then is not None and not isinstance(answer, Failed):
-                    write.then(answer)
-            batch.done.set()
+        """Commit batch after batch, until another process holds the store: raises `LeaseLost` then.
+
+        Whoever waits when it ends, for whatever reason, gets a `StoreError`: nobody will commit for them any more.
+        """
+        ended: StoreError = StoreError("the gateway has ended: whether this was stored is known after its next start")
+        try:
+            while True:
+                await self._wake.acquire()
+                await self._next_batch()
+        except LeaseLost as error:
+            ended = error
+            raise
+        finally:
+            self._ended = ended
+            for batch in (self._committing, self._batch):
+                if batch is not None and not batch.done.is_set():
+                    batch.answers = [Failed(ended)] * len(batch.writes)
+                    batch.done.set()
+
+    async def _next_batch(self) -> None:
+        batch = self._committing = self._batch
+        self._batch = _Batch()
+        batch.answers = await self._commit(batch.writes)
+        self.commits += 1
+        for write, answer in zip(batch.writes, batch.answers, strict=True):
+            if isinstance(answer, Failed):
+                if write.failed is not None:
+                    write.failed(answer.error)
+            elif write.then is not None:
+                write.then(answer)
+        batch.done.set()
 
     async def _commit(self, writes: list[Write]) -> list[Any]:
         """Commit, trying again for as long as the database refuses everything."""

@@ -17,10 +17,11 @@ from sim.loop import SimLoop, run
 from tests.contract.store_kit import CHECKS, Check, Opened
 from tests.contract.store_kit_lease import LEASE_CHECKS
 from tests.contract.store_kit_mirrors import MIRROR_CHECKS
+from tests.contract.store_kit_operate import OPERATE_CHECKS
 from tests.contract.store_kit_sessions import SESSION_CHECKS
 from tests.contract.store_kit_work import WORK_CHECKS
 
-ALL = [*CHECKS, *SESSION_CHECKS, *WORK_CHECKS, *LEASE_CHECKS, *MIRROR_CHECKS]
+ALL = [*CHECKS, *SESSION_CHECKS, *WORK_CHECKS, *LEASE_CHECKS, *MIRROR_CHECKS, *OPERATE_CHECKS]
 
 
 @asynccontextmanager

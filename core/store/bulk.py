@@ -1,0 +1,167 @@
+"""Many writes of one kind as few statements: what a busy gateway stores most often.
+
+Each statement that runs in the connection's thread gives the interpreter away and has to get it back, which costs more
+than what SQLite does in it. So of writes that share a transaction, those of one kind go in together. They do exactly
+what the single functions of `core.store.ops` do; where one of them cannot be done that way, all of them are undone and
+done singly (`core.store.db`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from core.delivery.mirror import mirror_text
+from core.delivery.states import DeliveryEvent, next_state
+from core.reasons import Reason
+from core.store.lookup import lane_text
+from core.store.ops import INTENT_COLUMNS, SEND_COLUMNS, own_session, values_of
+from core.store.rows import Begun, IntentRow, NewSession, SendRow, SessionRow, Settled
+from core.store.sessions import ensure_session
+from core.values import Receipt, SessionId
+
+_json = msgspec.json.Encoder().encode
+#: rows in one statement, largest first
+_SIZES = (128, 32, 8, 1)
+
+
+class Odd(Exception):
+    """One of the writes is not as usual."""
+
+
+class Sending(msgspec.Struct, frozen=True):
+    """The arguments of `core.store.ops.begin_send`, of a send whose session is known to exist."""
+
+    send: SendRow
+    intent: IntentRow
+    now: float
+
+
+class Acking(msgspec.Struct, frozen=True):
+    """The arguments of `core.store.ops.ack_chunk`, of a last chunk."""
+
+    intent: IntentRow
+    receipt: Receipt
+    mirror: NewSession | None
+    now: float
+
+
+def _inserts(table: str, columns: str) -> dict[int, str]:
+    """Statements that insert so many rows. ``OR FAIL``: it is all undone anyway, and other ways keep a journal."""
+    one = f"({', '.join('?' * len(columns.split(',')))})"
+    start = f"INSERT OR FAIL INTO {table} ({columns}) VALUES "  # noqa: S608 -- names only
+    return {size: start + ", ".join([one] * size) for size in _SIZES}
+
+
+_INTENTS = _inserts("intents", INTENT_COLUMNS)
+_SENDS = _inserts("sends", SEND_COLUMNS)
+_LINES = _inserts("transcript", "session_id, role, text, ref, partial, at")
+_ACK = (
+    "UPDATE intents SET state = ?, acked = ?, attempts = ?, reason = ?, next_at = NULL, updated_at = ?, marked = 0,"
+    " doubt_at = NULL, transport = NULL, receipts = json_insert(receipts, '$[#]', json(?))"
+    " WHERE id = ? AND state = ? AND acked = ?"
+)
+_SESSIONS = (
+    "SELECT json_group_array(json_array(place, session_id, generation, tied, own_key, own_generation)) FROM ("
+    "SELECT w.key AS place, s.session_id, s.generation, p.session_key AS tied, o.session_key AS own_key,"
+    " o.generation AS own_generation FROM json_each(?) w"
+    " LEFT JOIN session_map s ON s.session_key = json_extract(w.value, '$[0]')"
+    " LEFT JOIN session_places p ON p.agent_id = json_extract(w.value, '$[1]')"
+    " AND p.lane = json_extract(w.value, '$[2]')"
+    " LEFT JOIN session_map o ON o.session_id = json_extract(w.value, '$[3]'))"
+)
+_found = msgspec.json.Decoder(
+    list[tuple[int, str | None, int | None, str | None, str | None, int | None]],
+).decode
+
+
+def begin_sends(c: sqlite3.Connection, writes: Sequence[Sending]) -> list[Begun]:
+    """Store sends with their intents. Raises `sqlite3.IntegrityError` where a key has sent before."""
+    intents: list[Any] = []
+    sends: list[Any] = []
+    for write in writes:
+        intents += values_of(write.intent, write.now)
+        send = write.send
+        sends += (send.key, send.intent, send.tries, send.session_key, send.channel, write.now)
+    _insert(c, _INTENTS, intents, len(writes))
+    _insert(c, _SENDS, sends, len(writes))
+    return [Begun(new=True, send=write.send, intent=write.intent) for write in writes]
+
+
+def ack_last(c: sqlite3.Connection, writes: Sequence[Acking]) -> list[Settled]:
+    """Store the ends of intents. Raises `Odd` where one of them is no longer as its caller saw it."""
+    acks: list[Any] = []
+    lines: list[Any] = []
+    answers: list[Settled] = []
+    for write, session in zip(writes, _sessions(c, writes), strict=True):
+        acks.append(_ack(write))
+        text, intent = "", write.intent
+        if session is not None:
+            text = mirror_text("\n".join(intent.chunks), intent.media) or ""
+            lines += (session.id, "assistant", text, intent.id, 0, write.now)
+        answers.append(Settled(mirror=session, mirror_text=text))
+    if c.executemany(_ACK, acks).rowcount != len(acks):
+        raise Odd
+    _insert(c, _LINES, lines, len(lines) // 6)
+    return answers
+
+
+def _ack(write: Acking) -> tuple[object, ...]:
+    intent = write.intent
+    return (
+        next_state(intent.state, DeliveryEvent.ACK_LAST).value,
+        intent.acked + 1,
+        intent.attempts,
+        Reason.ACCEPTED.value,
+        write.now,
+        _json(write.receipt).decode(),
+        intent.id,
+        intent.state.value,
+        intent.acked,
+    )
+
+
+def _sessions(c: sqlite3.Connection, writes: Sequence[Acking]) -> list[SessionRow | None]:
+    """The session that holds the text of each; none where none does. Those that are missing are made."""
+    asked = [_asked(write) for write in writes]
+    # One row whatever they are: each row of an answer is a statement's worth of waiting.
+    answer = c.execute(_SESSIONS, (_json(asked).decode(),)).fetchone()[0]
+    found: list[SessionRow | None] = [None] * len(writes)
+    for n, session, generation, tied, own_key, own_generation in _found(answer):
+        mirror, intent = writes[n].mirror, writes[n].intent
+        if mirror is None:
+            continue
+        place = mirror.address is not None and mirror.key_of is not None
+        if own_key is not None and own_generation is not None and intent.session is not None:
+            found[n] = SessionRow(key=own_key, id=intent.session, generation=own_generation, created=False)
+        elif intent.session is not None:
+            # It was reset or merged meanwhile.
+            found[n] = own_session(c, intent) or ensure_session(c, mirror, writes[n].now)
+        elif session is not None and generation is not None and (tied == mirror.key or not place):
+            found[n] = SessionRow(key=mirror.key, id=SessionId(session), generation=generation, created=False)
+        else:
+            found[n] = ensure_session(c, mirror, writes[n].now)
+    return found
+
+
+def _asked(write: Acking) -> tuple[str | None, ...]:
+    """What is to be known of a mirror: key, agent and place of its session, and the session it belongs to by its id."""
+    new = write.mirror
+    if new is None:
+        return ()
+    lane = None if new.address is None else lane_text(new.address)
+    return new.key, new.agent, lane, None if write.intent.mirror_key is None else write.intent.session
+
+
+def _insert(c: sqlite3.Connection, statements: dict[int, str], values: Sequence[Any], rows: int) -> None:
+    """Insert rows, given as one flat list, in as few statements as there may be."""
+    if not rows:
+        return
+    width, at = len(values) // rows, 0
+    for size in _SIZES:
+        while rows - at >= size:
+            c.execute(statements[size], values[at * width : (at + size) * width])
+            at += size

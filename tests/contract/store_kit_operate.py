@@ -1,0 +1,414 @@
+"""What every store must do for operators: tell what is in the queue, have it tried again, resolve it, remove it.
+
+`OPERATE_CHECKS` are run like those of `tests.contract.store_kit`.
+"""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from core.delivery.states import OPEN
+from core.errors import IllegalTransition, UnknownName
+from core.reasons import Reason
+from core.store import IntentRow, Settled
+from core.store.operate import BATCH, Filter, Nudge, QueueRow, Verdict
+from core.values import IntentId, IntentKind, IntentState, Transport
+from tests.contract.store_kit import KEY, Bench, Check, Opened, all_at_once, bring, nudges, row_of, same
+from tests.contract.store_kit_work import begin, send
+from tests.factories import direct, intent, receipt, session
+
+OPERATE_CHECKS: list[Check] = []
+S = IntentState
+
+
+def check(function: Check) -> Check:
+    OPERATE_CHECKS.append(function)
+    return function
+
+
+def replace(row: IntentRow, **fields: Any) -> IntentRow:
+    return msgspec.structs.replace(row, **fields)
+
+
+async def ids(it: Opened, **which: Any) -> list[str]:
+    """The ids of what a filter finds."""
+    return [row.id for row in await it.store.list_intents(Filter(**which))]
+
+
+async def stored(it: Opened, name: str) -> IntentRow:
+    return (await it.store.show_intent(name)).intent
+
+
+async def parked(it: Opened, name: str = "i1", *, acked: int = 0, chunks: int = 3) -> IntentRow:
+    """An intent whose chunk number `acked` is in doubt."""
+    row = intent(name, *("one", "two", "three")[:chunks])
+    await it.enqueue(row)
+    for n in range(acked):
+        await it.store.ack_chunk(replace(row, acked=n), receipt(f"90{n}"), None, 3.0, same)
+    await it.end(replace(row, acked=acked), S.UNKNOWN)
+    return await stored(it, name)
+
+
+async def finish(it: Opened, name: str) -> Settled:
+    """Accept what is left of a reopened intent."""
+    while True:
+        row = await stored(it, name)
+        settled = await it.ack(row)
+        if row.acked + 1 == len(row.chunks):
+            return settled
+
+
+# ---------------------------------------------------------------- what there is
+
+
+@check
+async def a_list_tells_what_an_operator_wants_to_know(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.enqueue(intent("i1", "x" * 1000, "two", kind=IntentKind.TOOL))
+        await it.ack(intent("i1", "x" * 1000, "two"))
+        row = replace(intent("i1", "x" * 1000, "two"), acked=1, attempts=2)
+        await it.store.defer(row, 60.0, Reason.RATE_LIMITED, 7.0, same)
+        cancelled = intent("i2", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK)
+        await it.enqueue(replace(cancelled, chunks=()))
+        first, second = await it.store.list_intents(Filter())
+    assert first == QueueRow(
+        n=first.n,
+        id=IntentId("i1"),
+        kind=IntentKind.TOOL,
+        state=S.PREPARED,
+        reason=Reason.RATE_LIMITED,
+        address=direct(),
+        acked=1,
+        chunks=2,
+        attempts=2,
+        next_at=60.0,
+        created_at=1.0,
+        updated_at=7.0,
+        text="x" * 200,
+    )
+    assert (second.state, second.reason, second.chunks, second.text) == (S.CANCELLED, Reason.CANCELLED_BY_HOOK, 0, "")
+
+
+@check
+async def a_list_is_what_was_asked_for_in_its_order(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for name, state in (("d1", S.DEAD), ("u1", S.UNKNOWN), ("d2", S.DEAD), ("p1", S.PREPARED)):
+            await bring(it, name, state)
+        await it.enqueue(intent("t1", address=direct("7", channel="telegram")))
+        assert await ids(it) == ["d1", "u1", "d2", "p1", "t1"]
+        assert await ids(it, states=(S.DEAD,)) == ["d1", "d2"]
+        assert await ids(it, states=(S.DEAD, S.UNKNOWN)) == ["d1", "u1", "d2"]
+        assert await ids(it, channel="telegram") == ["t1"]
+        assert await ids(it, ids=("t1", "d2", "nobody")) == ["d2", "t1"]
+        # What was written last at 2 is open; the others ended at 3.
+        assert await ids(it, before=3.0) == ["p1", "t1"]
+        assert await ids(it, before=2.0) == []
+        assert await ids(it, states=(S.DEAD,), channel="telegram") == []
+
+
+@check
+async def a_list_comes_in_pages(bench: Bench) -> None:
+    async with bench.opened() as it:
+        names = [f"i{n}" for n in range(7)]
+        for name in names:
+            await it.enqueue(intent(name))
+        found: list[str] = []
+        after = 0
+        while page := await it.store.list_intents(Filter(), after=after, limit=3):
+            assert len(page) <= 3
+            found += [row.id for row in page]
+            after = page[-1].n
+        assert found == names
+
+
+@check
+async def one_is_shown_with_all_that_is_known_of_it(bench: Bench) -> None:
+    async with bench.opened() as it:
+        row = intent("i1", "one", "two", media=("/a.png",), payload="{}", untold=True, best_effort=True)
+        await it.enqueue(row)
+        await it.store.ack_chunk(row, receipt("901"), None, 3.0, same)
+        shown = await it.store.show_intent("i1")
+    assert shown.intent == replace(row, acked=1, reason=Reason.ACCEPTED, updated_at=3.0)
+    assert shown.receipts == (receipt("901"),)
+
+
+@check
+async def an_unknown_name_is_told_with_those_that_look_like_it(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for name in ("m1.reply", "m12.reply", "other"):
+            await it.enqueue(intent(name))
+        with pytest.raises(UnknownName, match=r"no intent 'm1'; did you mean m12\.reply, m1\.reply\?$"):
+            await it.store.show_intent("m1")
+        for name in ("zzz", ""):
+            with pytest.raises(UnknownName, match=f"no intent '{name}'$"):
+                await it.store.show_intent(name)
+        with pytest.raises(UnknownName):
+            await it.store.retry_intent("m1", 9.0)
+        with pytest.raises(UnknownName):
+            await it.store.resolve_intent("m1", Verdict.SENT, 9.0)
+        assert await nudges(it) == ()
+
+
+# ---------------------------------------------------------------- again
+
+
+@check
+async def what_is_tried_again_is_as_young_as_new_and_behind_all_others(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for state in (S.DEAD, S.FAILED, S.EXPIRED, S.PARTIAL):
+            row = await bring(it, state.value, state)
+            await it.enqueue(intent(f"after {state.value}"))
+            await it.store.retry_intent(row.id, 50.0)
+            assert await nudges(it) == (Nudge(intent=row.id, verb="retry", before=state),)
+            found = await stored(it, row.id)
+            assert found == replace(
+                row, state=S.PREPARED, reason=Reason.OPERATOR_RETRY, created_at=50.0, updated_at=50.0, attempts=0
+            )
+    async with bench.opened() as it:
+        order = [row.id for row in await it.open_rows()]
+        assert order == [
+            name for state in ("dead", "failed", "expired", "partial") for name in (f"after {state}", state)
+        ]
+        # What comes later is behind it.
+        await it.enqueue(intent("new"))
+        assert [row.id for row in await it.open_rows()][-2:] == ["partial", "new"]
+
+
+@check
+async def nothing_is_left_of_the_doubts_and_waits_of_the_try_before(bench: Bench) -> None:
+    async with bench.opened() as it:
+        row = intent("i1", attempts=3)
+        await it.enqueue(row)
+        doubt = replace(row, marked=True, doubt_at=2.0, transport=Transport.GATEWAY)
+        await it.store.defer(doubt, 60.0, Reason.MARKED_RESEND, 3.0, same)
+        await it.end(replace(row), S.UNKNOWN)
+        await it.store.resolve_intent("i1", Verdict.UNSENT, 9.0)
+        found = await stored(it, "i1")
+        assert (found.marked, found.doubt_at, found.transport, found.next_at, found.attempts) == (
+            False,
+            None,
+            None,
+            None,
+            0,
+        )
+
+
+@check
+async def the_rest_of_a_part_is_sent_and_its_line_grows_in_place(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await bring(it, "i1", S.PARTIAL)
+        await it.admit("m1")
+        assert await it.lines() == [("assistant", "one", "i1", True), ("user", "text of m1", "m1", False)]
+        await it.store.retry_intent("i1", 9.0)
+    async with bench.opened() as it:
+        settled = await finish(it, "i1")
+        assert settled == Settled(mirror=row_of("s-mirror", created=False), mirror_text="one\ntwo\nthree")
+        assert await it.lines() == [
+            ("assistant", "one\ntwo\nthree", "i1", False),
+            ("user", "text of m1", "m1", False),
+        ]
+        assert len((await it.store.show_intent("i1")).receipts) == 3
+
+
+@check
+async def a_try_that_its_client_has_replaced_is_not_sent_too(bench: Bench) -> None:
+    async with bench.opened() as it:
+        first = await begin(it, send())
+        assert first.intent is not None
+        await it.end(first.intent, S.FAILED)
+        await begin(it, send(), again=True)
+        shown = await it.store.show_intent("send:k1")
+        with pytest.raises(IllegalTransition, match=r"the try that counts is send:k1\+2"):
+            await it.store.retry_intent("send:k1", 9.0)
+        assert (await it.store.show_intent("send:k1"), await nudges(it)) == (shown, ())
+        await it.end(await stored(it, "send:k1+2"), S.FAILED)
+        await it.store.retry_intent("send:k1+2", 9.0)
+        assert [row.id for row in await it.open_rows()] == ["send:k1+2"]
+
+
+# ---------------------------------------------------------------- what became of a chunk in doubt
+
+
+@check
+async def a_last_chunk_that_was_sent_ends_it_and_its_line_is_due(bench: Bench) -> None:
+    async with bench.opened() as it:
+        row = await parked(it, acked=2)
+        assert await it.lines() == [("assistant", "one\ntwo", "i1", True)]
+        await it.store.resolve_intent("i1", Verdict.SENT, 9.0, provider_id="777")
+        shown = await it.store.show_intent("i1")
+        assert shown.intent == replace(
+            row, state=S.DELIVERED, acked=3, reason=Reason.OPERATOR_SENT, updated_at=9.0, created_at=1.0
+        )
+        assert [one.provider_id for one in shown.receipts] == ["900", "901", "777"]
+        assert await nudges(it) == (Nudge(intent=row.id, verb="sent", before=S.UNKNOWN),)
+    async with bench.opened() as it:
+        [due] = await it.store.due_mirrors()
+        await it.store.mirror_now(due, session(name="s-mirror"), 9.0, same)
+        assert await it.lines() == [("assistant", "one\ntwo\nthree", "i1", False)]
+        assert await it.store.due_mirrors() == ()
+
+
+@check
+async def a_chunk_that_was_sent_lets_the_next_ones_go(bench: Bench) -> None:
+    async with bench.opened() as it:
+        row = await parked(it, acked=1)
+        await it.enqueue(intent("i2"))
+        await it.store.resolve_intent("i1", Verdict.SENT, 9.0)
+        found = await stored(it, "i1")
+        assert found == replace(
+            row, state=S.PREPARED, acked=2, reason=Reason.OPERATOR_SENT, created_at=9.0, updated_at=9.0
+        )
+        assert [row.id for row in await it.open_rows()] == ["i2", "i1"]
+        assert [one.provider_id for one in (await it.store.show_intent("i1")).receipts] == [
+            "900",
+            "resolved-by-operator",
+        ]
+        assert await it.store.due_mirrors() == ()
+        await finish(it, "i1")
+        assert await it.lines() == [("assistant", "one\ntwo\nthree", "i1", False)]
+
+
+@check
+async def a_chunk_that_was_not_sent_goes_out_again(bench: Bench) -> None:
+    async with bench.opened() as it:
+        row = await parked(it, acked=1)
+        await it.store.resolve_intent("i1", Verdict.UNSENT, 9.0)
+        assert await stored(it, "i1") == replace(
+            row, state=S.PREPARED, reason=Reason.OPERATOR_UNSENT, created_at=9.0, updated_at=9.0
+        )
+        assert await nudges(it) == (Nudge(intent=row.id, verb="unsent", before=S.UNKNOWN),)
+
+
+@check
+async def what_is_abandoned_is_dead_or_a_part(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for name, acked, state in (("i1", 0, S.DEAD), ("i2", 2, S.PARTIAL)):
+            await parked(it, name, acked=acked)
+            await it.store.resolve_intent(name, Verdict.ABANDON, 9.0)
+            found = await stored(it, name)
+            assert (found.state, found.acked, found.reason) == (state, acked, Reason.PARKED)
+        # The line of what was accepted is there already: to store it again is nothing new.
+        [due] = await it.store.due_mirrors()
+        assert (due.id, await it.store.mirror_now(due, session(), 9.0, same)) == ("i2", Settled(mirror=None))
+        assert await it.lines() == [("assistant", "one\ntwo", "i2", True)]
+
+
+@check
+async def of_two_verdicts_at_once_one_counts(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for n, first in enumerate(Verdict):
+            await parked(it, f"i{n}")
+            verdicts = [first, *Verdict]
+            answers = await all_at_once(
+                *(lambda one=one: it.store.resolve_intent(f"i{n}", one, 9.0) for one in verdicts)  # noqa: B023
+            )
+            assert [type(answer) for answer in answers] == [type(None), *[IllegalTransition] * len(Verdict)]
+            assert [one.verb for one in await nudges(it)] == [first.value]
+
+
+# ---------------------------------------------------------------- away with it
+
+
+async def purge(it: Opened, **which: Any) -> int:
+    return await it.store.purge_intents(Filter(**which), same)
+
+
+@check
+async def what_is_open_or_in_doubt_is_not_purged(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for state in IntentState:
+            await bring(it, state.value, state)
+        for state in OPEN:
+            assert await purge(it, states=(state,)) == 0
+        assert await purge(it) == len(IntentState) - 3
+        assert sorted(await ids(it)) == ["prepared", "sending", "unknown"]
+        assert await purge(it, states=(S.UNKNOWN,)) == 1
+        assert await purge(it) == 0
+        # What was said stays in the transcripts.
+        assert [ref for _, _, ref, _ in await it.lines()] == ["delivered", "partial"]
+
+
+@check
+async def what_is_still_to_be_done_after_the_end_keeps_an_intent(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.enqueue(intent("due"))
+        await it.store.ack_chunk(intent("due"), receipt(), None, 3.0, same, mirror_due=True)
+        await it.enqueue(intent("untold", untold=True))
+        await it.end(intent("untold"), S.FAILED)
+        assert await purge(it) == 0
+        [due] = await it.store.due_mirrors()
+        await it.store.mirror_now(due, session(), 4.0, same)
+        await it.store.mark_told(IntentId("untold"), same)
+        assert await purge(it) == 2
+
+
+@check
+async def a_purge_is_as_narrow_as_it_was_asked_for(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for name, state in (("dead", S.DEAD), ("failed", S.FAILED)):
+            await bring(it, name, state)
+        await it.enqueue(intent("t1", address=direct("7", channel="telegram")))
+        await it.end(intent("t1"), S.DEAD)
+        for nothing in ({"before": 3.0}, {"channel": "slack"}, {"states": (S.EXPIRED,)}, {"ids": ("nobody",)}):
+            assert await purge(it, **nothing) == 0
+        assert await purge(it, states=(S.DEAD,), channel="discord", before=3.5) == 1
+        assert await ids(it) == ["failed", "t1"]
+
+
+@check
+async def a_long_purge_comes_in_parts(bench: Bench) -> None:
+    async with bench.opened() as it:
+        rows = [intent(f"i{n}", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK) for n in range(BATCH + 2)]
+        await all_at_once(*(lambda row=row: it.enqueue(row) for row in rows))
+        assert [await purge(it) for _ in range(3)] == [BATCH, 2, 0]
+
+
+@check
+async def a_key_is_free_when_the_try_that_counts_is_gone(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for key in ("k1", "k1+2", "k1+x"):
+            begun = await begin(it, send(key))
+            assert begun.intent is not None
+            await it.ack(begun.intent)
+            assert not (await begin(it, send(key))).new
+            assert await purge(it, ids=(begun.intent.id,)) == 1
+            assert await it.store.find_send(key) is None
+            again = await begin(it, send(key))
+            assert (again.new, again.send.tries) == (True, 1)
+
+
+@check
+async def a_key_stays_taken_when_an_earlier_try_is_gone(bench: Bench) -> None:
+    """The row of the try that failed was all that told, once."""
+    async with bench.opened() as it:
+        first = await begin(it, send())
+        assert first.intent is not None
+        await it.end(first.intent, S.FAILED)
+        second = await begin(it, send(), again=True)
+        assert second.intent is not None
+        await it.ack(second.intent)
+        assert await purge(it, states=(S.FAILED,)) == 1
+        repeated = await begin(it, send())
+        assert (repeated.new, repeated.send.intent) == (False, "send:k1+2")
+        assert repeated.fate is not None
+        assert repeated.fate.state is S.DELIVERED
+        assert await it.open_rows() == ()
+
+
+@check
+async def an_earlier_try_that_is_left_alone_has_not_said_anything(bench: Bench) -> None:
+    async with bench.opened() as it:
+        first = await begin(it, send())
+        assert first.intent is not None
+        await it.end(first.intent, S.FAILED)
+        for _ in range(2):
+            later = await begin(it, send(), again=True)
+            assert later.intent is not None
+            await it.end(later.intent, S.DEAD)
+        assert await purge(it, ids=("send:k1+3",)) == 1
+        refused = await begin(it, send())
+        assert (refused.new, refused.send.intent) == (False, "send:k1")
+        fresh = await begin(it, send(), again=True)
+        assert (fresh.new, fresh.send.intent) == (True, "send:k1+3")
+        assert await it.lines(KEY) == []
