@@ -16,6 +16,7 @@ import anyio.abc
 
 from core.agent import Agent
 from core.channels import ChannelAdapter
+from core.channels.capabilities import check_capabilities
 from core.config import GatewayConfig
 from core.decisions import Decisions
 from core.delivery.hooks import Hooks
@@ -68,6 +69,8 @@ class Gateway:
         by_account = {(adapter.channel, adapter.account): adapter for adapter in adapters}
         if len(by_account) != len(adapters):
             raise ConfigError("two adapters serve the same channel and account")
+        for adapter in adapters:
+            _check_adapter(adapter)
         _check_agents(config, agents)
         index_of(config)
         self._ctx = Context(
@@ -186,11 +189,14 @@ class Gateway:
             return Broadcasted(target=target, error=error.facts)
 
     def install(self, adapter: ChannelAdapter, cause: int | None = None) -> None:
-        """Bring an adapter that was not there at the start, or replace one: what waited for it goes on.
+        """Bring an adapter that was not there at the start: what waited for it goes on.
 
-        A replaced one is not listened to any more; its connection is closed.
+        Raises `ConfigError` where there is one already, or its capabilities do not fit together.
         """
+        _check_adapter(adapter)
         ctx, where = self._ctx, (adapter.channel, adapter.account)
+        if where in ctx.adapters:
+            raise ConfigError(f"{adapter.channel}:{adapter.account} has an adapter already")
         ctx.adapters = {**ctx.adapters, where: adapter}
         ctx.events.record(AdapterInstalled(channel=adapter.channel, account=adapter.account), cause)
         self._delivery.installed(*where)
@@ -278,6 +284,12 @@ def _check_agents(config: GatewayConfig, agents: Mapping[str, Agent]) -> None:
     missing = [agent.id for agent in config.agents if agent.id not in agents]
     if missing:
         raise ConfigError(f"no agent is installed for: {', '.join(missing)}")
+
+
+def _check_adapter(adapter: ChannelAdapter) -> None:
+    wrong = check_capabilities(adapter.capabilities)
+    if wrong:
+        raise ConfigError(f"the adapter of {adapter.channel}:{adapter.account}: {'; '.join(wrong)}")
 
 
 def _started(config: GatewayConfig) -> ProcessStarted:

@@ -45,6 +45,9 @@ def chunk(
     if mode is ChunkMode.LENGTH:
         return tuple(_cut(text, limit, chunker))
     text = with_line_ends(text)
+    if fits(text, limit) and not _PARAGRAPH_END.search(text):
+        only = text.rstrip(BLANKS)
+        return (only,) if only else ()
     chunks: list[str] = []
     for group in grouped(text, limit, [(block.start, block.end) for block in fences(text)], pack=pack):
         paragraph = together(text, group)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import islice
+from collections.abc import Iterator
+from itertools import chain, islice
 
 from core.delivery.cuts import breaks
 from core.delivery.fences import Fence, fences, seems_open
-from core.delivery.units import accented, boundary, reach, skip_blanks, units
+from core.delivery.units import accented, boundary, joined, reach, skip_blanks, units
 
 _SEPARATOR = re.compile(r"[\s\ufeff]?[\r\n]*")
 #: places that are tried before one is taken whose pieces look like fences and are none
@@ -53,18 +54,13 @@ class _Cutter:
         if stop >= len(self._text):
             return self._take(stop, stop)
         parts, block = self._prose(stop)
-        cut = self._best(parts)
+        cut = self._best(parts, stop if block is None else None)
         if cut is not None:
             return self._take(cut, self._after(cut))
         if block is not None and block is not self._raw:
             return self._split(block)
-        cut = boundary(self._text, max(stop, self._pos + 1), self._pos)
-        if block is not None:
-            return self._take(cut, cut)
-        # Inside of a word, if need be: but not so that half of it looks like a fence.
-        low = max(self._start_of_prose(cut), cut - _TRIES)
-        cut = next((place for place in range(cut, low, -1) if not self._tears(place)), cut)
-        return self._take(cut, self._after(cut))
+        cut = self._limit_at(stop)
+        return self._take(cut, cut)
 
     def _take(self, cut: int, then: int) -> str:
         """The chunk that ends at a place; the next one begins at another."""
@@ -96,14 +92,30 @@ class _Cutter:
             parts.append((low, stop))
         return parts, None
 
-    def _best(self, parts: list[tuple[int, int]]) -> int | None:
-        """The best place to cut prose at, or none."""
-        fallback: int | None = None
-        for cut in islice(breaks(self._text, parts, self._pos + 1), _TRIES):
-            if self._text[cut] in "\r\n" or not self._tears(cut):
+    def _best(self, parts: list[tuple[int, int]], stop: int | None) -> int | None:
+        """The best place to cut prose at: one between words, or one within the word that reaches up to `stop`.
+
+        A place that makes something look like a fence is taken only there, and if there are no others.
+        """
+        first: int | None = None
+        between = islice(breaks(self._text, parts, self._pos + 1), _TRIES)
+        for cut in between if stop is None else chain(between, self._within(stop)):
+            if not self._tears(cut):
                 return cut
-            fallback = cut if fallback is None else fallback
-        return fallback
+            first = cut if first is None else first
+        return None if stop is None else first
+
+    def _limit_at(self, stop: int) -> int:
+        """Where a chunk ends that goes up to the limit: there, or before the character that the limit is in."""
+        return boundary(self._text, max(stop, self._pos + 1), self._pos)
+
+    def _within(self, stop: int) -> Iterator[int]:
+        """Places within a word, from the last one."""
+        cut = self._limit_at(stop)
+        yield cut
+        for place in range(cut - 1, max(self._start_of_prose(cut), cut - _TRIES), -1):
+            if not joined(self._text, place, self._pos):
+                yield place
 
     def _tears(self, cut: int) -> bool:
         """Whether a cut within a line of prose makes something of it that looks like a fence."""
@@ -155,4 +167,5 @@ class _Cutter:
 
     def _ends_early(self, block: Fence, start: int, cut: int) -> bool:
         """Whether a cut makes something of a line of code that closes its block."""
-        return block.closes(self._text[start:cut]) or block.closes(self._text[cut : cut + self._limit])
+        line = max(start, self._text.rfind("\n", start, cut) + 1)
+        return block.closes(self._text[line:cut]) or block.closes(self._text[cut : cut + self._limit])

@@ -16,7 +16,7 @@ from core.delivery.units import units
 _LINE = re.compile(r"^( {0,3})(`{3,}(?!`)|~{3,}(?!~))([^\n]*)", re.MULTILINE)
 #: a piece of a block has room for at least this part of the limit, or its fence is not opened again as it was: a long
 #: info would be sent with every few characters of code
-_LEAST_ROOM = 64
+_LEAST_ROOM = 16
 
 
 class Fence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -59,7 +59,8 @@ def fences(text: str) -> list[Fence]:
         if opened is None:
             opened = line if _opens(line) else None
         elif _closes(line, opened[2]):
-            found.append(_fence(opened, close=line.start(), end=line.end()))
+            # Blanks behind the marker, half a line end among them, are prose again.
+            found.append(_fence(opened, close=line.start(), end=line.end(2)))
             opened = None
     if opened is not None:
         found.append(_fence(opened, close=len(text), end=len(text)))

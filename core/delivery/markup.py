@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _SIGNS = re.compile(r"[\\`*_~\[&<>#]|\|\||^[ \t]*(?:[-+=]|\d{1,9}[.)])", re.MULTILINE)
 #: blocks inside of blocks; the parser drops what is deeper
 _DEEPEST = 40
+#: opening brackets that begin no link; the parser looks for the end of each, to the end of the text
+_MOST_BRACKETS = 500
 _BAR = "|"
 _RULE = "───"
 _BULLET = "• "
@@ -61,7 +63,7 @@ class Writer(Protocol):
 
 def read(text: str, writer: Writer) -> bool:
     """Tell a writer what a text says. False: it has no markup, or none that can be read, and nothing is told."""
-    if not _SIGNS.search(text):
+    if not _SIGNS.search(text) or text.count("[") - text.count("](") > _MOST_BRACKETS:
         return False
     try:
         tokens = _parser().parse(text)

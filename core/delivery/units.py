@@ -16,7 +16,7 @@ BLANKS = (
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 _RUN = re.compile(r"[\s\ufeff]*")
-#: categories of what nobody sees by itself: controls, formats, separators
+#: categories of what nobody sees: controls, formats, separators
 _UNSEEN = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 _MARKS = frozenset({"Mn", "Me", "Mc"})
 _ZWJ = "\u200d"
@@ -64,10 +64,9 @@ def reach(text: str, start: int, end: int, room: int) -> int:
 
 def visible(text: str) -> bool:
     """Whether there is anything to see."""
-    rest = text.strip(BLANKS)
-    if not rest:
-        return False
-    return rest[0].isprintable() or any(unicodedata.category(char) not in _UNSEEN for char in rest)
+    if text[:1] > " " and text[0].isprintable():
+        return True
+    return any(unicodedata.category(char) not in _UNSEEN for char in text)
 
 
 def accented(text: str, at: int) -> bool:

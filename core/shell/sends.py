@@ -9,7 +9,7 @@ import msgspec
 
 from core.decisions import Decisions
 from core.delivery.mirror import media_name
-from core.errors import LeaseLost, SendFailed, StoreError, UsageError
+from core.errors import SendFailed, StoreError, UsageError
 from core.events import EventSink
 from core.events.bodies import SendJoined, SendPreviewed, SendRequested
 from core.reasons import Reason
@@ -86,7 +86,7 @@ class Sends:
                 if not self._up.is_set():
                     await self._up.wait()
                 return await do()
-            except LeaseLost as error:
+            except StoreError as error:
                 # This process has ended, but for saying so.
                 raise SendFailed(f"send {message.key!r}: {error}") from error
             finally:

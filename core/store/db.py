@@ -85,12 +85,24 @@ class Db(aiosqlite.Connection):
 def _transact(connection: sqlite3.Connection, writes: Sequence[Write], token: int | None) -> list[Any]:
     try:
         answers = _together(connection, writes, token)
-    except (sqlite3.OperationalError, LeaseLost):
+    except LeaseLost:
         raise
-    except Exception:  # noqa: BLE001 -- one bad write must not sink its batch: find it by running them one by one
+    except Exception as error:
+        if _refuses_all(error):
+            raise
+        # One bad write must not sink its batch: find it by running them one by one.
         return _one_by_one(connection, writes, token)
     # Outside of the try: a story that raises must not have its write, which is committed, run again.
     return [write.story(answer) for write, answer in zip(writes, answers, strict=True)]
+
+
+def _refuses_all(error: Exception) -> bool:
+    """Whether the database would take no other write either: full, locked, I/O error.
+
+    An error of the statement itself would come again for ever, and is the fault of its write.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR
 
 
 def _one_by_one(connection: sqlite3.Connection, writes: Sequence[Write], token: int | None) -> list[Any]:
@@ -99,6 +111,7 @@ def _one_by_one(connection: sqlite3.Connection, writes: Sequence[Write], token: 
         try:
             answers.append(_alone(connection, write, token))
         except sqlite3.OperationalError:
+            # Only what would refuse every other write comes here.
             if not answers:
                 raise
             break
@@ -170,9 +183,11 @@ def _bulk(connection: sqlite3.Connection, bulk: Any, writes: Sequence[Write]) ->
 def _alone(connection: sqlite3.Connection, write: Write, token: int | None) -> Any:
     try:
         answer = _together(connection, [write], token)[0]
-    except (sqlite3.OperationalError, LeaseLost):
+    except LeaseLost:
         raise
-    except Exception as error:  # noqa: BLE001 -- handed to the caller of this write
+    except Exception as error:
+        if _refuses_all(error):
+            raise
         return Failed(error)
     return write.story(answer)
 

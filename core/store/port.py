@@ -298,7 +298,7 @@ class Store(Protocol):
         ...
 
     async def nudges_wait(self) -> bool:
-        """Whether an operator has changed something from outside since this was asked last."""
+        """Whether an operator has changed something that nobody has taken up yet; see `nudged`."""
         ...
 
     async def nudged(self, story: Callable[[tuple[Nudge, ...]], T]) -> T:

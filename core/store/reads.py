@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,7 +43,6 @@ class SqliteReads:
 
     def __init__(self, db: Db) -> None:
         self._db = db
-        self._version: int | None = None
 
     async def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return await self._db.run(lambda c: c.execute(sql, values).fetchall())
@@ -120,16 +118,7 @@ class SqliteReads:
 
     async def nudges_wait(self) -> bool:
         """See the port."""
-
-        def look(c: sqlite3.Connection) -> bool:
-            # Counts what other connections have written: most looks end here.
-            version = c.execute("PRAGMA data_version").fetchone()[0]
-            if version == self._version:
-                return False
-            self._version = version
-            return c.execute("SELECT EXISTS (SELECT 1 FROM nudges)").fetchone()[0] == 1
-
-        return await self._db.run(look)
+        return bool(await self._rows("SELECT 1 FROM nudges LIMIT 1"))
 
     async def find_send(self, key: str) -> SendRow | None:
         """See the port."""

@@ -1,0 +1,153 @@
+"""Writes in bulk do what they do singly: the same rows, the same answers, and none is lost when one is odd."""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.store import bulk, migrate, ops
+from core.store.db import Write, _transact  # pyright: ignore[reportPrivateUsage]
+from core.store.rows import IntentRow, NewSession, SendRow, send_intent
+from core.store.sessions import ensure_session
+from core.values import IntentKind, SessionId
+from tests.factories import intent, receipt, room
+
+
+@contextlib.contextmanager
+def database() -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as c:
+        migrate(c)
+        yield c
+
+
+def place(n: int) -> NewSession:
+    address = room(str(n))
+    key = f"main:discord:default:channel:{n}"
+    return NewSession(key=key, agent="main", id=SessionId(f"s{n}"), address=address, key_of=lambda _: key)
+
+
+def asked(key: str, where: int) -> tuple[SendRow, IntentRow]:
+    new = place(where)
+    send = SendRow(key=key, intent=send_intent(key, 1), tries=1, session_key=new.key, channel="discord")
+    row = intent(send.intent, f"text of {key}", address=new.address, mirror_key=new.key)
+    return send, msgspec.structs.replace(row, kind=IntentKind.SEND)
+
+
+def send_write(key: str, where: int, *, in_bulk: bool) -> Write:
+    send, row = asked(key, where)
+
+    def op(c: sqlite3.Connection) -> Any:
+        return ops.begin_send(c, send, row, None, lambda _: False, 2.0)
+
+    return _write(op, bulk.begin_sends, bulk.Sending(send, row, 2.0), in_bulk=in_bulk)
+
+
+def ack_write(key: str, where: int, *, in_bulk: bool, mirrored: bool = True, session: str | None = None) -> Write:
+    _, row = asked(key, where)
+    row = msgspec.structs.replace(row, attempts=1, session=None if session is None else SessionId(session))
+    mirror, got = place(where) if mirrored else None, receipt(f"m-{key}", address=row.address)
+
+    def op(c: sqlite3.Connection) -> Any:
+        return ops.ack_chunk(c, row, got, mirror, 3.0)
+
+    return _write(op, bulk.ack_last, bulk.Acking(row, got, mirror, 3.0), in_bulk=in_bulk)
+
+
+def _write(op: Any, kind: Any, given: Any, *, in_bulk: bool) -> Write:
+    return Write(op, lambda answer: answer, bulk=kind, given=given) if in_bulk else Write(op, lambda answer: answer)
+
+
+def everything(c: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    tables = [name for (name,) in c.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    return {name: c.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in tables}
+
+
+def played(steps: list[list[Write]]) -> tuple[dict[str, list[tuple[Any, ...]]], list[Any]]:
+    with database() as c:
+        for n in range(3):
+            ensure_session(c, place(n), 1.0)
+        answers = [_transact(c, writes, None) for writes in steps]
+        return everything(c), [[_plain(answer) for answer in batch] for batch in answers]
+
+
+def _plain(answer: Any) -> str:
+    return repr(answer)
+
+
+#: key, conversation, whether it is mirrored
+SENDS = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 4), st.booleans()), min_size=1, max_size=300)
+
+
+@given(SENDS)
+def test_sends_and_their_ends_are_stored_as_they_are_singly(sends: list[tuple[int, int, bool]]) -> None:
+    def steps(*, in_bulk: bool) -> list[list[Write]]:
+        known: dict[int, tuple[int, bool]] = {}
+        for key, where, mirrored in sends:
+            known.setdefault(key, (where, mirrored))
+        return [
+            [send_write(f"k{key}", where, in_bulk=in_bulk) for key, where, _ in sends],
+            [
+                ack_write(f"k{key}", where, in_bulk=in_bulk, mirrored=mirrored)
+                for key, (where, mirrored) in known.items()
+            ],
+        ]
+
+    assert played(steps(in_bulk=True)) == played(steps(in_bulk=False))
+
+
+def test_many_go_in_with_few_statements() -> None:
+    with database() as c:
+        ensure_session(c, place(1), 1.0)
+        statements: list[str] = []
+        c.set_trace_callback(statements.append)
+        _transact(c, [send_write(f"k{n}", 1, in_bulk=True) for n in range(200)], None)
+        assert sum(one.startswith("INSERT") for one in statements) <= 2 * 5
+
+
+def test_one_that_is_odd_harms_no_other() -> None:
+    with database() as c:
+        ensure_session(c, place(1), 1.0)
+        _transact(c, [send_write(f"k{n}", 1, in_bulk=True) for n in range(20)], None)
+        # The seventh is acked already.
+        _transact(c, [ack_write("k7", 1, in_bulk=True)], None)
+        answers = _transact(c, [ack_write(f"k{n}", 1, in_bulk=True) for n in range(20)], None)
+        assert [n for n, answer in enumerate(answers) if "IllegalTransition" in repr(answer)] == [7]
+        assert c.execute("SELECT count(*) FROM intents WHERE state = 'delivered'").fetchone() == (20,)
+        assert c.execute("SELECT count(*) FROM transcript").fetchone() == (20,)
+
+
+@pytest.mark.parametrize("session", ["s1", "gone"])
+def test_an_answer_stays_in_its_own_session(session: str) -> None:
+    def steps(*, in_bulk: bool) -> list[list[Write]]:
+        keys = [f"k{n}" for n in range(12)]
+        return [
+            [send_write(key, 1, in_bulk=in_bulk) for key in keys],
+            [ack_write(key, 1, in_bulk=in_bulk, session=session) for key in keys],
+        ]
+
+    assert played(steps(in_bulk=True)) == played(steps(in_bulk=False))
+
+
+def test_other_writes_keep_their_place_between_them() -> None:
+    with database() as c:
+        ensure_session(c, place(1), 1.0)
+        reply = intent("reply", "text", address=room("1"))
+        between = Write(lambda c: ops.enqueue(c, reply, 2.0), lambda answer: answer)
+        sends = [send_write(f"k{n}", 1, in_bulk=True) for n in range(20)]
+        _transact(c, [*sends[:10], between, *sends[10:]], None)
+        ids = [row[0] for row in c.execute("SELECT id FROM intents ORDER BY n")]
+        assert ids == [*(f"send:k{n}" for n in range(10)), "reply", *(f"send:k{n}" for n in range(10, 20))]
+
+
+def test_an_error_of_the_statement_is_the_fault_of_its_write_and_is_not_tried_for_ever() -> None:
+    with database() as c:
+        bad = Write(lambda c: c.execute("SELECT * FROM nowhere"), lambda answer: answer)
+        ensure_session(c, place(1), 1.0)
+        answers = _transact(c, [send_write("k1", 1, in_bulk=True), bad, send_write("k2", 1, in_bulk=True)], None)
+        assert ["no such table" in repr(answer) for answer in answers] == [False, True, False]
+        assert c.execute("SELECT count(*) FROM intents").fetchone() == (2,)
