@@ -170,7 +170,9 @@ class AccountConfig(Model):
     """Settings of one account of a platform; what is not given is as for the platform."""
 
     text_limit: Annotated[int, Field(gt=0)] | None = None
+    """Longest text of one message of this account, in UTF-16 code units."""
     chunk_mode: ChunkMode | None = None
+    """Where texts of this account are cut."""
 
 
 class ChannelConfig(Model):
@@ -229,7 +231,7 @@ class DeliveryConfig(Model):
     lease: Annotated[Duration, Field(gt=0)] = 60.0
     """A gateway that works a store and has not renewed its lease for this long is taken for gone, and another takes
     over. It renews three times as often; never shorter than three times `request_timeout`."""
-    watch: Duration = 15.0
+    watch: Duration = 20.0
     """A running gateway takes up what an operator changed from outside within this time."""
     retention: Duration = 30 * 86400.0
     """Finished messages, and what is remembered of those received, are kept this long."""

@@ -263,13 +263,14 @@ class Gateway:
         if left.works or left.intents or left.delegations:
             body = ProcessRecovered(inbounds=len(left.works), intents=left.intents, delegations=len(left.delegations))
             seq = ctx.events.record(body, started)
+        # Before anything is sent: what ends from now on is told by whoever ends it.
+        await self._delivery.finish_left(seq)
         if left.intents:
             begin = anyio.Event()
             group.start_soon(self._begin, begin, group, name="begin")
             await self._delivery.recover(seq, begin)
         else:
             self._delivery.lanes.start(group)
-        await self._delivery.finish_left(seq)
         for work, session in left.works:
             self._turns.start(work, session, seq)
         for delegation in left.delegations:

@@ -68,6 +68,8 @@ from core.events.gateway import (
 from core.events.upkeep import AdapterInstalled, LeaseAwaited, LeaseLost, LeaseTaken, StorePruned
 from core.events.world import (
     BugEnabled,
+    ClientAsked,
+    ClientTold,
     FaultFired,
     PeerSaid,
     PlatformConnected,
@@ -94,6 +96,8 @@ _ALL: tuple[type[Body], ...] = (
     RunEnded,
     BugEnabled,
     FaultFired,
+    ClientAsked,
+    ClientTold,
     WorldAccount,
     WorldPerson,
     WorldPlace,
@@ -183,6 +187,8 @@ __all__ = [
     "BugEnabled",
     "Candidate",
     "ChunkAcked",
+    "ClientAsked",
+    "ClientTold",
     "CompletionPlanned",
     "CompletionStep",
     "ConfigReloaded",

@@ -185,7 +185,7 @@ class AttemptStarted(Body, frozen=True, kw_only=True):
 
 
 class AttemptEnded(Body, frozen=True, kw_only=True):
-    """What came of an attempt, and what the gateway decided to do next: ``settle retry lookup park fail``."""
+    """What came of an attempt, and what comes next: ``settle retry lookup fallback misplaced park fail``."""
 
     kind: ClassVar[str] = "attempt.ended"
     chunk: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Protocol
 
 import msgspec
@@ -68,7 +69,9 @@ class EventLog:
         self._seq = start
         self._keep = keep
         self.events: list[Event] = []
-        self._subscribers: list[tuple[Callable[[Event], None], frozenset[type[Body]]]] = []
+        self._subscriptions = 0
+        #: body, or none for all -> who wants to see it, by number of subscription
+        self._subscribers: dict[type[Body] | None, list[tuple[int, Callable[[Event], None]]]] = {}
         self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {}
         self._telling = False
         self._untold: deque[Event] = deque()
@@ -76,7 +79,9 @@ class EventLog:
     def subscribe(self, see: Callable[[Event], None], *bodies: type[Body]) -> None:
         """Call `see` with every event from now on, in order, inside the append; or only with such bodies."""
         with self._lock:
-            self._subscribers.append((see, frozenset(bodies)))
+            self._subscriptions += 1
+            for body in dict.fromkeys(bodies or (None,)):
+                self._subscribers.setdefault(body, []).append((self._subscriptions, see))
             self._by_body.clear()
 
     def recorder(self, node: str, generation: int = 0) -> Recorder:
@@ -134,7 +139,8 @@ class EventLog:
         """Who wants to see events with such a body, in the order of subscription."""
         found = self._by_body.get(body)
         if found is None:
-            found = tuple(see for see, bodies in self._subscribers if not bodies or body in bodies)
+            wanted = (*self._subscribers.get(None, ()), *self._subscribers.get(body, ()))
+            found = tuple(see for _, see in sorted(wanted, key=itemgetter(0)))
             self._by_body[body] = found
         return found
 

@@ -54,6 +54,28 @@ class ScriptSkipped(Body, frozen=True, kw_only=True):
     why: str
 
 
+class ClientAsked(Body, frozen=True, kw_only=True):
+    """A client outside of the gateway asks it to send something; with `dry_run`, only to say what it would do."""
+
+    kind: ClassVar[str] = "client.asked"
+    #: idempotency key
+    key: str
+    dry_run: bool = False
+
+
+class ClientTold(Body, frozen=True, kw_only=True):
+    """What a client was told of its send: the status of its outcome, or ``failed`` or ``refused``."""
+
+    kind: ClassVar[str] = "client.told"
+    key: str
+    status: str
+    #: the platform's id of the message that it became
+    provider_id: str | None = None
+    detail: str = ""
+    #: another call with the same key did it
+    cached: bool = False
+
+
 class WorldAccount(Body, frozen=True, kw_only=True):
     """A bot account of the gateway exists on a platform."""
 

@@ -219,8 +219,8 @@ class Delivery:
                 self._ctx.events.record(body, item.cause, intent=item.id)
 
             await self._ctx.store.bury(item.id, Reason.BROKEN_ROW, self._ctx.env.now(), story)
-            return None
-        if row is None or is_final(row.state):
+        if row is None or isinstance(row, str) or is_final(row.state):
+            self._settling.gone(item.id)
             return None
         return msgspec.structs.replace(item, row=row)
 

@@ -24,6 +24,8 @@ from core.values import Address, Capabilities, Capability, IntentKind, IntentSta
 _MAY_BE_SEEN = frozenset({IntentState.PARTIAL, IntentState.UNKNOWN, IntentState.MISPLACED})
 #: session keys that are remembered to exist
 _MOST_KNOWN = 100_000
+#: keys of sends that are remembered to have been seen by the hooks
+_MOST_SEEN = 10_000
 
 
 class Outbox:
@@ -36,6 +38,8 @@ class Outbox:
         self._preparing = preparing
         #: keys of sessions that are known to exist: a key is not lost again
         self._known: dict[str, None] = {}
+        #: keys of sends that the hooks of this process have seen, oldest first
+        self._seen: dict[str, None] = {}
 
     @property
     def config(self) -> GatewayConfig:
@@ -81,8 +85,11 @@ class Outbox:
 
     async def store(self, plan: SendPlan, cause: int | None) -> Stored:
         """Have the send durable and queued, unless its key has sent before."""
-        ctx = self._ctx
-        row = await self._preparing.prepare(self._draft(plan), well_formed(plan.text), cause)
+        ctx, draft = self._ctx, self._draft(plan)
+        before = await self._seen_before(plan) if self._preparing.has_hooks else None
+        if before is not None:
+            return before
+        row = await self._preparing.prepare(draft, well_formed(plan.text), cause)
         send = SendRow(key=plan.key, intent=row.id, tries=1, session_key=plan.session_key, channel=plan.channel)
 
         def story(begun: Begun) -> tuple[Begun, int]:
@@ -97,7 +104,9 @@ class Outbox:
             if begun.intent is not None:
                 self._delivery.queue(begun.intent, prepared)
 
-        now, entry, again = ctx.env.now(), self._entry(plan, row.address), self._may_try_again
+        now, again = ctx.env.now(), self._may_try_again
+        # What a hook took back makes no session.
+        entry = None if is_final(row.state) else self._entry(plan, row.address)
         try:
             begun, _ = await ctx.store.begin_send(send, row, entry, again, now, story, then=then)
         except (StoreError, IllegalTransition):
@@ -113,14 +122,26 @@ class Outbox:
         if entry is not None:
             self._known[entry.key] = None
         fate = begun.fate
-        return Stored(
-            plan=plan,
-            intent=begun.send.intent,
-            session_key=begun.send.session_key,
-            tries=begun.send.tries,
-            new=begun.new,
-            fate=_fate(begun.send, fate, waited=False) if fate is not None and is_final(fate.state) else None,
-        )
+        if begun.intent is not None and is_final(begun.intent.state):
+            # A hook has taken it back: that was all.
+            fate = IntentFate(state=begun.intent.state, reason=begun.intent.reason, receipts=())
+        return _stored(plan, begun.send, fate, new=begun.new)
+
+    async def _seen_before(self, plan: SendPlan) -> Stored | None:
+        """A send that came before, and that its key does not send again: the hooks have seen it, and see it once.
+
+        Only the latest keys are remembered here. The store would know all of them, and asking it costs each send.
+        """
+        if plan.key not in self._seen:
+            if len(self._seen) >= _MOST_SEEN:
+                del self._seen[next(iter(self._seen))]
+            self._seen[plan.key] = None
+            return None
+        send = await self._ctx.store.find_send(plan.key)
+        fate = None if send is None else await self._ctx.store.intent_fate(send.intent)
+        if send is None or fate is None or self._may_try_again(fate.state):
+            return None
+        return _stored(plan, send, fate, new=False)
 
     async def ended(self, stored: Stored) -> Fate:
         """How a send ends, waiting for that."""
@@ -198,6 +219,17 @@ def _address(plan: SendPlan) -> Address:
     if plan.route is None:
         raise InvalidSend(f"{plan.target!r} names no place on {plan.channel}", Reason.BAD_TARGET)
     return plan.route.address
+
+
+def _stored(plan: SendPlan, send: SendRow, fate: IntentFate | None, *, new: bool) -> Stored:
+    return Stored(
+        plan=plan,
+        intent=send.intent,
+        session_key=send.session_key,
+        tries=send.tries,
+        new=new,
+        fate=_fate(send, fate, waited=False) if fate is not None and is_final(fate.state) else None,
+    )
 
 
 def _fate(send: SendRow, fate: IntentFate | None, *, waited: bool) -> Fate:

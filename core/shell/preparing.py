@@ -38,6 +38,11 @@ class Preparing:
             "hooks", self._tell, workers=_TELLERS, now=context.env.now
         )
 
+    @property
+    def has_hooks(self) -> bool:
+        """Whether anybody sees messages before they are stored, or is told how they end."""
+        return self._any
+
     def tell(self, *, room: Callable[[Address], Awaitable[None]]) -> None:
         """How to wait for room in the queue: delivery and preparation need each other."""
         self._room = room
@@ -65,8 +70,10 @@ class Preparing:
         self._ctx.events.record(HookSending(verdict=passed.verdict, by=passed.by, reason=passed.reason), cause, **ids)
         if passed.cancelled is None:
             return row
-        # What a hook takes back is never written: neither its text nor its files.
-        return msgspec.structs.replace(draft, state=IntentState.CANCELLED, reason=passed.cancelled, media=())
+        # What a hook takes back is never written: neither its text nor its files, nor anything else of it.
+        return msgspec.structs.replace(
+            draft, state=IntentState.CANCELLED, reason=passed.cancelled, media=(), poll=None, payload=None
+        )
 
     def preview(self, draft: IntentRow, text: str) -> IntentRow:
         """The intent as it would be prepared without hooks; nothing happens."""
@@ -117,7 +124,9 @@ class Preparing:
 
     def _failed(self, row: IntentRow, hook: str, phase: str, reason: Reason, detail: str, cause: int | None) -> None:
         body = HookFailed(hook=hook, phase=phase, reason=reason, detail=well_formed(detail))
-        self._ctx.events.record(body, cause, intent=row.id, turn=row.turn, inbound=row.inbound)
+        self._ctx.events.record(
+            body, cause, intent=row.id, turn=row.turn, inbound=row.inbound, delegation=row.delegation
+        )
 
     # ------------------------------------------------------------ the outcome
 

@@ -142,7 +142,9 @@ class Sends:
         except UsageError as error:
             self._refused(message, error, asked)
             raise
-        if stored.new and not wait:
+        if not wait and stored.fate is None:
+            if not stored.new:
+                self._joined(message.key, asked, ended=False)
             return _queued(message.key, stored)
         fate = stored.fate or await self._ports.ended(stored)
         if not stored.new:
@@ -209,7 +211,7 @@ def _queued(key: str, stored: Stored) -> SendOutcome:
         channel=stored.plan.channel,
         conversation="" if route is None else route.address.conversation,
         session_key=stored.session_key,
-        cached=False,
+        cached=not stored.new,
     )
 
 

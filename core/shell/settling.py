@@ -35,16 +35,14 @@ class Waiter:
 
     def __init__(self) -> None:
         self._event = anyio.Event()
-        #: none until it is over
+        #: none until it is over, and where more than what is stored is not known
         self.ended: Ended | None = None
 
-    async def wait(self) -> Ended:
-        """How it ended."""
+    async def wait(self) -> None:
+        """Until it is over."""
         await self._event.wait()
-        assert self.ended is not None
-        return self.ended
 
-    def tell(self, ended: Ended) -> None:
+    def tell(self, ended: Ended | None) -> None:
         """It is over."""
         self.ended = ended
         self._event.set()
@@ -139,7 +137,14 @@ class Settling:
             self._tell_mirror(row, settled, seq, place=receipt.address, partial=after.acked < len(row.chunks))
             return self._tell_settled(after, Reason.MISPLACED, seq, detail=f"it is at {receipt.address}")
 
-        seq = await ctx.store.misplace(row, receipt, mirror, ctx.env.now(), story)
+        now = ctx.env.now()
+        try:
+            seq = await ctx.store.misplace(row, receipt, mirror, now, story)
+        except (IllegalTransition, StoreError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- where it is seen cannot remember it; that stops nothing else
+            self.refused(row, error, cause)
+            seq = await ctx.store.misplace(row, receipt, None, now, story)
         self._over(after, Reason.MISPLACED, receipt, seq)
 
     async def end(self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None) -> None:
@@ -208,6 +213,11 @@ class Settling:
             ended = Ended(row=row, reason=reason, receipts=receipts)
             for waiter in waiters:
                 waiter.tell(ended)
+
+    def gone(self, intent: IntentId) -> None:
+        """It is over, and not by this process, or its row is broken: whoever waits looks at what is stored."""
+        for waiter in self._waiters.pop(intent, ()):
+            waiter.tell(None)
 
     def on_end(self, intent: IntentId) -> Waiter:
         """Something to wait with for the end of an intent, in whatever way it ends."""

@@ -94,7 +94,9 @@ def _sound(row: IntentRow) -> IntentRow:
     numbers = (row.acked, row.attempts, row.created_at, row.updated_at, row.next_at, row.doubt_at)
     if not all(_is_number(one) for one in numbers):
         raise ValueError("a number is none")
-    if not 0 <= row.acked <= len(row.chunks) - (not is_final(row.state)):
+    # Only what a hook took back has no text at all.
+    some = bool(row.chunks) or row.state is IntentState.CANCELLED
+    if not some or not 0 <= row.acked <= len(row.chunks) - (not is_final(row.state)):
         raise ValueError(f"{row.acked} of {len(row.chunks)} chunks are accepted, and it is {row.state.value}")
     return row
 
@@ -119,7 +121,12 @@ def find_fate(c: sqlite3.Connection, intent: IntentId) -> IntentFate | None:
     if row is None:
         return None
     known = None if row[1] is None else Reason(row[1])
-    return IntentFate(state=IntentState(row[0]), reason=known, receipts=_receipts(row[2]))
+    try:
+        receipts = _receipts(row[2])
+    except ValueError:
+        # Its row is broken: how it ended is known all the same.
+        receipts = ()
+    return IntentFate(state=IntentState(row[0]), reason=known, receipts=receipts)
 
 
 def untold(c: sqlite3.Connection, after: int, limit: int) -> tuple[tuple[int, IntentRow, IntentFate], ...]:

@@ -382,7 +382,8 @@ def finish_delegation(
             # Without a callback the result is told by what is enqueued in this very transaction.
             (state if callback is not None else next_delegation_state(state, DelegationEvent.TELL)).value,
             result.outcome.value,
-            result.text,
+            # What a hook made of one that is posted is in the intents, and what it took back is nowhere.
+            None if callback is None else result.text,
             now,
             delegation,
         ),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 
 from core.errors import LeaseLost, StoreError
 from core.events import EventSink
@@ -58,6 +59,8 @@ class Writer:
         `given` see `core.store.db.Write`.
         """
         if self._ended is not None:
+            # Whoever is cancelled together with the writer ends so, and not with an error.
+            await anyio.lowlevel.checkpoint_if_cancelled()
             raise self._ended
         batch = self._batch
         place = len(batch.writes)
@@ -67,6 +70,8 @@ class Writer:
         await batch.done.wait()
         answer = batch.answers[place]
         if isinstance(answer, Failed):
+            if answer.error is self._ended:
+                await anyio.lowlevel.checkpoint_if_cancelled()
             raise answer.error
         return answer
 
@@ -81,10 +86,12 @@ class Writer:
     ) -> None:
         """Have a write committed without waiting for it: `then` is called as in `write`, or `failed` with its error.
 
-        Raises `LeaseLost` when another process holds the store.
+        Raises `LeaseLost` when another process holds the store. Nothing is called once the gateway has ended.
         """
-        if self._ended is not None:
+        if isinstance(self._ended, LeaseLost):
             raise self._ended
+        if self._ended is not None:
+            return
         writes = self._batch.writes
         writes.append(Write(op, story, then, failed, bulk, given))
         if len(writes) == 1:

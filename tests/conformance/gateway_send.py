@@ -18,7 +18,8 @@ from core.events import EventLog
 from core.keys.openclaw import CHANNELS, agent_id
 from core.profiles import Profile
 from core.send import SendMessage, SendPlan, named_session
-from core.shell.sends import Fate, Sends, Stored
+from core.shell.planning import Fate, Stored
+from core.shell.sends import Sends
 from core.shell.targets import Looked
 from core.store.rows import send_intent
 from core.values import Address, ChatKind, Receipt, SessionEntry

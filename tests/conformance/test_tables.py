@@ -87,6 +87,36 @@ def test_an_area_that_raises_or_is_missing_fails_its_case() -> None:
     assert "ModuleNotFoundError" in (failure(Check(area="no_area", **fields)) or "")
 
 
+@pytest.mark.parametrize(
+    ("expect", "says"),
+    [
+        ({"properties": {"max_chunk_length": 2}}, "got properties.max_chunk_length=3"),
+        ({"properties": {"min_chunk_count": 4}}, "got properties.min_chunk_count=3"),
+        ({"properties": {"max_chunk_count": 2}}, "got properties.max_chunk_count=3"),
+        ({"properties": {"every_chunk_starts_with": "~"}}, 'got properties.every_chunk_starts_with="ab"'),
+        ({"properties": {"every_chunk_ends_with": "~"}}, 'got properties.every_chunk_ends_with="ab"'),
+        ({"properties": {"balanced_fences": True}}, "got properties.balanced_fences=false"),
+        ({"properties": {"joined_equals_text": True}}, "got properties.joined_equals_text=false"),
+        ({"properties": {"unheard_of": True}}, "unknown property 'unheard_of'"),
+        ({"chunks": ["~~~ ", "cd", "ab"], "compare": "rstrip_each"}, 'chunks[1]="ab", chunks[2]="cd"'),
+        ({"chunks": [], "compare": "unheard_of"}, "unknown comparison 'unheard_of'"),
+        ({"chunks": ["~~~", "ab"]}, "len(chunks)=2"),
+    ],
+)
+def test_a_wrong_chunk_is_told(expect: dict[str, Any], says: str) -> None:
+    case = {"id": "x", "given": {"text": "~~~\nab cd", "limit": 4, "chunker": "text"}, "expect": expect}
+    check = Check(id="x", area="chunking", case=case, expect=expect, profile=Profile.OPENCLAW)
+    assert says in (failure(check) or "")
+
+
+def test_blanks_at_the_end_of_chunks_count_unless_the_case_says_otherwise() -> None:
+    case = {"id": "x", "given": {"text": "ab cd", "limit": 4, "chunker": "text"}, "expect": {"chunks": ["ab ", "cd\n"]}}
+    strict = Check(id="x", area="chunking", case=case, expect=case["expect"], profile=Profile.OPENCLAW)
+    assert failure(strict) is not None
+    lax = {**case, "expect": {**case["expect"], "compare": "rstrip_each"}}
+    assert failure(Check(id="x", area="chunking", case=lax, expect=lax["expect"], profile=Profile.OPENCLAW)) is None
+
+
 # -------------------------------------------------------------------- versions
 
 

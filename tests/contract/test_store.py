@@ -16,12 +16,23 @@ from sim.disk import Disk
 from sim.loop import SimLoop, run
 from tests.contract.store_kit import CHECKS, Check, Opened
 from tests.contract.store_kit_lease import LEASE_CHECKS
+from tests.contract.store_kit_left import LEFT_CHECKS
 from tests.contract.store_kit_mirrors import MIRROR_CHECKS
 from tests.contract.store_kit_operate import OPERATE_CHECKS
+from tests.contract.store_kit_purge import PURGE_CHECKS
 from tests.contract.store_kit_sessions import SESSION_CHECKS
 from tests.contract.store_kit_work import WORK_CHECKS
 
-ALL = [*CHECKS, *SESSION_CHECKS, *WORK_CHECKS, *LEASE_CHECKS, *MIRROR_CHECKS, *OPERATE_CHECKS]
+ALL = [
+    *CHECKS,
+    *SESSION_CHECKS,
+    *WORK_CHECKS,
+    *LEASE_CHECKS,
+    *MIRROR_CHECKS,
+    *OPERATE_CHECKS,
+    *PURGE_CHECKS,
+    *LEFT_CHECKS,
+]
 
 
 @asynccontextmanager
@@ -52,6 +63,14 @@ async def open_sqlite(connect: Callable[[], Db], durable: Callable[[Db], int]) -
         count = await dbs[0].run(lambda raw: raw.execute("PRAGMA page_count").fetchone())
         await set_room(str(count[0]))
 
+    async def spoil(intent: str, column: str, value: object) -> None:
+        # Texts that are none can only come by this way.
+        sql = f"UPDATE intents SET {column} = CAST(? AS TEXT) WHERE id = ?"
+        plain = f"UPDATE intents SET {column} = ? WHERE id = ?"
+        await dbs[0].run(
+            lambda raw: raw.execute(sql if isinstance(value, bytes) else plain, (value, intent)).fetchall()
+        )
+
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(write)
@@ -64,6 +83,7 @@ async def open_sqlite(connect: Callable[[], Db], durable: Callable[[Db], int]) -
                 durable=lambda: durable(dbs[0]),
                 die=dbs[0].presence.drop,
                 ended=ended,
+                spoil=spoil,
             )
             group.cancel_scope.cancel()
     finally:

@@ -1,0 +1,243 @@
+"""What every store must do with what is left open, what is left to be done after an end, and rows that are broken.
+
+`LEFT_CHECKS` are run like those of `tests.contract.store_kit`.
+"""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from core.errors import StoreError
+from core.reasons import Reason
+from core.store import IntentRow
+from core.store.operate import Filter, Verdict
+from core.values import IntentId, IntentState, Piece, Poll, Style, StyleKind, Transport
+from tests.contract.store_kit import Bench, Check, Opened, all_at_once, bring, nudges, same
+from tests.factories import direct, intent, receipt, room, session
+
+LEFT_CHECKS: list[Check] = []
+S = IntentState
+
+
+def check(function: Check) -> Check:
+    LEFT_CHECKS.append(function)
+    return function
+
+
+def replace(row: IntentRow, **fields: Any) -> IntentRow:
+    return msgspec.structs.replace(row, **fields)
+
+
+async def enqueue(it: Opened, *names: str, **fields: Any) -> None:
+    await all_at_once(*(lambda name=name: it.enqueue(intent(name, **fields)) for name in names))
+
+
+# ---------------------------------------------------------------- what is open
+
+
+@check
+async def what_is_open_comes_in_pages_with_its_places(bench: Bench) -> None:
+    names = [f"i{n}" for n in range(7)]
+    async with bench.opened() as it:
+        for n, name in enumerate(names):
+            await it.enqueue(intent(name, address=room(str(n))))
+        await it.ack(intent("i3"))
+    async with bench.opened() as it:
+        found: list[tuple[str, str]] = []
+        after = 0
+        while page := await it.store.open_intents(after, 2):
+            assert 1 <= len(list(page)) <= 2
+            found += [(one.id, one.address.conversation) for one in page]
+            after = page[-1].n
+        assert found == [(name, str(n)) for n, name in enumerate(names) if name != "i3"]
+
+
+@check
+async def intents_are_loaded_in_their_order_and_those_that_are_gone_are_not(bench: Bench) -> None:
+    async with bench.opened() as it:
+        names = [f"i{n:04}" for n in range(600)]
+        await enqueue(it, *names)
+        asked = [IntentId(name) for name in (*reversed(names), "nobody")]
+        loaded = await it.store.load_intents(asked)
+        assert ([row.id for row in loaded.rows], loaded.broken) == (names, {})
+        assert await it.store.load_intents([]) == await it.store.load_intents([IntentId("nobody")])
+
+
+@check
+async def all_that_was_prepared_and_tried_is_loaded(bench: Bench) -> None:
+    row = intent(
+        "i1",
+        "one",
+        "two",
+        forms=(
+            Piece(text="one", html="<b>one</b>"),
+            Piece(text="two", styles=(Style(kind=StyleKind.BOLD, start=0, length=3),)),
+        ),
+        poll=Poll(question="one", options=("a", "b")),
+        payload='{"x": 1}',
+        best_effort=True,
+        untold=True,
+    )
+    tried = replace(row, attempts=2, marked=True, doubt_at=2.5, transport=Transport.GATEWAY)
+    async with bench.opened() as it:
+        await it.enqueue(row)
+        await it.store.defer(tried, 60.0, Reason.MARKED_RESEND, 3.0, same)
+    async with bench.opened() as it:
+        [found] = (await it.store.load_intents([row.id])).rows
+        assert found == replace(tried, next_at=60.0, reason=Reason.MARKED_RESEND, updated_at=3.0)
+
+
+# ---------------------------------------------------------------- what is left to be told
+
+
+@check
+async def who_is_to_be_told_is_found_until_they_are(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await enqueue(it, "i1", "open", "i2", untold=True)
+        await enqueue(it, "quiet")
+        await it.store.ack_chunk(intent("i1", untold=True), receipt("901"), None, 3.0, same)
+        await it.end(intent("i2", untold=True), S.FAILED)
+        await it.ack(intent("quiet"))
+    async with bench.opened() as it:
+        first, second = await it.store.untold(0, 10)
+        assert [(row.id, fate.state, fate.reason, fate.receipts) for _, row, fate in (first, second)] == [
+            ("i1", S.DELIVERED, Reason.ACCEPTED, (receipt("901"),)),
+            ("i2", S.FAILED, Reason.REFUSED, ()),
+        ]
+        assert [row.id for _, row, _ in await it.store.untold(0, 1)] == ["i1"]
+        assert [row.id for _, row, _ in await it.store.untold(first[0], 1)] == ["i2"]
+        assert await all_at_once(*[lambda: it.store.mark_told(IntentId("i1"), same)] * 3) == [True, False, False]
+        assert await it.store.mark_told(IntentId("nobody"), same) is False
+    async with bench.opened() as it:
+        assert [row.id for _, row, _ in await it.store.untold(0, 10)] == ["i2"]
+
+
+@check
+async def what_was_taken_back_before_it_was_stored_is_told_too(bench: Bench) -> None:
+    async with bench.opened() as it:
+        row = replace(intent("i1", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, untold=True), chunks=())
+        assert await it.enqueue(row) is True
+        [(_, found, fate)] = await it.store.untold(0, 10)
+        assert (found.state, found.chunks, fate.reason) == (S.CANCELLED, (), Reason.CANCELLED_BY_HOOK)
+        assert await it.open_rows() == ()
+
+
+# ---------------------------------------------------------------- rows that are broken
+
+#: columns, and what breaks them
+BROKEN: list[tuple[str, object]] = [
+    ("chunks", '["half'),
+    ("chunks", "{}"),
+    ("chunks", "[]"),
+    ("chunks", b'["\xff"]'),
+    ("address", "nowhere"),
+    ("address", '{"channel": "discord"}'),
+    ("address", b"\xff"),
+    ("receipts", "none"),
+    ("receipts", "{}"),
+    ("kind", "shout"),
+    ("media", "[1]"),
+    ("poll", "{"),
+    ("forms", "?"),
+    ("transport", "pigeon"),
+    ("reason", "because"),
+    ("payload", b"\xff"),
+    ("acked", 7),
+    ("acked", -1),
+    ("attempts", "many"),
+    ("created_at", "yesterday"),
+    ("doubt_at", "never"),
+]
+
+
+@check
+async def a_broken_row_is_told_and_hides_no_other(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for n, (column, value) in enumerate(BROKEN):
+            await enqueue(it, f"before{n}", f"bad{n}", f"after{n}")
+            await it.spoil(f"bad{n}", column, value)
+    async with bench.opened() as it:
+        places = await it.store.open_intents(0, 1000)
+        assert len(places) == 3 * len(BROKEN)
+        loaded = await it.store.load_intents([one.id for one in places])
+        assert sorted(loaded.broken) == sorted(f"bad{n}" for n in range(len(BROKEN)))
+        assert all(loaded.broken.values())
+        assert [row.id for row in loaded.rows] == [
+            f"{when}{n}" for n in range(len(BROKEN)) for when in ("before", "after")
+        ]
+        assert len(await it.store.list_intents(Filter(), limit=1000)) == 3 * len(BROKEN)
+        for n in range(len(BROKEN)):
+            with pytest.raises(StoreError, match=f"the row of intent bad{n} cannot be read"):
+                await it.store.show_intent(f"bad{n}")
+
+
+@check
+async def a_row_without_a_place_holds_up_no_conversation(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await enqueue(it, "i1", "bad1", "bad2")
+        for name in ("bad1", "bad2"):
+            await it.spoil(name, "address", "nowhere")
+        lanes = [one.address.lane for one in await it.store.open_intents(0, 10)]
+        assert (len(set(lanes)), lanes[0]) == (3, direct().lane)
+        shown = {row.id: row.address for row in await it.store.list_intents(Filter())}
+        assert shown == {"i1": direct(), "bad1": None, "bad2": None}
+        assert [row.id for row in await it.store.list_intents(Filter(channel="discord"))] == ["i1"]
+
+
+@check
+async def a_broken_row_is_buried_and_stops_nobody(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await enqueue(it, "bad", "good", untold=True)
+        await it.spoil("bad", "chunks", "?")
+        await it.store.bury(IntentId("bad"), Reason.BROKEN_ROW, 9.0, same)
+        await it.store.bury(IntentId("nobody"), Reason.BROKEN_ROW, 9.0, same)
+        [row] = await it.store.list_intents(Filter(ids=("bad",)))
+        assert (row.state, row.reason, row.chunks, row.text, row.updated_at) == (S.DEAD, Reason.BROKEN_ROW, 0, "", 9.0)
+        assert [one.id for one in await it.store.open_intents(0, 10)] == ["good"]
+        # Nobody can be told of it, and it can be removed.
+        assert await it.store.untold(0, 10) == ()
+        assert await it.store.purge_intents(Filter(channel="discord", states=(S.DEAD,)), same) == 1
+
+
+@check
+async def only_what_is_open_is_buried(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for state in IntentState:
+            row = await bring(it, state.value, state)
+            await it.store.bury(row.id, Reason.BROKEN_ROW, 9.0, same)
+            is_open = state in (S.PREPARED, S.SENDING)
+            assert await it.store.intent_state(row.id) is (S.DEAD if is_open else state)
+
+
+@check
+async def nothing_can_be_done_to_a_broken_row_and_the_store_goes_on(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for n, (column, value) in enumerate(BROKEN):
+            for name, state in ((f"u{n}", S.UNKNOWN), (f"d{n}", S.DEAD)):
+                await bring(it, name, state)
+                await it.spoil(name, column, value)
+            for call in (
+                lambda name=f"d{n}": it.store.retry_intent(name, 9.0),
+                lambda name=f"u{n}": it.store.resolve_intent(name, Verdict.SENT, 9.0),
+                lambda name=f"u{n}": it.store.resolve_intent(name, Verdict.UNSENT, 9.0),
+            ):
+                with pytest.raises(StoreError, match="cannot be read"):
+                    await call()
+        assert await nudges(it) == ()
+        assert it.refusals == 0
+
+
+@check
+async def a_broken_row_that_has_ended_keeps_no_other_from_its_end(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for name in ("bad", "good"):
+            await it.enqueue(intent(name, untold=True))
+            await it.store.ack_chunk(intent(name, untold=True), receipt(), None, 3.0, same, mirror_due=True)
+        await it.spoil("bad", "chunks", "?")
+    async with bench.opened() as it:
+        assert [row.id for row in await it.store.due_mirrors()] == ["good"]
+        assert [row.id for _, row, _ in await it.store.untold(0, 1)] == ["good"]
+        [due] = await it.store.due_mirrors()
+        await it.store.mirror_now(due, session(), 4.0, same)
+        assert [ref for _, _, ref, _ in await it.lines()] == ["good"]

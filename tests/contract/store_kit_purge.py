@@ -1,0 +1,247 @@
+"""What every store must do when something is removed: by an operator, or because it is old enough.
+
+`PURGE_CHECKS` are run like those of `tests.contract.store_kit`.
+"""
+
+from typing import Any
+
+from core.delivery.states import OPEN
+from core.reasons import Reason
+from core.store.operate import BATCH, Filter, Pruned
+from core.values import IntentId, IntentState
+from tests.contract.store_kit import KEY, Bench, Check, Opened, all_at_once, bring, same
+from tests.contract.store_kit_operate import ids
+from tests.contract.store_kit_work import begin, send
+from tests.factories import direct, intent, receipt, session, work
+
+PURGE_CHECKS: list[Check] = []
+S = IntentState
+#: prepared, and ended, by `bring` before this time
+LATER = 10.0
+
+
+def check(function: Check) -> Check:
+    PURGE_CHECKS.append(function)
+    return function
+
+
+# ---------------------------------------------------------------- by an operator
+
+
+async def purge(it: Opened, **which: Any) -> int:
+    return await it.store.purge_intents(Filter(**which), same)
+
+
+@check
+async def what_is_open_or_in_doubt_is_not_purged(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for state in IntentState:
+            await bring(it, state.value, state)
+        for state in OPEN:
+            assert await purge(it, states=(state,)) == 0
+        assert await purge(it) == len(IntentState) - 3
+        assert sorted(await ids(it)) == ["prepared", "sending", "unknown"]
+        assert await purge(it, states=(S.UNKNOWN,)) == 1
+        assert await purge(it) == 0
+        # What was said stays in the transcripts.
+        assert [ref for _, _, ref, _ in await it.lines()] == ["delivered", "partial"]
+
+
+@check
+async def what_is_still_to_be_done_after_the_end_keeps_an_intent(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.enqueue(intent("due"))
+        await it.store.ack_chunk(intent("due"), receipt(), None, 3.0, same, mirror_due=True)
+        await it.enqueue(intent("untold", untold=True))
+        await it.end(intent("untold"), S.FAILED)
+        assert await purge(it) == 0
+        [due] = await it.store.due_mirrors()
+        await it.store.mirror_now(due, session(), 4.0, same)
+        await it.store.mark_told(IntentId("untold"), same)
+        assert await purge(it) == 2
+
+
+@check
+async def a_purge_is_as_narrow_as_it_was_asked_for(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for name, state in (("dead", S.DEAD), ("failed", S.FAILED)):
+            await bring(it, name, state)
+        await it.enqueue(intent("t1", address=direct("7", channel="telegram")))
+        await it.end(intent("t1"), S.DEAD)
+        for nothing in ({"before": 3.0}, {"channel": "slack"}, {"states": (S.EXPIRED,)}, {"ids": ("nobody",)}):
+            assert await purge(it, **nothing) == 0
+        assert await purge(it, states=(S.DEAD,), channel="discord", before=3.5) == 1
+        assert await ids(it) == ["failed", "t1"]
+
+
+@check
+async def a_long_purge_comes_in_parts(bench: Bench) -> None:
+    async with bench.opened() as it:
+        rows = [intent(f"i{n}", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK) for n in range(BATCH + 2)]
+        await all_at_once(*(lambda row=row: it.enqueue(row) for row in rows))
+        assert [await purge(it) for _ in range(3)] == [BATCH, 2, 0]
+
+
+@check
+async def a_key_is_free_when_the_try_that_counts_is_gone(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for key in ("k1", "k1+2", "k1+x"):
+            begun = await begin(it, send(key))
+            assert begun.intent is not None
+            await it.ack(begun.intent)
+            assert not (await begin(it, send(key))).new
+            assert await purge(it, ids=(begun.intent.id,)) == 1
+            assert await it.store.find_send(key) is None
+            again = await begin(it, send(key))
+            assert (again.new, again.send.tries) == (True, 1)
+
+
+@check
+async def a_key_stays_taken_when_an_earlier_try_is_gone(bench: Bench) -> None:
+    """The row of the try that failed was all that told, once."""
+    async with bench.opened() as it:
+        first = await begin(it, send())
+        assert first.intent is not None
+        await it.end(first.intent, S.FAILED)
+        second = await begin(it, send(), again=True)
+        assert second.intent is not None
+        await it.ack(second.intent)
+        assert await purge(it, states=(S.FAILED,)) == 1
+        repeated = await begin(it, send())
+        assert (repeated.new, repeated.send.intent) == (False, "send:k1+2")
+        assert repeated.fate is not None
+        assert repeated.fate.state is S.DELIVERED
+        assert await it.open_rows() == ()
+
+
+@check
+async def an_earlier_try_that_is_left_alone_has_not_said_anything(bench: Bench) -> None:
+    async with bench.opened() as it:
+        first = await begin(it, send())
+        assert first.intent is not None
+        await it.end(first.intent, S.FAILED)
+        for _ in range(2):
+            later = await begin(it, send(), again=True)
+            assert later.intent is not None
+            await it.end(later.intent, S.DEAD)
+        assert await purge(it, ids=("send:k1+3",)) == 1
+        refused = await begin(it, send())
+        assert (refused.new, refused.send.intent) == (False, "send:k1")
+        fresh = await begin(it, send(), again=True)
+        assert (fresh.new, fresh.send.intent) == (True, "send:k1+3")
+        assert await it.lines(KEY) == []
+
+
+# ---------------------------------------------------------------- by age
+
+
+async def prune(it: Opened, cutoff: float = LATER) -> Pruned:
+    """Remove all that is old, and tell how much that was."""
+    total = Pruned(intents=0, inbounds=0, sends=0)
+    while (one := await it.store.prune(cutoff, same)) != Pruned(intents=0, inbounds=0, sends=0):
+        total = Pruned(
+            intents=total.intents + one.intents,
+            inbounds=total.inbounds + one.inbounds,
+            sends=total.sends + one.sends,
+        )
+    return total
+
+
+@check
+async def what_ended_long_ago_is_removed_and_nothing_else(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for state in IntentState:
+            await bring(it, state.value, state)
+        await it.enqueue(intent("due"))
+        await it.store.ack_chunk(intent("due"), receipt(), None, 3.0, same, mirror_due=True)
+        await it.enqueue(intent("untold", untold=True))
+        await it.end(intent("untold"), S.FAILED)
+        lines = await it.lines()
+        assert await prune(it) == Pruned(intents=len(IntentState) - 3, inbounds=0, sends=0)
+        assert sorted(await ids(it)) == ["due", "prepared", "sending", "unknown", "untold"]
+        # What was said is not forgotten.
+        assert await it.lines() == lines
+
+
+@check
+async def what_is_young_or_ended_a_moment_ago_stays(bench: Bench) -> None:
+    async with bench.opened() as it:
+        # It was prepared long ago, and ended now.
+        await it.enqueue(intent("slow"))
+        await it.store.end_intent(intent("slow"), S.DEAD, Reason.ATTEMPTS_EXHAUSTED, None, LATER, same)
+        for name, born in (("old", 1.0), ("young", LATER), ("behind", 1.0)):
+            await it.enqueue(intent(name, created_at=born))
+            await it.store.end_intent(intent(name), S.DEAD, Reason.ATTEMPTS_EXHAUSTED, None, 3.0, same)
+        # Only what stands before the first young one is looked at: the order is that of time.
+        assert await prune(it) == Pruned(intents=1, inbounds=0, sends=0)
+        assert await ids(it) == ["slow", "young", "behind"]
+        assert (await prune(it, LATER + 0.5)).intents == 3
+
+
+@check
+async def what_was_tried_again_is_young(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await bring(it, "i1", S.DEAD)
+        await it.store.retry_intent("i1", LATER)
+        assert (await prune(it)).intents == 0
+        await it.store.end_intent(
+            (await it.store.show_intent("i1")).intent, S.DEAD, Reason.ATTEMPTS_EXHAUSTED, None, LATER, same
+        )
+        assert (await prune(it)).intents == 0
+        assert (await prune(it, LATER + 1)).intents == 1
+
+
+@check
+async def what_is_remembered_of_messages_received_goes_when_their_work_is_done(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for name in ("m1", "m2"):
+            await it.admit(name)
+        await it.store.finish_turn(work("m1"), [], 3.0, same)
+        lines = await it.lines()
+        assert await prune(it, 2.0) == Pruned(intents=0, inbounds=0, sends=0)
+        assert await prune(it) == Pruned(intents=0, inbounds=1, sends=0)
+        assert await it.store.find_inbound("id-m1") is None
+        assert await it.store.find_inbound("id-m2") == "m2"
+        assert [one.id for one, _ in (await it.store.unfinished()).works] == ["m2"]
+        assert await it.lines() == lines
+
+
+@check
+async def a_key_is_forgotten_with_the_try_that_counts(bench: Bench) -> None:
+    async with bench.opened() as it:
+        begun = await begin(it, send())
+        assert begun.intent is not None
+        await it.ack(begun.intent)
+        assert await prune(it) == Pruned(intents=1, inbounds=0, sends=1)
+        assert await it.store.find_send("k1") is None
+        assert (await begin(it, send())).new
+
+
+@check
+async def a_key_outlives_the_try_that_failed_first(bench: Bench) -> None:
+    async with bench.opened() as it:
+        first = await begin(it, send())
+        assert first.intent is not None
+        await it.end(first.intent, S.FAILED)
+        second = await begin(it, send(), again=True)
+        assert second.intent is not None
+        await it.store.ack_chunk(second.intent, receipt(), None, LATER, same)
+        assert await prune(it) == Pruned(intents=1, inbounds=0, sends=0)
+        repeated = await begin(it, send())
+        assert (repeated.new, repeated.send.intent) == (False, "send:k1+2")
+
+
+@check
+async def a_long_past_is_removed_in_parts(bench: Bench) -> None:
+    async with bench.opened() as it:
+        rows = [intent(f"i{n}", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK) for n in range(BATCH + 2)]
+        await all_at_once(*(lambda row=row: it.enqueue(row) for row in rows))
+        parts = [(await it.store.prune(LATER, same)).intents for _ in range(3)]
+        assert parts == [BATCH, 2, 0]
+
+
+@check
+async def an_empty_store_has_nothing_to_remove(bench: Bench) -> None:
+    async with bench.opened() as it:
+        assert await prune(it) == Pruned(intents=0, inbounds=0, sends=0)
+        assert await purge(it) == 0
