@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from core.events.base import Body
 from core.reasons import Reason
-from core.values import Address, Peer, Transport
+from core.values import Address, Idempotency, Peer, Transport
 
 # ---------------------------------------------------------------- the run and its world (node: sim)
 
@@ -76,6 +76,19 @@ class ClientTold(Body, frozen=True, kw_only=True):
     cached: bool = False
 
 
+class WorldLimits(Body, frozen=True, kw_only=True):
+    """What the operator has configured about delivery: the bounds that invariants hold the gateway to."""
+
+    kind: ClassVar[str] = "world.limits"
+    max_attempts: int
+    #: seconds after which nothing is sent any more
+    max_age: float
+    #: what is put before a text that is sent once more because nobody can tell; none: nothing is
+    mark: str | None = None
+    #: recovered messages a second of each account; none: no limit
+    recovery_rate: float | None = None
+
+
 class WorldAccount(Body, frozen=True, kw_only=True):
     """A bot account of the gateway exists on a platform."""
 
@@ -83,6 +96,10 @@ class WorldAccount(Body, frozen=True, kw_only=True):
     channel: str
     account: str
     bot: Peer
+    #: what the platform offers for lost responses; none: not told
+    idempotency: Idempotency | None = None
+    #: its answers name the message that they accept
+    message_ids: bool = True
 
 
 class WorldPerson(Body, frozen=True, kw_only=True):
@@ -208,6 +225,8 @@ class WireRefused(Body, frozen=True, kw_only=True):
     chunk: int
     attempt: int
     detail: str = ""
+    #: seconds that the platform asks to wait
+    retry_after: float | None = None
 
 
 class WireResponseLost(Body, frozen=True, kw_only=True):

@@ -75,23 +75,23 @@ class Backlog:
 
         What is asked for at the same time is read together.
         """
-        arrived = self._wanted[intent] = anyio.Event()
-        if not self._loading:
+        called = self._wanted[intent] = anyio.Event()
+        if self._loading:
+            await called.wait()
+        if intent not in self._loaded:
             await self._read()
-        await arrived.wait()
         return self._loaded.pop(intent)
 
     async def _read(self) -> None:
-        """Read what is wanted, and what comes to be wanted meanwhile."""
+        """Read what is wanted. The next reading is the matter of whoever has asked meanwhile: nobody reads for ever."""
         self._loading = True
-        try:
-            while self._wanted:
-                wanted, self._wanted = self._wanted, {}
-                loaded = await self._ctx.store.load_intents(tuple(wanted))
-                rows: dict[IntentId, IntentRow | str] = {row.id: row for row in loaded.rows}
-                rows.update(loaded.broken)
-                for intent, arrived in wanted.items():
-                    self._loaded[intent] = rows.get(intent)
-                    arrived.set()
-        finally:
-            self._loading = False
+        wanted, self._wanted = self._wanted, {}
+        loaded = await self._ctx.store.load_intents(tuple(wanted))
+        rows: dict[IntentId, IntentRow | str] = {row.id: row for row in loaded.rows}
+        rows.update(loaded.broken)
+        for intent, called in wanted.items():
+            self._loaded[intent] = rows.get(intent)
+            called.set()
+        self._loading = bool(self._wanted)
+        if self._loading:
+            next(iter(self._wanted.values())).set()

@@ -213,12 +213,14 @@ class Delivery:
         """An item with its texts; none when there is nothing to be sent any more."""
         row = await self.backlog.load(item.id)
         if isinstance(row, str):
-            body = IntentSettled(state=IntentState.DEAD, reason=Reason.BROKEN_ROW, attempts=0, detail=row)
+            # Only the head of what an earlier process left can have been on its way.
+            state = IntentState.UNKNOWN if item.left and item.head else IntentState.DEAD
+            body = IntentSettled(state=state, reason=Reason.BROKEN_ROW, attempts=0, detail=row)
 
             def story(_: None) -> None:
                 self._ctx.events.record(body, item.cause, intent=item.id)
 
-            await self._ctx.store.bury(item.id, Reason.BROKEN_ROW, self._ctx.env.now(), story)
+            await self._ctx.store.bury(item.id, state, Reason.BROKEN_ROW, self._ctx.env.now(), story)
         if row is None or isinstance(row, str) or is_final(row.state):
             self._settling.gone(item.id)
             return None

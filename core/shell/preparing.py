@@ -6,8 +6,8 @@ What comes out is final: it is stored as it is, and no attempt, retry or recover
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
-import anyio
 import msgspec
 
 from core.delivery import hooks as rules
@@ -17,10 +17,12 @@ from core.events.bodies import HookFailed, HookSending, HookSent
 from core.reasons import Reason
 from core.shell.context import Context
 from core.shell.lanes import Lanes
+from core.shell.limits import Limits
 from core.store.rows import IntentRow
 from core.text import well_formed
 from core.values import Address, IntentState, Receipt
 
+T = TypeVar("T")
 #: outcomes that are told at the same time
 _TELLERS = 16
 
@@ -33,6 +35,7 @@ class Preparing:
         self._sending = hooks.in_order
         self._sent = hooks.sent
         self._any = bool(hooks)
+        self._limits = Limits()
         self._room: Callable[[Address], Awaitable[None]] | None = None
         self.lanes: Lanes[tuple[str, str, str, str], tuple[IntentRow, Sent, int | None]] = Lanes(
             "hooks", self._tell, workers=_TELLERS, now=context.env.now
@@ -110,17 +113,23 @@ class Preparing:
             )
             before = len(passed.failures)
             try:
-                with anyio.fail_after(self._ctx.config.delivery.hook_timeout):
-                    answer = await hook.call(shown)
-                passed = rules.apply(passed, hook, answer)
+                passed = rules.apply(passed, hook, await self._in_time(hook.call(shown)))
             except Exception as error:  # noqa: BLE001 -- a hook may raise anything; it is told, and decided on
                 passed = rules.failed(passed, hook, error)
             for failure in passed.failures[before:]:
                 self._failed(draft, failure.hook, "sending", failure.reason, failure.detail, cause)
-            passed = msgspec.structs.replace(passed, text=well_formed(passed.text))
+            if not passed.text.isascii():
+                passed = msgspec.structs.replace(passed, text=well_formed(passed.text))
             if passed.cancelled is not None:
                 break
         return passed
+
+    async def _in_time(self, answer: Awaitable[T]) -> T:
+        """What a hook answers. Raises `TimeoutError` when it takes too long."""
+        with self._limits.within(self._ctx.config.delivery.hook_timeout) as limit:
+            return await answer
+        assert limit.expired
+        raise TimeoutError("no answer in time")
 
     def _failed(self, row: IntentRow, hook: str, phase: str, reason: Reason, detail: str, cause: int | None) -> None:
         body = HookFailed(hook=hook, phase=phase, reason=reason, detail=well_formed(detail))
@@ -159,11 +168,10 @@ class Preparing:
             ids = {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
             self._ctx.events.record(body, cause, **ids)
 
-        await self._ctx.store.mark_told(row.id, story)
+        self._ctx.store.note_told(row.id, story)
 
     async def _call(self, hook: SentHook, row: IntentRow, sent: Sent, cause: int | None) -> None:
         try:
-            with anyio.fail_after(self._ctx.config.delivery.hook_timeout):
-                await hook.call(sent)
+            await self._in_time(hook.call(sent))
         except Exception as error:  # noqa: BLE001 -- a hook may raise anything; the delivery is over whatever it does
             self._failed(row, hook.name, "sent", Reason.HOOK_RAISED, f"{type(error).__name__}: {error}", cause)

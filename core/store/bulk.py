@@ -18,10 +18,10 @@ from core.delivery.mirror import mirror_text
 from core.delivery.states import DeliveryEvent, next_state
 from core.reasons import Reason
 from core.store.lookup import lane_text
-from core.store.ops import INTENT_COLUMNS, SEND_COLUMNS, own_session, values_of
+from core.store.ops import INTENT_COLUMNS, SEND_COLUMNS, TOLD, own_session, values_of
 from core.store.rows import Begun, IntentRow, NewSession, SendRow, SessionRow, Settled
 from core.store.sessions import ensure_session
-from core.values import Receipt, SessionId
+from core.values import IntentId, Receipt, SessionId
 
 _json = msgspec.json.Encoder().encode
 #: rows in one statement, largest first
@@ -107,6 +107,14 @@ def ack_last(c: sqlite3.Connection, writes: Sequence[Acking]) -> list[Settled]:
         raise Odd
     _insert(c, _LINES, lines, len(lines) // 6)
     return answers
+
+
+def mark_told(c: sqlite3.Connection, intents: Sequence[IntentId]) -> list[bool]:
+    """Note that the hooks were told of intents. Raises `Odd` where of one of them that is no news."""
+    told = c.executemany(TOLD, [(intent,) for intent in intents])
+    if told.rowcount != len(intents):
+        raise Odd
+    return [True] * len(intents)
 
 
 def _ack(write: Acking) -> tuple[object, ...]:

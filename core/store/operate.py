@@ -183,7 +183,10 @@ def replaced_by(c: sqlite3.Connection, row: IntentRow) -> IntentId | None:
 def resolve(
     c: sqlite3.Connection, intent: str, verdict: Verdict, now: float, *, provider_id: str = ""
 ) -> tuple[IntentRow, IntentState]:
-    """Say what became of the chunk in doubt; the intent before, and its state now. Raises `IllegalTransition`."""
+    """Say what became of the chunk in doubt; the intent before, and its state now.
+
+    Raises `IllegalTransition`; and `StoreError` for a row that cannot be read, which can only be removed.
+    """
     row = show(c, intent).intent
     if verdict is Verdict.UNSENT:
         after = next_state(row.state, DeliveryEvent.RESOLVE_UNSENT)

@@ -190,17 +190,20 @@ def mirror_now(c: sqlite3.Connection, intent: IntentRow, mirror: NewSession, now
     return _mirror(c, intent, intent.acked, mirror, now)
 
 
+TOLD = "UPDATE intents SET untold = 0 WHERE id = ? AND untold = 1"
+
+
 def mark_told(c: sqlite3.Connection, intent: IntentId) -> bool:
     """See `core.store.port.Store.mark_told`."""
-    return c.execute("UPDATE intents SET untold = 0 WHERE id = ? AND untold = 1", (intent,)).rowcount == 1
+    return c.execute(TOLD, (intent,)).rowcount == 1
 
 
-def bury(c: sqlite3.Connection, intent: IntentId, reason: Reason, now: float) -> None:
+def bury(c: sqlite3.Connection, intent: IntentId, state: IntentState, reason: Reason, now: float) -> None:
     """See `core.store.port.Store.bury`."""
     c.execute(
-        "UPDATE intents SET state = 'dead', reason = ?, updated_at = ?, untold = 0, mirror_due = 0"
+        "UPDATE intents SET state = ?, reason = ?, updated_at = ?, untold = 0, mirror_due = 0"
         " WHERE id = ? AND state IN ('prepared', 'sending')",
-        (reason.value, now, intent),
+        (state.value, reason.value, now, intent),
     )
 
 
@@ -255,7 +258,7 @@ def begin_send(
 
 
 SEND_COLUMNS = "key, intent_id, tries, session_key, channel, asked_at"
-_SEND = f"INSERT INTO sends ({SEND_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key)"
+_SEND = f"INSERT INTO sends ({SEND_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key)"  # noqa: S608 -- names only
 _AGAIN = (
     f"{_SEND} DO UPDATE SET intent_id = excluded.intent_id, tries = excluded.tries,"
     " session_key = excluded.session_key, channel = excluded.channel, asked_at = excluded.asked_at"

@@ -77,8 +77,10 @@ class Store(Protocol):
         """Intents with their texts, in the order in which they were created."""
         ...
 
-    async def bury(self, intent: IntentId, reason: Reason, now: float, story: Callable[[None], T]) -> T:
-        """End an open intent whose row cannot be read."""
+    async def bury(
+        self, intent: IntentId, state: IntentState, reason: Reason, now: float, story: Callable[[None], T]
+    ) -> T:
+        """End an open intent whose row cannot be read. Nobody can be told of it, nor can it be mirrored."""
         ...
 
     async def admit(
@@ -184,6 +186,10 @@ class Store(Protocol):
 
     async def mark_told(self, intent: IntentId, story: Callable[[bool], T]) -> T:
         """The hooks were told how an intent ended; the story gets whether this is news."""
+        ...
+
+    def note_told(self, intent: IntentId, story: Callable[[bool], None]) -> None:
+        """As `mark_told`, without anybody who waits."""
         ...
 
     async def accept_delegation(self, row: DelegationRow, story: Callable[[bool], T]) -> T:

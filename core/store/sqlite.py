@@ -226,9 +226,15 @@ class SqliteStore(SqliteReads):
         """See the port."""
         return await self._writer.write(lambda c: ops.mark_told(c, intent), story)
 
-    async def bury(self, intent: IntentId, reason: Reason, now: float, story: Callable[[None], T]) -> T:
+    def note_told(self, intent: IntentId, story: Callable[[bool], None]) -> None:
         """See the port."""
-        return await self._writer.write(lambda c: ops.bury(c, intent, reason, now), story)
+        self._writer.submit(lambda c: ops.mark_told(c, intent), story, _nothing, _untold_again, bulk.mark_told, intent)
+
+    async def bury(
+        self, intent: IntentId, state: IntentState, reason: Reason, now: float, story: Callable[[None], T]
+    ) -> T:
+        """See the port."""
+        return await self._writer.write(lambda c: ops.bury(c, intent, state, reason, now), story)
 
     async def accept_delegation(self, row: DelegationRow, story: Callable[[bool], T]) -> T:
         """See the port."""
@@ -318,6 +324,13 @@ class SqliteStore(SqliteReads):
     async def prune(self, cutoff: float, story: Callable[[Pruned], T]) -> T:
         """See the port."""
         return await self._writer.write(lambda c: operate.prune(c, cutoff), story)
+
+
+def _nothing(_: None) -> None: ...
+
+
+def _untold_again(_: Exception) -> None:
+    """Nothing is lost: whoever is still marked as untold is told at the next start."""
 
 
 def _same(answer: Any) -> Any:

@@ -88,6 +88,17 @@ async def all_that_was_prepared_and_tried_is_loaded(bench: Bench) -> None:
         assert found == replace(tried, next_at=60.0, reason=Reason.MARKED_RESEND, updated_at=3.0)
 
 
+@check
+async def a_receipt_ends_the_doubts_and_detours_of_its_chunk(bench: Bench) -> None:
+    row = intent("i1", "one", "two")
+    tried = replace(row, attempts=2, marked=True, doubt_at=2.5, transport=Transport.GATEWAY)
+    async with bench.opened() as it:
+        await it.enqueue(row)
+        await it.store.defer(tried, 60.0, Reason.MARKED_RESEND, 3.0, same)
+        await it.ack(tried)
+        assert await it.open_rows() == (replace(row, acked=1, reason=Reason.ACCEPTED),)
+
+
 # ---------------------------------------------------------------- what is left to be told
 
 
@@ -190,8 +201,8 @@ async def a_broken_row_is_buried_and_stops_nobody(bench: Bench) -> None:
     async with bench.opened() as it:
         await enqueue(it, "bad", "good", untold=True)
         await it.spoil("bad", "chunks", "?")
-        await it.store.bury(IntentId("bad"), Reason.BROKEN_ROW, 9.0, same)
-        await it.store.bury(IntentId("nobody"), Reason.BROKEN_ROW, 9.0, same)
+        await it.store.bury(IntentId("bad"), S.DEAD, Reason.BROKEN_ROW, 9.0, same)
+        await it.store.bury(IntentId("nobody"), S.DEAD, Reason.BROKEN_ROW, 9.0, same)
         [row] = await it.store.list_intents(Filter(ids=("bad",)))
         assert (row.state, row.reason, row.chunks, row.text, row.updated_at) == (S.DEAD, Reason.BROKEN_ROW, 0, "", 9.0)
         assert [one.id for one in await it.store.open_intents(0, 10)] == ["good"]
@@ -205,9 +216,9 @@ async def only_what_is_open_is_buried(bench: Bench) -> None:
     async with bench.opened() as it:
         for state in IntentState:
             row = await bring(it, state.value, state)
-            await it.store.bury(row.id, Reason.BROKEN_ROW, 9.0, same)
+            await it.store.bury(row.id, S.UNKNOWN, Reason.BROKEN_ROW, 9.0, same)
             is_open = state in (S.PREPARED, S.SENDING)
-            assert await it.store.intent_state(row.id) is (S.DEAD if is_open else state)
+            assert await it.store.intent_state(row.id) is (S.UNKNOWN if is_open else state)
 
 
 @check

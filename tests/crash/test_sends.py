@@ -3,11 +3,13 @@
 from collections import Counter
 from itertools import count
 
+import msgspec
 import pytest
 
-import core.shell.outbox
 from core.events.bodies import SendJoined, WireAccepted
-from core.values import IntentId
+from core.send import SendPlan
+from core.shell.outbox import Outbox
+from core.shell.planning import Stored
 from sim import CrashAt, RunResult, ScenarioFile, Status, run_scenario
 from sim.scenario import load_text
 
@@ -84,11 +86,10 @@ def test_a_call_after_the_crash_joins_what_was_left_open() -> None:
 
 
 def test_a_gateway_that_forgets_its_keys_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = count()
+    numbers, store = count(), Outbox.store
 
-    async def forget(*_: object) -> None:
-        return None
+    async def forget(self: Outbox, plan: SendPlan, cause: int | None) -> Stored:
+        return await store(self, msgspec.structs.replace(plan, key=f"{plan.key}.{next(numbers)}"), cause)
 
-    monkeypatch.setattr(core.store.ops, "send_intent", lambda key, _: IntentId(f"send:{key}.{next(numbers)}"))
-    monkeypatch.setattr(core.shell.outbox.Outbox, "fate", forget)
+    monkeypatch.setattr(Outbox, "store", forget)
     assert seen(run_scenario(script("discord")))["the release is out"] > 1
