@@ -7,7 +7,16 @@ from pathlib import Path
 
 from app.runs import Run, ScenarioEntry
 from core.errors import UsageError
-from sim import BUGS, INVARIANTS, ScenarioError, ScenarioFile, find_scenarios, load_scenario, run_scenario
+from sim import (
+    BUGS,
+    INVARIANTS,
+    ScenarioError,
+    ScenarioFile,
+    find_scenarios,
+    load_scenario,
+    run_scenario,
+    scenario_home,
+)
 
 
 def load(path: Path) -> ScenarioFile:
@@ -18,6 +27,25 @@ def load(path: Path) -> ScenarioFile:
     here = Path.cwd()
     short = path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path
     return load_scenario(short, known_bugs=BUGS, known_invariants=INVARIANTS)
+
+
+def named_scenarios(names: Sequence[str]) -> tuple[Path, ...]:
+    """Files and folders by their paths, and scenarios that come with Trunkline by their ids, or how those begin.
+
+    What is neither stays as it is: whoever looks for it there tells that it does not exist.
+    """
+    found: dict[Path, None] = {}
+    shipped: list[Path] = []
+    for name in names:
+        path = Path(name)
+        if not path.exists():
+            shipped = shipped or find_scenarios((scenario_home(),))
+            word = name.lower()
+            own = [one for one in shipped if one.stem.lower() == word or one.stem.lower().startswith(f"{word}-")]
+            found.update(dict.fromkeys(own or [path]))
+        else:
+            found[path] = None
+    return tuple(found)
 
 
 def entry_of(file: ScenarioFile) -> ScenarioEntry:

@@ -17,7 +17,7 @@ from sim.scenario.templates import fill, uses
 
 
 class ScriptFailure(Exception):
-    """What a scripted agent raises when its rule says ``fail``."""
+    """What a scripted agent or hook raises when the scenario says ``fail``."""
 
 
 class ScriptedAgent:

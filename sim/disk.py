@@ -7,12 +7,15 @@ nothing. Commits are counted, so that a crash or an error can be put at any of t
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from core.store import Db, migrate
+from sim.loop import Node
+from sim.spare import Spare
 from sim.sqlite import make_inline
 
 
@@ -25,10 +28,18 @@ class SimConnection(sqlite3.Connection):
         """Run a statement; a COMMIT is told to the disk before and after."""
         if sql != "COMMIT":
             return super().execute(sql, parameters)
-        self.disk.before_commit()
+        self._fail(self.disk.refusal())
         cursor = super().execute(sql)
         self.disk.committed()
         return cursor
+
+    def _fail(self, refusal: str | None) -> None:
+        if refusal is None:
+            return
+        if refusal == "write-error":
+            # As SQLite does, which leaves a transaction open when the disk is full, and undoes it here.
+            super().execute("ROLLBACK")
+        raise sqlite3.OperationalError(_ERRORS[refusal])
 
     def close(self) -> None:
         """Undo what is not committed; the data stays with the disk."""
@@ -40,34 +51,99 @@ class SimConnection(sqlite3.Connection):
         super().close()
 
 
-class Disk:
-    """Durable state of one run. `failing` may raise `sqlite3.OperationalError` before a commit."""
+class SimPresence:
+    """A process's lock on a disk: it is free as soon as its node is dead, and not while the node is only frozen."""
 
-    def __init__(self, failing: Callable[[], None], on_commit: Callable[[int], None]) -> None:
+    def __init__(self, disk: Disk, node: Node | None) -> None:
+        self._disk = disk
+        self._node = node
+
+    @property
+    def name(self) -> str:
+        """Process and number, e.g. ``gateway 1``."""
+        return "nobody" if self._node is None else f"{self._node.name} {self._node.generation}"
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process lives; what belongs to no process lives until it drops the lock."""
+        return self._node is None or self._node.alive
+
+    def take(self) -> str:
+        """See `core.store.presence.Presence`."""
+        if self._disk.lock is None or not self._disk.lock.alive:
+            self._disk.lock = self
+        return "the disk" if self._disk.lock is self else ""
+
+    def drop(self) -> None:
+        """See `core.store.presence.Presence`."""
+        if self._disk.lock is self:
+            self._disk.lock = None
+
+
+class Disk:
+    """Durable state of one run. `failing` says before a commit how it fails: ``error`` or ``write-error``.
+
+    With `looks`, which takes time, it is known what the commit carries. `unmirrored` says whether transcript lines of
+    what was sent are refused now. From `spare` it takes its connection, and gives it back at the end.
+    """
+
+    def __init__(
+        self,
+        failing: Callable[[], str | None],
+        on_commit: Callable[[int], None],
+        *,
+        looks: bool = False,
+        unmirrored: Callable[[], bool] | None = None,
+        spare: Spare | None = None,
+    ) -> None:
         self._failing = failing
+        self._looks = looks
+        self._unmirrored = unmirrored
+        # What is put into a connection for such faults would stay in it.
+        self._spare = None if looks or unmirrored is not None else spare
+        #: what the transaction carries, where the disk looks at its statements
+        self.carries = set[str]()
         self._on_commit = on_commit
         self._connection: SimConnection | None = None
-        #: commits so far, over all processes
+        #: commits so far, over all processes; a renewed lease is none
         self.commits = 0
+        #: whoever works the store
+        self.lock: SimPresence | None = None
 
     def open(self) -> sqlite3.Connection:
         """The raw connection, for whichever process is alive."""
         if self._connection is None:
-            connection = sqlite3.connect(":memory:", isolation_level=None, factory=SimConnection, cached_statements=256)
+            connection = self._spare_one() or self._new_one()
             connection.disk = self
-            _make_empty_store(connection)
+            if self._looks:
+                connection.set_trace_callback(partial(_look, self.carries))
+            if self._unmirrored is not None:
+                connection.create_function("unmirrored", 0, self._unmirrored)
+                connection.execute(_REFUSE_MIRRORS)
             self._connection = connection
         return self._connection
 
-    def connect(self) -> Db:
-        """A connection as production code makes it, running inline in the simulated loop."""
+    def _spare_one(self) -> SimConnection | None:
+        held = None if self._spare is None else self._spare.take()
+        return held if isinstance(held, SimConnection) else None
+
+    def _new_one(self) -> SimConnection:
+        made = sqlite3.connect(":memory:", isolation_level=None, factory=SimConnection, cached_statements=256)
+        _make_empty_store(made)
+        if self._spare is not None:
+            self._spare.note(made)
+        return made
+
+    def connect(self, node: Node | None = None) -> Db:
+        """A connection of a process as production code makes it, running inline in the simulated loop."""
         db = Db(self.open, 64)
+        db.presence = SimPresence(self, node)
         make_inline(db, latency=_latency)
         return db
 
-    def before_commit(self) -> None:
-        """A commit is about to happen."""
-        self._failing()
+    def refusal(self) -> str | None:
+        """A commit is about to happen: how it fails, if it does."""
+        return self._failing()
 
     def committed(self) -> None:
         """A commit is durable. Whoever asked for it does not know yet."""
@@ -81,9 +157,30 @@ class Disk:
 
     def discard(self) -> None:
         """The run is over."""
-        if self._connection is not None:
-            self._connection.discard()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None and (self._spare is None or not self._spare.give(connection)):
+            connection.discard()
+
+
+#: what SQLite says of a disk that is full, and of one that fails
+_ERRORS = {"error": "database or disk is full", "write-error": "disk I/O error"}
+#: a writer that another one shuts out of the transcripts: all but its lines is stored
+_REFUSE_MIRRORS = (
+    "CREATE TEMP TRIGGER refuse_mirrors BEFORE INSERT ON main.transcript WHEN NEW.role = 'assistant' AND unmirrored()"
+    " BEGIN SELECT RAISE(ABORT, 'another writer holds the transcript'); END"
+)
+#: what a transaction carries, by the statements in it
+_CARRIES = {
+    "inbound": re.compile(r"\s*INSERT\b.*?\bINTO inbox\b", re.DOTALL),
+    "intent": re.compile(r"\s*INSERT\b.*?\bINTO intents\b", re.DOTALL),
+    "ack": re.compile(r"\s*UPDATE intents\b.*\breceipts = json_insert\(", re.DOTALL),
+}
+
+
+def _look(carries: set[str], statement: str) -> None:
+    if statement.startswith("BEGIN"):
+        carries.clear()
+    carries.update(what for what, pattern in _CARRIES.items() if pattern.match(statement))
 
 
 @cache

@@ -24,7 +24,7 @@ from core.values import Address
 from sim.faults import text_matches
 from sim.invariants import Status, Verdict
 from sim.scenario import PlaceRef, ScenarioFile
-from sim.scenario.model import ExpectedEvent
+from sim.scenario.model import Accepted, ExpectedEvent
 from sim.scenario.reloads import agents_of
 
 
@@ -53,6 +53,8 @@ class _Seen:
         self.accepts: list[WireAccepted] = []
         #: session id -> what it holds
         self.lines: dict[str, list[str]] = {}
+        #: where lines stand that hold only a part of an intent, and grow when more of it is accepted
+        self._parts: dict[tuple[str, str | None], int] = {}
         #: session key -> the session that has it
         self.sessions: dict[str, str] = {}
         for stored in file.scenario.stored.sessions:
@@ -72,14 +74,24 @@ class _Seen:
         elif isinstance(body, WireAccepted):
             self.accepts.append(body)
         elif isinstance(body, TranscriptAppended | MirrorAppended):
-            role = body.role if isinstance(body, TranscriptAppended) else "assistant"
-            self.lines.setdefault(body.session_id, []).append(f"{role}: {body.text}")
+            self._append(event, body)
             self.sessions.setdefault(body.session_key, body.session_id)
         elif isinstance(body, SessionCreated | SessionReset):
             self.sessions[body.session_key] = body.session_id
         elif isinstance(body, SessionMoved):
             self.sessions.pop(body.old_key, None)
             self.sessions[body.session_key] = body.session_id
+
+    def _append(self, event: Event, body: TranscriptAppended | MirrorAppended) -> None:
+        lines = self.lines.setdefault(body.session_id, [])
+        if isinstance(body, TranscriptAppended):
+            lines.append(f"{body.role}: {body.text}")
+            return
+        which = (body.session_id, event.intent)
+        place = self._parts.pop(which, len(lines))
+        lines[place:] = [f"assistant: {body.text}", *lines[place + 1 :]]
+        if body.partial:
+            self._parts[which] = place
 
     def address(self, ref: PlaceRef) -> Address | None:
         """Where a place is; none when it never came to be."""
@@ -128,14 +140,17 @@ def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
     for index, wanted in enumerate(expected):
         ref = file.resolve(wanted.place)
         place = seen.address(ref)
-        found = [a for a in left if place and a.address.lane == place.lane and text_matches(wanted.text, a.text)]
+        found = [a for a in left if place and a.address.lane == place.lane and _is_wanted(wanted, a)]
         for accept in found[: wanted.times]:
             left.remove(accept)
         if len(found) < wanted.times:
             yield Unmet(
                 summary=f"“{wanted.text}” was not seen at {wanted.place} as often as expected",
-                expected=(f"{wanted.times}× “{wanted.text}” at {ref.platform}/{ref.tail}",),
-                actual=(f"{len(found)}×", *(f"“{a.text}” at {seen.label(a.address)}" for a in left[:5])),
+                expected=(f"{wanted.times}× “{wanted.text}”{_files(wanted.media)} at {ref.platform}/{ref.tail}",),
+                actual=(
+                    f"{len(found)}×",
+                    *(f"“{a.text}”{_files(a.media)} at {seen.label(a.address)}" for a in left[:5]),
+                ),
                 line=file.line_of(("expect", "accepted", index)),
             )
     for accept in left:
@@ -145,6 +160,14 @@ def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
             actual=(f"“{accept.text}” at {seen.label(accept.address)}",),
             line=file.line_of(("expect", "accepted")),
         )
+
+
+def _files(media: Sequence[str] | None) -> str:
+    return f" with {', '.join(media)}" if media else ""
+
+
+def _is_wanted(wanted: Accepted, found: WireAccepted) -> bool:
+    return text_matches(wanted.text, found.text) and wanted.media in (None, found.media)
 
 
 def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
@@ -184,7 +207,7 @@ def _events(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
 
 def _describe(wanted: ExpectedEvent) -> str:
     facts = [wanted.kind]
-    for name in ("reason", "state", "text", "detail", "place"):
+    for name in ("reason", "state", "status", "text", "detail", "place"):
         value = getattr(wanted, name)
         if value is not None:
             facts.append(f"{name} {value}")
@@ -195,7 +218,7 @@ def _event_fits(wanted: ExpectedEvent, event: Event, file: ScenarioFile, seen: _
     body = event.body
     if event.kind != wanted.kind:
         return False
-    for name in ("reason", "state"):
+    for name in ("reason", "state", "status"):
         value = getattr(wanted, name)
         if value is not None and getattr(body, name, None) != value:
             return False

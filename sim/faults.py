@@ -1,7 +1,7 @@
 """Faults: named things that will go wrong, armed by the script, matched by content, counted when they fire.
 
-Most faults strike the first requests that fit. Those on `ready` and `connect` are times: they hold from the moment in
-which they are armed, for as long as they say.
+Most faults strike the first requests that fit. Those on `mirror`, `ready` and `connect` are times: they hold from the
+moment in which they are armed, for as long as they say.
 """
 
 from __future__ import annotations
@@ -90,10 +90,11 @@ class FaultBoard:
                 return fault
         return None
 
-    def during(self, on: str, account: tuple[str, str]) -> tuple[Fault, bool] | None:
-        """The fault that holds for an account now, and whether this is the first that is asked of it."""
+    def during(self, on: str, account: tuple[str, str] | None = None) -> tuple[Fault, bool] | None:
+        """The fault that holds now, for an account or at all, and whether this is the first that is asked of it."""
         for armed in self._armed:
-            if armed.fault.on == on and self._now() < armed.until and self.is_about(armed.fault, account):
+            about = account is None or self.is_about(armed.fault, account)
+            if armed.fault.on == on and self._now() < armed.until and about:
                 first, armed.struck = not armed.struck, True
                 return armed.fault, first
         return None

@@ -1,28 +1,31 @@
-"""The gateway process of a run: it boots on the surviving disk, can be killed or stopped, and starts again."""
+"""A gateway process of a run: it boots on the surviving disk, can be killed, stopped or frozen, and starts again."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
+from itertools import count
 from typing import Any, cast
 
-from core import Gateway
+from core import ChannelAdapter, Gateway
 from core.config import GatewayConfig
 from core.decisions import config_key
-from core.errors import SendFailed, UnknownName, UsageError
-from core.events.bodies import ProcessCrashed, ProcessStopped, ScriptSkipped
+from core.errors import UnknownName
+from core.events.bodies import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed, ScriptSkipped
 from core.routing.scopes import place_key
-from core.send import SendMessage
+from core.send import SendMessage, Target
 from core.values import Address
+from sim import clients
 from sim.bugs import BUGS
 from sim.cast import ScriptedAgent, ScriptedHands
 from sim.env import sim_env
+from sim.hooks import scripted_hooks
 from sim.loop import Node
 from sim.platforms import FakeAdapter
 from sim.scenario.places import is_session_key
 from sim.scenario.reloads import agents_of
+from sim.scenario.script import QueueStep
 from sim.wiring import Wiring
 from sim.world import World
 
@@ -31,16 +34,18 @@ _MOST_BOOTS = 50
 
 
 class GatewayProcess:
-    """Boots, kills, stops and restarts the gateway."""
+    """Boots, kills, stops, freezes and restarts the gateway. `numbers` counts the starts of all processes."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, name: str = "gateway", numbers: Iterator[int] | None = None) -> None:
         self._world = world
+        self.name = name
+        self._numbers = count(1) if numbers is None else numbers
+        self._boots = 0
         self._node: Node | None = None
         self._task: asyncio.Task[None] | None = None
         self._gateway: Gateway | None = None
         #: the process that was told to end, why, by which event, and how long it stays down
         self._stopping: tuple[Node, str, int | None, float] | None = None
-        self.generation = 0
         #: what the next process starts with
         self.config = world.scenario.gateway
 
@@ -49,42 +54,60 @@ class GatewayProcess:
         """Whether a process runs now."""
         return self._node is not None and self._node.alive
 
+    @property
+    def frozen(self) -> bool:
+        """Whether a process is there and stands still."""
+        return self._node is not None and self._node.frozen
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the process that runs now was told to end."""
+        return self.alive and self._stopping is not None and self._stopping[0] is self._node
+
     def boot(self) -> None:
         """Start a process on what the disk holds."""
-        if self.alive or self.generation >= _MOST_BOOTS:
+        if self.alive or self._boots >= _MOST_BOOTS:
             return
-        self.generation += 1
-        node = self._node = Node("gateway", self.generation)
+        self._boots += 1
+        node = self._node = Node(self.name, next(self._numbers))
         gateway = self._gateway = node.context().run(self._make, node)
         loop = asyncio.get_running_loop()
         context = node.context()
-        task = self._task = loop.create_task(gateway.run(), name=f"gateway {self.generation}", context=context)
+        task = self._task = loop.create_task(gateway.run(), name=f"{self.name} {node.generation}", context=context)
         # In the world's context: that a process has ended is seen from outside.
         task.add_done_callback(lambda _: self._ended(node, task))
+        # A process that has nothing to do is what a run at rest may have waited for.
+        self._world.poke()
 
     def _make(self, node: Node) -> Gateway:
         world, wiring = self._world, Wiring(generation=node.generation)
         for bug in world.bugs:
             BUGS[bug].install(wiring)
-        events = wiring.wrap_events(world.log.recorder("gateway", node.generation))
+        events = wiring.wrap_events(world.log.recorder(self.name, node.generation))
         scenario = world.scenario
-        adapters = [
-            wiring.wrap_adapter(FakeAdapter(platform, account, node, world))
-            for platform in world.platforms.values()
-            for account in platform.spec.accounts
-        ]
-        return Gateway(
+        adapters: list[ChannelAdapter] = []
+        for platform in world.platforms.values():
+            for account in platform.spec.accounts:
+                adapter = wiring.wrap_adapter(FakeAdapter(platform, account, node, world))
+                missing = world.boot_fault(platform.channel, account)
+                if missing is None:
+                    adapters.append(adapter)
+                else:
+                    world.at(world.now() + missing, self._install, node, adapter)
+        return wiring.make_gateway(
             config=self.config,
-            store=wiring.make_store(world.disk.connect, events),
+            store=wiring.make_store(partial(world.disk.connect, node), events),
             adapters=adapters,
             agents={
                 # Also those that a later configuration brings.
-                agent: ScriptedAgent(
-                    scenario.cast.agents.get(agent, ()),
-                    resolve=world.address,
-                    session_key=self.session_key,
-                    is_at=world.is_at,
-                    number=world.number,
+                agent: wiring.wrap_agent(
+                    ScriptedAgent(
+                        scenario.cast.agents.get(agent, ()),
+                        resolve=world.address,
+                        session_key=self.session_key,
+                        is_at=world.is_at,
+                        number=world.number,
+                    )
                 )
                 for agent in agents_of((scenario.gateway, *world.file.reloads))
             },
@@ -92,7 +115,14 @@ class GatewayProcess:
             env=sim_env(world.now, world.ids, world.seed),
             events=events,
             decisions=wiring.decisions,
+            hooks=scripted_hooks(scenario.cast.hooks, world.is_at),
         )
+
+    def _install(self, node: Node, adapter: ChannelAdapter) -> None:
+        """An adapter that was missing is there now, if its process still is."""
+        gateway = self._gateway
+        if gateway is not None and node.alive and self._node is node:
+            node.context().run(gateway.install, adapter)
 
     def session_key(self, agent: str, session: str) -> str:
         """The key of a session that a scenario names by its place, or by the key itself."""
@@ -113,20 +143,27 @@ class GatewayProcess:
             node, gateway = live
             self._spawn(node, gateway.wake(agent, text, cause), f"wake {agent} {text}")
 
-    def send(self, message: SendMessage, number: int) -> None:
-        """A client sends through the process, which tells itself what comes of it. Raises `UnknownName` without one."""
+    def _running(self) -> tuple[Node, Gateway]:
         live = self._live()
         if live is None:
             raise UnknownName("no gateway process runs")
-        node, gateway = live
-        self._spawn(node, self._client("send", partial(_sent, gateway, message)), f"send {number} {message.key}")
+        return live
+
+    def send(self, message: SendMessage, targets: Sequence[Target], number: int) -> None:
+        """A client sends through the process, to one target or to several. Raises `UnknownName` without a process."""
+        node, gateway = self._running()
+        call = partial(clients.send, gateway, message, targets, self._world.events)
+        self._spawn(node, self._client("send", call), f"send {number} {message.key}")
+
+    def operate(self, step: QueueStep) -> None:
+        """An operator works on the queue of the process. Raises `UnknownName` without a process."""
+        node, gateway = self._running()
+        call = partial(clients.operate, gateway, step, self._world.is_at)
+        self._spawn(node, self._client(f"queue {step.do}", call), f"queue {step.do}")
 
     def reset(self, agent: str, place: Address) -> None:
         """An operator has a session start anew. Raises `UnknownName` without a process."""
-        live = self._live()
-        if live is None:
-            raise UnknownName("no gateway process runs")
-        node, gateway = live
+        node, gateway = self._running()
         self._spawn(node, self._client("reset", partial(_reset, gateway, agent, place)), f"reset {agent} {place}")
 
     async def _client(self, step: str, call: Callable[[], Awaitable[None]]) -> None:
@@ -143,6 +180,8 @@ class GatewayProcess:
         if live is not None:
             node, gateway = live
             node.context().run(gateway.reload, config)
+        if config.delivery != self.config.delivery:
+            self._world.tell_limits(config.delivery)
         self.config = config
 
     def _spawn(self, node: Node, work: Coroutine[Any, Any, None], name: str) -> None:
@@ -163,13 +202,35 @@ class GatewayProcess:
 
     def kill_soon(self, why: str, cause: int | None, restart_after: float) -> None:
         """Die at the end of the callback that runs now: what it does is done, and nothing comes after it."""
-        loop = self._world.loop
 
-        def at_the_end(_: int) -> None:
-            loop.on_step = None
+        def at_the_end(_: int) -> bool:
             self.kill(why, cause, restart_after)
+            return True
 
-        loop.on_step = at_the_end
+        self._world.watch_steps(at_the_end)
+
+    def freeze(self, why: str, cause: int | None, lasts: float) -> None:
+        """Stand still for a while, as by SIGSTOP: what was to run meanwhile runs afterwards."""
+        node, world = self._node, self._world
+        if node is None or not node.alive or node.frozen:
+            return
+        node.freeze()
+        world.log.append("sim", node.generation, ProcessFrozen(why=why), cause, (None,) * 5)
+        world.at(world.now() + lasts, self._thaw, node)
+
+    def _thaw(self, node: Node) -> None:
+        if node.frozen:
+            self._world.log.append("sim", node.generation, ProcessThawed(), None, (None,) * 5)
+            self._world.loop.thaw(node)
+
+    def freeze_soon(self, why: str, cause: int | None, lasts: float) -> None:
+        """Stand still at the end of the callback that runs now."""
+
+        def at_the_end(_: int) -> bool:
+            self.freeze(why, cause, lasts)
+            return True
+
+        self._world.watch_steps(at_the_end)
 
     def stop(self, why: str, cause: int | None, down: float) -> None:
         """End in order: cancel, let the process clean up, start again after a while."""
@@ -198,12 +259,6 @@ class GatewayProcess:
         world.at(world.now() + 1.0, self.boot)
 
 
-async def _sent(gateway: Gateway, message: SendMessage) -> None:
-    # The gateway tells of a send that it refuses, and of one that fails.
-    with suppress(UsageError, SendFailed):
-        await gateway.send(message)
-
-
 async def _reset(gateway: Gateway, agent: str, place: Address) -> None:
     if await gateway.reset_session(agent, place) is None:
         raise UnknownName(f"{place} has no session")
@@ -214,3 +269,27 @@ def _tell(error: BaseException) -> str:
     if isinstance(error, BaseExceptionGroup):
         return _tell(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
     return f"{type(error).__name__}: {error}"
+
+
+class Processes:
+    """The gateway processes of a run: one, and a second on the same store where the script starts it."""
+
+    def __init__(self, world: World) -> None:
+        numbers = count(1)
+        self._all = {name: GatewayProcess(world, name, numbers) for name in ("gateway", "second")}
+
+    def named(self, name: str) -> GatewayProcess:
+        """``gateway`` or ``second``."""
+        return self._all[name]
+
+    @property
+    def serving(self) -> bool:
+        """Whether a process runs, and none stands still or is about to end: what such a one will do is to be seen."""
+        processes = self._all.values()
+        changing = any(process.frozen or process.stopping for process in processes)
+        return any(process.alive for process in processes) and not changing
+
+    def reload(self, config: GatewayConfig) -> None:
+        """Another configuration for all of them. Raises `ConfigError`."""
+        for process in self._all.values():
+            process.reload(config)

@@ -7,22 +7,24 @@ wrong, and all must come to rest within a bound. Same scenario, seed and bugs gi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import anyio
 
 from core.events import Event, Trace, TraceHeader
 from core.events.bodies import RunEnded, RunPhase
-from sim.crash import CrashAt, arm
+from sim.crash import CrashAt, Crashes
 from sim.expect import check_expectations
 from sim.invariants import CHECKERS, Judge
 from sim.loop import Order, SimLoop, SimulationError
 from sim.loop import run as run_loop
-from sim.process import GatewayProcess
+from sim.process import GatewayProcess, Processes
 from sim.result import RunResult
 from sim.scenario import ScenarioFile
 from sim.script import ScriptPlayer
+from sim.spare import Spare
 from sim.world import World
 
 #: virtual seconds that everything has to come to rest after the script
@@ -30,16 +32,19 @@ REST_BOUND = 4 * 3600.0
 #: virtual seconds without anything open after which a run is at rest: what comes late, comes by then
 LINGER = 10.0
 #: callbacks after which a run is taken for endless
-_MAX_STEPS = 50_000_000
+MAX_STEPS = 50_000_000
 
 
 class _Run:
     """One run in progress."""
 
-    def __init__(self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...]) -> None:
-        self.world = World(file, loop, seed=seed, bugs=bugs)
-        self.process = GatewayProcess(self.world)
-        self.player = ScriptPlayer(self.world, self.process)
+    def __init__(
+        self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...], spare: Spare | None
+    ) -> None:
+        self.world = World(file, loop, seed=seed, bugs=bugs, spare=spare)
+        self.processes = Processes(self.world)
+        self.process = self.processes.named("gateway")
+        self.player = ScriptPlayer(self.world, self.processes)
         self.judge = Judge(CHECKERS)
         self.judge.watch(self.world.log)
         #: errors in callbacks of the world: such a run says nothing
@@ -59,9 +64,11 @@ class _Run:
 
     @property
     def _at_rest(self) -> bool:
+        # The cheap questions first: this is asked whenever anything ends.
         world = self.world
-        waiting = any(platform.waiting for platform in world.platforms.values())
-        return self.player.left == 0 and world.progress.empty and not waiting and self.process.alive
+        if self.player.left or not world.progress.empty or not self.processes.serving:
+            return False
+        return not any(platform.waiting for platform in world.platforms.values())
 
     async def play(self) -> None:
         """From the first step to rest, or to the bound."""
@@ -96,43 +103,95 @@ class _Run:
         return self._at_rest
 
 
+class Prepare(Protocol):
+    """Sees a run before its first step: to end its process somewhere, or to look on."""
+
+    def __call__(self, world: World, process: GatewayProcess) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """A run that is over: its story, and who judged it meanwhile."""
+
+    events: tuple[Event, ...]
+    judge: Judge
+    steps: int
+    timer_events: int
+    virtual_seconds: float
+    commits: int
+
+
+def play(
+    file: ScenarioFile,
+    *,
+    seed: int,
+    bugs: tuple[str, ...],
+    order: Order = "keyed",
+    prepare: Prepare | None = None,
+    spare: Spare | None = None,
+    max_steps: int = MAX_STEPS,
+) -> Played:
+    """Play a scenario from its first step to rest. Raises `SimulationError` for a run that says nothing.
+
+    `spare` keeps the store for the next run, which makes that faster and changes nothing else.
+    """
+    kept: list[_Run] = []
+
+    async def main(loop: SimLoop) -> Played:
+        run = _Run(file, loop, seed=seed, bugs=bugs, spare=spare)
+        kept.append(run)
+        if prepare is not None:
+            prepare(run.world, run.process)
+        await run.play()
+        if run.defects:
+            raise SimulationError(f"the simulated world failed: {run.defects[0]!r}") from run.defects[0]
+        # Taken here: what the finally blocks of the dead do after the end is not part of the run.
+        return Played(
+            events=tuple(run.world.log.events),
+            judge=run.judge,
+            steps=loop.steps,
+            timer_events=loop.timer_events,
+            virtual_seconds=loop.time(),
+            commits=run.world.disk.commits,
+        )
+
+    try:
+        return run_loop(main, seed=seed, order=order, max_steps=max_steps)
+    finally:
+        for run in kept:
+            run.world.disk.discard()
+
+
+def bugs_of(file: ScenarioFile, bugs: Iterable[str]) -> tuple[str, ...]:
+    """The bug switches of a run: those that the file always has on, and others."""
+    return tuple(dict.fromkeys((*file.scenario.with_bugs, *bugs)))
+
+
 def run_scenario(
     file: ScenarioFile,
     *,
     seed: int | None = None,
     bugs: Iterable[str] = (),
     order: Order = "keyed",
-    crash: CrashAt | None = None,
+    crash: CrashAt | Sequence[CrashAt] = (),
     watch: Callable[[Event], None] | None = None,
 ) -> RunResult:
     """Run a scenario. `seed` none: the scenario's own. `watch` sees every event as it happens.
 
-    `crash` kills the gateway once at an exact point, beyond what the script does.
+    `crash` ends the gateway at exact points, beyond what the script does.
     """
     own_seed = file.scenario.seed if seed is None else seed
-    bug_names = tuple(dict.fromkeys((*file.scenario.with_bugs, *bugs)))
-    kept: list[_Run] = []
+    bug_names = bugs_of(file, bugs)
+    crashes = (crash,) if isinstance(crash, CrashAt) else tuple(crash)
 
-    async def main(loop: SimLoop) -> tuple[tuple[Event, ...], int, int, float]:
-        run = _Run(file, loop, seed=own_seed, bugs=bug_names)
-        kept.append(run)
-        if crash is not None:
-            arm(run.world, run.process, crash)
+    def prepare(world: World, process: GatewayProcess) -> None:
+        if crashes:
+            Crashes(world, process, crashes)
         if watch is not None:
-            run.world.log.subscribe(watch)
-        await run.play()
-        if run.defects:
-            raise SimulationError(f"the simulated world failed: {run.defects[0]!r}") from run.defects[0]
-        # Taken here: what the finally blocks of the dead do after the end is not part of the run.
-        return tuple(run.world.log.events), loop.steps, loop.timer_events, loop.time()
+            world.log.subscribe(watch)
 
-    try:
-        events, steps, timers, seconds = run_loop(main, seed=own_seed, order=order, max_steps=_MAX_STEPS)
-        run = kept[0]
-    finally:
-        for run in kept:
-            run.world.disk.discard()
-    verdicts = run.judge.verdicts()
+    played = play(file, seed=own_seed, bugs=bug_names, order=order, prepare=prepare)
+    verdicts = played.judge.verdicts()
     header = TraceHeader(
         scenario=file.id,
         title=file.scenario.title,
@@ -140,13 +199,14 @@ def run_scenario(
         source=file.scenario.source,
         seed=own_seed,
         bugs=bug_names,
+        crashes=tuple(one.name for one in crashes),
     )
     return RunResult(
-        trace=Trace(header=header, events=events),
+        trace=Trace(header=header, events=played.events),
         verdicts=verdicts,
-        unmet=check_expectations(file, events, verdicts),
-        steps=steps,
-        timer_events=timers,
-        virtual_seconds=seconds,
-        commits=run.world.disk.commits,
+        unmet=check_expectations(file, played.events, verdicts),
+        steps=played.steps,
+        timer_events=played.timer_events,
+        virtual_seconds=played.virtual_seconds,
+        commits=played.commits,
     )

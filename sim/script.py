@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from core.errors import ConfigError, UnknownName
 from core.events import BODIES, Event
 from core.events.bodies import FaultFired, ScriptSkipped
-from core.send import SendMessage
+from core.send import SendMessage, Target
+from core.values import Poll
 from sim.faults import text_matches
-from sim.process import GatewayProcess
-from sim.scenario.model import Crash, SendStep, Step, When
+from sim.process import Processes
+from sim.scenario.model import Crash, Fault, Freeze, SendStep, Step, When
 from sim.world import World
 
 
@@ -25,16 +26,21 @@ class _Trigger:
 class ScriptPlayer:
     """Plays a scenario's script in its world."""
 
-    def __init__(self, world: World, process: GatewayProcess) -> None:
+    def __init__(self, world: World, processes: Processes) -> None:
         self._world = world
-        self._process = process
+        self._processes = processes
+        self._process = processes.named("gateway")
         self._triggers: dict[str, list[_Trigger]] = {}
         self._says = iter(world.file.say_ids)
         self._reloads = iter(world.file.reloads)
         self._sends = 0
+        for step, at in zip(world.scenario.script, world.file.times, strict=True):
+            if step.fault is not None and step.fault.on == "boot" and at == 0.0:
+                world.arm(step.fault)
         #: steps that have not happened yet
         self.left = len(world.scenario.script)
-        awaited = {BODIES[step.crash.when.event] for step in world.scenario.script if step.crash and step.crash.when}
+        waits = [step.crash or step.freeze for step in world.scenario.script]
+        awaited = {BODIES[step.when.event] for step in waits if step and step.when}
         if awaited:
             world.log.subscribe(self._see, *awaited)
 
@@ -63,18 +69,6 @@ class ScriptPlayer:
             self._say(step, name)
         elif step.send is not None:
             self._send(step.send)
-        elif step.wake is not None:
-            self._process.wake(step.wake.agent, step.wake.text, None)
-        elif step.crash is not None:
-            self._crash(step.crash)
-        elif step.restart is not None:
-            fired = self._fired("restart")
-            self._process.stop("restart", fired, step.restart.down)
-        elif step.reload is not None:
-            self._process.reload(next(self._reloads))
-        elif step.reset is not None:
-            agent = step.reset.agent or self._process.config.default_agent
-            self._process.reset(agent, self._world.address(step.place or ""))
         elif step.replay is not None:
             fired = self._fired("replay", ", ".join(step.replay.messages))
             for platform in self._world.platforms.values():
@@ -82,7 +76,35 @@ class ScriptPlayer:
         elif step.archive or step.delete:
             self._close(step, "archived" if step.archive else "deleted")
         elif step.fault is not None:
-            self._world.faults.arm(step.fault)
+            self._arm(step.fault)
+        else:
+            self._act_on_process(step)
+
+    def _act_on_process(self, step: Step) -> None:
+        """What operators, schedules and supervisors do with gateway processes."""
+        if step.queue is not None:
+            self._processes.named(step.queue.process).operate(step.queue)
+        elif step.wake is not None:
+            self._process.wake(step.wake.agent, step.wake.text, None)
+        elif step.crash is not None:
+            self._crash(step.crash)
+        elif step.restart is not None:
+            fired = self._fired("restart")
+            self._processes.named(step.restart.process).stop("restart", fired, step.restart.down)
+        elif step.second is not None:
+            self._processes.named("second").boot()
+        elif step.freeze is not None:
+            self._freeze(step.freeze)
+        elif step.reload is not None:
+            self._processes.reload(next(self._reloads))
+        elif step.reset is not None:
+            agent = step.reset.agent or self._process.config.default_agent
+            self._process.reset(agent, self._world.address(step.place or ""))
+
+    def _arm(self, fault: Fault) -> None:
+        # Those that strike the first process have been armed before it started.
+        if fault.on != "boot" or self._world.now() > 0.0:
+            self._world.arm(fault)
 
     def _fired(self, fault: str, detail: str = "") -> int:
         return self._world.events.record(FaultFired(fault=fault, detail=detail))
@@ -109,13 +131,18 @@ class ScriptPlayer:
     def _send(self, send: SendStep) -> None:
         """A client of the gateway sends something."""
         self._sends += 1
-        process = self._process
+        process = self._processes.named(send.process)
         agent = send.agent or process.config.default_agent
-        to = self._world.address(send.to) if send.to is not None else send.target or ""
+        places = [self._world.address(place) for place in send.to]
+        to = places[0] if places else send.target or ""
         message = SendMessage(
             to=to,
             text=send.text,
             media=send.media,
+            poll=None if send.poll is None else Poll(**send.poll.model_dump()),
+            payload=send.payload,
+            best_effort=send.best_effort,
+            dry_run=send.dry_run,
             channel=send.channel,
             account=send.account,
             thread=send.thread,
@@ -123,7 +150,7 @@ class ScriptPlayer:
             session_key=None if send.session is None else process.session_key(agent, send.session),
             key=f"send{self._sends}" if send.key is None else send.key,
         )
-        process.send(message, self._sends)
+        process.send(message, [Target(to=place) for place in places] if len(places) > 1 else (), self._sends)
 
     def _close(self, step: Step, how: str) -> None:
         ref = self._world.place(step.place or "")
@@ -131,15 +158,29 @@ class ScriptPlayer:
         self._world.platforms[ref.platform].close_room(room, how, self._fired(how, ref.tail))
 
     def _crash(self, crash: Crash) -> None:
+        process = self._processes.named(crash.process)
         if crash.when is None:
-            self._process.kill("crash", self._fired("crash"), crash.restart_after)
+            process.kill("crash", self._fired("crash"), crash.restart_after)
             return
 
         def fire(event: Event) -> None:
-            self._process.kill_soon(f"crash at {event.kind}", event.seq, crash.restart_after)
+            process.kill_soon(f"crash at {event.kind}", event.seq, crash.restart_after)
 
-        waiting = self._triggers.setdefault(crash.when.event, [])
-        waiting.append(_Trigger(crash.when, crash.when.nth, fire))
+        self._wait(crash.when, fire)
+
+    def _freeze(self, freeze: Freeze) -> None:
+        process = self._processes.named(freeze.process)
+        if freeze.when is None:
+            process.freeze("freeze", self._fired("freeze"), freeze.for_)
+            return
+
+        def fire(event: Event) -> None:
+            process.freeze_soon(f"freeze at {event.kind}", event.seq, freeze.for_)
+
+        self._wait(freeze.when, fire)
+
+    def _wait(self, when: When, fire: Callable[[Event], None]) -> None:
+        self._triggers.setdefault(when.event, []).append(_Trigger(when, when.nth, fire))
 
     def _see(self, event: Event) -> None:
         """Fire what waits for this event."""

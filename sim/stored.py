@@ -1,4 +1,4 @@
-"""What an earlier version left on the disk: sessions that are there before the gateway first starts."""
+"""What others have done to the disk: sessions that an earlier version left there, and rows that nobody can read."""
 
 from __future__ import annotations
 
@@ -32,6 +32,19 @@ def write_stored(
                 "INSERT INTO transcript (session_id, role, text, ref, at) VALUES (?, ?, ?, ?, ?)",
                 (session.id, role, text, f"stored/{session.id}/{number}", session.updated),
             )
+
+
+def damage(connection: sqlite3.Connection, fits: Callable[[Address, str], bool]) -> int:
+    """Cut off the texts of open messages that fit, by place and first text, as a bad copy does; how many."""
+    found = connection.execute(_OPEN).fetchall()
+    hit = [n for n, address, chunks in found if fits(_place(address), next(iter(_texts(chunks)), ""))]
+    connection.executemany("UPDATE intents SET chunks = substr(chunks, 1, 3) WHERE n = ?", [(n,) for n in hit])
+    return len(hit)
+
+
+_OPEN = "SELECT n, address, chunks FROM intents WHERE state IN ('prepared', 'sending')"
+_place = msgspec.json.Decoder(Address).decode
+_texts = msgspec.json.Decoder(list[str]).decode
 
 
 def _write_session(c: sqlite3.Connection, session: StoredSession, place: Address | None) -> None:

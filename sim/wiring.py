@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.agent import Agent
 from core.channels import ChannelAdapter
 from core.decisions import Decisions
 from core.events import EventSink
+from core.gateway import Gateway
 from core.store import Db, SqliteStore, Store
 
 
@@ -20,6 +22,10 @@ def _sink(sink: EventSink) -> EventSink:
     return sink
 
 
+def _agent(agent: Agent) -> Agent:
+    return agent
+
+
 @dataclass(slots=True, kw_only=True)
 class Wiring:
     """Decisions and ports of one process. A bug switch may replace any of them before the process starts."""
@@ -29,8 +35,11 @@ class Wiring:
     decisions: Decisions = field(default_factory=Decisions)
     wrap_adapter: Callable[[ChannelAdapter], ChannelAdapter] = _adapter
     wrap_events: Callable[[EventSink], EventSink] = _sink
+    wrap_agent: Callable[[Agent], Agent] = _agent
     #: makes the store from what opens the disk and what hears of refused writes
     make_store: Callable[[Callable[[], Db], EventSink], Store] = SqliteStore
+    #: puts the process together from its parts
+    make_gateway: Callable[..., Gateway] = Gateway
 
     def replace(self, **decisions: Callable[..., Any]) -> None:
         """Replace decisions by name."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import sqlite3
 import zlib
 from collections.abc import Callable
 from typing import Any
 
+from core.config import DeliveryConfig
 from core.errors import UnknownName
 from core.events import Event, EventLog
 from core.events.bodies import (
@@ -21,28 +21,32 @@ from core.events.bodies import (
     SessionCreated,
     SessionReset,
     WorldAccount,
+    WorldLimits,
     WorldPerson,
     WorldPlace,
     WorldSession,
 )
-from core.values import Address, ChatKind, Peer
+from core.values import Address, Capability, ChatKind, Peer, Transport
 from sim.bugs import BUGS
 from sim.disk import Disk
 from sim.env import SimIds
-from sim.faults import FaultBoard
+from sim.faults import FaultBoard, text_matches
 from sim.loop import SimLoop
 from sim.people import display_names
 from sim.platforms import PLATFORMS, FakePlatform, Room
 from sim.progress import Progress
 from sim.scenario import PlaceRef, ScenarioFile
 from sim.scenario.model import Fault
-from sim.stored import write_stored
+from sim.spare import Spare
+from sim.stored import damage, write_stored
 
 
 class World:
     """One run's world. Implements `sim.platforms.rooms.WorldPort`."""
 
-    def __init__(self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...]) -> None:
+    def __init__(
+        self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...], spare: Spare | None = None
+    ) -> None:
         self.file = file
         self.scenario = file.scenario
         self.seed = seed
@@ -53,16 +57,24 @@ class World:
         self.events = self.log.recorder("sim")
         self.progress = Progress()
         self.progress.watch(self.log)
-        self.faults = FaultBoard(self.is_at)
+        self.faults = FaultBoard(self.is_at, self._account_of, self.now)
         self.message_names: dict[tuple[str, ...], str] = {}
         self.ids = SimIds(lambda parts: self.message_names.get((parts[0], *parts[2:])))
         self.log.subscribe(self._session_known, SessionCreated, SessionReset)
-        self.disk = Disk(self._fail_commit, self._committed)
+        faults = [step.fault for step in file.scenario.script if step.fault is not None]
+        self.disk = Disk(
+            self._fail_commit,
+            self._committed,
+            looks=any(fault.carries for fault in faults),
+            unmirrored=self._mirror_fault if any(fault.on == "mirror" for fault in faults) else None,
+            spare=spare,
+        )
         self._places: dict[str, PlaceRef] = {}
         self._numbers: dict[str, dict[str, int]] = {}
         self._peers: dict[tuple[str, str], Peer] = {}
         self.platforms: dict[str, FakePlatform] = {}
         self.on_commit: Callable[[int], None] | None = None
+        self._step_watchers: list[Callable[[int], bool]] = []
 
     # ------------------------------------------------------------ WorldPort
 
@@ -91,13 +103,57 @@ class World:
         """What the scenario calls a message, so that ids in the trace can be read."""
         self.message_names[place.channel, place.conversation, place.thread or "", message_id] = name
 
-    def send_fault(self, address: Address, text: str, attempt: int) -> tuple[str, float] | None:
+    def arm(self, fault: Fault) -> None:
+        """Have something go wrong from now on, or at once."""
+        if fault.on == "queue":
+            self._damage(fault)
+            return
+        self.faults.arm(fault)
+        if fault.on == "connect":
+            for channel, platform in self.platforms.items():
+                for account in platform.spec.accounts:
+                    if self.faults.is_about(fault, (channel, account)):
+                        platform.break_connection(account)
+
+    def send_fault(self, address: Address, text: str, attempt: int, transport: Transport) -> tuple[str, float] | None:
         """The fault that strikes a send, and its time."""
-        return self._strike(self.faults.take("send", address=address, text=text, attempt=attempt), text)
+        found = self.faults.take("send", address=address, text=text, attempt=attempt, transport=transport)
+        return self._strike(found, text)
 
     def lookup_fault(self, address: Address) -> tuple[str, float] | None:
         """The fault that strikes a look-up."""
         return self._strike(self.faults.take("lookup", address=address), str(address))
+
+    def account_fault(self, on: str, channel: str, account: str) -> bool:
+        """Whether a fault that is a time holds for an account now; told when it is first felt."""
+        found = self.faults.during(on, (channel, account))
+        if found is not None and found[1]:
+            self._strike(found[0], f"{channel}:{account}")
+        return found is not None
+
+    def boot_fault(self, channel: str, account: str) -> float | None:
+        """After how long the adapter of an account is there, where it is missing when a process starts."""
+        struck = self._strike(self.faults.take("boot", account=(channel, account)), f"{channel}:{account}")
+        return None if struck is None else struck[1]
+
+    def _mirror_fault(self) -> bool:
+        found = self.faults.during("mirror")
+        if found is not None and found[1]:
+            self._strike(found[0], "transcript lines refused")
+        return found is not None
+
+    def _damage(self, fault: Fault) -> None:
+        """Rows of the queue are no longer what a gateway writes."""
+
+        def fits(address: Address, text: str) -> bool:
+            here = fault.place is None or self.is_at(fault.place, address)
+            return here and (fault.text is None or text_matches(fault.text, text))
+
+        self._strike(fault, f"{damage(self.disk.open(), fits)} rows")
+
+    def _account_of(self, place: str) -> tuple[str, str]:
+        ref = self.place(place)
+        return ref.platform, ref.account
 
     def _strike(self, fault: Fault | None, detail: str) -> tuple[str, float] | None:
         if fault is None:
@@ -105,13 +161,26 @@ class World:
         self.events.record(FaultFired(fault=f"{fault.on}/{fault.do}", detail=detail))
         return fault.do, fault.for_
 
-    def _fail_commit(self) -> None:
-        if self._strike(self.faults.take("store"), "commit refused") is not None:
-            raise sqlite3.OperationalError("database or disk is full")
+    def _fail_commit(self) -> str | None:
+        struck = self._strike(self.faults.take("store", carries=self.disk.carries), "commit refused")
+        return None if struck is None else struck[0]
 
     def _committed(self, count: int) -> None:
         if self.on_commit is not None:
             self.on_commit(count)
+
+    def watch_steps(self, see: Callable[[int], bool]) -> None:
+        """Show each step to `see`, when it is over and outside of all processes, until that says it has seen enough."""
+        self._step_watchers.append(see)
+        self.loop.on_step = self._stepped
+
+    def _stepped(self, count: int) -> None:
+        # Who is shown a step may want others to be shown the next ones.
+        for see in tuple(self._step_watchers):
+            if see(count):
+                self._step_watchers.remove(see)
+        if not self._step_watchers:
+            self.loop.on_step = None
 
     # ------------------------------------------------------------ building
 
@@ -124,7 +193,12 @@ class World:
             self.platforms[name] = platform
             for account, settings in spec.accounts.items():
                 bot = Peer(id=platform.new_id("bot", account), name=settings.bot)
-                self.events.record(WorldAccount(channel=name, account=account, bot=bot))
+                can = platform.capabilities_of(account)
+                nameless = Capability.MESSAGE_IDS not in can.can
+                body = WorldAccount(
+                    channel=name, account=account, bot=bot, idempotency=can.idempotency, nameless=nameless
+                )
+                self.events.record(body)
             for room_name, room in spec.rooms.items():
                 self._build_room(platform, room_name, room.id, room.accounts or tuple(spec.accounts))
                 parent = platform.room_named((room.accounts or tuple(spec.accounts))[0], room_name)
@@ -136,7 +210,18 @@ class World:
                 for account in spec.accounts if name in known.ids else ():
                     self.room(PlaceRef(platform=name, account=account, person=person))
         self._write_stored()
+        self.tell_limits(self.scenario.gateway.delivery)
         self.events.record(RunPhase(phase="faults"))
+
+    def tell_limits(self, delivery: DeliveryConfig) -> None:
+        """Tell what the operator has configured about delivery."""
+        body = WorldLimits(
+            max_attempts=delivery.max_attempts,
+            max_age=delivery.max_age,
+            mark=delivery.mark if delivery.ambiguous == "resend-marked" else None,
+            recovery_rate=delivery.recovery_rate,
+        )
+        self.events.record(body)
 
     def _write_stored(self) -> None:
         """Put what an earlier version left on the disk."""

@@ -26,7 +26,7 @@ import msgspec
 from app.cli.commands import dispatch
 from core.channels import known_channels, rules_for
 from core.config import DeliveryConfig
-from core.delivery.decide import Left, Next, Outcome, after_attempt, outcome_of, recover
+from core.delivery.decide import Left, Next, Outcome, Tried, after_attempt, outcome_of, recover
 from core.delivery.states import TRANSITIONS, is_final, next_state
 from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized, UsageError
 from core.events import BODIES, Body
@@ -146,9 +146,8 @@ def failures_table() -> str:
     config = DeliveryConfig()
 
     def step(outcome: Outcome, idempotency: Idempotency) -> str:
-        decision = after_attempt(
-            outcome, attempts=1, created_at=0.0, now=0.0, can=Capabilities(idempotency=idempotency), config=config
-        )
+        can, tried = Capabilities(idempotency=idempotency), Tried(attempts=1, created_at=0.0)
+        decision = after_attempt(outcome, tried=tried, now=0.0, can=can, config=config)
         same_key = decision.next is Next.RETRY and outcome.ambiguous
         return f"`{decision.next.value}`" + (", same key" if same_key else "")
 
@@ -271,7 +270,13 @@ def _fields(body: type[msgspec.Struct]) -> str:
 
 def _rows(bodies: Iterable[type[Body]]) -> Iterator[tuple[str, str, str]]:
     recorded = "".join(path.read_text("utf-8") for package in ("core/shell", "sim") for path in _modules(package))
-    others = ("core/gateway.py", "core/sessions.py", "core/decisions.py", "core/store/writer.py")
+    others = (
+        "core/gateway.py",
+        "core/sessions.py",
+        "core/decisions.py",
+        "core/store/writer.py",
+        "core/store/sqlite.py",
+    )
     recorded += "".join((ROOT / name).read_text("utf-8") for name in others)
     for body in bodies:
         tells = _first_sentences(body.__doc__)
@@ -280,10 +285,19 @@ def _rows(bodies: Iterable[type[Body]]) -> Iterator[tuple[str, str, str]]:
         yield f"`{body.kind}`", tells, _fields(body)
 
 
+#: the modules of events, by the heads under which the page tells of them
+_EVENTS = {
+    "The world": "core.events.world",
+    "The gateway, and what comes in": "core.events.gateway",
+    "The gateway, on the way out": "core.events.delivery",
+    "The gateway, for itself": "core.events.upkeep",
+}
+
+
 def event_table() -> str:
     """Every event kind with its fields: what the world records, then what the gateway records."""
     parts = []
-    for title, module in (("The world", "core.events.world"), ("The gateway", "core.events.gateway")):
+    for title, module in _EVENTS.items():
         bodies = [body for body in BODIES.values() if body.__module__ == module]
         parts.append(f"### {title}\n\n" + _table(("kind", "tells", "fields of `body`"), _rows(bodies)))
     return "\n" + "\n".join(parts) + "\n"

@@ -10,6 +10,7 @@ from typing import Annotated
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from app.cli.explain import app as explain
+from app.cli.queue import app as queue
 from core.errors import UsageError
 
 
@@ -28,6 +29,7 @@ app = App(
     version_flags=["--version"],
 )
 _LOOKS = Group("Looks")
+_ONE_RUN = Group("One run again", sort_key=1)
 
 
 @app.default
@@ -114,6 +116,86 @@ def run(
 
 
 @app.command
+def explore(  # noqa: PLR0913 -- each of them is an option
+    *names: str,
+    crash_everywhere: Annotated[bool, Parameter(negative=())] = False,
+    every_step: int = 1,
+    stops: int = 100,
+    second: int = 100,
+    seed: int | None = None,
+    seeds: int = 1,
+    bug: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    keyword: Annotated[str | None, Parameter(name=["-k", "--keyword"])] = None,
+    jobs: int | None = None,
+    json: Path | None = None,
+    at: Annotated[str | None, Parameter(group=_ONE_RUN)] = None,
+    then: Annotated[tuple[str, ...], Parameter(group=_ONE_RUN, negative=())] = (),
+    stop: Annotated[bool, Parameter(group=_ONE_RUN, negative=())] = False,
+    trace: Annotated[Path | None, Parameter(group=_ONE_RUN)] = None,
+) -> int:
+    """Run scenarios once per commit and once per step, with the gateway killed there.
+
+    Every invariant must hold in each of these runs, and people must see at the end what they see without a crash. What
+    may rightly be otherwise is named. A run that fails is told with the command that does it again, which has `--at`.
+    Exit code: 0 all hold, 1 violated, 2 wrong usage or file.
+
+    Parameters
+    ----------
+    names:
+        Scenario files or folders, or ids of scenarios that come with Trunkline; by default all of these.
+    crash_everywhere:
+        Place a crash everywhere. That is what happens without `--at` too.
+    every_step:
+        Of the steps only each so manyth.
+    stops:
+        Also stop the gateway in order at so many of these points, drawn by seed and point.
+    second:
+        Also end the next process while it recovers, in so many runs, drawn in the same way; every fourth is a stop.
+    seed:
+        Seed instead of the scenario's own.
+    seeds:
+        Explore each scenario under this many seeds, counting up.
+    bug:
+        Switch a defect on, by its name or the id of its report. May be given several times.
+    keyword:
+        Only scenarios whose id, title or tags contain all of these words.
+    jobs:
+        Processes that share the work; by default one a core.
+    json:
+        Write a JSON report.
+    at:
+        Do one run again instead, with its crash after this: `commit:17` or `step:512`.
+    then:
+        And a second crash after this, counted from the restart. May be given several times.
+    stop:
+        The last crash is a stop in order instead of a kill.
+    trace:
+        Write the trace of this run, as JSON lines: `trunkline replay` opens it.
+    """
+    from app.cli.explore import Options, explore_scenarios
+
+    if crash_everywhere and at is not None:
+        raise UsageError("--crash-everywhere and --at exclude each other: all runs, or one of them again")
+    options = Options(
+        names=names,
+        every_step=every_step,
+        stops=stops,
+        second=second,
+        seed=seed,
+        seeds=seeds,
+        bugs=bug,
+        keyword=keyword,
+        jobs=jobs,
+        json=json,
+        at=at,
+        then=then,
+        stop=stop,
+        trace=trace,
+    )
+    return explore_scenarios(options)
+
+
+@app.command
 def replay(
     file: Path,
     /,
@@ -176,6 +258,7 @@ def transcript(session: str | None = None, /, *, store: Path) -> int:
 
 
 app.command(explain)
+app.command(queue)
 
 
 def dispatch(arguments: Sequence[str]) -> int:

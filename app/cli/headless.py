@@ -53,7 +53,7 @@ def run_scenarios(options: Options) -> int:
     for report in (options.trace, options.junit, options.json):
         if report is not None and not report.absolute().parent.is_dir():
             raise UsageError(f"{report}: there is no folder {report.parent}")
-    jobs = list(_jobs(options, _load_all(options)))
+    jobs = list(_jobs(options, load_all(options)))
     if options.trace is not None and len(jobs) != 1:
         raise UsageError(f"--trace is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug")
     outcomes: list[Outcome] = []
@@ -78,7 +78,7 @@ def _run(job: Job) -> Outcome:
     return Outcome(run=result, spent=time.process_time() - before)
 
 
-def _load_all(options: Options) -> list[ScenarioFile]:
+def load_all(options: Options) -> list[ScenarioFile]:
     """All scenarios that are asked for. Every unreadable one is named before any is run."""
     files: list[ScenarioFile] = []
     problems: list[str] = []

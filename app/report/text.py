@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from app.outcome import Outcome
 from app.view.fact import Fact, Tone
 from app.view.story import RunView
-from app.view.text import count
+from app.view.text import clean, count
 from app.view.why import path_of, reproduction
 from sim.invariants import Status, Verdict, Violation
 
@@ -41,7 +41,7 @@ def blocks(outcome: Outcome) -> Iterator[str]:
         yield "\n".join(_violation(view, violation, titles[violation.invariant]))
     for unmet in run.unmet:
         where = f"{run.trace.header.path}:{unmet.line}: " if unmet.line else ""
-        lines = [f"  ✗ expectation missed: {where}{unmet.summary}"]
+        lines = [f"  ✗ expectation missed: {where}{clean(unmet.summary)}"]
         lines += _listed("expected", unmet.expected)
         lines += _listed("actual", unmet.actual)
         yield "\n".join(lines)
@@ -50,7 +50,7 @@ def blocks(outcome: Outcome) -> Iterator[str]:
 
 
 def _violation(view: RunView, violation: Violation, verdict: Verdict) -> Iterator[str]:
-    yield f"  ✗ {violation.invariant} {verdict.title}: {violation.summary}"
+    yield f"  ✗ {violation.invariant} {verdict.title}: {clean(violation.summary)}"
     yield f"    {verdict.sentence}"
     yield from _listed("expected", violation.expected)
     yield from _listed("actual", violation.actual)
@@ -64,7 +64,7 @@ def _marked(fact: Fact) -> str:
 
 
 def _listed(label: str, lines: tuple[str, ...]) -> list[str]:
-    return [_line("" if index else label, text) for index, text in enumerate(lines)]
+    return [_line("" if index else label, clean(text)) for index, text in enumerate(lines)]
 
 
 def _line(label: str, text: str) -> str:

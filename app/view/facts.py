@@ -32,6 +32,8 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
         yield from _intent(view, intent[0])
         yield from _completion(view, event)
         yield from _routes(view, intent[0], inbound)
+    elif hooked := view.of_intent(event.intent, b.HookSending):
+        yield from _taken_back(view, hooked[0])
     elif delegation:
         yield from _delegation(view, delegation[0])
         yield from _completion(view, event)
@@ -64,17 +66,41 @@ def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
         yield Fact(label="session", text=f"{clean(body.mirror_key)}, named by who sent it", seq=prepared.seq)
     yield because(body.reason, prepared.seq)
     yield from _aimed(view, prepared)
-    for event in view.of_intent(prepared.intent, b.Fallback):
+    yield from _hooks(view, prepared.intent)
+    for event in view.of_intent(prepared.intent, b.Fallback, b.TransportFallback):
         yield Fact(label="fallback", text=describe(view, event), tone=Tone.WARN, seq=event.seq)
+    for event in view.of_intent(prepared.intent, b.LaneWaiting):
+        yield _numbered("waited", view, event)
     for event in view.of_intent(prepared.intent, b.WireAccepted, b.WireRefused, b.WireResponseLost, b.WireDeduplicated):
         good = isinstance(event.body, b.WireAccepted | b.WireDeduplicated)
         yield _numbered("wire", view, event, Tone.PLAIN if good else Tone.WARN)
     for event in view.of_intent(prepared.intent, b.AttemptEnded, b.RecoveryDecided, b.WireLookedUp):
         yield _numbered("decided", view, event)
-    for event in view.of_intent(prepared.intent, b.MirrorAppended):
-        yield _numbered("mirror", view, event)
-    for event in view.of_intent(prepared.intent, b.IntentSettled):
-        yield _numbered("ended", view, event)
+    for event in view.of_intent(prepared.intent, b.MirrorAppended, b.MirrorRefused):
+        refused = isinstance(event.body, b.MirrorRefused)
+        yield _numbered("mirror", view, event, Tone.WARN if refused else Tone.PLAIN)
+    yield from _ends(view, prepared.intent)
+
+
+def _hooks(view: RunView, intent: str | None) -> Iterator[Fact]:
+    for event in view.of_intent(intent, b.HookSending, b.HookFailed):
+        failed = isinstance(event.body, b.HookFailed)
+        yield _numbered("hooks", view, event, Tone.WARN if failed else Tone.PLAIN)
+
+
+def _ends(view: RunView, intent: str | None) -> Iterator[Fact]:
+    """How it ended, what operators made of that, and who was told."""
+    for event in view.of_intent(intent, b.IntentSettled, b.OperatorActed, b.IntentReopened, b.HookSent):
+        ended, told = isinstance(event.body, b.IntentSettled), isinstance(event.body, b.HookSent)
+        yield _numbered("ended" if ended else "told" if told else "operator", view, event)
+
+
+def _taken_back(view: RunView, event: Event) -> Iterator[Fact]:
+    """What hooks have cancelled was never prepared: neither its text nor its files are stored."""
+    yield from _hooks(view, event.intent)
+    assert isinstance(event.body, b.HookSending)
+    yield because(event.body.reason, event.seq)
+    yield from _ends(view, event.intent)
 
 
 def _aimed(view: RunView, prepared: Event) -> Iterator[Fact]:

@@ -54,6 +54,8 @@ class IntentFacts(msgspec.Struct, frozen=True, kw_only=True):
     accepted: tuple[int, ...] = ()
     acked: int = 0
     mirror_key: str | None = None
+    #: id of the session whose transcript holds only a part of it
+    part_in: str = ""
     #: the last event that changed it
     last: int
 
@@ -77,14 +79,19 @@ class Moment(msgspec.Struct, kw_only=True):
 
     seq: int = 0
     at: float = 0.0
-    #: incarnation of the gateway process, and whether it runs
+    #: the gateway process that works, or did last; and those that run
     generation: int = 0
-    alive: bool = False
+    living: tuple[int, ...] = ()
     sessions: dict[str, SessionFacts] = {}
     intents: dict[str, IntentFacts] = {}
     delegations: dict[str, DelegationFacts] = {}
     closed: dict[PlaceKey, str] = {}
     bugs: tuple[str, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        """Whether a gateway process runs."""
+        return bool(self.living)
 
     def copy(self) -> Moment:
         """A moment of its own that can be folded further."""
@@ -92,7 +99,7 @@ class Moment(msgspec.Struct, kw_only=True):
             seq=self.seq,
             at=self.at,
             generation=self.generation,
-            alive=self.alive,
+            living=self.living,
             sessions=dict(self.sessions),
             intents=dict(self.intents),
             delegations=dict(self.delegations),
@@ -146,11 +153,17 @@ def _bug(now: Moment, _event: Event, body: b.BugEnabled) -> None:
 
 
 def _process_started(now: Moment, event: Event, _body: b.ProcessStarted) -> None:
-    now.alive, now.generation = True, event.generation
+    if not now.living:
+        now.generation = event.generation
+    now.living = (*now.living, event.generation)
 
 
-def _process_ended(now: Moment, _event: Event, _body: Body) -> None:
-    now.alive = False
+def _process_ended(now: Moment, event: Event, _body: Body) -> None:
+    now.living = tuple(number for number in now.living if number != event.generation)
+
+
+def _lease_taken(now: Moment, event: Event, _body: b.LeaseTaken) -> None:
+    now.generation = event.generation
 
 
 def _thread_closed(now: Moment, _event: Event, body: b.ThreadClosed) -> None:
@@ -203,9 +216,21 @@ def _appended(now: Moment, event: Event, body: b.TranscriptAppended | b.MirrorAp
     if body.session_id in known.before:
         return
     mirrored = isinstance(body, b.MirrorAppended)
+    if isinstance(body, b.MirrorAppended) and _grows(now, event, body):
+        return
     now.sessions[key] = msgspec.structs.replace(
         known, heard=known.heard + (not mirrored), said=known.said + mirrored, last=event.at
     )
+
+
+def _grows(now: Moment, event: Event, body: b.MirrorAppended) -> bool:
+    """Whether the line takes the place of one that held only a part; it is kept in mind that this one does."""
+    known = now.intents.get(event.intent or "")
+    if known is None:
+        return False
+    part = body.session_id if body.partial else ""
+    now.intents[known.id] = msgspec.structs.replace(known, part_in=part)
+    return known.part_in == body.session_id
 
 
 def _delegation_accepted(now: Moment, event: Event, body: b.DelegationAccepted) -> None:
@@ -271,6 +296,10 @@ def _chunk_acked(now: Moment, event: Event, _body: b.ChunkAcked) -> None:
         _change_intent(now, event, acked=known.acked + 1)
 
 
+def _intent_reopened(now: Moment, event: Event, _body: b.IntentReopened) -> None:
+    _change_intent(now, event, state=IntentState.PREPARED)
+
+
 def _intent_settled(now: Moment, event: Event, body: b.IntentSettled) -> None:
     _change_intent(now, event, state=body.state)
 
@@ -282,6 +311,7 @@ _FOLDS = cast(
         b.ProcessStarted: _process_started,
         b.ProcessCrashed: _process_ended,
         b.ProcessStopped: _process_ended,
+        b.LeaseTaken: _lease_taken,
         b.ThreadClosed: _thread_closed,
         b.WorldSession: _session_stored,
         b.SessionCreated: _session_created,
@@ -297,5 +327,6 @@ _FOLDS = cast(
         b.WireAccepted: _wire_accepted,
         b.ChunkAcked: _chunk_acked,
         b.IntentSettled: _intent_settled,
+        b.IntentReopened: _intent_reopened,
     },
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from app.view.queue import QUEUE_LABELS
 from app.view.story import RunView
 from app.view.text import clean, count, quoted
+from app.view.upkeep import UPKEEP_LABELS
 from core.events import Body, Event
 from core.events import bodies as b
 
@@ -269,6 +271,12 @@ def _account(_view: RunView, _event: Event, body: b.WorldAccount) -> str:
     return f"account {body.account} on {body.channel}"
 
 
+def _limits(_view: RunView, _event: Event, body: b.WorldLimits) -> str:
+    rate = "" if body.recovery_rate is None else f", recovered ones at {body.recovery_rate:g}/s"
+    doubt = "parked" if body.mark is None else "sent once more, marked"
+    return f"at most {body.max_attempts} attempts, within {body.max_age:g} s{rate}; what is in doubt is {doubt}"
+
+
 def _person(_view: RunView, _event: Event, body: b.WorldPerson) -> str:
     return f"{body.peer.name or body.peer.id} is on {body.channel}"
 
@@ -296,6 +304,7 @@ _LABELS = cast(
         b.RunEnded: _ended,
         b.BugEnabled: _bug,
         b.FaultFired: _fault,
+        b.WorldLimits: _limits,
         b.WorldAccount: _account,
         b.WorldPerson: _person,
         b.WorldPlace: _place,
@@ -352,5 +361,7 @@ _LABELS = cast(
         b.IntentSettled: _settled,
         b.MirrorAppended: _mirror,
         b.Fallback: _fallback,
+        **QUEUE_LABELS,
+        **UPKEEP_LABELS,
     },
 )

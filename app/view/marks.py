@@ -15,7 +15,8 @@ from sim.invariants.base import Violation
 COPIES = frozenset({"D1", "D2", "D3"})
 #: invariants whose evidence holds a delivery at the wrong place
 MISPLACED = frozenset({"R1", "R2", "R3", "C1", "P1"})
-MIRRORS = frozenset({"M1"})
+#: invariants whose evidence is a wrong mirror, or a delivery without one
+MIRRORS = frozenset({"M1", "M2"})
 #: invariants whose evidence is a message that was taken more than once
 TAKEN_TWICE = frozenset({"D7"})
 

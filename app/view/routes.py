@@ -131,6 +131,16 @@ def _refused(body: b.SendRefused, seq: int) -> Iterator[Fact]:
     yield from _why(body.reason, body.detail, seq)
 
 
+def _previewed(body: b.SendPreviewed, name: Name, seq: int) -> Iterator[Fact]:
+    yield _fact("dry run", f"{body.key}: nothing was sent or stored", seq)
+    yield _fact("to", name(body.address), seq)
+    yield _fact("session", body.session_key or "no session would remember it", seq)
+    for number, chunk in enumerate(body.chunks):
+        yield _fact("" if number else "says", quoted(chunk), seq)
+    if body.media:
+        yield _fact("files", ", ".join(body.media), seq)
+
+
 # ---------------------------------------------------------------- what becomes of sessions
 
 
@@ -190,6 +200,8 @@ def own_facts(body: b.Body, name: Name, seq: int = 0) -> Iterator[Fact]:
             yield from _joined(body, seq)
         case b.SendRefused():
             yield from _refused(body, seq)
+        case b.SendPreviewed():
+            yield from _previewed(body, name, seq)
         case b.SessionCreated():
             yield from _created(body, name, seq)
         case b.SessionReset():

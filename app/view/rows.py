@@ -9,106 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from app.view.drawing import Drawing
 from app.view.labels import describe
-from app.view.lanes import Lanes
 from app.view.row import Look, Row
-from app.view.story import RunView
-from app.view.text import clean, quoted, seconds
+from app.view.text import clean, count, quoted, seconds
 from core.events import Body, Event
 from core.events import bodies as b
 from core.reasons import Reason
-from core.values import Address, HandOutcome, IntentState
+from core.values import HandOutcome, IntentState
 
 
-class Drawing:
-    """Turns events into rows, over one run and its lanes."""
-
-    def __init__(self, view: RunView, lanes: Lanes) -> None:
-        self.view = view
-        self.lanes = lanes
-        self._fallbacks = {event.intent for event in view.events if isinstance(event.body, b.Fallback)}
-
-    def visible(self, event: Event) -> Row | None:
-        """The row of an event, or none when it is internal."""
-        draw = _DRAW.get(type(event.body))
-        return draw(self, event, event.body) if draw else None
-
-    def internal(self, event: Event) -> Row:
-        """The row of an event that is shown only unfolded."""
-        return self.note(event, Look.INTERNAL, describe(self.view, event), self.lanes.of(_address(event.body)))
-
-    def arrow(
-        self, event: Event, look: Look, start: int, end: int, text: str, *, who: str = "", tags: tuple[str, ...] = ()
-    ) -> Row:
-        """A row from one lane to another."""
-        return Row(seq=event.seq, at=event.at, look=look, start=start, end=end, text=text, who=who, tags=tags)
-
-    def note(self, event: Event, look: Look, text: str, lane: int | None = None, tags: tuple[str, ...] = ()) -> Row:
-        """A row at one lane, by default the gateway's."""
-        at = self.lanes.gateway if lane is None else lane
-        return Row(seq=event.seq, at=event.at, look=look, start=at, end=at, text=text, tags=tags)
-
-    def outbound(self, event: Event, look: Look, address: Address, text: str, *tags: str) -> Row:
-        """A row from the gateway to the lane of an address."""
-        return self.arrow(event, look, self.lanes.gateway, self.lanes.of(address), text, tags=tags)
-
-    def target(self, event: Event) -> Address | None:
-        """Where the intent of an event wants to go."""
-        prepared = self.view.of_intent(event.intent, b.IntentPrepared)
-        body = prepared[0].body if prepared else None
-        return body.address if isinstance(body, b.IntentPrepared) else None
-
-    def fell_back(self, event: Event) -> bool:
-        """A fallback was recorded for the intent of this event."""
-        return event.intent is not None and event.intent in self._fallbacks
-
-    def accepted(self, event: Event) -> tuple[Look, tuple[str, ...]]:
-        """Look and tags of an accepted delivery: what the violations say, then what the events say."""
-        marks = self.view.marks
-        copy = marks.copies.get(event.seq)
-        misplaced = event.seq in marks.misplaced or self.went_astray(event)
-        tags = (f"{copy.number}×",) if copy else ()
-        if misplaced:
-            tags = (*tags, "!!")
-        if copy and copy.number > 1:
-            return Look.COPY, tags
-        if misplaced:
-            return Look.MISPLACED, tags
-        if copy:
-            return Look.FIRST, tags
-        return (Look.FALLBACK, ("FB",)) if self.fell_back(event) else (Look.DELIVERED, ())
-
-    def went_astray(self, event: Event) -> bool:
-        """The platform put it elsewhere than asked, and the gateway says so."""
-        body = event.body
-        if not isinstance(body, b.WireAccepted) or body.address.lane == body.requested.lane:
-            return False
-        ends = [one.body for one in self.view.of_intent(event.intent, b.IntentSettled)]
-        return any(isinstance(end, b.IntentSettled) and end.state is IntentState.MISPLACED for end in ends)
-
-    def taken(self, event: Event, otherwise: Look) -> tuple[Look, tuple[str, ...]]:
-        """Look and tags of a message on its way in: a copy when the violations say that it was taken twice."""
-        copy = self.view.marks.copies.get(event.seq)
-        if copy is None:
-            return otherwise, ()
-        return (Look.COPY if copy.number > 1 else Look.FIRST), (f"{copy.number}×",)
-
-
-#: steps of the gateway itself, whatever place they are about
-_INSIDE = (
-    b.InboundReceived,
-    b.WorldSession,
-    b.SessionCreated,
-    b.TargetResolved,
-    b.IntentPrepared,
-    b.AttemptStarted,
-    b.ChunkAcked,
-)
-
-
-def _address(body: Body) -> Address | None:
-    address = getattr(body, "address", None)
-    return address if isinstance(address, Address) and not isinstance(body, _INSIDE) else None
+def visible(draw: Drawing, event: Event) -> Row | None:
+    """The row of an event, or none when it is internal."""
+    drawn = _DRAW.get(type(event.body))
+    return drawn(draw, event, event.body) if drawn else None
 
 
 def _said(draw: Drawing, event: Event, body: b.PeerSaid) -> Row:
@@ -173,7 +87,7 @@ def _attempt_ended(draw: Drawing, event: Event, body: b.AttemptEnded) -> Row | N
     if body.decision in ("settle", "misplaced") or address is None:
         return None
     when = f" at {seconds(body.retry_at)}" if body.retry_at is not None else ""
-    if body.decision == "retry":
+    if body.decision in ("retry", "fallback"):
         return draw.outbound(event, Look.RETRY, address, f"{body.reason}, again{when}", f"RT{body.attempt}")
     if body.decision == "fail":
         return draw.outbound(event, Look.DEAD, address, f"{body.reason}", "✗!")
@@ -207,6 +121,29 @@ def _suppressed(draw: Drawing, event: Event, body: b.IntentSuppressed) -> Row:
 
 def _fallback(draw: Drawing, event: Event, body: b.Fallback) -> Row:
     return draw.note(event, Look.NOTE, f"fallback: {body.reason}", draw.lanes.of(body.used), ("FB",))
+
+
+def _other_path(draw: Drawing, event: Event, body: b.TransportFallback) -> Row:
+    text = f"by the {body.used} path, not the {body.instead_of} one"
+    return draw.note(event, Look.NOTE, text, draw.lanes.of(draw.target(event)), ("FB",))
+
+
+def _hooks(draw: Drawing, event: Event, body: b.HookSending) -> Row | None:
+    # What they let pass as it is has its own rows.
+    return None if body.verdict == "kept" else draw.note(event, Look.NOTE, describe(draw.view, event))
+
+
+def _previewed(draw: Drawing, event: Event, body: b.SendPreviewed) -> Row:
+    text = quoted(" ".join(body.chunks)) if body.chunks else count(len(body.media), "file")
+    return draw.note(event, Look.SUPPRESSED, f"dry run: {text}", draw.lanes.of(body.address), ("sup",))
+
+
+def _waiting(draw: Drawing, event: Event, body: b.LaneWaiting) -> Row:
+    return draw.note(event, Look.RETRY, f"waits: {body.reason}", draw.lanes.of(body.address))
+
+
+def _reopened(draw: Drawing, event: Event, body: b.IntentReopened) -> Row:
+    return draw.note(event, Look.RETRY, f"open again: {body.reason}", draw.lanes.of(draw.target(event)))
 
 
 def _mirror(draw: Drawing, event: Event, body: b.MirrorAppended) -> Row | None:
@@ -259,7 +196,19 @@ def _stopped(draw: Drawing, event: Event, body: b.ProcessStopped) -> Row | None:
 
 
 def _started(draw: Drawing, event: Event, _body: b.ProcessStarted) -> Row | None:
-    return draw.note(event, Look.NOTE, f"restarted, process {event.generation}") if event.generation > 1 else None
+    if event.generation == 1:
+        return None
+    how = "restarted" if event.node == "gateway" else "started beside it"
+    return draw.note(event, Look.NOTE, f"{how}, process {event.generation}")
+
+
+def _taken(draw: Drawing, event: Event, _body: b.LeaseTaken) -> Row | None:
+    # One that works from its start on is nothing to be told of.
+    return draw.note(event, Look.NOTE, describe(draw.view, event)) if event.generation in draw.stood_by else None
+
+
+def _told(draw: Drawing, event: Event, _body: Body) -> Row:
+    return draw.note(event, Look.NOTE, describe(draw.view, event))
 
 
 def _recovered(draw: Drawing, event: Event, body: b.ProcessRecovered) -> Row | None:
@@ -335,6 +284,14 @@ _DRAW = cast(
         b.IntentSettled: _settled,
         b.IntentSuppressed: _suppressed,
         b.Fallback: _fallback,
+        b.TransportFallback: _other_path,
+        b.HookSending: _hooks,
+        b.HookFailed: _alarm,
+        b.LaneWaiting: _waiting,
+        b.BacklogWaiting: _alarm,
+        b.IntentReopened: _reopened,
+        b.OperatorActed: _told,
+        b.MirrorRefused: _alarm,
         b.MirrorAppended: _mirror,
         b.DelegationStarted: _hand_started,
         b.DelegationFinished: _hand_finished,
@@ -345,6 +302,11 @@ _DRAW = cast(
         b.ProcessCrashed: _crashed,
         b.ProcessStopped: _stopped,
         b.ProcessStarted: _started,
+        b.ProcessFrozen: _told,
+        b.ProcessThawed: _told,
+        b.LeaseTaken: _taken,
+        b.LeaseAwaited: _told,
+        b.LeaseLost: _alarm,
         b.ProcessRecovered: _recovered,
         b.RecoveryDecided: _recovery,
         b.ConfigReloaded: _reloaded,
@@ -355,6 +317,10 @@ _DRAW = cast(
         b.SendRequested: _requested,
         b.SendJoined: _joined,
         b.SendRefused: _send_refused,
+        b.SendPreviewed: _previewed,
+        b.ClientTold: _told,
+        b.AdapterInstalled: _told,
+        b.StorePruned: _told,
         b.StoreFailed: _alarm,
         b.AdapterFailed: _alarm,
         b.ToolRefused: _alarm,

@@ -15,6 +15,7 @@ from app.view.fold import SessionFacts
 from app.view.holders import Holders
 from app.view.places import PlaceKey
 from app.view.story import Line, RunView, Seen
+from core.delivery.mirror import mirror_text
 from core.events import bodies as b
 from core.values import Address
 
@@ -247,7 +248,7 @@ class Sessions:
         firsts: dict[int, Seen] = {}
         for one in seen:
             if one.chunk in firsts:
-                yield Pair(seen=one, difference=Difference.COPY)
+                yield _again(one, firsts[one.chunk])
             else:
                 firsts[one.chunk] = one
         chunks = list(firsts.values())
@@ -285,7 +286,19 @@ class Sessions:
         return ""
 
 
+def _again(seen: Seen, first: Seen) -> Pair:
+    """The same once more: a copy, unless it says itself that it may be one."""
+    if seen.text != first.text and seen.text.endswith(first.text):
+        return Pair(seen=seen, note="sent once more, and marked as that")
+    return Pair(seen=seen, difference=Difference.COPY)
+
+
 def _words(line: Line, seen: Seen) -> Difference:
-    """A chunk is part of the mirrored text; a posted message is part of what the agent was given."""
+    """A chunk is part of the mirrored text; a posted message is part of what the agent was given.
+
+    Where files come with a text, their names are what is mirrored.
+    """
+    if seen.media and line.text == mirror_text(seen.text, seen.media):
+        return Difference.NONE
     ours, theirs = " ".join(line.text.split()), " ".join(seen.text.split())
     return Difference.NONE if theirs in ours or ours in theirs else Difference.TEXT

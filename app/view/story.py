@@ -46,6 +46,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str
     intent: str | None = None
     chunk: int = 0
+    #: the files that came with it
+    media: tuple[str, ...] = ()
 
 
 class RunView:
@@ -190,6 +192,7 @@ class RunView:
             message_id=message,
             intent=event.intent,
             chunk=chunk,
+            media=body.media if isinstance(body, b.WireAccepted) else (),
         )
         self._seen.setdefault(seen.place, []).append(seen)
 

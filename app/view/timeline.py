@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 from rich.cells import cell_len
 
+from app.view.drawing import Drawing
 from app.view.lanes import Lanes, Wish
 from app.view.row import Look, Row
-from app.view.rows import Drawing
+from app.view.rows import visible
 from app.view.story import RunView
 from core.events import Event
 from core.events import bodies as b
@@ -25,7 +26,7 @@ class Timeline:
         drawing = Drawing(view, lanes)
         rows: list[Row] = []
         for event in view.events:
-            row = drawing.visible(event) or (drawing.internal(event) if unfolded else None)
+            row = visible(drawing, event) or (drawing.internal(event) if unfolded else None)
             if row is not None:
                 rows.append(row)
         if not unfolded:

@@ -12,7 +12,7 @@ from app.view.fact import Fact, Tone
 from app.view.facts import facts_of
 from app.view.labels import describe
 from app.view.story import RunView
-from app.view.text import count, seconds
+from app.view.text import clean, count, seconds
 from core.events import Event
 from core.events.bodies import RunEnded
 from core.events.trace import TraceHeader
@@ -70,7 +70,14 @@ def _title(event: Event, violations: Sequence[Violation]) -> str:
 def reproduction(header: TraceHeader) -> str:
     """The one line that runs the same again."""
     bugs = "".join(f" --bug {shlex.quote(bug)}" for bug in header.bugs)
-    return f"trunkline run {shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}"
+    what = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}"
+    return f"trunkline explore {what}{_placed(header.crashes)}" if header.crashes else f"trunkline run {what}"
+
+
+def _placed(crashes: Sequence[str]) -> str:
+    """Where crashes were placed, as options; see `core.events.trace.TraceHeader.crashes`."""
+    points = "".join(f" {'--then' if number else '--at'} {crash.split()[1]}" for number, crash in enumerate(crashes))
+    return f"{points} --stop" if crashes[-1].startswith("stop") else points
 
 
 def path_of(view: RunView, violation: Violation) -> Iterator[Fact]:
@@ -97,12 +104,12 @@ def _listed(label: str, texts: Sequence[str], tone: Tone) -> Iterator[Fact]:
         text for text in dict.fromkeys(texts) if not any(other != text and other.startswith(text) for other in texts)
     ]
     for index, text in enumerate(longest):
-        yield Fact(label="" if index else label, text=text, tone=tone)
+        yield Fact(label="" if index else label, text=clean(text), tone=tone)
 
 
 def _broken(violation: Violation, verdict: Verdict | None) -> str:
     title = f" {verdict.title}" if verdict else ""
-    return f"{violation.invariant}{title}: {violation.summary}"
+    return clean(f"{violation.invariant}{title}: {violation.summary}")
 
 
 def _wrong_path(view: RunView, seq: int, first_wrong: int | None, violations: Sequence[Violation]) -> list[int]:
@@ -154,7 +161,7 @@ def _verdicts(view: RunView, event: Event) -> Iterator[Fact]:
             yield Fact(label="" if index else label, text=text, tone=tone, seq=seq)
     for unmet in view.run.unmet:
         line = f"line {unmet.line}: " if unmet.line else ""
-        yield Fact(label="unmet", text=f"{line}{unmet.summary}", tone=Tone.BAD, seq=event.seq)
+        yield Fact(label="unmet", text=clean(f"{line}{unmet.summary}"), tone=Tone.BAD, seq=event.seq)
         yield from _listed("expected", unmet.expected, Tone.GOOD)
         yield from _listed("actual", unmet.actual, Tone.BAD)
 

@@ -98,8 +98,8 @@ class WorldAccount(Body, frozen=True, kw_only=True):
     bot: Peer
     #: what the platform offers for lost responses; none: not told
     idempotency: Idempotency | None = None
-    #: its answers name the message that they accept
-    message_ids: bool = True
+    #: its answers do not name the message that they accept
+    nameless: bool = False
 
 
 class WorldPerson(Body, frozen=True, kw_only=True):

@@ -102,8 +102,9 @@ def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> Sen
         transport=transport,
         html=html,
         styles=styles,
-        poll=row.poll,
-        payload=row.payload,
+        # Asked once: what follows is only the rest of the text.
+        poll=row.poll if chunk == 0 else None,
+        payload=row.payload if chunk == 0 else None,
         cause=cause,
     )
 

@@ -253,10 +253,10 @@ class Delivery:
             item.cause,
             **_ids(row),
         )
-        at = self._pace(row, decision.at)
+        at = decision.at if self._too_old(row) else self._pace(row, decision.at, seq)
         return msgspec.structs.replace(item, row=row, cause=seq, action=decision.action, not_before=at, left=False)
 
-    def _pace(self, row: IntentRow, at: float | None) -> float | None:
+    def _pace(self, row: IntentRow, at: float | None, cause: int) -> float | None:
         """When a recovered message may go, at the configured rate of its account."""
         rate = self._ctx.config.delivery.recovery_rate
         if rate is None:
@@ -264,7 +264,11 @@ class Delivery:
         account, now = (row.address.channel, row.address.account), self._ctx.env.now()
         slot = max(self._paced.get(account, now), at or now)
         self._paced[account] = slot + 1 / rate
-        return slot if slot > now else at
+        if slot <= max(at or now, now):
+            return at
+        body = LaneWaiting(address=row.address, reason=Reason.PACED, until=slot, detail=f"{rate:g} a second")
+        self._ctx.events.record(body, cause, **_ids(row))
+        return slot
 
     def _too_old(self, row: IntentRow) -> bool:
         return self._ctx.env.now() - row.created_at > self._ctx.config.delivery.max_age

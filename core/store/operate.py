@@ -131,6 +131,18 @@ def list_intents(c: sqlite3.Connection, which: Filter, *, after: int = 0, limit:
     )
 
 
+def count(c: sqlite3.Connection, which: Filter) -> int:
+    """How many intents a filter finds."""
+    where, values = which.where()
+    return sum(_by_state(c, f"WHERE {where}", values).values())
+
+
+def ids(c: sqlite3.Connection, which: Filter) -> list[IntentId]:
+    """The ids of all that a filter finds, in order."""
+    where, values = which.where()
+    return [IntentId(row[0]) for row in c.execute(f"SELECT id FROM intents WHERE {where} ORDER BY n", values)]  # noqa: S608
+
+
 _kinds: dict[str, IntentKind] = {kind.value: kind for kind in IntentKind}
 _reasons: dict[str | None, Reason] = {reason.value: reason for reason in Reason}
 
@@ -153,6 +165,11 @@ def show(c: sqlite3.Connection, intent: str) -> Shown:
         hint = f"; did you mean {', '.join(one for (one,) in near)}?" if near and intent else ""
         raise UnknownName(f"no intent {intent!r}{hint}")
     return Shown(intent=found[0][1], receipts=found[0][2])
+
+
+def is_mirror_due(c: sqlite3.Connection, intent: str) -> bool:
+    """Whether the transcript line of an intent is still to be stored."""
+    return bool(c.execute("SELECT mirror_due FROM intents WHERE id = ?", (intent,)).fetchone()[0])
 
 
 def retry(c: sqlite3.Connection, intent: str, now: float) -> IntentRow:

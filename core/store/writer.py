@@ -45,6 +45,11 @@ class Writer:
         #: transactions committed
         self.commits = 0
 
+    @property
+    def ended(self) -> StoreError | None:
+        """Why nothing is written any more; none while it is."""
+        return self._ended
+
     async def write(
         self,
         op: Op,
@@ -70,7 +75,7 @@ class Writer:
         await batch.done.wait()
         answer = batch.answers[place]
         if isinstance(answer, Failed):
-            if answer.error is self._ended:
+            if answer.error is self.ended:
                 await anyio.lowlevel.checkpoint_if_cancelled()
             raise answer.error
         return answer

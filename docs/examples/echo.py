@@ -35,6 +35,7 @@ from core import (
     SqliteStore,
     Turn,
     connect_file,
+    fewer_collections,
     system_env,
 )
 from core.channels import InboundStream
@@ -192,5 +193,7 @@ async def main(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
+    # For the process as a whole, so it is said where the process starts.
+    fewer_collections()
     for line in anyio.run(main, Path(sys.argv[1])):
         sys.stdout.write(f"{line}\n")

@@ -4,12 +4,25 @@ from core.errors import UnknownName
 from sim.bugs.base import Bug
 from sim.bugs.delivery import DELIVERY_BUGS
 from sim.bugs.hands import HAND_BUGS
+from sim.bugs.leases import LEASE_BUGS
+from sim.bugs.mirrors import MIRROR_BUGS
+from sim.bugs.outbound import OUTBOUND_BUGS
 from sim.bugs.places import PLACE_BUGS
+from sim.bugs.queues import QUEUE_BUGS
 from sim.bugs.routes import ROUTE_BUGS
+from sim.bugs.saying import SAYING_BUGS
+from sim.bugs.sending import SENDING_BUGS
 from sim.bugs.sessions import SESSION_BUGS
 
 #: every bug switch by name
-BUGS: dict[str, Bug] = {bug.name: bug for bug in (*HAND_BUGS, *PLACE_BUGS, *ROUTE_BUGS, *SESSION_BUGS, *DELIVERY_BUGS)}
+BUGS: dict[str, Bug] = {
+    bug.name: bug
+    for bug in (
+        *(*HAND_BUGS, *PLACE_BUGS, *ROUTE_BUGS, *SESSION_BUGS),
+        *(*DELIVERY_BUGS, *LEASE_BUGS, *OUTBOUND_BUGS),
+        *(*SENDING_BUGS, *QUEUE_BUGS, *MIRROR_BUGS, *SAYING_BUGS),
+    )
+}
 
 
 def find_bugs(name: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from core.gateway import Gateway
 from sim.wiring import Wiring
 
 
@@ -23,6 +24,15 @@ class Bug:
     caught_by: tuple[str, ...]
     #: puts the defect into the parts of one process
     install: Callable[[Wiring], None]
+
+
+def making(gateway: Callable[..., Gateway]) -> Callable[[Wiring], None]:
+    """An installer that puts the process together as such a gateway."""
+
+    def install(wiring: Wiring) -> None:
+        wiring.make_gateway = gateway
+
+    return install
 
 
 def deciding(**decisions: Callable[..., Any]) -> Callable[[Wiring], None]:

@@ -74,7 +74,7 @@ DELIVERY_BUGS = (
         name="recovery-resends-blindly",
         reports=("B108",),
         sentence="An entry that was accepted but not acked before a crash is indistinguishable from an unsent one.",
-        caught_by=("D1",),
+        caught_by=("D1", "D4"),
         install=deciding(recover=_replay_blindly),
     ),
     Bug(

@@ -67,6 +67,10 @@ class DeafSink:
         self._inner = inner
         self._swallowed = swallowed
 
+    def swallows(self, body: Body) -> bool:
+        """Whether nobody hears of this."""
+        return isinstance(body, self._swallowed)
+
     def record(
         self,
         body: Body,
@@ -79,7 +83,7 @@ class DeafSink:
         binding: str | None = None,
     ) -> int:
         """Record, or swallow and answer with the cause."""
-        if isinstance(body, self._swallowed):
+        if self.swallows(body):
             return cause or 0
         return self._inner.record(
             body, cause, inbound=inbound, turn=turn, intent=intent, delegation=delegation, binding=binding

@@ -10,8 +10,8 @@ import msgspec
 
 from core.keys import Migration, StoredKey
 from core.store import SqliteStore, ops
-from core.store.rows import Admission, DelegationRow, IntentRow, NewSession, SessionRow, Work
-from core.values import IntentId, SessionId
+from core.store.rows import Admission, DelegationRow, IntentRow, NewSession, SessionRow, Settled, Work
+from core.values import IntentId, Receipt, SessionId
 from sim.wiring import Wiring
 
 T = TypeVar("T")
@@ -140,6 +140,23 @@ class UnfencedStore(SqliteStore):
     async def accept_delegation(self, row: DelegationRow, story: Callable[[bool], T]) -> T:
         """Without the session."""
         return await super().accept_delegation(msgspec.structs.replace(row, session=None), story)
+
+
+class LoggingStore(SqliteStore):
+    """A transcript line that is refused when its receipt comes is not kept for later."""
+
+    async def ack_chunk(
+        self,
+        intent: IntentRow,
+        receipt: Receipt,
+        mirror: NewSession | None,
+        now: float,
+        story: Callable[[Settled], T],
+        *,
+        mirror_due: bool = False,
+    ) -> T:
+        """The receipt is all that is stored."""
+        return await super().ack_chunk(intent, receipt, mirror, now, story)
 
 
 def keeping(store: type[SqliteStore]) -> Callable[[Wiring], None]:

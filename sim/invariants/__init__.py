@@ -4,20 +4,33 @@ from collections.abc import Iterable
 
 from core.events import Event
 from sim.invariants.base import Checker, Judge, Status, Verdict, Violation
+from sim.invariants.bounds import Bounded, ReadyFirst
 from sim.invariants.cardinality import InboundOnce, OncePerIntent, OneAnnouncement
+from sim.invariants.claims import SingleClaim
+from sim.invariants.effects import MirrorIsTruth, NoEffect
+from sim.invariants.order import Fifo, NoHeadOfLine
 from sim.invariants.places import ExactReturnAddress, MirrorOnce, NoHiddenRedirect
+from sim.invariants.repeats import NoBlindReplay, ResumeAtFirst, SaidOnce
 from sim.invariants.sessions import Injective, OneKey, ScopesAndLinks
-from sim.invariants.truth import EverythingEnds, NothingSilent, StatusIsTruth
+from sim.invariants.truth import EverythingEnds, StatusIsTruth
 from sim.invariants.turns import Freshness, FrozenRoute, GenerationFence, OneSession
+from sim.invariants.visible import NothingSilent
 from sim.invariants.wire import AddressFidelity, AudienceConfinement
 
 #: every checker, in the order of the catalogue
 CHECKERS: tuple[type[Checker], ...] = (
     OncePerIntent,
     OneAnnouncement,
+    SaidOnce,
+    NoBlindReplay,
+    SingleClaim,
+    ResumeAtFirst,
     InboundOnce,
     EverythingEnds,
     StatusIsTruth,
+    ReadyFirst,
+    Bounded,
+    NoHeadOfLine,
     ExactReturnAddress,
     NoHiddenRedirect,
     FrozenRoute,
@@ -28,8 +41,11 @@ CHECKERS: tuple[type[Checker], ...] = (
     OneSession,
     GenerationFence,
     MirrorOnce,
+    MirrorIsTruth,
+    Fifo,
     Freshness,
     AudienceConfinement,
+    NoEffect,
     NothingSilent,
 )
 

@@ -125,9 +125,9 @@ class Judge:
         self.story = Story()
         self._checkers = tuple(checker(self.story) for checker in checkers)
         # The story's own handler comes first: it knows an event before any checker is asked about it.
-        self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = dict.fromkeys(
-            self.story.bodies, (self.story.see,)
-        )
+        self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {
+            body: (see,) for body, see in self.story.handlers().items()
+        }
         self._ended: Event | None = None
         for checker in self._checkers:
             for body, see in checker.handlers().items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from core.events import Body, Event
-from core.events.bodies import InboundDropped, TurnStarted, WireAccepted
+from core.events.bodies import InboundDropped, TurnStarted, WireAccepted, WireDeduplicated
 from core.values import IntentKind, WorkKind
 from sim.invariants.base import Checker
 from sim.invariants.story import Lane, Story
@@ -16,24 +16,53 @@ class OncePerIntent(Checker):
 
     id = "D1"
     title = "Once per intent"
-    sentence = "Each chunk of an intent is accepted by a platform at most once in the whole run."
+    sentence = "Each chunk of an intent is accepted at most once in the whole run, under an idempotency key of its own."
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
-        self._accepts: dict[tuple[str, int], list[Event]] = {}
+        #: channel, account and key -> what was first sent under it
+        self._keys: dict[tuple[str, str, str], Event] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
-        """Accepts."""
-        return {WireAccepted: self._accepted}
+        """Accepts, and sends that a platform takes for repeats."""
+        return {WireAccepted: self._accepted, WireDeduplicated: self._deduplicated}
 
     def _accepted(self, event: Event) -> None:
-        body = event.body
+        body, facts = event.body, self.story.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
         self.exercised += 1
-        accepts = self._accepts.setdefault((event.intent or "", body.chunk), [])
-        accepts.append(event)
-        if len(accepts) < 2:
+        place = body.address
+        first = self._keys.setdefault((place.channel, place.account, body.key), event)
+        if first is not event:
+            self._same_key(first, event, body.chunk)
+        if facts is not None and len(facts.accepts) > 1:
+            self._again(event, body, [e for e in facts.accepts if _chunk(e) == body.chunk])
+
+    def _deduplicated(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WireDeduplicated)
+        self.exercised += 1
+        first = self._keys.get((body.address.channel, body.address.account, body.key))
+        if first is not None:
+            self._same_key(first, event, body.chunk)
+
+    def _same_key(self, first: Event, event: Event, chunk: int) -> None:
+        """One key, two things to be said: the platform loses the second, or cannot tell them apart."""
+        if first.intent == event.intent and _chunk(first) == chunk:
             return
+        self.violate(
+            at=event.seq,
+            summary=f"{event.intent} chunk {chunk} was sent under the key of {first.intent} chunk {_chunk(first)}",
+            expected=["a key of its own for each chunk of each intent"],
+            actual=[f"#{e.seq} {e.at:.3f}s {e.intent} under {getattr(e.body, 'key', '')}" for e in (first, event)],
+            evidence=[first.seq, event.seq],
+            first_wrong=event.seq,
+        )
+
+    def _again(self, event: Event, body: WireAccepted, accepts: list[Event]) -> None:
+        marked = sum(self.story.is_marked(e.body.text) for e in accepts if isinstance(e.body, WireAccepted))
+        if len(accepts) < 2 or (len(accepts) == 2 and marked == 1):
+            return  # once more, by policy and visibly: D4 judges whether it may be
         where = self.story.name(body.address)
         # Sent again by a decision at a start, if there was one since the accept before; else the send itself is wrong.
         recovered = self.story.recovered.get(event.intent or "")
@@ -46,6 +75,10 @@ class OncePerIntent(Checker):
             evidence=[e.seq for e in accepts],
             first_wrong=recovered.seq if recovered is not None and decided else event.seq,
         )
+
+
+def _chunk(event: Event) -> int:
+    return event.body.chunk if isinstance(event.body, WireAccepted) else -1
 
 
 class OneAnnouncement(Checker):
@@ -101,7 +134,7 @@ class InboundOnce(Checker):
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
-        self._turns: dict[tuple[Lane, str], dict[str, Event]] = {}
+        self._turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """Turns, and what was dropped as a repeat."""
@@ -115,7 +148,7 @@ class InboundOnce(Checker):
         if this is None or first is None or body.first is None:
             return
         self.exercised += 1
-        if self.story.logical(this) == self.story.logical(first):
+        if self.story.messages[event.inbound or ""] == self.story.messages[body.first]:
             return
         here, there = (self.story.name(getattr(e.body, "address", None)) for e in (this, first))
         self.violate(
@@ -128,23 +161,46 @@ class InboundOnce(Checker):
         )
 
     def _started(self, event: Event) -> None:
-        body, received = event.body, self.story.received.get(event.inbound or "")
+        body, logical = event.body, self.story.messages.get(event.inbound or "")
         assert isinstance(body, TurnStarted)
-        if body.work is not WorkKind.MESSAGE or received is None:
+        if body.work is not WorkKind.MESSAGE or logical is None:
             return
-        logical = self.story.logical(received)
-        assert logical is not None
         self.exercised += 1
-        turns = self._turns.setdefault(logical, {})
-        known = (event.turn or "") in turns
-        turns.setdefault(event.turn or "", event)
-        if known or len(turns) < 2:
-            return
+        turns = self._turns.get(logical, ())
+        if not turns:
+            self._turns[logical] = (event,)
+        elif any(before.turn == event.turn for before in turns):
+            self._run_again(event)
+        else:
+            self._turns[logical] = turns = (*turns, event)
+            self._many(event, turns, logical[1], body)
+
+    def _many(self, event: Event, turns: tuple[Event, ...], message: str, body: TurnStarted) -> None:
         self.violate(
             at=event.seq,
-            summary=f"message {logical[1]} at {self.story.name(body.origin)} started {len(turns)} turns",
+            summary=f"message {message} at {self.story.name(body.origin)} started {len(turns)} turns",
             expected=["one turn for one message; the replay is dropped with a reason"],
-            actual=[f"#{e.seq} {e.at:.3f}s turn {e.turn}" for e in turns.values()],
-            evidence=[e.seq for e in turns.values()],
-            first_wrong=received.seq,
+            actual=[f"#{e.seq} {e.at:.3f}s turn {e.turn}" for e in turns],
+            evidence=[e.seq for e in turns],
+            first_wrong=self.story.received[event.inbound or ""].seq,
         )
+
+    def _run_again(self, event: Event) -> None:
+        """A turn that a crash cut off is run again; one whose answer people have seen is not, by a later process."""
+        seen = [
+            accept
+            for facts in self.story.intents.values()
+            if facts.prepared.turn == event.turn and facts.prepared.generation <= event.generation
+            if facts.body.intent_kind is IntentKind.REPLY
+            for accept in facts.accepts
+            if accept.seq < event.seq
+        ]
+        if seen:
+            self.violate(
+                at=event.seq,
+                summary=f"{event.turn} was run again though its answer had been accepted",
+                expected=["no turn for a message that was answered"],
+                actual=[f"#{event.seq} {event.at:.3f}s {event.turn} again"],
+                evidence=[*(accept.seq for accept in seen), event.seq],
+                first_wrong=event.seq,
+            )

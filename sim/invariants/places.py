@@ -15,10 +15,13 @@ from core.events.bodies import (
     Fallback,
     IntentSettled,
     MirrorAppended,
+    MirrorRefused,
     RouteDecided,
+    TransportFallback,
     WireAccepted,
 )
 from core.keys import parse_v1
+from core.reasons import Reason
 from core.values import Address, ChatKind, IntentState
 from sim.invariants.base import Checker
 from sim.invariants.story import IntentFacts, Lane, Story
@@ -43,6 +46,8 @@ class ExactReturnAddress(Checker):
             return
         self.exercised += 1
         place, message = origin
+        if body.address == place and body.reply_to in (None, message):
+            return
         opened = self.story.opened_on.get((place.channel, message))
         if opened is not None:
             # One thread, seen by each account.
@@ -89,13 +94,35 @@ class NoHiddenRedirect(Checker):
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
+        #: by configuration, told before the send
         self._allowed: set[tuple[str, Lane]] = set()
         #: asked for rightly, put elsewhere by the platform: what will the gateway say of it?
         self._put_elsewhere: dict[str, Event] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """Fallbacks, accepts and endings."""
-        return {Fallback: self._fallback, WireAccepted: self._accepted, IntentSettled: self._settled}
+        return {
+            Fallback: self._fallback,
+            TransportFallback: self._transport,
+            WireAccepted: self._accepted,
+            IntentSettled: self._settled,
+        }
+
+    def _transport(self, event: Event) -> None:
+        """Another transport may be another sender. What one of them has, the other must not bring once more."""
+        body, facts = event.body, self.story.intents.get(event.intent or "")
+        assert isinstance(body, TransportFallback)
+        self.exercised += 1
+        for accept in () if facts is None else facts.accepts:
+            if isinstance(accept.body, WireAccepted) and accept.body.chunk == body.chunk:
+                self.violate(
+                    at=event.seq,
+                    summary=f"{event.intent} chunk {body.chunk} was accepted, and goes to the {body.used.value} path",
+                    expected=["a fallback for what provably did not reach the platform"],
+                    actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (accept, event)],
+                    evidence=[accept.seq, event.seq],
+                    first_wrong=event.seq,
+                )
 
     def _settled(self, event: Event) -> None:
         body, accepted = event.body, self._put_elsewhere.pop(event.intent or "", None)
@@ -119,7 +146,9 @@ class NoHiddenRedirect(Checker):
         if facts is None:
             return
         self.exercised += 1
-        wanted, found = facts.body.address.lane, body.address.lane
+        if body.address == facts.body.address:
+            return
+        wanted, found = facts.lane, body.address.lane
         if wanted == found or (event.intent or "", found) in self._allowed:
             return
         if body.requested.lane == wanted:
@@ -149,33 +178,46 @@ class MirrorOnce(Checker):
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
-        self._mirrors: dict[str, list[Event]] = {}
+        #: entries that are to come: the store refused them, or an operator said later that there is something to see
+        self._due: dict[str, Event] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """Mirrors and endings."""
-        return {MirrorAppended: self._mirrored, IntentSettled: self._settled}
+        return {MirrorAppended: self._mirrored, MirrorRefused: self._refused, IntentSettled: self._settled}
+
+    def _refused(self, event: Event) -> None:
+        self.exercised += 1
+        self._due[event.intent or ""] = event
+
+    def finish(self, last: Event) -> None:
+        """Entries that were to come and never came."""
+        for intent in self._due:
+            facts = self.story.intents.get(intent)
+            if facts is not None and facts.accepts and not facts.mirrors:
+                self._missing(facts, last)
 
     def _mirrored(self, event: Event) -> None:
         body, facts = event.body, self.story.intents.get(event.intent or "")
         assert isinstance(body, MirrorAppended)
-        mirrors = self._mirrors.setdefault(event.intent or "", [])
-        mirrors.append(event)
         if facts is None:
             return
-        if len(mirrors) > 1:
+        mirrors = facts.mirrors
+        if len(mirrors) > 1 and not _grows(mirrors[-2], body):
             self._wrong(facts, event, f"{event.intent} is in transcripts {len(mirrors)} times", mirrors)
         place = _seen_at(facts)
         if facts.body.named_session or self._at_home(facts, body.session_id, place):
             return
         if not key_is_of(body.session_key, place, self.story):
             summary = f"{event.intent}, seen at {self.story.name(place)}, was mirrored into another session"
-            self._wrong(facts, event, summary, [event])
+            self._wrong(facts, event, summary, (event,))
 
     def _at_home(self, facts: IntentFacts, session: str, place: Address) -> bool:
         """An answer at the place of its message, in the session that the message was admitted to."""
         inbound = facts.prepared.inbound
         home = self.story.home(inbound)
-        return home is not None and home.lane == place.lane and self.story.admitted.get(inbound or "") == session
+        if home is None or self.story.admitted.get(inbound or "") != session:
+            return False
+        return home == place or home.lane == place.lane
 
     def _settled(self, event: Event) -> None:
         body, facts = event.body, self.story.intents.get(event.intent or "")
@@ -183,11 +225,16 @@ class MirrorOnce(Checker):
         if facts is None or body.state not in (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED):
             return
         self.exercised += 1
-        if facts.accepts and not self._mirrors.get(event.intent or ""):
-            summary = f"{event.intent} was delivered to {self.story.name(_seen_at(facts))} and is in no transcript"
-            self._wrong(facts, event, summary, [])
+        if body.reason is Reason.OPERATOR_SENT:
+            self._due[event.intent or ""] = event
+        if facts.accepts and not facts.mirrors and event.intent not in self._due:
+            self._missing(facts, event)
 
-    def _wrong(self, facts: IntentFacts, event: Event, summary: str, mirrors: list[Event]) -> None:
+    def _missing(self, facts: IntentFacts, event: Event) -> None:
+        summary = f"{facts.prepared.intent} was delivered to {self.story.name(_seen_at(facts))} and is in no transcript"
+        self._wrong(facts, event, summary, ())
+
+    def _wrong(self, facts: IntentFacts, event: Event, summary: str, mirrors: tuple[Event, ...]) -> None:
         place = _seen_at(facts)
         found = [f"#{e.seq} {e.at:.3f}s in session {getattr(e.body, 'session_key', '')}" for e in mirrors]
         self.violate(
@@ -198,6 +245,12 @@ class MirrorOnce(Checker):
             evidence=[*(e.seq for e in facts.accepts), *(e.seq for e in mirrors)] or [event.seq],
             first_wrong=facts.prepared.seq,
         )
+
+
+def _grows(before: Event, body: MirrorAppended) -> bool:
+    """Whether an entry takes the place of one that held only a part."""
+    assert isinstance(before.body, MirrorAppended)
+    return before.body.partial and before.body.session_id == body.session_id
 
 
 def _seen_at(facts: IntentFacts) -> Address:

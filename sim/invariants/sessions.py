@@ -49,6 +49,8 @@ class OneKey(Checker):
         self._ids: dict[str, tuple[str, Event]] = {}
         #: the session that a conversation had last
         self._last: dict[_Spot, tuple[str, Event]] = {}
+        #: the session that the store held for a conversation before the first process started
+        self._stored: dict[Lane, tuple[str, Event]] = {}
         #: sessions that were reset, moved or left, each told by an event
         self._told: set[str] = set()
         self._asked: dict[int, str] = {}
@@ -57,7 +59,7 @@ class OneKey(Checker):
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """Every event that ties a conversation to a key."""
         return {
-            WorldSession: self._stored,
+            WorldSession: self._world_session,
             InboundAdmitted: self._admitted,
             SendRequested: self._requested,
             TargetResolved: self._resolved,
@@ -73,18 +75,18 @@ class OneKey(Checker):
         """A target may be another name of a conversation: the key is that of the conversation where people see it."""
         body, facts = event.body, self.story.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
-        if facts is None or facts.body.mirror_key is None or facts.body.named_session:
+        if facts is None or body.address.kind is facts.body.address.kind:
             return
-        if body.address.kind is not facts.body.address.kind:
+        if facts.body.mirror_key is not None and not facts.body.named_session:
             self.exercised += 1
-            self._one_key(body.address, facts.body.mirror_key, event)
+            self._one_key(body.address, body.address.lane, facts.body.mirror_key, event)
 
-    def _stored(self, event: Event) -> None:
+    def _world_session(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, WorldSession)
         if body.address is not None:
             # The agent is not known from an old key; whoever answers there first must go on with this session.
-            self._last["", body.address.lane] = (body.session_id, event)
+            self._stored[body.address.lane] = (body.session_id, event)
 
     def _requested(self, event: Event) -> None:
         body = event.body
@@ -121,15 +123,27 @@ class OneKey(Checker):
         if place is None or body.work is not WorkKind.MESSAGE:
             return
         self.exercised += 1
-        agent = _agent(body.session_key)
-        if key_is_of(body.session_key, place, self.story):
-            self._one_key(place, body.session_key, event)
-        self._one_id(body.session_key, body.session_id, event)
-        self._same_session((agent, place.lane), place, body.session_id, event)
+        key, lane = body.session_key, place.lane
+        agent = _agent(key)
+        if not self._known(agent, lane, key) and key_is_of(key, place, self.story):
+            self._one_key(place, lane, key, event)
+        self._one_id(key, body.session_id, event)
+        self._same_session((agent, lane), place, body.session_id, event)
+
+    def _known(self, agent: str, lane: Lane, key: str) -> bool:
+        """Whether this is the key that the place is known to have, under today's scopes."""
+        if self._scopes != self.story.scopes_changed:
+            # Another scope gives other keys; that the session goes on is looked at in `_same_session`.
+            self._scopes = self.story.scopes_changed
+            self._keys.clear()
+        known = self._keys.get((agent, lane))
+        return known is not None and known[0] == key
 
     def _same_session(self, spot: _Spot, place: Address, session: str, event: Event) -> None:
         """The conversation goes on in the session that it had, unless an event tells that it does not."""
-        before = self._last.pop(("", place.lane), None) or self._last.get(spot)
+        before = self._last.get(spot)
+        if self._stored:
+            before = self._stored.pop(spot[1], before)
         self._last[spot] = (session, event)
         if before is not None and before[0] != session and before[0] not in self._told:
             summary = f"{self.story.name(place)} lost its session, and nothing tells why"
@@ -138,20 +152,21 @@ class OneKey(Checker):
     def _prepared(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, IntentPrepared)
-        named = self._asked.get(event.cause or 0)
+        named = self._asked.get(event.cause or 0) if self._asked else None
         if named is not None:
             self._obeyed(named, body, event)
         if body.mirror_key is None or body.named_session or self._own(event, body):
             return
         self.exercised += 1
-        self._one_key(body.address, body.mirror_key, event)
+        self._one_key(body.address, self.story.intents[event.intent or ""].lane, body.mirror_key, event)
 
     def _own(self, event: Event, body: IntentPrepared) -> bool:
         """An answer at home: its session was compared when its message was admitted."""
-        home = self.story.home(event.inbound)
         routed = self.story.routed.get(event.inbound or "")
-        key = routed.body.session_key if routed is not None and isinstance(routed.body, RouteDecided) else None
-        return home is not None and home.lane == body.address.lane and key == body.mirror_key
+        if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.session_key != body.mirror_key:
+            return False
+        home = self.story.home(event.inbound)
+        return home is not None and (home == body.address or home.lane == body.address.lane)
 
     def _obeyed(self, named: str, body: IntentPrepared, event: Event) -> None:
         self.exercised += 1
@@ -176,12 +191,11 @@ class OneKey(Checker):
         if body.session_id not in self._told:
             self._one_id(body.session_key, body.session_id, event)
 
-    def _one_key(self, place: Address, key: str, event: Event) -> None:
-        if self._scopes != self.story.scopes_changed:
-            # Another scope gives other keys; that the session goes on is looked at in `_same_session`.
-            self._scopes = self.story.scopes_changed
-            self._keys.clear()
-        first, since = self._keys.setdefault((_agent(key), place.lane), (key, event))
+    def _one_key(self, place: Address, lane: Lane, key: str, event: Event) -> None:
+        agent = _agent(key)
+        if self._known(agent, lane, key):
+            return
+        first, since = self._keys.setdefault((agent, lane), (key, event))
         if first != key:
             self._differ(f"{self.story.name(place)} has two session keys", first, key, since, event)
 
@@ -232,6 +246,8 @@ class Injective(Checker):
     def __init__(self, story: Story) -> None:
         super().__init__(story)
         self._places: dict[str, tuple[tuple[str, ...], Address, Event]] = {}
+        #: session key, scope, agent and place of what was looked at already
+        self._fine: set[tuple[str, str, str, Lane]] = set()
         self._scopes = 0
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
@@ -248,10 +264,15 @@ class Injective(Checker):
         if self._scopes != self.story.scopes_changed:
             self._scopes = self.story.scopes_changed
             self._places.clear()
+            self._fine.clear()
         self.exercised += 1
+        seen = (body.session_key, routed.body.scope, routed.body.agent, place.lane)
+        if seen in self._fine:
+            return
         who = (routed.body.agent, *identity(place, routed.body.scope, self.story))
         first, where, since = self._places.setdefault(body.session_key, (who, place, event))
         if first == who:
+            self._fine.add(seen)
             return
         here, there, key = self.story.name(place), self.story.name(where), body.session_key
         self.violate(
@@ -296,6 +317,8 @@ class ScopesAndLinks(Checker):
 
     def _admitted(self, event: Event) -> None:
         """Linked people: one identity, one key."""
+        if not self.story.links:
+            return
         body = event.body
         assert isinstance(body, InboundAdmitted)
         place, routed = self.story.home(event.inbound), self.story.routed.get(event.inbound or "")

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from core.channels import rules_for
 from core.events import Body, Event
 from core.events.bodies import (
+    AttemptEnded,
+    AttemptStarted,
+    ChunkAcked,
     CompletionPlanned,
     ConfigReloaded,
     DelegationAccepted,
     InboundAdmitted,
     InboundReceived,
     IntentPrepared,
+    IntentReopened,
     IntentSettled,
+    MirrorAppended,
     PlatformPushed,
     ProcessStarted,
     RecoveryDecided,
     RouteDecided,
+    SendRequested,
+    TargetResolved,
     ThreadOpened,
     TurnStarted,
     WireAccepted,
+    WorldAccount,
+    WorldLimits,
     WorldPlace,
 )
 from core.profiles import Profile
@@ -34,13 +42,58 @@ Lane = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
+class LaneFacts:
+    """One conversation on its way out: strictly one intent after another."""
+
+    lane: Lane
+    #: intents that have not ended, in the order in which they were prepared
+    open: dict[str, None]
+    #: the first of them may be attempted from then on; none: it is being attempted
+    due: float | None = None
+    #: it waits for something that only the gateway knows, and that was told
+    told: Event | None = None
+    #: intent (by the seq of its preparation) and chunk that people saw last, and the accept
+    newest: tuple[int, int, Event] | None = None
+
+
+@dataclass(slots=True)
 class IntentFacts:
     """One intent: how it was prepared and what the platforms accepted of it (events, in order)."""
 
     prepared: Event
     body: IntentPrepared
-    accepts: list[Event] = field(default_factory=list[Event])
-    settled: list[Event] = field(default_factory=list[Event])
+    #: the conversation that it is to go to
+    queue: LaneFacts
+    accepts: tuple[Event, ...] = ()
+    #: leading chunks of which the gateway has a receipt
+    acked: int = 0
+    #: attempts of the next chunk, over all processes, and the last one of them
+    tries: int = 0
+    started: Event | None = None
+    #: what the gateway said last of an attempt of the next chunk
+    ended: Event | None = None
+    mirrors: tuple[Event, ...] = ()
+    settled: tuple[Event, ...] = ()
+    #: an operator had it tried again
+    reopened: Event | None = None
+
+    @property
+    def lane(self) -> Lane:
+        """Where it is to go."""
+        return self.queue.lane
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, and no operator has had it tried again since."""
+        return bool(self.settled) and (self.reopened is None or self.settled[-1].seq > self.reopened.seq)
+
+    @property
+    def may_be_out(self) -> bool:
+        """Whether the next chunk may have been accepted without a durable receipt, if its process dies now."""
+        if self.started is None or self.over:
+            return False
+        ended = self.ended.body if self.ended is not None and self.ended.seq > self.started.seq else None
+        return not isinstance(ended, AttemptEnded) or ended.decision in ("settle", "misplaced")
 
     @property
     def accepted_chunks(self) -> set[int]:
@@ -53,6 +106,17 @@ class Story:
 
     def __init__(self) -> None:
         self.intents: dict[str, IntentFacts] = {}
+        #: sends of clients, by the seqs of all that leads from one to its intent: its key, and what the client did
+        self.asked: dict[int, tuple[str, int | None]] = {}
+        #: key of a client's send -> the intents that it became, one for each try
+        self.sends: dict[str, tuple[str, ...]] = {}
+        #: conversations that something was to be said in
+        self.lanes: dict[Lane, LaneFacts] = {}
+        #: intents that hooks cancelled before they were prepared
+        self.cancelled: dict[str, Event] = {}
+        #: what the operator has configured about delivery, and what each account can do about lost responses
+        self.limits: WorldLimits | None = None
+        self.accounts: dict[tuple[str, str], WorldAccount] = {}
         #: inbound id -> the event in which the gateway took it
         self.received: dict[str, Event] = {}
         #: delegation id -> the inbound of the turn that delegated
@@ -67,8 +131,8 @@ class Story:
         self.callbacks: dict[str, str] = {}
         #: (channel, message id) -> thread opened on the message
         self.opened_on: dict[tuple[str, str], Address] = {}
-        #: (lane, id as delivered) -> id as first posted
-        self.original: dict[tuple[Lane, str], str] = {}
+        #: inbound id -> the message that it is: where, and the id under which it was first posted
+        self.messages: dict[str, tuple[Lane, str]] = {}
         #: turn id -> the session that it runs in
         self.running: dict[str, str] = {}
         #: inbound id -> the session that it was admitted to
@@ -85,9 +149,16 @@ class Story:
         #: places whose session is the main one by the scope of their own binding
         self.in_main: set[Lane] = set()
         self._names: dict[Lane, str] = {}
+        #: (lane, id as delivered) -> id as first posted, where it is another
+        self._original: dict[tuple[Lane, str], str] = {}
         #: inbound id -> the place that its session is of
         self._homes: dict[str, Address] = {}
-        self._handlers: dict[type[Body], Callable[[Event, Any], None]] = {
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """The events that it is made from, each with the method that takes it in."""
+        return {
+            WorldLimits: self._limits,
+            WorldAccount: self._account,
             WorldPlace: self._place,
             PlatformPushed: self._pushed,
             ProcessStarted: self._process,
@@ -100,19 +171,17 @@ class Story:
             CompletionPlanned: self._planned,
             RecoveryDecided: self._recovered,
             RouteDecided: self._routed,
+            SendRequested: self._requested,
+            TargetResolved: self._resolved,
             IntentPrepared: self._prepared,
+            AttemptStarted: self._started,
             WireAccepted: self._accepted,
+            AttemptEnded: self._ended,
+            ChunkAcked: self._acked,
+            MirrorAppended: self._mirrored,
             IntentSettled: self._settled,
+            IntentReopened: self._reopened,
         }
-
-    @property
-    def bodies(self) -> tuple[type[Body], ...]:
-        """The events that it is made from."""
-        return tuple(self._handlers)
-
-    def see(self, event: Event) -> None:
-        """Take one of these events in."""
-        self._handlers[type(event.body)](event, event.body)
 
     # ------------------------------------------------------------ questions
 
@@ -146,54 +215,86 @@ class Story:
         name = linked_name(rules, place.conversation, self.links, Profile.TRUNKLINE)
         return f"*{name}" if name else rules.fold(place.kind, place.conversation)
 
-    def logical(self, event: Event) -> tuple[Lane, str] | None:
-        """The message that an ``inbound.received`` is about: where, and the id under which it was first posted."""
-        body = event.body
-        if not isinstance(body, InboundReceived):
-            return None
-        lane = body.address.lane
-        return lane, self.original.get((lane, body.message_id), body.message_id)
+    def is_marked(self, text: str) -> bool:
+        """Whether a text says that it may be a repeat, as the operator wants it where nobody can tell."""
+        mark = None if self.limits is None else self.limits.mark
+        return mark is not None and text.startswith(mark)
 
     # ------------------------------------------------------------ folding
 
-    def _place(self, _event: Event, body: WorldPlace) -> None:
+    def _limits(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WorldLimits)
+        self.limits = body
+
+    def _account(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WorldAccount)
+        self.accounts[body.channel, body.account] = body
+
+    def _place(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WorldPlace)
         self._names[body.address.lane] = body.name
 
-    def _pushed(self, _event: Event, body: PlatformPushed) -> None:
-        self.original[body.address.lane, body.message_id] = body.original_id
+    def _pushed(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, PlatformPushed)
+        if body.message_id != body.original_id:
+            self._original[body.address.lane, body.message_id] = body.original_id
 
-    def _process(self, _event: Event, body: ProcessStarted) -> None:
+    def _process(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, ProcessStarted)
         before = (self.dm_scope, self.group_scope, self.links)
         self.dm_scope, self.group_scope, self.links = body.dm_scope, body.group_scope, body.identity_links
         self.scopes_changed += before != (self.dm_scope, self.group_scope, self.links)
 
-    def _reloaded(self, _event: Event, body: ConfigReloaded) -> None:
+    def _reloaded(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, ConfigReloaded)
         self.dm_scope, self.group_scope, self.links = body.dm_scope, body.group_scope, body.identity_links
         self.scopes_changed += 1
 
-    def _turn(self, event: Event, body: TurnStarted) -> None:
+    def _turn(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, TurnStarted)
         self.running[event.turn or ""] = body.session_id
 
-    def _opened(self, _event: Event, body: ThreadOpened) -> None:
+    def _opened(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, ThreadOpened)
         if body.on_message is not None:
             self.opened_on[body.address.channel, body.on_message] = body.address
 
-    def _received(self, event: Event, _body: InboundReceived) -> None:
-        self.received[event.inbound or ""] = event
+    def _received(self, event: Event) -> None:
+        body, inbound = event.body, event.inbound or ""
+        assert isinstance(body, InboundReceived)
+        lane, message = body.address.lane, body.message_id
+        if self._original:
+            message = self._original.get((lane, message), message)
+        self.received[inbound] = event
+        self.messages[inbound] = (lane, message)
 
-    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+    def _admitted(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, InboundAdmitted)
         self.admitted[event.inbound or ""] = body.session_id
         if body.work is WorkKind.CALLBACK:
             self.callbacks[event.inbound or ""] = event.delegation or ""
 
-    def _delegated(self, event: Event, _body: DelegationAccepted) -> None:
+    def _delegated(self, event: Event) -> None:
         self.delegated_by[event.delegation or ""] = event.inbound or ""
         self.delegated_in[event.delegation or ""] = self.running.get(event.turn or "", "")
 
-    def _planned(self, event: Event, body: CompletionPlanned) -> None:
+    def _planned(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, CompletionPlanned)
         self.planned[event.delegation or ""] = (event, len(body.steps))
 
-    def _routed(self, event: Event, body: RouteDecided) -> None:
+    def _routed(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, RouteDecided)
         self.routed[event.inbound or ""] = event
         received = self.received.get(event.inbound or "")
         if body.reply_reason is Reason.REPLY_IN_OPENED_THREAD and body.reply_to is not None:
@@ -203,18 +304,72 @@ class Story:
         if body.scope == "main" and body.reply_to is not None:
             self.in_main.add(body.reply_to.lane)
 
-    def _recovered(self, event: Event, _body: RecoveryDecided) -> None:
+    def _recovered(self, event: Event) -> None:
         self.recovered[event.intent or ""] = event
 
-    def _prepared(self, event: Event, body: IntentPrepared) -> None:
-        self.intents[event.intent or ""] = IntentFacts(event, body)
+    def _requested(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, SendRequested)
+        self.asked[event.seq] = (body.key, event.cause)
 
-    def _accepted(self, event: Event, _body: WireAccepted) -> None:
+    def _resolved(self, event: Event) -> None:
+        asked = self.asked.get(event.cause or 0)
+        if asked is not None:
+            self.asked[event.seq] = asked
+
+    def _prepared(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, IntentPrepared)
+        lane = body.address.lane
+        queue = self.lanes.get(lane)
+        if queue is None:
+            queue = self.lanes[lane] = LaneFacts(lane, {})
+        before = self.intents.get(event.intent or "")
+        # Prepared anew by a process that forgot it: what people have seen of it they have seen.
+        accepts = () if before is None else before.accepts
+        self.intents[event.intent or ""] = IntentFacts(event, body, queue, accepts)
+        asked = self.asked.get(event.cause or 0) if self.asked else None
+        if asked is not None:
+            self.sends[asked[0]] = (*self.sends.get(asked[0], ()), event.intent or "")
+
+    def _started(self, event: Event) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
-            facts.accepts.append(event)
+            facts.tries += 1
+            facts.started = event
 
-    def _settled(self, event: Event, _body: IntentSettled) -> None:
+    def _accepted(self, event: Event) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
-            facts.settled.append(event)
+            facts.accepts += (event,)
+
+    def _ended(self, event: Event) -> None:
+        facts = self.intents.get(event.intent or "")
+        if facts is not None:
+            facts.ended = event
+
+    def _acked(self, event: Event) -> None:
+        facts = self.intents.get(event.intent or "")
+        if facts is not None:
+            facts.acked += 1
+            facts.tries = 0
+            facts.started = facts.ended = None
+
+    def _mirrored(self, event: Event) -> None:
+        facts = self.intents.get(event.intent or "")
+        if facts is not None:
+            facts.mirrors += (event,)
+
+    def _settled(self, event: Event) -> None:
+        facts = self.intents.get(event.intent or "")
+        if facts is not None:
+            facts.settled += (event,)
+        else:
+            self.cancelled.setdefault(event.intent or "", event)
+
+    def _reopened(self, event: Event) -> None:
+        facts = self.intents.get(event.intent or "")
+        if facts is not None:
+            facts.reopened = event
+            facts.tries = 0
+            facts.started = facts.ended = None

@@ -1,4 +1,4 @@
-"""Endings and truth: L1, L3, V1."""
+"""Endings and truth: L1, L3."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable
 
 from core.events import Body, Event
 from core.events.bodies import (
+    ChunkAcked,
+    ClientAsked,
+    ClientTold,
     Fallback,
     InboundAdmitted,
     InboundDropped,
-    InboundReceived,
     IntentPrepared,
     IntentSettled,
-    IntentSuppressed,
+    OperatorActed,
     PeerSaid,
-    PlatformPushed,
-    ProcessCrashed,
-    ProcessStopped,
     TurnEnded,
     WireAccepted,
 )
+from core.reasons import Reason
 from core.values import Address, IntentState
 from sim.invariants.base import Checker
-from sim.invariants.story import Story
+from sim.invariants.story import IntentFacts, Story
 
 _Message = tuple[str, str, str, str]
 
@@ -47,7 +47,8 @@ class EverythingEnds(Checker):
             InboundAdmitted: self._admitted,
             InboundDropped: self._dropped,
             TurnEnded: self._turn_ended,
-            IntentPrepared: self._prepared,
+            IntentPrepared: self._begun,
+            OperatorActed: self._operator_acted,
             IntentSettled: self._settled,
         }
 
@@ -60,11 +61,10 @@ class EverythingEnds(Checker):
 
     def _taken(self, inbound: str | None) -> None:
         """The gateway has a message: the person's waits no more."""
-        received = self.story.received.get(inbound or "")
-        logical = None if received is None else self.story.logical(received)
-        if logical is not None:
-            (channel, _account, conversation, thread), message = logical
-            self._said.pop((channel, conversation, thread, message), None)
+        message = self.story.messages.get(inbound or "")
+        if message is not None:
+            (channel, _account, conversation, thread), message_id = message
+            self._said.pop((channel, conversation, thread, message_id), None)
 
     def _admitted(self, event: Event) -> None:
         self.exercised += 1
@@ -77,15 +77,22 @@ class EverythingEnds(Checker):
     def _turn_ended(self, event: Event) -> None:
         self._works.pop(event.inbound or "", None)
 
-    def _prepared(self, event: Event) -> None:
+    def _begun(self, event: Event) -> None:
         self.exercised += 1
         self._intents[event.intent or ""] = event
+
+    def _operator_acted(self, event: Event) -> None:
+        """What an operator changes has not ended yet: it has another ending to come."""
+        if event.intent is not None:
+            self._intents[event.intent] = event
 
     def _settled(self, event: Event) -> None:
         if self._intents.pop(event.intent or "", None) is not None:
             return
         facts = self.story.intents.get(event.intent or "")
-        settled = [event] if facts is None else facts.settled
+        if facts is None and self.story.cancelled.get(event.intent or "") is event:
+            return  # cancelled by a hook, before there was anything to prepare
+        settled = (event,) if facts is None else facts.settled
         self.violate(
             at=event.seq,
             summary=f"{event.intent} ended {len(settled)} times",
@@ -113,6 +120,8 @@ class EverythingEnds(Checker):
                 )
 
 
+#: a client got an error, which tells that nothing is known to be delivered
+_ERRORS = ("refused", "failed")
 _NOTHING_SEEN = (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentState.CANCELLED)
 
 
@@ -121,38 +130,109 @@ class StatusIsTruth(Checker):
 
     id = "L3"
     title = "Status equals wire truth"
-    sentence = "Delivered means: every chunk was accepted, where it was meant to be. Failed means: none was."
+    sentence = (
+        "Delivered means: every chunk was accepted, where it was meant to be. Failed means: none was. A receipt names "
+        "the message that the platform made, and clients are told no more than that."
+    )
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
         #: intents that go elsewhere by configuration
         self._fallbacks: set[str | None] = set()
+        #: dry runs that clients have asked for, by seq
+        self._dry_runs: set[int | None] = set()
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
-        """Endings, and accepts that come after one."""
-        return {IntentSettled: self._settled, WireAccepted: self._accepted, Fallback: self._fallback}
+        """Receipts, endings, and accepts that come after one."""
+        return {
+            ChunkAcked: self._acked,
+            IntentSettled: self._settled,
+            WireAccepted: self._accepted,
+            Fallback: self._fallback,
+            ClientAsked: self._client_asked,
+            ClientTold: self._client_told,
+        }
 
     def _fallback(self, event: Event) -> None:
         self._fallbacks.add(event.intent)
 
+    def _acked(self, event: Event) -> None:
+        """A receipt is evidence: the platform made such a message of this chunk."""
+        body, facts = event.body, self.story.intents.get(event.intent or "")
+        assert isinstance(body, ChunkAcked)
+        if facts is None or body.reason is Reason.OPERATOR_SENT:
+            return
+        for accept in reversed(facts.accepts):
+            made = accept.body
+            if not isinstance(made, WireAccepted) or made.chunk != body.chunk:
+                continue
+            if self._is_named(body.provider_id, made):
+                return
+        self.violate(
+            at=event.seq,
+            summary=f"the receipt of {event.intent} chunk {body.chunk} names a message that the platform never made",
+            expected=["a receipt that names what the platform accepted"],
+            actual=[f"#{event.seq} {event.at:.3f}s “{body.provider_id}” ({body.reason.value})"],
+            evidence=[*(accept.seq for accept in facts.accepts), event.seq],
+            first_wrong=event.seq,
+        )
+
+    def _is_named(self, provider_id: str | None, made: WireAccepted) -> bool:
+        """Whether this is the id of a message. Some platforms give no ids; that is no fault of the gateway."""
+        if provider_id == made.provider_id:
+            return True
+        account = self.story.accounts.get((made.address.channel, made.address.account))
+        return not provider_id and account is not None and account.nameless
+
+    def _client_asked(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, ClientAsked)
+        if body.dry_run:
+            self._dry_runs.add(event.seq)
+
+    def _client_told(self, event: Event) -> None:
+        """A dry run is no delivery, and a success has its message on the platform, best effort or not."""
+        body = event.body
+        assert isinstance(body, ClientTold)
+        self.exercised += 1
+        dry_run = event.cause in self._dry_runs
+        tries = [self.story.intents[intent] for intent in self.story.sends.get(body.key, ())]
+        made = [e.body for facts in tries for e in facts.accepts if isinstance(e.body, WireAccepted)]
+        if dry_run:
+            right = body.provider_id is None and body.status in ("dry-run", *_ERRORS)
+        elif body.status == "delivered":
+            right = any(self._is_named(body.provider_id, accept) for accept in made)
+        else:
+            right = body.provider_id is None and body.status != "dry-run"
+        if not right:
+            asked = "a dry run" if dry_run else "a send"
+            self.violate(
+                at=event.seq,
+                summary=f"{asked} was told to be {body.status}; accepted under its key: {len(made)} chunks",
+                expected=["delivered only with the id of a message that the platform made; a dry run as a dry run"],
+                actual=[f"#{event.seq} {event.at:.3f}s {body.key}: {body.status}, message {body.provider_id}"],
+                evidence=[*(e.seq for facts in tries for e in facts.accepts), event.seq],
+                first_wrong=event.seq,
+            )
+
     def _settled(self, event: Event) -> None:
         self.exercised += 1
-        self._compare(event, event)
+        facts = self.story.intents.get(event.intent or "")
+        if facts is not None and not _plainly_delivered(event, facts):
+            self._compare(facts, event, event)
 
     def _accepted(self, event: Event) -> None:
         facts = self.story.intents.get(event.intent or "")
-        if facts is not None and facts.settled:
-            self._compare(facts.settled[-1], event)
+        if facts is not None and facts.over:
+            self._compare(facts, facts.settled[-1], event)
 
-    def _compare(self, settled: Event, at: Event) -> None:
-        facts = self.story.intents.get(settled.intent or "")
+    def _compare(self, facts: IntentFacts, settled: Event, at: Event) -> None:
         body = settled.body
         assert isinstance(body, IntentSettled)
-        if facts is None:
-            return
+        if body.reason is Reason.OPERATOR_SENT:
+            return  # a person's word, and not the gateway's
         wanted, seen = facts.body.chunks, len(facts.accepted_chunks)
-        asked = facts.body.address.lane
-        astray = [e for e in facts.accepts if isinstance(e.body, WireAccepted) and e.body.address.lane != asked]
+        astray = [e for e in facts.accepts if isinstance(e.body, WireAccepted) and e.body.address.lane != facts.lane]
         wrong = (
             (body.state is IntentState.DELIVERED and seen != wanted)
             or (body.state is IntentState.DELIVERED and any(e.intent not in self._fallbacks for e in astray))
@@ -172,6 +252,15 @@ class StatusIsTruth(Checker):
             )
 
 
+def _plainly_delivered(settled: Event, facts: IntentFacts) -> bool:
+    """One chunk, accepted at its place, and called delivered: the usual case, seen without much ado."""
+    if facts.body.chunks != 1 or len(facts.accepts) != 1:
+        return False
+    body, accept = settled.body, facts.accepts[0].body
+    delivered = isinstance(body, IntentSettled) and body.state is IntentState.DELIVERED
+    return delivered and isinstance(accept, WireAccepted) and accept.address == facts.body.address
+
+
 def _place(event: Event) -> Address | None:
     return event.body.address if isinstance(event.body, WireAccepted) else None
 
@@ -182,93 +271,3 @@ def _promise(state: IntentState, chunks: int) -> str:
     if state is IntentState.MISPLACED:
         return "accepted at another place than asked for"
     return "no chunk accepted" if state in _NOTHING_SEEN else "some chunks accepted, not all"
-
-
-class NothingSilent(Checker):
-    """V1: nothing disappears, and nothing is said, without an event that tells why."""
-
-    id = "V1"
-    title = "Nothing silent"
-    sentence = "Each drop, suppression and failure is an event with a reason; each accept has an intent behind it."
-
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
-        self._pushed: list[tuple[Event, int]] = []
-        self._open: dict[str, tuple[Event, int]] = {}
-        self._silent: dict[str, Event] = {}
-
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
-        """Everything that could get lost, and everything that accounts for it."""
-        return {
-            PlatformPushed: self._platform_pushed,
-            InboundReceived: self._received,
-            InboundAdmitted: self._accounted,
-            InboundDropped: self._accounted,
-            ProcessCrashed: self._process_gone,
-            ProcessStopped: self._process_gone,
-            TurnEnded: self._turn_ended,
-            IntentSuppressed: self._suppressed,
-            WireAccepted: self._accepted,
-        }
-
-    def _platform_pushed(self, event: Event) -> None:
-        self._pushed.append((event, event.generation))
-
-    def _received(self, event: Event) -> None:
-        self.exercised += 1
-        body = event.body
-        assert isinstance(body, InboundReceived)
-        for entry in self._pushed:
-            pushed = entry[0].body
-            assert isinstance(pushed, PlatformPushed)
-            if pushed.address == body.address and pushed.message_id == body.message_id:
-                self._pushed.remove(entry)
-                break
-        self._open[event.inbound or ""] = (event, event.generation)
-
-    def _accounted(self, event: Event) -> None:
-        self._open.pop(event.inbound or "", None)
-
-    def _process_gone(self, _event: Event) -> None:
-        """What a dead process held comes again; that is L1's business."""
-        self._pushed.clear()
-        self._open.clear()
-
-    def _turn_ended(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, TurnEnded)
-        if body.outcome == "silent":
-            self._silent[event.turn or ""] = event
-
-    def _suppressed(self, event: Event) -> None:
-        self.exercised += 1
-        self._silent.pop(event.turn or "", None)
-
-    def _accepted(self, event: Event) -> None:
-        if (event.intent or "") not in self.story.intents:
-            self.violate(
-                at=event.seq,
-                summary="a message was accepted that no intent asked for",
-                expected=["an intent.prepared before the accept"],
-                actual=[f"#{event.seq} {event.at:.3f}s wire.accepted of {event.intent}"],
-                evidence=[event.seq],
-                first_wrong=event.seq,
-            )
-
-    def finish(self, last: Event) -> None:
-        """Whatever nobody accounted for."""
-        lost = [
-            *((event, "was pushed to a live process, which says nothing of it") for event, _ in self._pushed),
-            *((event, "was received, and neither admitted nor dropped") for event, _ in self._open.values()),
-            *((event, "ended without an answer, and nothing tells why") for event in self._silent.values()),
-        ]
-        for event, what in lost:
-            name = event.inbound or event.turn or f"#{event.seq}"
-            self.violate(
-                at=last.seq,
-                summary=f"{name} {what}",
-                expected=["an event with a reason code"],
-                actual=[f"#{event.seq} {event.at:.3f}s {event.kind}, and nothing that explains what became of it"],
-                evidence=[event.seq],
-                first_wrong=event.seq,
-            )

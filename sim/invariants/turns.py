@@ -47,6 +47,8 @@ class FrozenRoute(Checker):
             return
         self.exercised += 1
         place = origin[0]
+        if body.reply_to == place:
+            return
         room = place.parent or place.conversation
         hangs = room in (body.reply_to.parent, body.reply_to.conversation)
         if body.reply_to.lane == place.lane or (hangs and body.reply_reason is Reason.REPLY_IN_OPENED_THREAD):
@@ -61,7 +63,7 @@ class FrozenRoute(Checker):
         assert isinstance(routed.body, RouteDecided)
         frozen = routed.body.reply_to
         self.exercised += 1
-        if frozen is not None and frozen.lane != body.address.lane:
+        if frozen is not None and frozen != body.address and frozen.lane != body.address.lane:
             self._astray(event, f"{event.intent} left its route", frozen, body.address, [routed.seq, event.seq])
 
     def _astray(self, event: Event, summary: str, right: Address, wrong: Address, evidence: list[int]) -> None:

@@ -183,16 +183,22 @@ def mark_library() -> None:
 
     Without it anyio would find no library in plain callbacks of the loop, on some installations and not on others.
     """
+    if _sniffio is not None:
+        _sniffio.current_async_library_cvar.set("asyncio")
+
+
+def _installed(module: str) -> Any:
     try:
-        sniffio: Any = importlib.import_module("sniffio")
+        return importlib.import_module(module)
     except ImportError:
-        return
-    sniffio.current_async_library_cvar.set("asyncio")
+        return None
 
 
 check_python((sys.version_info[0], sys.version_info[1]), platform.python_implementation())
 _check_asyncio()
 
+#: Looked for once: for what is not installed, Python would search its whole path in every run.
+_sniffio: Any = _installed("sniffio")
 #: What anyio knows of every task: a weak dictionary whose values hold their keys, so that it never forgets by itself.
 anyio_task_states: WeakKeyDictionary[asyncio.Task[Any], object] = _anyio("anyio._backends._asyncio", "_task_states")
 #: anyio's variables of every event loop, kept in the same way.

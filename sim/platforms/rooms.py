@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import zlib
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 from core.values import Address, ChatKind, Transport
@@ -60,6 +61,7 @@ def digits(*what: str, length: int) -> str:
     return str(10 ** (length - 1) + number % (9 * 10 ** (length - 1)))
 
 
+@cache
 def letters(*what: str, length: int, alphabet: str) -> str:
     """So many signs of an alphabet, made from names: stable, and alike for nothing else."""
     number = int.from_bytes(hashlib.sha256("/".join(what).encode()).digest()[:16], "big")

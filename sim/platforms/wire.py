@@ -96,6 +96,7 @@ class Wire:
                     chunk=request.chunk,
                     attempt=request.attempt,
                     detail=error.facts,
+                    retry_after=error.retry_after,
                 ),
                 request.cause,
                 intent=request.intent,

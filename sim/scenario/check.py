@@ -16,9 +16,9 @@ from core.reasons import Reason
 from core.values import IntentState
 from sim.scenario.places import PlaceError, PlaceRef, is_person, is_session_key, resolve_place, with_threads
 from sim.scenario.problems import Path, Report, advice, shown
-from sim.scenario.steps import check_actions, items, listed, say_ids
-from sim.scenario.templates import template_problem
-from sim.scenario.world import PLATFORMS, World
+from sim.scenario.steps import check_actions, check_hook, items, listed, say_ids
+from sim.scenario.templates import HOOK_SLOTS, template_problem
+from sim.scenario.world import PLATFORMS, THREADLESS, World
 
 _DEFAULT_AGENTS = ("main",)
 #: who speaks in a transcript
@@ -33,10 +33,13 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "place": (
         *(f"{rule}.when.in" for rule in _RULES),
         f"{_ACTIONS}.send.to",
+        "cast.hooks.*.when.in",
         "stored.sessions[].place",
         "script[].in",
-        "script[].send.to",
+        "script[].send.to[]",
+        "script[].queue.in",
         "script[].crash.when.in",
+        "script[].freeze.when.in",
         "script[].fault.in",
         "expect.accepted[].in",
         "expect.transcripts[].in",
@@ -53,11 +56,12 @@ REFERENCES: dict[str, tuple[str, ...]] = {
         *("gateway.bindings[].match.channel", "script[].reload.bindings[].match.channel"),
         *(f"{_ACTIONS}.send.channel", "script[].send.channel"),
     ),
-    "event": ("script[].crash.when.event", "expect.events[].kind"),
+    "event": ("script[].crash.when.event", "script[].freeze.when.event", "expect.events[].kind"),
     "reason": ("expect.events[].reason",),
     "state": ("expect.events[].state",),
     "bug": ("bugs[]", "with_bugs[]"),
     "invariant": ("breaks[]", "expect.exercised[]"),
+    "changed text": ("cast.hooks.*.change",),
     "template": (f"{_ACTIONS}.reply", f"{_ACTIONS}.send.text", f"{_ACTIONS}.delegate.task", "cast.hands.*[].result"),
 }
 
@@ -95,6 +99,8 @@ def check_references(tree: object, report: Report, known: Known) -> None:
     for path, rule in select(tree, steps_of("cast.hands.*[]")):
         if items(rule, "result") is not None and items(rule, "fails") is not None:
             report.add((*path, "fails"), "expected `result` or `fails`, found both", "remove one", at_key=True)
+    for path, hook in select(tree, steps_of("cast.hooks.*")):
+        check_hook(hook, path, report)
     _check_agents(tree, report)
     _check_keys(tree, report)
     _check_world(tree, report)
@@ -167,6 +173,7 @@ def _kinds(tree: object, known: Known) -> dict[str, Callable[[str], Fault]]:
         "state": lambda name: _word("a state of an intent", name, list(IntentState)),
         "bug": lambda name: _word("a bug switch", name, known.bugs),
         "invariant": lambda name: _word("an invariant", name, known.invariants),
+        "changed text": lambda text: template_problem(text, HOOK_SLOTS),
         "template": template_problem,
     }
 
@@ -249,6 +256,10 @@ def _check_world(tree: object, report: Report) -> None:
         for path, member in select(tree, ("world", platform, "rooms", "*", "accounts", "[]")):
             if isinstance(member, str) and (fault := _word(f"an account of {platform}", member, accounts)):
                 report.add(path, *fault)
+    for platform in THREADLESS:
+        for base, _ in select(tree, ("world", platform, "rooms", "*", "threads")):
+            for path, name in _names(tree, base):
+                report.add(path, f"{platform} has no threads, found {shown(name)}", at_key=True)
     for pattern in _NAMED:
         for base, _ in select(tree, steps_of(pattern)):
             for path, name in _names(tree, base):

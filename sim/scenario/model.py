@@ -16,13 +16,18 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from core.config import Duration, GatewayConfig, Model
+from sim.scenario.hooks import Hook
 from sim.scenario.script import (
     Crash,
     Fault,
+    Freeze,
+    PollStep,
+    QueueStep,
     Reload,
     Replay,
     Reset,
     Restart,
+    Second,
     SendStep,
     Step,
     Wake,
@@ -130,7 +135,7 @@ class HandRule(Model):
 
 
 class Cast(Model):
-    """How agents and hands behave."""
+    """How agents, hands and hooks behave."""
 
     agents: dict[str, tuple[AgentRule, ...]] = Field(default_factory=dict)
     """The rules of each agent of the gateway. The first that matches is used."""
@@ -142,6 +147,8 @@ class Cast(Model):
         ],
     ] = Field(default_factory=dict)
     """The rules of each hand, or its only rule. The first that matches the task is used."""
+    hooks: dict[str, Hook] = Field(default_factory=dict)
+    """What users' own code does to messages, by the name of the hook."""
 
 
 # ---------------------------------------------------------------- expectations
@@ -154,6 +161,8 @@ class Accepted(Model):
     """Where they see it."""
     text: str
     """The whole text; `*` stands for anything."""
+    media: tuple[str, ...] | None = None
+    """The files that come with it, as they were named; not given: not compared."""
     times: int = Field(default=1, gt=0)
     """How many of them."""
 
@@ -176,6 +185,8 @@ class ExpectedEvent(Model):
     """Its reason code."""
     state: str | None = None
     """The state of the intent that it tells of."""
+    status: str | None = None
+    """What a client is told of its send: `delivered`, `queued`, `dry-run`, `not-delivered`, `failed` or `refused`."""
     text: str | None = None
     """Its text, with `*` for anything."""
     detail: str | None = None
@@ -243,16 +254,21 @@ __all__ = [
     "ExpectedEvent",
     "ExpectedTranscript",
     "Fault",
+    "Freeze",
     "HandRule",
+    "Hook",
     "Match",
     "Person",
     "PlatformSpec",
+    "PollStep",
+    "QueueStep",
     "Reload",
     "Replay",
     "Reset",
     "Restart",
     "RoomSpec",
     "Scenario",
+    "Second",
     "SendAction",
     "SendStep",
     "Step",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import types
 from enum import StrEnum
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -18,7 +19,7 @@ from pydantic_core import PydanticUndefined
 from core.config import Model
 from sim.scenario.fields import bare, element, fields_of, model_of, walk
 from sim.scenario.model import Scenario
-from sim.scenario.steps import BARE_ACTIONS, STEP_ACTIONS
+from sim.scenario.steps import BARE_ACTIONS, HOOK_ANSWERS, STEP_ACTIONS
 
 #: in docs/scenarios.md, everything after this line is generated
 GENERATED = "<!-- What follows is made by `python -m sim.scenario docs`. -->"
@@ -35,6 +36,12 @@ def schema_text() -> str:
     for name in ("SendStep", "SendAction"):
         definitions[name] |= {"dependentRequired": {"channel": ["target"]}, "not": {"required": ["to", "target"]}}
     definitions["SendStep"] |= {"anyOf": [{"required": ["to"]}, {"required": ["target"]}]}
+    definitions["QueueStep"] |= {
+        "if": {"properties": {"do": {"const": "resolve"}}},
+        "then": {"required": ["verdict"]},
+        "else": {"not": {"required": ["verdict"]}},
+    }
+    definitions["Hook"] |= {"not": {"anyOf": [{"required": list(both)} for both in combinations(HOOK_ANSWERS, 2)]}}
     fields = definitions["Step"]["properties"]
     for name in BARE_ACTIONS:
         fields[name] = {"anyOf": [fields[name], _NULL]}

@@ -7,7 +7,11 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from core.config import Duration, GatewayConfig, Model
-from sim.scenario.shorthand import as_settings, as_switch
+from core.values import IntentState, Transport
+from sim.scenario.shorthand import as_list, as_settings, as_switch
+
+#: gateway processes on one store: the first, and the one that `second` starts
+Which = Literal["gateway", "second"]
 
 
 class When(Model):
@@ -26,6 +30,8 @@ class When(Model):
 class Crash(Model):
     """The gateway process dies, as if killed."""
 
+    process: Which = "gateway"
+    """Which one."""
     when: When | None = None
     """Dies at this event; not given: at the step's time."""
     restart_after: Duration = 1.0
@@ -35,8 +41,25 @@ class Crash(Model):
 class Restart(Model):
     """The gateway is stopped in order and started again."""
 
+    process: Which = "gateway"
+    """Which process."""
     down: Duration = 1.0
     """Time until the next process starts."""
+
+
+class Second(Model):
+    """Another gateway process, called `second`, starts on the same store. One of them works it, the other stands by."""
+
+
+class Freeze(Model):
+    """A gateway process stands still, as if suspended: it does nothing, and does not know it when it goes on."""
+
+    process: Which = "gateway"
+    """Which one."""
+    when: When | None = None
+    """Stands still from this event on; not given: from the step's time on."""
+    for_: Duration = Field(default=90.0, validation_alias="for")
+    """How long."""
 
 
 class Replay(Model):
@@ -74,6 +97,19 @@ class Reset(Model):
     """Whose session; not given: that of the default agent."""
 
 
+class PollStep(Model):
+    """A question with options. What is wrong with it is for the gateway to say."""
+
+    question: str
+    """What is asked."""
+    options: tuple[str, ...]
+    """What can be chosen."""
+    max_selections: int = 1
+    """How many may be chosen."""
+    duration_hours: int | None = None
+    """How long it is open; not given: as long as the platform wants."""
+
+
 class SendStep(Model):
     """A client of the gateway asks it to send something, outside of any turn. Steps of one time go side by side."""
 
@@ -81,8 +117,16 @@ class SendStep(Model):
     """What is sent, as it is."""
     media: tuple[str, ...] = ()
     """Addresses of files that go with it."""
-    to: str | None = None
-    """A place; or else `target`."""
+    poll: PollStep | None = None
+    """A poll instead of a text."""
+    payload: str | None = None
+    """JSON that only the platform knows."""
+    best_effort: bool = False
+    """One attempt and no more."""
+    dry_run: bool = False
+    """Only say what would be sent."""
+    to: Annotated[tuple[str, ...], BeforeValidator(as_list, json_schema_input_type=str | list[str])] = ()
+    """A place; or else `target`. Several places: a broadcast, a message each."""
     target: str | None = None
     """A target as clients write it, not checked: `channel:C1`, `@ana:example.org`, ..."""
     channel: str | None = None
@@ -97,26 +141,76 @@ class SendStep(Model):
     """The session that remembers it: a place, or a session key. Not given: that of the target."""
     key: str | None = None
     """Idempotency key; by default `send1`, `send2`, ... in order."""
+    process: Which = "gateway"
+    """The process that is asked; one that stands by does it when it works the store."""
+
+
+class QueueStep(Model):
+    """An operator works on the queue. Meant are all messages in it that fit what is given; there must be one."""
+
+    do: Literal["retry", "resolve", "purge"]
+    """`retry`: try again what has ended. `resolve`: say what became of a chunk in doubt. `purge`: remove what has
+    ended."""
+    verdict: Literal["sent", "unsent", "abandon"] | None = None
+    """With `resolve`: the platform has the chunk, or does not have it, or it is left as it is."""
+    place: str | None = Field(default=None, validation_alias="in")
+    """Where the message goes."""
+    text: str | None = None
+    """The text of its first chunk; `*` stands for anything."""
+    state: IntentState | None = None
+    """The state that it is in."""
+    process: Which = "gateway"
+    """The process that is asked."""
 
 
 class Fault(Model):
     """Something that will go wrong, named and counted."""
 
-    on: Literal["send", "lookup", "store"]
-    """What goes wrong: sending, asking the platform about a send, or writing to the store."""
-    do: Literal["lose-response", "drop", "refuse", "rate-limit", "error", "slow"]
-    """`lose-response`: accepted, but no answer. `drop`: never arrives. `refuse`: refused for good.
-    `rate-limit`: wait `for`. `error`: not taken, may pass. `slow`: takes `for` longer. For `store` only `error`."""
+    on: Literal["send", "lookup", "store", "queue", "mirror", "ready", "connect", "boot"]
+    """What goes wrong: sending, asking the platform about a send, writing to the store, what is stored to be sent,
+    remembering what was sent, being ready to send, the connection of an account, or the start of a process."""
+    do: Literal[
+        "lose-response",
+        "drop",
+        "reset",
+        "reset-before",
+        "refuse-connection",
+        "no-receipt",
+        "refuse",
+        "rate-limit",
+        "error",
+        "slow",
+        "write-error",
+        "damage",
+        "missing",
+    ]
+    """For `send`: `lose-response`: accepted, but no answer. `drop`: never arrives, and no answer. `reset`: accepted,
+    and the connection breaks instead of an answer. `reset-before`: it breaks before the request arrives; the sender
+    cannot tell the two apart. `refuse-connection`: it cannot even leave, and the sender knows. `no-receipt`: accepted,
+    but the answer names no message. `refuse`: refused for good. `rate-limit`: wait `for`. `error`: not taken, may pass.
+    `slow`: takes `for` longer. For `lookup`: `error`, `drop` or `slow`. For `store`: `error`, the disk is full, and
+    `write-error`. For `queue`: `damage`, at once: the rows of open messages become such as nobody can read; a process
+    that has them in memory goes on with what it has. For `mirror`: `refuse`, for the time `for` the store takes all but
+    the transcript lines of what was sent. For `ready`: `error`, the account is not ready for the time `for`. For
+    `connect`: `error`, the connection breaks, and there is none for the time `for`; what needs it fails before it was
+    sent. For `boot`: `missing`, the adapter is not there when the process starts, and is installed after `for`; at 0s
+    this strikes the first process."""
     place: str | None = Field(default=None, validation_alias="in")
-    """Only there."""
+    """Only there. For `ready`, `connect` and `boot`: only the account that sees this place; not given: all of them."""
     text: str | None = None
     """Only sends with this text (`*` for anything)."""
     attempt: int | None = Field(default=None, gt=0)
     """Only this attempt."""
+    transport: Transport | None = None
+    """Only sends by this transport."""
+    carries: Literal["inbound", "intent", "ack"] | None = None
+    """Only writes to the store that carry a message taken, an intent prepared, or a receipt."""
+    nth: int = Field(default=1, gt=0)
+    """It strikes from the so manyth on that fits."""
     times: int = Field(default=1, gt=0)
     """How often it strikes."""
     for_: Duration = Field(default=5.0, validation_alias="for")
-    """The time that `rate-limit` and `slow` speak of."""
+    """The time that `rate-limit`, `slow`, `mirror`, `ready`, `connect` and `boot` speak of."""
 
 
 class Step(Model):
@@ -143,7 +237,12 @@ class Step(Model):
     wake: Wake | None = None
     crash: Annotated[Crash | None, BeforeValidator(as_settings)] = None
     restart: Annotated[Restart | None, BeforeValidator(as_settings)] = None
+    second: Annotated[
+        Second | None, BeforeValidator(as_switch, json_schema_input_type=Second | Literal[True] | None)
+    ] = None
+    freeze: Annotated[Freeze | None, BeforeValidator(as_settings)] = None
     reload: Reload | None = None
+    queue: QueueStep | None = None
     reset: Annotated[Reset | None, BeforeValidator(as_switch, json_schema_input_type=Reset | Literal[True] | None)] = (
         None
     )

@@ -12,6 +12,13 @@ def as_rules(value: object) -> object:
     return [cast("object", value)] if isinstance(value, dict) else value
 
 
+def as_list(value: object) -> object:
+    """One may be written without the brackets of a list."""
+    if value is None:
+        return []
+    return cast("object", value) if isinstance(value, list) else [value]
+
+
 def as_names(value: object) -> object:
     """What has a name may be a list of names, or a mapping in which a name without settings has the usual ones."""
     usual: dict[str, object] = {}

@@ -14,7 +14,7 @@ from sim.scenario.problems import Path, Report, shown
 
 #: what a step can be: exactly one of them
 STEP_ACTIONS = (
-    *("say", "send", "wake", "crash", "restart", "reload", "reset", "replay"),
+    *("say", "send", "queue", "wake", "crash", "restart", "second", "freeze", "reload", "reset", "replay"),
     *("archive", "delete", "fault", "note"),
 )
 #: what an action of an agent can be: exactly one of them
@@ -22,7 +22,7 @@ AGENT_ACTIONS = ("think", "reply", "send", "delegate", "fail", "silent")
 #: what ends a turn
 _LAST = ("reply", "fail", "silent")
 #: fields that mean something without a value: all defaults
-BARE_ACTIONS = ("crash", "restart", "reset", "replay")
+BARE_ACTIONS = ("crash", "restart", "second", "freeze", "reset", "replay")
 #: fields that only go with some actions
 _COMPANIONS = {
     "as": ("say",),
@@ -30,6 +30,29 @@ _COMPANIONS = {
     "in": ("say", "archive", "delete", "reset"),
     "secret": ("say",),
     "reply_chain": ("say",),
+}
+#: what can go wrong where
+FAULTS: dict[str, tuple[str, ...]] = {
+    "send": (
+        *("lose-response", "drop", "reset", "reset-before", "refuse-connection", "no-receipt"),
+        *("refuse", "rate-limit", "error", "slow"),
+    ),
+    "lookup": ("lose-response", "drop", "refuse", "rate-limit", "error", "slow"),
+    "store": ("error", "write-error"),
+    "queue": ("damage",),
+    "mirror": ("refuse",),
+    "ready": ("error",),
+    "connect": ("error",),
+    "boot": ("missing",),
+}
+_FAULT_KINDS = frozenset(kind for kinds in FAULTS.values() for kind in kinds)
+#: what chooses among requests, and what it goes with
+_SELECTORS = {
+    "in": ("send", "lookup", "queue", "ready", "connect", "boot"),
+    "transport": ("send",),
+    "carries": ("store",),
+    "nth": ("send", "lookup", "store", "boot"),
+    "times": ("send", "lookup", "store", "boot"),
 }
 
 
@@ -126,18 +149,60 @@ def _check_step(step: dict[str, Any], path: Path, report: Report) -> None:
         report.add((*path, action), f"`{action}` needs `in`: {what}", at_key=True)
     if action == "send":
         _check_send(step["send"], (*path, "send"), report)
+    if action == "queue":
+        _check_queue(step["queue"], (*path, "queue"), report)
     said, secret = step.get("say"), step.get("secret")
     if isinstance(said, str) and isinstance(secret, str) and (not secret or secret not in said):
         report.add((*path, "secret"), f"expected words of `say`, found {shown(secret)}", f"it says {shown(said)}")
-    if items(step, "fault", "on") == "store" and (kind := items(step, "fault", "do")) not in (None, "error"):
-        report.add((*path, "fault", "do"), f"expected `error` for the store, found {shown(kind)}")
+    if action == "fault":
+        _check_fault(step["fault"], (*path, "fault"), report)
+
+
+def _check_fault(fault: object, path: Path, report: Report) -> None:
+    """What goes wrong can go wrong there, and is chosen by what it has."""
+    on, kind = items(fault, "on"), items(fault, "do")
+    kinds = FAULTS.get(str(on), ())
+    if isinstance(kind, str) and kinds and kind not in kinds and kind in _FAULT_KINDS:
+        names = " or ".join(f"`{name}`" for name in kinds)
+        what = names if len(kinds) < 3 else f"one of {', '.join(kinds)}"
+        report.add((*path, "do"), f"expected {what} for {on}, found {shown(kind)}")
+    for field, goes_with in _SELECTORS.items():
+        if items(fault, field) is not None and on in FAULTS and on not in goes_with:
+            names = ", ".join(f"`{name}`" for name in goes_with)
+            report.add((*path, field), f"`{field}` goes with {names} only, found `{on}`", at_key=True)
 
 
 def _check_send(send: object, path: Path, report: Report) -> None:
     check_target(send, path, report)
-    places = [items(send, name) for name in ("to", "target")]
-    if isinstance(send, dict) and places == [None, None]:
+    nowhere = items(send, "to") in (None, []) and items(send, "target") is None
+    if isinstance(send, dict) and nowhere:
         report.add(path, "expected `to` or `target`, found neither", "`to` is a place, `target` any text")
+
+
+def _check_queue(queue: object, path: Path, report: Report) -> None:
+    """A verdict is what `resolve` says, and nothing else says one."""
+    do = items(queue, "do")
+    if do == "resolve" and items(queue, "verdict") is None:
+        report.add((*path, "do"), "`resolve` needs `verdict`: what became of the chunk in doubt", at_key=True)
+    elif do in ("retry", "purge") and items(queue, "verdict") is not None:
+        report.add((*path, "verdict"), f"`verdict` goes with `resolve` only, found `{do}`", at_key=True)
+
+
+#: what a hook can do to a message: at most one of them
+HOOK_ANSWERS = ("change", "cancel", "fail", "nonsense")
+#: what only a hook that may change a message has
+_BEFORE_ONLY = ("priority", "required", "change", "cancel", "nonsense")
+
+
+def check_hook(hook: object, path: Path, report: Report) -> None:
+    """Note what is wrong with a hook: it does one thing, and what is over can no longer be changed."""
+    answers = [name for name in HOOK_ANSWERS if items(hook, name) is not None]
+    if len(answers) > 1:
+        names = ", ".join(f"`{name}`" for name in answers)
+        report.add((*path, answers[1]), f"expected at most one answer, found {names}", "make it several", at_key=True)
+    for name in _BEFORE_ONLY if items(hook, "on") == "sent" else ():
+        if items(hook, name) is not None:
+            report.add((*path, name), f"`{name}` goes with `on: sending` only", at_key=True)
 
 
 def _duration(value: object) -> float | None:

@@ -19,24 +19,30 @@ SLOTS = {
     "n": "number of the turn in its session, or of the run of the hand, from 1",
 }
 
+#: those of a hook's change
+HOOK_SLOTS = {
+    "text": "the text, as the hooks before have left it",
+    "original": "the text as it was said",
+}
+
 _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _BRACES = {"{{": "{", "}}": "}"}
 
 
-def template_problem(text: str) -> tuple[str, str] | None:
+def template_problem(text: str, slots: Mapping[str, str] = SLOTS) -> tuple[str, str] | None:
     """What is wrong with a template, and what to write instead; None when all is well."""
     for token in _TOKEN.finditer(text):
-        if token[0] in _BRACES or token[1] in SLOTS:
+        if token[0] in _BRACES or token[1] in slots:
             continue
         if token[1] is None:
             return f"expected a template, found a lone {token[0]}", f"write {token[0] * 2} for a brace"
-        return f"unknown slot {token[0]}", f"{advice(token[1].strip(), SLOTS)}; write {{{{ and }}}} for braces"
+        return f"unknown slot {token[0]}", f"{advice(token[1].strip(), slots)}; write {{{{ and }}}} for braces"
     return None
 
 
 def uses(text: str, slot: str) -> bool:
     """Whether a template has a slot."""
-    return any(token[1] == slot for token in _TOKEN.finditer(text))
+    return f"{{{slot}}}" in text and any(token[1] == slot for token in _TOKEN.finditer(text))
 
 
 def fill(text: str, values: Mapping[str, object]) -> str:

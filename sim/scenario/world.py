@@ -7,11 +7,13 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from core.config import Duration, Model
-from core.values import Idempotency
+from core.values import Capability, DeliveryMode, Idempotency
 from sim.scenario.shorthand import as_names
 
 #: the platforms that a world can have, in the order in which they are built
-PLATFORMS = ("discord", "telegram", "slack", "matrix")
+PLATFORMS = ("discord", "telegram", "slack", "matrix", "whatsapp", "signal")
+#: those whose conversations have no threads
+THREADLESS = ("whatsapp", "signal")
 
 
 class Person(Model):
@@ -34,7 +36,7 @@ class ThreadSpec(Model):
 
 
 class RoomSpec(Model):
-    """A guild channel (Discord), a channel (Slack), a room (Matrix) or a group (Telegram)."""
+    """A guild channel (Discord), a channel (Slack), a room (Matrix) or a group (all others)."""
 
     id: str | None = None
     """The platform's id; made from the name when not given."""
@@ -42,7 +44,7 @@ class RoomSpec(Model):
         dict[str, ThreadSpec],
         BeforeValidator(as_names, json_schema_input_type=list[str] | dict[str, ThreadSpec | None]),
     ] = Field(default_factory=dict)
-    """Threads or topics: a list of names, or name -> settings."""
+    """Threads or topics: a list of names, or name -> settings. WhatsApp and Signal have none."""
     accounts: tuple[str, ...] | None = None
     """Bot accounts that are members; by default all."""
 
@@ -52,6 +54,10 @@ class AccountSpec(Model):
 
     bot: str = "trunkline"
     """Its display name."""
+    idempotency: Idempotency | None = None
+    """What it offers for lost responses; by default what its platform does."""
+    mode: DeliveryMode | None = None
+    """By which transports it sends; by default those of its platform."""
 
 
 class PlatformSpec(Model):
@@ -68,6 +74,12 @@ class PlatformSpec(Model):
     """Rooms: a list of names, or name -> settings."""
     idempotency: Idempotency | None = None
     """What this platform offers for lost responses; by default what the real one does."""
+    key_seconds: Annotated[Duration | None, Field(gt=0)] = None
+    """How long it remembers idempotency keys; not given: for good. Only where it has keys."""
+    mode: DeliveryMode | None = None
+    """By which transports its accounts send: `direct`, `gateway`, or `hybrid` with both; by default as in reality."""
+    cannot: tuple[Capability, ...] = ()
+    """What its accounts cannot do, of what they usually can: `media`, `message-ids`, ..."""
     stable_ids: bool = True
     """`false`: a replayed message comes under a new id (as on Feishu)."""
     misplaces: bool = False
@@ -95,6 +107,10 @@ class World(Model):
     """A fake Slack: rooms are channels `C...`, people `U...`; the talk with somebody is known as `D...` too."""
     matrix: PlatformSpec | None = None
     """A fake Matrix: rooms are `!...:example.org`, people `@...:example.org`. The case of ids counts."""
+    whatsapp: PlatformSpec | None = None
+    """A fake WhatsApp: rooms are groups `...@g.us`, people phone numbers. It is served by the gateway path."""
+    signal: PlatformSpec | None = None
+    """A fake Signal: rooms are groups, people phone numbers. Texts come with their styles beside them."""
 
     @property
     def platforms(self) -> dict[str, PlatformSpec]:

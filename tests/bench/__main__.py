@@ -1,17 +1,38 @@
-"""``make bench``: measures every bar and prints it; fails when one is missed."""
+"""``make bench``: measures every bar and prints it; fails when one is missed.
+
+``make bench ARGS='pipeline backlog'`` measures only those parts.
+"""
 
 import gc
 import sys
 
-from tests.bench import loop, routing, scenario, sessions
+from tests.bench import backlog, chunking, explore, history, loop, pipeline, routing, scenario, sessions, transcripts
+
+PARTS = {
+    "loop": loop,
+    "scenario": scenario,
+    "routing": routing,
+    "sessions": sessions,
+    "chunking": chunking,
+    "transcripts": transcripts,
+    "explore": explore,
+    "pipeline": pipeline,
+    "history": history,
+    "backlog": backlog,
+}
 
 
 def main() -> int:
     """Print a line per bar."""
+    chosen = sys.argv[1:] or list(PARTS)
+    unknown = [name for name in chosen if name not in PARTS]
+    if unknown:
+        print(f"no part {', '.join(unknown)}; there are: {', '.join(PARTS)}")
+        return 2
     missed = 0
     gc.freeze()  # as `trunkline run` does
-    for bars in (loop.bars, scenario.bars, routing.bars, sessions.bars):
-        for bar in bars():
+    for name in chosen:
+        for bar in PARTS[name].bars():
             print(bar, flush=True)
             missed += not bar.ok
     print(f"{missed} bars missed" if missed else "all bars met")

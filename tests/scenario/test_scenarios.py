@@ -14,6 +14,13 @@ REPORTS = {"B001", "B002", "B013", "B043", "B044", "B050", "B061", "B108"} | {
     # routing and sessions
     *("B037", "B046", "B049", "B052", "B053", "B055", "B058", "B068", "B069", "B071", "B072", "B074", "B075"),
     *("B076", "B078", "B079", "B081", "B090", "B093"),
+    # delivery: repeats, retries, order, truth
+    *("B007", "B010", "B019", "B028", "B029", "B032", "B034", "B035", "B038", "B063", "B064", "B066", "B098", "B099"),
+    *("B103", "B105", "B109", "B111", "B114"),
+    # delivery: who sends
+    *("B004", "B005"),
+    # delivery: transports, readiness, mirrors, dry runs, hooks
+    *("B008", "B026", "B060", "B152", "B153", "B155"),
 }
 
 

@@ -295,7 +295,7 @@ def test_a_scenario_can_have_a_defect_on_in_every_run():
     text += '  - {fault: {on: send, do: refuse}}\n  - {as: ana, in: telegram/@ana, say: "hi"}\n'
     result = run_scenario(load_text(text, "made.yaml"))
     assert result.trace.header.bugs == ("refused-is-delivered",)
-    assert broken(result) == ["L3"]
+    assert broken(result) == ["L3", "M2", "V1"]
 
 
 def test_an_unknown_defect_in_a_scenario_is_named_with_its_place():

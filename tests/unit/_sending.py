@@ -7,18 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 
 from core import (
     Address,
+    Capabilities,
     Decisions,
     EventLog,
     Gateway,
     GatewayConfig,
+    HandRunner,
+    Hooks,
+    Idempotency,
     Receipt,
     Resolved,
+    SendFailed,
     SendMessage,
     SendRequest,
     SqliteStore,
+    Transport,
     connect_file,
     system_env,
 )
@@ -46,6 +53,23 @@ class Platform(TinyPlatform):
         return Receipt(provider_id=str(known), address=request.address) if known else await super().send(request)
 
 
+class Tried(Platform):
+    """A platform that keeps every attempt, also those that fail."""
+
+    def __init__(self, channel: str = "discord", **can: Any) -> None:
+        super().__init__(channel)
+        self.capabilities = Capabilities(**{"idempotency": Idempotency.KEY, **can})
+        self.tried: list[SendRequest] = []
+
+    async def send(self, request: SendRequest) -> Receipt:
+        self.tried.append(request)
+        return await super().send(request)
+
+    @property
+    def ways(self) -> list[Transport]:
+        return [request.transport for request in self.tried]
+
+
 class WithDirectory(Platform):
     """A platform that can look targets up."""
 
@@ -71,6 +95,8 @@ def made(
     *platforms: TinyPlatform,
     agent: Echo | None = None,
     decisions: Decisions | None = None,
+    hooks: Hooks | None = None,
+    runner: HandRunner | None = None,
     **config: Any,
 ) -> Running:
     """A gateway that does not serve yet."""
@@ -83,20 +109,26 @@ def made(
         store=store,
         adapters=platforms,
         agents=dict.fromkeys([one.id for one in settings.agents], agent or Echo()),
-        hands=Clerk(),
+        hands=runner or Clerk(),
         env=env,
         events=log.recorder("gateway"),
         decisions=decisions,
+        hooks=hooks,
     )
     return Running(store, log, gateway)
 
 
 @asynccontextmanager
 async def serving(
-    path: Path, *platforms: TinyPlatform, agent: Echo | None = None, **config: Any
+    path: Path,
+    *platforms: TinyPlatform,
+    agent: Echo | None = None,
+    hooks: Hooks | None = None,
+    runner: HandRunner | None = None,
+    **config: Any,
 ) -> AsyncGenerator[Running, None]:
     """A gateway on a store file, until the block ends. Called again with the same file: a restart."""
-    running = made(path, *platforms, agent=agent, **config)
+    running = made(path, *platforms, agent=agent, hooks=hooks, runner=runner, **config)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(running.gateway.run)
         yield running
@@ -120,3 +152,23 @@ def texts(platform: TinyPlatform) -> list[str]:
 
 def places(platform: TinyPlatform) -> list[Address]:
     return [request.address for request in platform.sent]
+
+
+async def ended(running: Running, state: str, **fields: Any) -> None:
+    """Send something that does not arrive."""
+    with pytest.raises(SendFailed, match=f"it ended as {state}"):
+        await running.gateway.send(message(**fields))
+
+
+def failing_at(platform: Tried, chunk: int, error: Exception) -> list[Exception]:
+    """Have a chunk fail for as long as the list that is returned is not empty."""
+    errors, send = [error], platform.send
+
+    async def fails(request: SendRequest) -> Receipt:
+        if errors and request.chunk == chunk:
+            platform.tried.append(request)
+            raise errors[0]
+        return await send(request)
+
+    platform.send = fails  # pyright: ignore[reportAttributeAccessIssue]
+    return errors

@@ -293,8 +293,8 @@ async def test_a_broken_row_is_set_aside_and_stops_no_other(path: Path, platform
         wanted = await fill(running, 9, 3)
         await platform.arrived.wait()
     platform.held.set()
-    for intent in ("send:k0", "send:k4"):
-        spoil(path, intent, column, '{"half')
+    for one in ("send:k0", "send:k4"):
+        spoil(path, one, column, '{"half')
     async with serving(path, platform, hooks=hooks(told)) as running:
         await running.until(IntentSettled, 9)
         ends = [event for event in running.log.events if isinstance(event.body, IntentSettled)]

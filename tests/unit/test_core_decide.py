@@ -340,7 +340,7 @@ def test_a_chunk_in_doubt_is_not_resent_under_a_key_that_the_platform_has_forgot
     assert decide(outcome_of(DOWN), key_seconds=60.0).next is Next.RETRY
 
 
-HYBRID = {"mode": DeliveryMode.HYBRID}
+HYBRID: dict[str, Any] = {"mode": DeliveryMode.HYBRID}
 
 
 def test_a_hybrid_falls_back_on_proof_only() -> None:

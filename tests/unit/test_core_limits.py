@@ -70,9 +70,9 @@ def test_a_shorter_limit_behind_a_longer_one_is_late_and_not_lost() -> None:
 @pytest.mark.parametrize("first", ["limit", "scope"])
 def test_a_scope_around_it_that_is_cancelled_goes_on_being_cancelled(first: str) -> None:
     async def main(loop: SimLoop) -> tuple[bool, bool, float]:
-        behind = False
+        behind, limit = False, Limits().within(3.0 if first == "limit" else 5.0)
         with anyio.move_on_after(5.0 if first == "limit" else 3.0) as scope:
-            with Limits().within(3.0 if first == "limit" else 5.0) as limit:
+            with limit:
                 await anyio.sleep(100.0)
             behind = True
             await anyio.sleep(100.0)

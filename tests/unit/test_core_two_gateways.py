@@ -66,9 +66,8 @@ async def test_a_gateway_that_was_replaced_ends_and_sends_nothing(
     path: Path, platforms: tuple[Platform, Platform]
 ) -> None:
     platform, _ = platforms
-    running = made(path, platform)
+    running, ends = made(path, platform), list[BaseException]()
     async with anyio.create_task_group() as group:
-        ends: list[BaseException] = []
 
         async def serve() -> None:
             try:
@@ -108,7 +107,7 @@ async def test_an_idle_gateway_learns_from_its_renewals_that_it_was_replaced(
 async def test_an_idle_gateway_keeps_its_store(path: Path, platforms: tuple[Platform, Platform]) -> None:
     async with serving(path, platforms[0], delivery=SOON) as working:
         [taken] = await working.until(LeaseTaken)
-        until = 0.0
+        until, token = 0.0, 0
         # Renewed, beyond what it was given first.
         with anyio.fail_after(30), closing(sqlite3.connect(path)) as db:
             while until <= taken.until:

@@ -16,7 +16,7 @@ import pytest
 from cyclopts import CycloptsError, MissingArgumentError
 
 from app.cli.commands import app
-from core.events import read_trace
+from core.events import BODIES, read_trace
 from core.events.bodies import InboundDropped, IntentSettled
 from sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
 from sim.invariants import CHECKERS
@@ -95,6 +95,11 @@ def test_check_tells_what_is_stale_and_changes_nothing(monkeypatch, capsys) -> N
     assert docs.main() == 1
     assert "docs/reasons.md: stale" in capsys.readouterr().out
     assert path.read_bytes() == before
+
+
+def test_every_kind_of_event_is_told_of() -> None:
+    rows = re.findall(r"^\| `([a-z_.]+)` \|", docs.event_table(), re.MULTILINE)
+    assert sorted(rows) == sorted(BODIES)
 
 
 def test_diagrams_have_every_state() -> None:
@@ -216,7 +221,9 @@ ABSOLUTE = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", [*BY_NAME, pytest.param(DOCS / "examples" / "echo.py", id="echo.py")])
+@pytest.mark.parametrize(
+    "path", [*BY_NAME, *(pytest.param(path, id=path.name) for path in sorted((DOCS / "examples").glob("*.py")))]
+)
 def test_no_page_names_a_path_of_a_machine(path: Path) -> None:
     assert ABSOLUTE.findall(path.read_text("utf-8")) == []
 
@@ -296,6 +303,17 @@ def test_the_echo_example_runs_and_drops_after_a_restart_what_it_had_answered(tm
     one, two = (read_trace(tmp_path / f"process-{n}.jsonl", whole=False).events for n in (1, 2))
     assert [e.body.state for e in one if isinstance(e.body, IntentSettled)] == ["delivered", "delivered"]
     assert [e.body.reason for e in two if isinstance(e.body, InboundDropped)] == ["duplicate-message"] * 2
+
+
+def test_the_check_example_runs_and_its_adapter_keeps_the_contract(tmp_path: Path, monkeypatch) -> None:
+    folder = shutil.copytree(DOCS / "examples", tmp_path / "examples")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setitem(sys.modules, "echo", load(folder / "echo.py"))
+    report = anyio.run(load(folder / "check_adapter.py").main)
+    report.raise_for_failures()
+    passed = {check.id for check in report.checks if check.verdict == "passed"}
+    assert passed >= {"send", "same-key", "too-long", "unsupported", "nowhere", "side-by-side", "inbound", "unacked"}
+    assert "lost-response" in {check.id for check in report.not_tried}
 
 
 async def within_five_seconds(main, folder: Path) -> list[str]:

@@ -163,7 +163,7 @@ def test_a_bad_gateway_section(section: str, error: str) -> None:
         (
             "  - {at: 5s",
             "  - {fault: {on: store, do: drop}}\n  - {at: 5s",
-            "expected `error` for the store, found 'drop'",
+            "expected `error` or `write-error` for store, found 'drop'",
         ),
         (
             "  - {at: 5s",

@@ -71,7 +71,7 @@ def test_every_action_is_a_field() -> None:
 def test_it_is_known_where_else_a_field_is() -> None:
     assert homes_of("delegate") == ("cast.agents.<name>[].do[]",)
     assert homes_of("title") == ("the top of the file",)
-    assert homes_of("nonsense") == ()
+    assert homes_of("lighthouse") == ()
 
 
 def test_the_examples_of_the_reference_load() -> None:

@@ -53,6 +53,9 @@ def body(kind: int, number: int) -> b.Body:
         b.ThreadClosed(address=address, how="archived"),
         b.BugEnabled(bug=f"bug{number}", sentence="."),
         b.WorldSession(session_key=key, session_id="s", address=address),
+        b.LeaseTaken(owner="o", token=number, before=None, until=9.0, reason=Reason.LEASE_FREE),
+        b.IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_RETRY, chunk=0),
+        b.MirrorAppended(session_id="s", session_key=key, text="t", partial=True),
         b.SessionReset(session_key=key, session_id=f"r{number}", generation=number, before="s"),
         b.SessionMoved(
             old_key=key, session_key=KEYS[PLACES[number // 2 % 2]], session_id="s", reason=Reason.SCOPE_CHANGED
@@ -68,7 +71,7 @@ def story(steps: list[tuple[int, int]]) -> tuple[Event, ...]:
     return tuple(log.events)
 
 
-STEPS = st.lists(st.tuples(st.integers(0, 17), st.integers(0, 7)), min_size=1, max_size=40)
+STEPS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 7)), min_size=1, max_size=40)
 
 
 @given(STEPS, st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 30))
@@ -119,3 +122,17 @@ def test_sessions_are_followed_to_their_keys_and_generations():
     assert list(end.sessions) == [BOS, OWN, KEYS[OPS]]
     bos = end.sessions[BOS]
     assert (bos.key, bos.id, bos.generation, bos.before) == (BOS, SECOND, 2, (FIRST,))
+
+
+def test_a_reopened_intent_is_on_its_way_again():
+    events = story([(8, 0), (12, 0), (17, 0)])
+    fold = Fold(events)
+    assert [fold.at(seq).intents["i0"].state for seq in (2, 3)] == [IntentState.DELIVERED, IntentState.PREPARED]
+
+
+def test_a_transcript_line_that_grows_counts_once():
+    whole, partial = 4, 18
+    grown = Fold(story([(8, 0), (partial, 0), (partial, 0), (whole, 0)]))
+    assert grown.at(4).sessions[KEYS[OPS]].said == 1
+    assert grown.at(4).intents["i0"].part_in == ""
+    assert Fold(story([(8, 0), (whole, 0), (whole, 0)])).at(3).sessions[KEYS[OPS]].said == 2

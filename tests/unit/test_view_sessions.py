@@ -76,6 +76,47 @@ def test_a_chunk_accepted_again_is_a_copy():
     assert (None, Difference.COPY, "done at 3") in sides(sessions, KEYS[OPS])
 
 
+def repeated(text: str) -> Sessions:
+    """Ana is told yes, and then this, which is the same chunk again."""
+    author = room()
+    author.say(OPS, ANA, "hello")
+    intent = author.prepare(OPS, "yes", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+    author.attempt(OPS, intent)
+    wire = author.accept(OPS, "yes", intent)
+    author.accept(OPS, text, intent)
+    author.settle(OPS, "yes", intent, wire)
+    return finish(author)
+
+
+def test_a_repeat_that_says_so_is_no_copy():
+    assert sides(repeated("[may be a repeat] yes"), KEYS[OPS])[-1][1:] == (Difference.NONE, "[may be a repeat] yes")
+    assert repeated("[may be a repeat] yes").pairs(KEYS[OPS])[-1].note == "sent once more, and marked as that"
+    assert sides(repeated("yes"), KEYS[OPS])[-1][1:] == (Difference.COPY, "yes")
+
+
+def test_the_names_of_files_stand_for_what_came_with_them():
+    def mirrored(text: str) -> Difference:
+        author = room()
+        author.say(OPS, ANA, "hello")
+        intent = author.prepare(OPS, "the plan", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+        body = b.WireAccepted(
+            address=OPS,
+            requested=OPS,
+            text="the plan",
+            provider_id="p",
+            key="k",
+            chunk=0,
+            attempt=1,
+            media=("https://files.example/plan.png?x=1", "./b.pdf"),
+        )
+        author.platform(OPS).record(body, intent=intent)
+        author.gateway.record(b.MirrorAppended(session_id="s", session_key=KEYS[OPS], text=text), intent=intent)
+        return finish(author).pairs(KEYS[OPS])[-1].difference
+
+    assert mirrored("plan.png, b.pdf") is Difference.NONE
+    assert mirrored("plan.png") is Difference.TEXT
+
+
 def test_a_mirror_of_what_nobody_accepted():
     author = room()
     author.say(OPS, ANA, "hello")

@@ -12,8 +12,8 @@ from app.view.timeline import Timeline, is_delivery
 from core.events import BODIES, EventLog, Trace, TraceHeader
 from core.events import bodies as b
 from core.reasons import Reason
-from core.values import IntentKind, IntentState
-from sim.invariants.base import Violation
+from core.values import IntentKind, IntentState, Transport
+from sim.invariants.base import Status, Verdict, Violation
 from tests.snapshot._changes import changed_sessions
 from tests.snapshot._traces import ANA, DEPLOY, OPS, Author, bound_completion, foreign_mirror, verdicts
 
@@ -70,6 +70,18 @@ def test_a_missing_mirror_is_marked_at_the_delivery():
     )
     _, timeline = opened(Run(trace=run.trace, verdicts=verdicts(missing)))
     assert timeline.rows[timeline.row_at(wire)].mirror == "m?"
+
+
+def test_a_mirror_with_other_words_is_marked_at_the_delivery():
+    run = bound_completion(bug=False)
+    kinds = [event.kind for event in run.trace.events]
+    wire, mirror = (kinds.index(kind) + 1 for kind in ("wire.accepted", "mirror.appended"))
+    other = Violation(
+        invariant="M2", at=mirror, summary="other words", expected=("a",), actual=("b",), evidence=(wire, mirror)
+    )
+    verdict = Verdict(id="M2", title="M2", sentence="", status=Status.VIOLATED, exercised=1, violations=(other,))
+    _, timeline = opened(Run(trace=run.trace, verdicts=(verdict,)))
+    assert timeline.rows[timeline.row_at(wire)].mirror == "m!"
 
 
 def test_a_message_taken_twice_is_marked_where_it_arrives():
@@ -156,6 +168,62 @@ def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
             "same key, one send: k1",
         ),
         (b.SendRefused(key="k", reason=Reason.BAD_TARGET, detail="x"), Look.DEAD, "send refused: bad-target"),
+        (
+            b.SendPreviewed(key="k", address=OPS, session_key="s", chunks=("news", "more")),
+            Look.SUPPRESSED,
+            "dry run: “news more”",
+        ),
+        (
+            b.SendPreviewed(key="k", address=OPS, session_key=None, chunks=(), media=("a.png",)),
+            Look.SUPPRESSED,
+            "dry run: 1 file",
+        ),
+        (
+            b.ClientTold(key="k", status="delivered", provider_id="p7"),
+            Look.NOTE,
+            "the client is told: delivered, message p7",
+        ),
+        (
+            b.HookSending(verdict="cancelled", by=("censor",), reason=Reason.CANCELLED_BY_HOOK),
+            Look.NOTE,
+            "hooks cancel it (censor): cancelled-by-hook",
+        ),
+        (
+            b.HookSending(verdict="modified", by=("a", "b"), reason=Reason.MODIFIED_BY_HOOK),
+            Look.NOTE,
+            "hooks change it (a, b): modified-by-hook",
+        ),
+        (
+            b.HookFailed(hook="log", phase="sent", reason=Reason.HOOK_RAISED, detail="full"),
+            Look.ALARM,
+            "hook log fails at sent: hook-raised (full)",
+        ),
+        (b.LaneWaiting(address=OPS, reason=Reason.NOT_READY, until=9.0), Look.RETRY, "waits: not-ready"),
+        (b.BacklogWaiting(open=10, limit=10), Look.ALARM, "the queue is full, 10 of 10 open"),
+        (b.OperatorActed(verb="purge", detail="3 intents"), Look.NOTE, "an operator says purge: 3 intents"),
+        (
+            b.IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_UNSENT, chunk=1),
+            Look.RETRY,
+            "open again: operator-unsent",
+        ),
+        (
+            b.TransportFallback(
+                chunk=0, attempt=1, instead_of=Transport.DIRECT, used=Transport.GATEWAY, reason=Reason.GATEWAY_PATH
+            ),
+            Look.NOTE,
+            "by the gateway path, not the direct one",
+        ),
+        (
+            b.MirrorRefused(session_key="k", reason=Reason.MIRROR_REFUSED, detail="held"),
+            Look.ALARM,
+            "transcript of k refuses the line, it is tried again: mirror-refused (held)",
+        ),
+        (
+            b.StorePruned(intents=2, inbounds=0, sends=1, reason=Reason.RETENTION),
+            Look.NOTE,
+            "removed: 2 intents, 1 send: retention",
+        ),
+        (b.AdapterInstalled(channel="discord", account="main"), Look.NOTE, "the adapter of discord main is there"),
     ],
 )
 def test_what_is_not_a_delivery_has_a_row_too(body, look, text):
@@ -165,7 +233,10 @@ def test_what_is_not_a_delivery_has_a_row_too(body, look, text):
 
 @pytest.mark.parametrize(
     ("decision", "look"),
-    [("retry", Look.RETRY), ("park", Look.UNKNOWN), ("lookup", Look.UNKNOWN), ("fail", Look.DEAD)],
+    [
+        *(("retry", Look.RETRY), ("fallback", Look.RETRY)),
+        *(("park", Look.UNKNOWN), ("lookup", Look.UNKNOWN), ("fail", Look.DEAD)),
+    ],
 )
 def test_what_comes_of_an_attempt(decision, look):
     author = Author()
@@ -195,6 +266,24 @@ def test_what_the_platform_put_elsewhere_is_a_bad_end():
         (Look.MISPLACED, ("!!",), "“hello”"),
         (Look.DEAD, ("!!",), "misplaced: misplaced"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b.ClientAsked(key="k1", dry_run=True), "a client asks for a dry run, key k1"),
+        (b.HookSending(verdict="kept", by=(), reason=Reason.KEPT_BY_HOOKS), "the hooks leave it as it is"),
+        (
+            b.HookSent(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, provider_id="p7"),
+            "the hooks are told: delivered, accepted, message p7",
+        ),
+    ],
+)
+def test_what_goes_without_saying_is_told_unfolded(body, text):
+    run = small(body)
+    assert all(row.text != text for row in opened(run)[1].rows)
+    row = opened(run, unfolded=True)[1].rows[-1]
+    assert (row.look, row.text) == (Look.INTERNAL, text)
 
 
 def test_a_target_is_a_step_inside_the_gateway():

@@ -2,6 +2,8 @@
 
 import pytest
 
+from app.outcome import Outcome
+from app.report.text import blocks
 from app.runs import Run, Unmet
 from app.view.fact import Tone
 from app.view.status import Mode, status_line, verdict_chip
@@ -9,6 +11,9 @@ from app.view.story import RunView
 from app.view.why import explain, reproduction
 from core.events import TraceHeader
 from core.events import bodies as b
+from core.reasons import Reason
+from core.values import IntentKind, IntentState, Transport
+from sim.invariants.base import Violation
 from tests.snapshot._changes import MAIN, OWN, changed_sessions
 from tests.snapshot._traces import ANA, DEFECT, OPS, Author, bound_completion, foreign_mirror, verdicts
 
@@ -113,6 +118,82 @@ def test_a_message_with_a_reply_chain_tells_what_became_of_it():
     seq = author.gateway.record(body, inbound="m1")
     view = RunView(Run(trace=author.trace("chain", title=""), verdicts=verdicts()))
     assert texts(explain(view, seq), "chain") == ["88 is a chain of replies, no thread: it is not part of the place"]
+
+
+def test_a_dry_run_tells_place_session_and_texts():
+    author = Author()
+    author.world([(OPS, "ops", None)])
+    body = b.SendPreviewed(key="k", address=OPS, session_key=OWN, chunks=("one", "two"), media=("a.png",))
+    seq = author.gateway.record(body)
+    lines = explain(RunView(Run(trace=author.trace("dry", title=""), verdicts=verdicts())), seq).lines
+    assert [(line.label, line.text) for line in lines][:6] == [
+        ("dry run", "k: nothing was sent or stored"),
+        ("to", "discord/ops"),
+        ("session", OWN),
+        ("says", "“one”"),
+        ("", "“two”"),
+        ("files", "a.png"),
+    ]
+
+
+def test_an_intent_tells_of_hooks_waiting_other_paths_and_operators():
+    author = Author()
+    author.world([(OPS, "ops", None)])
+    sending = b.HookSending(verdict="modified", by=("sign",), reason=Reason.MODIFIED_BY_HOOK)
+    author.gateway.record(b.HookFailed(hook="log", phase="sending", reason=Reason.HOOK_RAISED, detail="x"), intent="i1")
+    author.gateway.record(sending, intent="i1")
+    intent = author.prepare(OPS, "hello", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+    assert intent == "i1"
+    for body in (
+        b.LaneWaiting(address=OPS, reason=Reason.NO_ADAPTER, until=9.0),
+        b.TransportFallback(
+            chunk=0, attempt=1, instead_of=Transport.DIRECT, used=Transport.GATEWAY, reason=Reason.GATEWAY_PATH
+        ),
+        b.MirrorRefused(session_key="k", reason=Reason.MIRROR_REFUSED, detail="held"),
+        b.IntentSettled(state=IntentState.UNKNOWN, reason=Reason.PARKED, attempts=1),
+        b.OperatorActed(verb="sent", detail=""),
+        b.IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_SENT, chunk=1),
+        b.HookSent(state=IntentState.UNKNOWN, reason=Reason.PARKED),
+    ):
+        last = author.gateway.record(body, intent=intent)
+    lines = explain(RunView(Run(trace=author.trace("all", title=""), verdicts=verdicts())), last).lines
+    told = {line.label: line.tone for line in lines if line.label}
+    assert {"hooks", "waited", "fallback", "mirror", "ended", "operator", "told"} <= set(told)
+    assert [told[label] for label in ("fallback", "mirror")] == [Tone.WARN, Tone.WARN]
+    hooks = [line for line in lines if line.label == "hooks"]
+    assert [(line.text.partition(" ")[2], line.tone) for line in hooks] == [
+        ("hook log fails at sending: hook-raised (x)", Tone.WARN),
+        ("hooks change it (sign): modified-by-hook", Tone.PLAIN),
+    ]
+
+
+def test_what_a_hook_took_back_tells_which_one_and_who_was_told():
+    author = Author()
+    author.world([(OPS, "ops", None)])
+    for body in (
+        b.HookSending(verdict="cancelled", by=("censor",), reason=Reason.CANCELLED_BY_HOOK),
+        b.IntentSettled(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, attempts=0),
+        b.HookSent(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK),
+    ):
+        seq = author.gateway.record(body, intent="i9")
+    lines = explain(RunView(Run(trace=author.trace("taken", title=""), verdicts=verdicts())), seq).lines
+    assert [line.label for line in lines if line.label][:4] == ["hooks", "because", "ended", "told"]
+
+
+def test_what_a_violation_quotes_stays_on_one_line():
+    run = bound_completion(bug=False)
+    broken = Violation(
+        invariant="D1",
+        at=9,
+        summary="“a\nb” twice",
+        expected=("“a\nb” once",),
+        actual=("“a\x1b[2J” twice",),
+        evidence=(9,),
+    )
+    again = Run(trace=run.trace, verdicts=verdicts(broken))
+    assert all(line.text.isprintable() for line in explain(RunView(again), 9).lines)
+    report = "\n".join(blocks(Outcome(run=again, spent=0.0)))
+    assert "    expected  “a ↵ b” once\n    actual    “a·[2J” twice\n" in report
 
 
 def test_an_internal_event_is_explained_too():

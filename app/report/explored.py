@@ -1,0 +1,156 @@
+"""Explorations as text and as JSON: a line a scenario, a block for each kind of thing that was found, a summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from app.explored import Explored, Found
+from app.view.text import count
+from app.view.why import reproduction
+from sim.explore import PROMISES, Cause, Sampling
+from sim.invariants import CHECKERS
+
+#: version of the JSON report
+EXPLORATION_VERSION = 1
+
+_WIDTH = 34
+_LONGEST = 400
+_SENTENCES = {**{checker.id: f"{checker.title}: {checker.sentence}" for checker in CHECKERS}, **PROMISES}
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What an exploration cost, in seconds."""
+
+    wall: float
+    #: of all processes
+    cpu: float
+
+
+def lines_of(found: Explored) -> Iterator[str]:
+    """Everything about one scenario under one seed."""
+    sign = "✓" if found.holds else "✗"
+    runs = f"{found.runs} of {found.planned} runs" if found.left else count(found.runs, "run")
+    facts = [f"seed {found.seed}", f"{found.commits} commits, {found.steps} steps", runs]
+    if not found.holds:
+        facts.append(f"{found.violated} violated: {' '.join(found.breaches)}")
+    if found.bugs:
+        facts.append(f"bug {', '.join(found.bugs)}")
+    yield f"{sign} {found.file.id:<{_WIDTH}} {' · '.join(facts)}"
+    for name, one in found.breaches.items():
+        yield f"  ✗ {name} in {one.times} of {found.runs} runs. {_SENTENCES.get(name, '')}"
+        yield from _first(found, one)
+    for cause, one in found.differences.items():
+        yield f"  · {one.times}× seen otherwise, explained: {cause.value}"
+        yield f"    first     {_points(one)}: {_short(one.summary)}"
+
+
+def _first(found: Explored, one: Found) -> Iterator[str]:
+    yield f"    first     {_short(one.summary)}"
+    yield f"    repro     {reproduction(found.header(one.first.crashes))}"
+
+
+def _points(one: Found) -> str:
+    return ", then ".join(crash.name for crash in one.first.crashes) or "without a crash"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def summary(every: Sequence[Explored], sampling: Sampling, spent: Spent, *, interrupted: bool) -> str:
+    """The last lines of a report."""
+    runs, violated = sum(one.runs for one in every), sum(one.violated for one in every)
+    verdict = f"{violated} violated, {runs - violated} hold" if violated else "all hold" if runs else "nothing is known"
+    head = f"{count(len(every), 'exploration')}, {count(runs, 'run')}: {verdict}"
+    lines = [f"interrupted. So far: {head}" if interrupted else head, _crashes(every), _sampled(sampling)]
+    broken = Counter({name: 0 for one in every for name in one.breaches})
+    for one in every:
+        broken.update({name: found.times for name, found in one.breaches.items()})
+    if broken:
+        where = [f"{name} in {count(times, 'run')}" for name, times in broken.items()]
+        lines.append(f"violated  {', '.join(where)}")
+    rate = runs / spent.cpu if spent.cpu else 0.0
+    lines.append(f"time      {spent.wall:.1f} s wall, {spent.cpu:.1f} s CPU, {rate:.1f} runs per CPU second")
+    return "\n".join(lines)
+
+
+def _fired(every: Sequence[Explored]) -> Counter[str]:
+    fired: Counter[str] = Counter()
+    for one in every:
+        fired.update(one.fired)
+    return fired
+
+
+def _crashes(every: Sequence[Explored]) -> str:
+    fired = _fired(every)
+    kinds = [
+        f"{fired['kill commit']} kills at commits",
+        f"{fired['kill step']} at steps",
+        f"{fired['stop commit'] + fired['stop step']} stops",
+    ]
+    inside, overtaken = sum(one.inside for one in every), sum(one.overtaken for one in every)
+    late = f"; {count(overtaken, 'stop')} overtaken by another end" if overtaken else ""
+    return f"crashes   {', '.join(kinds)}; {inside} of them inside the recovery from another one{late}"
+
+
+def _sampled(sampling: Sampling) -> str:
+    steps = "every step" if sampling.every_step == 1 else f"one step in {sampling.every_step}"
+    return (
+        f"tried     every commit, {steps}; of each scenario and seed up to {sampling.stops} stops and"
+        f" {sampling.second} second crashes, drawn by seed and point"
+    )
+
+
+def as_json(every: Sequence[Explored], sampling: Sampling, spent: Spent, *, interrupted: bool) -> bytes:
+    """An exploration as one JSON document, version `EXPLORATION_VERSION`."""
+    runs = sum(one.runs for one in every)
+    document = {
+        "trunkline_exploration": EXPLORATION_VERSION,
+        "holds": all(one.holds for one in every),
+        "interrupted": interrupted,
+        "sampling": sampling,
+        "runs": runs,
+        "fired": dict(_fired(every)),
+        "wall_seconds": round(spent.wall, 3),
+        "cpu_seconds": round(spent.cpu, 3),
+        "runs_per_cpu_second": round(runs / spent.cpu, 1) if spent.cpu else None,
+        "explored": [_as_builtins(one) for one in every],
+    }
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+
+
+def _as_builtins(found: Explored) -> dict[str, Any]:
+    header = found.header(())
+    return {
+        "scenario": header.scenario,
+        "path": header.path,
+        "seed": found.seed,
+        "bugs": found.bugs,
+        "holds": found.holds,
+        "commits": found.commits,
+        "steps": found.steps,
+        "planned": found.planned,
+        "runs": found.runs,
+        "violated": found.violated,
+        "fired": dict(found.fired),
+        "inside_recovery": found.inside,
+        "overtaken": found.overtaken,
+        "violations": [{"id": name, **_found(found, one)} for name, one in found.breaches.items()],
+        "differences": [{"cause": _word(cause), **_found(found, one)} for cause, one in found.differences.items()],
+    }
+
+
+def _word(cause: Cause) -> str:
+    return cause.name.lower().replace("_", "-")
+
+
+def _found(found: Explored, one: Found) -> dict[str, Any]:
+    return {
+        "times": one.times,
+        "first": one.summary,
+        "reproduce": reproduction(found.header(one.first.crashes)),
+    }

@@ -1,0 +1,382 @@
+"""The queue of a store for people and for machines: a table, one intent with all its facts, and what was done.
+
+In the JSON every field is always there; times are seconds on the gateway's clock, and the same as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import msgspec
+from rich.cells import cell_len
+
+from app.report.explain import lines
+from app.view.fact import Fact, Tone, because
+from app.view.text import clean, count, cut, pad, quoted
+from core.delivery.mirror import media_name
+from core.delivery.states import DeliveryEvent
+from core.store.operate import QueueRow, Shown
+from core.store.outside import Change, Changed, Inspected, Overview
+from core.store.rows import IntentRow
+from core.values import Address, IntentState, Receipt
+
+#: version of the JSON
+QUEUE_VERSION = 1
+#: seconds within which a running gateway looks for what operators have done, as it is by default
+WATCH = 20
+_NOTHING = "–"
+#: cells of a text in a list
+_TEXT = 48
+#: they are harmless in JSON, and no longer so on a terminal
+_UNSAFE = {number: f"\\u{number:04x}" for number in (*range(0x7F, 0xA0), 0x2028, 0x2029)}
+#: what operators can do, as they write it
+_COMMANDS = {
+    DeliveryEvent.RETRY: ("retry {id}", "have it tried again from its next chunk"),
+    DeliveryEvent.RESOLVE_CHUNK: ("resolve {id} --sent", "the platform has it: go on with the next one"),
+    DeliveryEvent.RESOLVE_LAST: ("resolve {id} --sent", "the platform has it: it was the last one"),
+    DeliveryEvent.RESOLVE_UNSENT: ("resolve {id} --unsent", "the platform does not have it: send it"),
+    DeliveryEvent.ABANDON: ("resolve {id} --abandon", "nobody knows: let it be, and what follows it"),
+}
+
+
+def as_json(document: Mapping[str, Any]) -> str:
+    """A document with its version, as indented text."""
+    whole = {"trunkline_queue": QUEUE_VERSION, **document}
+    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode().translate(_UNSAFE)
+
+
+# ---------------------------------------------------------------- times
+
+
+def span(seconds: float) -> str:
+    """A time in its two largest units, e.g. ``2d 4h``."""
+    left = round(abs(seconds))
+    parts: list[str] = []
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        number, left = divmod(left, size)
+        if number:
+            parts.append(f"{number}{unit}")
+        elif parts:
+            break
+    return " ".join(parts[:2]) or "0s"
+
+
+def ago(at: float, now: float) -> str:
+    """How long ago a moment was, or in what time it will be."""
+    return f"{span(now - at)} ago" if at <= now else f"in {span(at - now)}"
+
+
+def moment(at: float | None) -> str | None:
+    """A moment as a date, where there is such a date."""
+    if at is None:
+        return None
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _when(at: float, now: float) -> str:
+    date = moment(at)
+    return f"{at:g} ({ago(at, now)})" if date is None else f"{date} ({ago(at, now)})"
+
+
+# ---------------------------------------------------------------- a list
+
+
+def conservation(counts: Mapping[IntentState, int]) -> str:
+    """How many intents there are, and what they are: nothing is missing."""
+    total = count(sum(counts.values()), "intent")
+    return f"{total}: {_counted(counts)}" if counts else total
+
+
+def _counted(counts: Mapping[IntentState, int]) -> str:
+    return ", ".join(f"{number} {state.value}" for state, number in counts.items())
+
+
+def table(found: Overview, now: float) -> Iterator[str]:
+    """A line for what there is in all, and a line for each intent."""
+    yield conservation(found.counts)
+    if not found.rows:
+        yield "nothing of it was asked for; --all lists everything" if found.counts else "nothing to list"
+        return
+    cells = [("state", "age", "tries", "chunks", "reason", "next", "place", "id", "text")]
+    cells += [_cells(row, now) for row in found.rows]
+    widths = [max(cell_len(line[n]) for line in cells) for n in range(len(cells[0]))]
+    for line in cells:
+        yield "  ".join(pad(text, width) for text, width in zip(line, widths, strict=True)).rstrip()
+    if found.more:
+        yield f"and {found.more} more: --limit {len(found.rows) + found.more}"
+
+
+def _cells(row: QueueRow, now: float) -> tuple[str, ...]:
+    return (
+        row.state.value,
+        span(now - row.created_at),
+        str(row.attempts),
+        f"{row.acked}/{row.chunks}",
+        _NOTHING if row.reason is None else row.reason.value,
+        _NOTHING if row.next_at is None else ago(row.next_at, now),
+        _NOTHING if row.address is None else clean(str(row.address)),
+        clean(row.id),
+        cut(quoted(row.text), _TEXT) if row.text else _NOTHING,
+    )
+
+
+def list_json(found: Overview, now: float) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "counts": {state.value: number for state, number in found.counts.items()},
+        "total": sum(found.counts.values()),
+        "holder": found.holder,
+        "more": found.more,
+        "intents": [row_json(row, now) for row in found.rows],
+    }
+
+
+def row_json(row: QueueRow, now: float) -> dict[str, Any]:
+    """An intent in a list, for machines."""
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "state": row.state,
+        "reason": row.reason,
+        "sentence": None if row.reason is None else row.reason.sentence,
+        "place": _place(row.address),
+        "accepted_chunks": row.acked,
+        "chunks": row.chunks,
+        "attempts": row.attempts,
+        "age": round(now - row.created_at, 3),
+        **_times(created=row.created_at, updated=row.updated_at, next=row.next_at),
+        "text": row.text,
+    }
+
+
+def _times(**times: float | None) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for name, at in times.items():
+        told[f"{name}_at"], told[f"{name}_time"] = at, moment(at)
+    return told
+
+
+def _place(address: Address | None) -> dict[str, Any] | None:
+    return None if address is None else {name: getattr(address, name) for name in Address.__struct_fields__}
+
+
+# ---------------------------------------------------------------- one intent
+
+
+def shown_text(found: Inspected, now: float, store: Path) -> str:
+    """Everything that is known of an intent, a line each."""
+    return lines(_facts(found, now, store))
+
+
+def _command(event: DeliveryEvent, found: Inspected, store: Path) -> str:
+    """A command as it is typed."""
+    words = _COMMANDS[event][0].format(id=quote(found.row.id))
+    return f"trunkline queue {words} --store {quote(str(store))}"
+
+
+def _facts(found: Inspected, now: float, store: Path) -> Iterator[Fact]:
+    row, shown = found.row, found.shown
+    yield Fact(label="intent", text=row.id)
+    yield Fact(label="state", text=row.state.value)
+    if row.reason is not None:
+        yield because(row.reason)
+    if shown is None:
+        yield Fact(label="broken", text=found.problem, tone=Tone.BAD)
+        yield Fact(label="created", text=_when(row.created_at, now))
+        yield Fact(label="can", text="only be removed, when it has ended (trunkline queue purge)")
+        return
+    yield from _whose(shown.intent, row)
+    yield from _tries(shown.intent, now)
+    yield from _chunks(shown)
+    yield from _besides(shown.intent)
+    yield from _to_do(found, store)
+
+
+def _whose(intent: IntentRow, row: QueueRow) -> Iterator[Fact]:
+    yield Fact(label="kind", text=intent.kind.value)
+    yield Fact(label="place", text=f"{row.address} ({intent.address.kind.value})")
+    yield Fact(label="agent", text=intent.agent)
+    named = " (named by its caller)" if intent.named_session else ""
+    yield Fact(label="session", text=_NOTHING if intent.mirror_key is None else f"{intent.mirror_key}{named}")
+    for label, text in (
+        ("turn", intent.turn),
+        ("inbound", intent.inbound),
+        ("delegation", intent.delegation),
+        ("answers", intent.reply_to),
+    ):
+        if text is not None:
+            yield Fact(label=label, text=text)
+
+
+def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
+    yield Fact(label="created", text=_when(intent.created_at, now))
+    yield Fact(label="written", text=_when(intent.updated_at, now))
+    only = ", one and no more (best effort)" if intent.best_effort else ""
+    yield Fact(label="tries", text=f"{intent.attempts} of its next chunk{only}")
+    if intent.next_at is not None:
+        yield Fact(label="next", text=_when(intent.next_at, now))
+    if intent.doubt_at is not None:
+        yield Fact(label="in doubt", text=f"since {_when(intent.doubt_at, now)}")
+    if intent.transport is not None:
+        yield Fact(label="transport", text=intent.transport.value)
+    if intent.marked:
+        yield Fact(label="marked", text="its next try says that it may be a repeat")
+
+
+def _chunks(shown: Shown) -> Iterator[Fact]:
+    for n, text in enumerate(shown.intent.chunks):
+        label = f"chunk {n + 1}/{len(shown.intent.chunks)}"
+        yield Fact(label=label, text=f"{_fate(shown, n)}  {quoted(text) if text else '(no text)'}")
+
+
+def _fate(shown: Shown, n: int) -> str:
+    """What is known of a chunk."""
+    if n < len(shown.receipts):
+        return f"accepted as {_told(shown.receipts[n], shown.intent.address)}"
+    if n > shown.intent.acked:
+        return "not sent"
+    state = shown.intent.state
+    in_doubt = state is IntentState.UNKNOWN or shown.intent.doubt_at is not None or state is IntentState.SENDING
+    return "in doubt" if in_doubt else "not sent"
+
+
+def _told(receipt: Receipt, asked: Address) -> str:
+    name = receipt.provider_id or "(no id)"
+    return name if receipt.address == asked else f"{name} at {receipt.address}"
+
+
+def _besides(intent: IntentRow) -> Iterator[Fact]:
+    if intent.media:
+        yield Fact(label="media", text=", ".join(media_name(one) for one in intent.media))
+    if intent.poll is not None:
+        yield Fact(label="poll", text=f"{intent.poll.question}: {' | '.join(intent.poll.options)}")
+    if intent.payload is not None:
+        yield Fact(label="payload", text=intent.payload)
+
+
+def _to_do(found: Inspected, store: Path) -> Iterator[Fact]:
+    """What is still to be done about it: by the gateway, and by people."""
+    if found.mirror_due:
+        yield Fact(label="mirror", text="its transcript line is still to be stored", tone=Tone.WARN)
+    if found.shown is not None and found.shown.intent.untold:
+        yield Fact(label="hooks", text="they are still to be told how it ends")
+    if found.replaced_by is not None:
+        yield Fact(label="replaced", text=f"its client has tried again: {found.replaced_by} counts", tone=Tone.WARN)
+    for n, event in enumerate(found.can):
+        yield Fact(label="" if n else "can", text=f"{_command(event, found, store)}  ({_COMMANDS[event][1]})")
+
+
+def shown_json(found: Inspected, now: float, store: Path) -> dict[str, Any]:
+    """The same for machines."""
+    shown = found.shown
+    document: dict[str, Any] = {"broken": found.problem or None, "holder": found.holder}
+    if shown is None:
+        return {"intent": row_json(found.row, now), **document, "can": []}
+    intent = shown.intent
+    whole = {
+        **row_json(found.row, now),
+        "agent": intent.agent,
+        "session_key": intent.mirror_key,
+        "named_session": intent.named_session,
+        "turn": intent.turn,
+        "inbound": intent.inbound,
+        "delegation": intent.delegation,
+        "reply_to": intent.reply_to,
+        "best_effort": intent.best_effort,
+        "transport": intent.transport,
+        "marked": intent.marked,
+        "media": intent.media,
+        "poll": intent.poll,
+        "payload": intent.payload,
+        "hooks_untold": intent.untold,
+        "mirror_due": found.mirror_due,
+        "replaced_by": found.replaced_by,
+        **_times(doubt=intent.doubt_at),
+    }
+    chunks = [
+        {"text": text, "fate": _fate(shown, n).partition(" as ")[0], "receipt": _receipt(shown.receipts, n)}
+        for n, text in enumerate(intent.chunks)
+    ]
+    can = [_command(event, found, store) for event in found.can]
+    return {"intent": whole, **document, "chunks": chunks, "can": can}
+
+
+def _receipt(receipts: tuple[Receipt, ...], n: int) -> dict[str, Any] | None:
+    if n >= len(receipts):
+        return None
+    return {"message_id": receipts[n].provider_id, "place": _place(receipts[n].address)}
+
+
+# ---------------------------------------------------------------- what was done
+
+
+def changed_text(done: Changed) -> Iterator[str]:
+    """What was done, a line for each intent, and who takes it up."""
+    for change in done.changes:
+        yield f"{clean(change.id)}: was {change.before.value}, is {change.after.value}{_rest(change)}"
+    for left in done.skipped:
+        yield f"{clean(left.id)}: left as it is: {clean(left.why)}"
+    if not done.changes:
+        yield "nothing was changed"
+    elif done.holder is None:
+        yield "no gateway works this store: the next one that starts takes it up"
+    else:
+        yield f"{clean(done.holder)} works this store, and takes it up within its delivery.watch ({WATCH}s by default)"
+
+
+def _rest(change: Change) -> str:
+    doubt = "; that chunk was in doubt, and may be seen twice" if change.was_in_doubt else ""
+    if change.after is not IntentState.PREPARED:
+        return ""
+    return f", from chunk {change.acked + 1} of {change.chunks}{doubt}"
+
+
+def changed_json(verb: str, done: Changed) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "verb": verb,
+        "changed": [
+            {
+                "id": change.id,
+                "before": change.before,
+                "after": change.after,
+                "accepted_chunks": change.acked,
+                "chunks": change.chunks,
+                "was_in_doubt": change.was_in_doubt,
+            }
+            for change in done.changes
+        ],
+        "skipped": [{"id": left.id, "why": left.why} for left in done.skipped],
+        "holder": done.holder,
+    }
+
+
+def purged_json(counts: Mapping[IntentState, int], removed: int) -> dict[str, Any]:
+    """What was removed, for machines."""
+    return {"verb": "purge", "asked": {state.value: number for state, number in counts.items()}, "removed": removed}
+
+
+__all__ = [
+    "QUEUE_VERSION",
+    "WATCH",
+    "ago",
+    "as_json",
+    "changed_json",
+    "changed_text",
+    "conservation",
+    "list_json",
+    "moment",
+    "purged_json",
+    "row_json",
+    "shown_json",
+    "shown_text",
+    "span",
+    "table",
+]

@@ -1,0 +1,102 @@
+"""Words for what happens to messages beside their attempts: hooks, dry runs, waiting, operators, clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from app.view.story import RunView
+from app.view.text import count, quoted, seconds
+from core.events import Body, Event
+from core.events import bodies as b
+
+
+def _asked(_view: RunView, _event: Event, body: b.ClientAsked) -> str:
+    return f"a client asks for {'a dry run' if body.dry_run else 'a send'}, key {body.key}"
+
+
+def _told(_view: RunView, _event: Event, body: b.ClientTold) -> str:
+    receipt = f", message {body.provider_id}" if body.provider_id else ""
+    again = ", as before" if body.cached else ""
+    detail = f" ({body.detail})" if body.detail else ""
+    return f"the client is told: {body.status}{receipt}{again}{detail}"
+
+
+def _previewed(view: RunView, _event: Event, body: b.SendPreviewed) -> str:
+    files = f" with {count(len(body.media), 'file')}" if body.media else ""
+    session = f", session {body.session_key}" if body.session_key else ", remembered by no session"
+    texts = " ".join(quoted(chunk) for chunk in body.chunks)
+    return f"dry run of {body.key}: {texts}{files} to {view.places.label(body.address)}{session}"
+
+
+def _sending(_view: RunView, _event: Event, body: b.HookSending) -> str:
+    hooks = ", ".join(body.by)
+    if body.verdict == "kept":
+        return "the hooks leave it as it is"
+    done = "cancel it" if body.verdict == "cancelled" else "change it"
+    return f"hooks {done}{f' ({hooks})' if hooks else ''}: {body.reason}"
+
+
+def _failed(_view: RunView, _event: Event, body: b.HookFailed) -> str:
+    return f"hook {body.hook} fails at {body.phase}: {body.reason} ({body.detail})"
+
+
+def _sent(_view: RunView, _event: Event, body: b.HookSent) -> str:
+    receipt = f", message {body.provider_id}" if body.provider_id else ""
+    return f"the hooks are told: {body.state}, {body.reason}{receipt}"
+
+
+def _reopened(_view: RunView, _event: Event, body: b.IntentReopened) -> str:
+    return f"open again, {body.before} before, from chunk {body.chunk} on: {body.reason}"
+
+
+def _operator(_view: RunView, _event: Event, body: b.OperatorActed) -> str:
+    return f"an operator says {body.verb}{f': {body.detail}' if body.detail else ''}"
+
+
+def _other_path(_view: RunView, _event: Event, body: b.TransportFallback) -> str:
+    return f"by the {body.used} path instead of the {body.instead_of} one: {body.reason}"
+
+
+def _waiting(view: RunView, _event: Event, body: b.LaneWaiting) -> str:
+    detail = f" ({body.detail})" if body.detail else ""
+    return f"{view.places.label(body.address)} waits until {seconds(body.until)}: {body.reason}{detail}"
+
+
+def _backlog(_view: RunView, _event: Event, body: b.BacklogWaiting) -> str:
+    return f"the queue is full, {body.open} of {body.limit} open: who wants to say something waits"
+
+
+def _unmirrored(_view: RunView, _event: Event, body: b.MirrorRefused) -> str:
+    return f"transcript of {body.session_key} refuses the line, it is tried again: {body.reason} ({body.detail})"
+
+
+def _pruned(_view: RunView, _event: Event, body: b.StorePruned) -> str:
+    kinds = ((body.intents, "intent"), (body.inbounds, "inbound"), (body.sends, "send"))
+    return f"removed: {', '.join(count(number, noun) for number, noun in kinds if number)}: {body.reason}"
+
+
+def _installed(_view: RunView, _event: Event, body: b.AdapterInstalled) -> str:
+    return f"the adapter of {body.channel} {body.account} is there"
+
+
+#: by the type of the body; see `app.view.labels`
+QUEUE_LABELS = cast(
+    "dict[type[Body], Callable[[RunView, Event, Body], str]]",
+    {
+        b.ClientAsked: _asked,
+        b.ClientTold: _told,
+        b.SendPreviewed: _previewed,
+        b.HookSending: _sending,
+        b.HookFailed: _failed,
+        b.HookSent: _sent,
+        b.IntentReopened: _reopened,
+        b.OperatorActed: _operator,
+        b.TransportFallback: _other_path,
+        b.LaneWaiting: _waiting,
+        b.BacklogWaiting: _backlog,
+        b.MirrorRefused: _unmirrored,
+        b.StorePruned: _pruned,
+        b.AdapterInstalled: _installed,
+    },
+)

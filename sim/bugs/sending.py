@@ -1,0 +1,151 @@
+"""Defects in adapters: retries of their own, made-up receipts, keys that are not unique, errors that escape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import msgspec
+
+from core.channels import ChannelAdapter
+from core.delivery.decide import RecoveryAction, RecoveryDecision
+from core.errors import Ambiguous, PlatformError, Refused
+from core.reasons import Reason
+from core.values import Capabilities, Capability, IntentId, Receipt, SendRequest
+from sim.bugs.base import Bug
+from sim.bugs.ports import AdapterWrapper, wrapping
+from sim.wiring import Wiring
+
+#: what the layer below the gateway waits for an answer, and how often it asks
+_OWN_TIMEOUT = 3.0
+_OWN_TRIES = 3
+
+
+class _StackedRetries(AdapterWrapper):
+    """Asks again when no answer came, as if that were a connection that was never made."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        for _ in range(_OWN_TRIES):
+            with anyio.move_on_after(_OWN_TIMEOUT):
+                return await self.inner.send(request)
+        raise Ambiguous("no answer, however often it was asked")
+
+
+class _SwallowsErrors(AdapterWrapper):
+    """Best effort: an error is no reason to say that anything went wrong."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        try:
+            return await self.inner.send(request)
+        except PlatformError:
+            return Receipt(provider_id="best-effort", address=request.address)
+
+
+def _folded(request: SendRequest) -> SendRequest:
+    """The request with its conversation as session keys write it."""
+    small = request.address.conversation.lower()
+    return msgspec.structs.replace(request, address=msgspec.structs.replace(request.address, conversation=small))
+
+
+class _EmptyResult(AdapterWrapper):
+    """Sends to the id as session keys have it, and takes an answer that names no message for a success."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        can = self.inner.capabilities
+        return msgspec.structs.replace(can, can=can.can - {Capability.MESSAGE_IDS})
+
+    async def send(self, request: SendRequest) -> Receipt:
+        try:
+            return await self.inner.send(_folded(request))
+        except Refused:
+            return Receipt(provider_id="", address=request.address)
+
+
+class _KeyWithoutRun(AdapterWrapper):
+    """The idempotency key is made from the target, and not from what is said there."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        return await self.inner.send(msgspec.structs.replace(request, key=f"to {request.address}"))
+
+
+class _CountsFromZero(AdapterWrapper):
+    """The idempotency key is a number, and each process counts anew."""
+
+    def __init__(self, inner: ChannelAdapter) -> None:
+        super().__init__(inner)
+        self._numbers: dict[tuple[IntentId, int], int] = {}
+
+    async def send(self, request: SendRequest) -> Receipt:
+        number = self._numbers.setdefault((request.intent, request.chunk), len(self._numbers))
+        return await self.inner.send(msgspec.structs.replace(request, key=f"m{number}"))
+
+
+class Escaped(BaseException):
+    """An error of the platform that nobody expected where it arrived."""
+
+
+class _RejectionEscapes(AdapterWrapper):
+    """Sends to the id as session keys have it; that the platform refuses it ends the loop that all else runs in."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        try:
+            return await self.inner.send(_folded(request))
+        except Refused as error:
+            raise Escaped(str(error)) from error
+
+
+def _again_uncounted(_left: Any, **_: Any) -> RecoveryDecision:
+    """Attempts are counted when they fail, and those that kill their process never fail."""
+    return RecoveryDecision(action=RecoveryAction.RESEND, reason=Reason.SAME_KEY_RESEND)
+
+
+def _install_escaping(wiring: Wiring) -> None:
+    wrapping(_RejectionEscapes)(wiring)
+    wiring.replace(recover=_again_uncounted)
+
+
+SENDING_BUGS = (
+    Bug(
+        name="stacked-retries",
+        reports=("B007",),
+        sentence="The adapter retries a timeout by itself, though the platform may have accepted the message.",
+        caught_by=("D1", "D4"),
+        install=wrapping(_StackedRetries),
+    ),
+    Bug(
+        name="best-effort-swallows",
+        reports=("B028",),
+        sentence="Best-effort delivery ignores the error, and the status is a success.",
+        caught_by=("L3", "V1"),
+        install=wrapping(_SwallowsErrors),
+    ),
+    Bug(
+        name="empty-result-is-success",
+        reports=("B029",),
+        sentence="A folded id passes the parser and not the platform, and an answer without a receipt is a success.",
+        caught_by=("L3", "R4"),
+        install=wrapping(_EmptyResult),
+    ),
+    Bug(
+        name="key-without-run",
+        reports=("B038",),
+        sentence="The idempotency key names the target and not the run: all runs but the first look already delivered.",
+        caught_by=("D1", "L3"),
+        install=wrapping(_KeyWithoutRun),
+    ),
+    Bug(
+        name="rejection-escapes",
+        reports=("B105",),
+        sentence="A refused address of the queue ends the inbound loop, at every start, and the entry stays.",
+        caught_by=("L5", "L6", "R4"),
+        install=_install_escaping,
+    ),
+    Bug(
+        name="counter-starts-at-zero",
+        reports=("B111",),
+        sentence="Idempotency keys are numbers that start anew with each process, and the platform remembers old ones.",
+        caught_by=("D1", "L3"),
+        install=wrapping(_CountsFromZero),
+    ),
+)

@@ -1,0 +1,88 @@
+"""What clients and operators do with a process from outside: they ask, and the world notes what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from core import Gateway
+from core.errors import SendFailed, UnknownName, UsageError
+from core.events import EventSink
+from core.events.bodies import ClientAsked, ClientTold
+from core.send import SendMessage, SendOutcome, Target
+from core.store.operate import Filter, QueueRow, Verdict
+from core.values import Address
+from sim.faults import text_matches
+from sim.scenario.script import QueueStep
+
+#: rows of the queue that an operator looks at in one go
+_PAGE = 500
+
+
+async def send(gateway: Gateway, message: SendMessage, targets: Sequence[Target], world: EventSink) -> None:
+    """A client sends, to one target or to several, and is told what came of each."""
+    if not targets:
+        await _send(gateway, message, world)
+        return
+    keys = [f"{message.key}/{target.name}" for target in targets]
+    asked = [world.record(ClientAsked(key=key, dry_run=message.dry_run)) for key in keys]
+    try:
+        results = await gateway.broadcast(message, targets, asked[0])
+    except UsageError as error:
+        for key, cause in zip(keys, asked, strict=True):
+            world.record(ClientTold(key=key, status="refused", detail=error.facts), cause)
+        return
+    for key, cause, result in zip(keys, asked, results, strict=True):
+        if result.outcome is None:
+            world.record(ClientTold(key=key, status="failed", detail=result.error), cause)
+        else:
+            _told(key, result.outcome, world, cause)
+
+
+async def _send(gateway: Gateway, message: SendMessage, world: EventSink) -> None:
+    asked = world.record(ClientAsked(key=message.key, dry_run=message.dry_run))
+    try:
+        _told(message.key, await gateway.send(message, asked), world, asked)
+    except UsageError as error:
+        world.record(ClientTold(key=message.key, status="refused", detail=error.facts), asked)
+    except SendFailed as error:
+        world.record(ClientTold(key=message.key, status="failed", detail=error.facts), asked)
+
+
+def _told(key: str, outcome: SendOutcome, world: EventSink, cause: int) -> None:
+    body = ClientTold(
+        key=key,
+        status=outcome.status.value,
+        provider_id=outcome.message_id,
+        detail=outcome.detail,
+        cached=outcome.cached,
+    )
+    world.record(body, cause)
+
+
+async def operate(gateway: Gateway, step: QueueStep, is_at: Callable[[str, Address], bool]) -> None:
+    """An operator does something to messages of the queue. Raises `UnknownName` when none is meant."""
+    states = () if step.state is None else (step.state,)
+    rows = [row for row in await _rows(gateway, Filter(states=states)) if _meant(row, step, is_at)]
+    if not rows:
+        raise UnknownName("no message of the queue is meant")
+    if step.do == "purge":
+        await gateway.queue.purge(Filter(ids=tuple(row.id for row in rows), states=states))
+        return
+    for row in rows:
+        if step.verdict is None:
+            await gateway.queue.retry(row.id)
+        else:
+            await gateway.queue.resolve(row.id, Verdict(step.verdict))
+
+
+async def _rows(gateway: Gateway, which: Filter) -> list[QueueRow]:
+    found: list[QueueRow] = []
+    while page := await gateway.queue.intents(which, after=found[-1].n if found else 0, limit=_PAGE):
+        found += page
+    return found
+
+
+def _meant(row: QueueRow, step: QueueStep, is_at: Callable[[str, Address], bool]) -> bool:
+    if step.place is not None and (row.address is None or not is_at(step.place, row.address)):
+        return False
+    return step.text is None or text_matches(step.text, row.text)

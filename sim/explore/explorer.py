@@ -1,0 +1,171 @@
+"""A scenario with crashes everywhere: each run is judged by every invariant, and by what people see at the end.
+
+    explorer = Explorer(load_scenario("scenarios/tour/told-twice.yaml"))
+    tried = [one for trial in explorer.plan(Sampling()) for one in explorer.attempt(trial)]
+
+Nothing here knows of time or of other processes: whoever explores much spreads the trials over workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from core.events import Event
+from core.events.bodies import LeaseLost, ProcessCrashed, RunEnded
+from sim.crash import CrashAt, Crashes
+from sim.explore.points import Points, Recovery, Sampling, Survey, Trial, plan, second_crash
+from sim.explore.truth import Difference, Truth, sure_channels
+from sim.process import GatewayProcess
+from sim.runner import MAX_STEPS, Played, bugs_of, play
+from sim.scenario import ScenarioFile
+from sim.spare import Spare
+from sim.world import World
+
+#: what is found beside broken invariants, and what each of them promises
+PROMISES = {
+    "SEEN": "People see at the end what they see without the crash, or the difference has a name.",
+    "REST": "The run comes to rest.",
+    "DIED": "The gateway never dies of itself.",
+    "PLACED": "Each crash that is placed happens.",
+    "PLAYED": "The run can be played to its end.",
+}
+#: a run of so many times the steps without a crash, and some more, is taken for endless
+_ENDLESS = 100
+
+
+class Breach(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wrong with a run: the invariant, or one of `PROMISES`, and the facts of this case."""
+
+    id: str
+    summary: str
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """One run with its crashes."""
+
+    crashes: tuple[CrashAt, ...]
+    #: how many of them happened
+    fired: int
+    #: and how many were asked to stop, and ended by something else before they had
+    overtaken: int = 0
+    breaches: tuple[Breach, ...] = ()
+    #: intents that people see otherwise, each with the cause that explains it
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return not self.breaches
+
+
+class Explorer:
+    """One scenario under one seed: the run without a crash, and any run with some."""
+
+    def __init__(self, file: ScenarioFile, *, seed: int | None = None, bugs: Iterable[str] = ()) -> None:
+        self.file = file
+        self.seed = file.scenario.seed if seed is None else seed
+        self.bugs = bugs_of(file, bugs)
+        self._spare = Spare()
+        surveys: list[Survey] = []
+
+        def prepare(world: World, process: GatewayProcess) -> None:
+            surveys.append(Survey(world, process))
+
+        played = play(file, seed=self.seed, bugs=self.bugs, prepare=prepare, spare=self._spare)
+        self.points: Points = surveys[0].points(played.steps)
+        self._truth = Truth(played.events, sure_channels(file))
+        self._max_steps = min(MAX_STEPS, _ENDLESS * (played.steps + 1000))
+        #: how often the gateway dies of itself without a crash
+        self._deaths = 0
+        #: the run without a crash
+        self.sound = Tried(crashes=(), fired=0, breaches=tuple(self._judged(played)))
+        self._deaths = len(_own_deaths(played.events))
+
+    def plan(self, sampling: Sampling) -> tuple[Trial, ...]:
+        """What there is to try."""
+        return plan(self.points, sampling, self.seed)
+
+    def attempt(self, trial: Trial) -> Iterator[Tried]:
+        """Try one crash, and then the same with others inside the recovery from it."""
+        tried, recovery = self._try((trial.first,), survey=trial.second > 0)
+        yield tried
+        if recovery is None:
+            return
+        drawn = (second_crash(trial.first, number, recovery, self.seed) for number in range(trial.second))
+        for then in dict.fromkeys(drawn):
+            if then is not None:
+                yield self.run((trial.first, then))
+
+    def run(self, crashes: Sequence[CrashAt]) -> Tried:
+        """The run with exactly these crashes."""
+        return self._try(tuple(crashes), survey=False)[0]
+
+    def _try(self, crashes: tuple[CrashAt, ...], *, survey: bool) -> tuple[Tried, Points | None]:
+        placed: list[Crashes] = []
+        looking: list[Recovery] = []
+
+        def prepare(world: World, process: GatewayProcess) -> None:
+            placed.append(Crashes(world, process, crashes))
+            if survey:
+                looking.append(Recovery(world, process, placed[0]))
+
+        try:
+            played = play(
+                self.file,
+                seed=self.seed,
+                bugs=self.bugs,
+                prepare=prepare,
+                spare=self._spare,
+                max_steps=self._max_steps,
+            )
+        except Exception as error:  # noqa: BLE001 -- whatever a run raises is what was to be found
+            breach = Breach(id="PLAYED", summary=f"{type(error).__name__}: {error}")
+            fired = len(placed[0].whys) if placed else 0
+            return Tried(crashes=crashes, fired=fired, breaches=(breach,)), None
+        done, differences = placed[0], self._truth.differences(played.events)
+        breaches = (
+            *self._judged(played, done.whys),
+            *(_otherwise(difference) for difference in differences if difference.cause is None),
+            *(() if done.over == len(crashes) else (_not_placed(crashes, done.over),)),
+        )
+        named = tuple(difference for difference in differences if difference.cause is not None)
+        tried = Tried(
+            crashes=crashes, fired=len(done.whys), overtaken=done.overtaken, breaches=breaches, differences=named
+        )
+        return tried, looking[0].points(played.steps) if looking else None
+
+    def _judged(self, played: Played, whys: Sequence[str] = ()) -> Iterator[Breach]:
+        """What a run's own story tells against it."""
+        for violation in played.judge.violations():
+            yield Breach(id=violation.invariant, summary=violation.summary)
+        ended = played.events[-1].body
+        if not (isinstance(ended, RunEnded) and ended.at_rest):
+            left = ", ".join(ended.open) if isinstance(ended, RunEnded) else ""
+            yield Breach(id="REST", summary=f"it never came to rest; open: {left or 'nothing that has a name'}")
+        deaths = _own_deaths(played.events, whys)
+        if len(deaths) > self._deaths:
+            yield Breach(id="DIED", summary=deaths[-1])
+
+
+def _own_deaths(events: Sequence[Event], whys: Sequence[str] = ()) -> list[str]:
+    """Why processes died that nobody killed: the script's kills have a cause, and those that are placed are known."""
+    # A process whose lease another one has taken ends, as it should.
+    gone = {event.generation for event in events if isinstance(event.body, LeaseLost)}
+    return [
+        event.body.why
+        for event in events
+        if isinstance(event.body, ProcessCrashed)
+        and event.cause is None
+        and event.body.why not in whys
+        and event.generation not in gone
+    ]
+
+
+def _otherwise(difference: Difference) -> Breach:
+    return Breach(id="SEEN", summary=f"{difference.intent}: {difference.detail}")
+
+
+def _not_placed(crashes: Sequence[CrashAt], fired: int) -> Breach:
+    return Breach(id="PLACED", summary=f"the {crashes[fired].kind} at {crashes[fired].point} did not happen")

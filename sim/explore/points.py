@@ -1,0 +1,163 @@
+"""Where crashes are placed: every commit and every step, and of stops and second crashes a sample.
+
+What is drawn is drawn by content: by the seed and by the point itself. So a point that is added or left out changes
+nothing for the others, and the same exploration tries the same runs on any machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+
+from core.events import Event
+from core.events.bodies import DelegationFinished, IntentSettled, PlatformConnected, ProcessStarted, TurnEnded
+from sim.crash import CrashAt, Crashes
+from sim.process import GatewayProcess
+from sim.world import World
+
+
+class Sampling(msgspec.Struct, frozen=True, kw_only=True):
+    """How much is tried."""
+
+    #: of the steps each so manyth
+    every_step: int = 1
+    #: runs in which the process is stopped in order instead of killed
+    stops: int = 100
+    #: runs in which the next process is ended too, while it recovers
+    second: int = 100
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with one crash, and how many more with the same and another one inside the recovery from it."""
+
+    first: CrashAt
+    second: int = 0
+
+
+class Points(msgspec.Struct, frozen=True, kw_only=True):
+    """Commits and steps after which there was a process to be ended."""
+
+    commits: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+class Survey:
+    """Looks on while a run is played, and notes where a process could be ended."""
+
+    def __init__(self, world: World, process: GatewayProcess) -> None:
+        self._process = process
+        self._commits: list[int] = []
+        self._steps: list[int] = []
+        world.on_commit = self._commit
+        world.watch_steps(self._step)
+
+    def _commit(self, count: int) -> None:
+        if self._process.alive:
+            self._commits.append(count)
+
+    def _step(self, count: int) -> bool:
+        if self._process.alive:
+            self._steps.append(count)
+        return False
+
+    def points(self, steps: int) -> Points:
+        """What it has noted, but for the step with which the run ends."""
+        return Points(commits=tuple(self._commits), steps=tuple(step for step in self._steps if step < steps))
+
+
+class Recovery:
+    """Looks on at the recovery from a crash: from the start of the next process until it is as if none had been.
+
+    That is when everything that was open at the crash has ended, and every account is connected again.
+    """
+
+    def __init__(self, world: World, process: GatewayProcess, crashes: Crashes) -> None:
+        self._world = world
+        self._process = process
+        self._crashes = crashes
+        self._waiting: set[str] = set()
+        self._accounts = 0
+        self._commits: list[int] = []
+        self._steps: list[int] = []
+        #: commits and steps before the restart
+        self._before = (0, 0)
+        #: it goes on now; none: it has not begun
+        self._goes_on: bool | None = None
+        world.log.subscribe(self._started, ProcessStarted)
+        world.log.subscribe(self._look, TurnEnded, IntentSettled, DelegationFinished, PlatformConnected)
+
+    def points(self, steps: int) -> Points:
+        """Where the next process could be ended, counted from the restart, but for the step with which the run ends."""
+        before = self._before[1]
+        return Points(commits=tuple(self._commits), steps=tuple(n for n in self._steps if before + n < steps))
+
+    def _started(self, event: Event) -> None:
+        if not self._crashes.over or self._goes_on is not None or event.node != self._process.name:
+            return
+        world = self._world
+        self._goes_on = True
+        self._before = world.disk.commits, world.loop.steps - 1
+        self._waiting = set(world.progress.open)
+        self._accounts = sum(len(platform.spec.accounts) for platform in world.platforms.values())
+        world.on_commit = self._commit
+        world.watch_steps(self._step)
+
+    def _commit(self, count: int) -> None:
+        if self._goes_on and self._process.alive:
+            self._commits.append(count - self._before[0])
+
+    def _step(self, count: int) -> bool:
+        if self._goes_on and self._process.alive:
+            self._steps.append(count - self._before[1])
+        return not self._goes_on
+
+    def _look(self, event: Event) -> None:
+        if not self._goes_on:
+            return
+        self._accounts -= isinstance(event.body, PlatformConnected)
+        self._waiting.intersection_update(self._world.progress.open)
+        if not self._waiting and self._accounts <= 0:
+            self._goes_on = False
+
+
+def plan(points: Points, sampling: Sampling, seed: int) -> tuple[Trial, ...]:
+    """What to try in a run with these points: kills first, then stops."""
+    steps = points.steps[:: sampling.every_step]
+    firsts = [
+        *(CrashAt(what="commit", n=n) for n in points.commits),
+        *(CrashAt(what="step", n=n) for n in steps),
+    ]
+    ranked = sorted(firsts, key=lambda first: _draw(seed, "second", first.point))
+    often, rest = divmod(sampling.second, len(firsts)) if firsts else (0, 0)
+    more = set(ranked[:rest])
+    stopped = set(sorted(firsts, key=lambda first: _draw(seed, "stop", first.point))[: sampling.stops])
+    return (
+        *(Trial(first=first, second=often + (first in more)) for first in firsts),
+        *(Trial(first=msgspec.structs.replace(first, kind="stop")) for first in firsts if first in stopped),
+    )
+
+
+def second_crash(first: CrashAt, number: int, recovery: Points, seed: int) -> CrashAt | None:
+    """The so manyth second crash after a first one; none when that one is recovered from before it could be.
+
+    Half of them are at commits, as far as there are any. Every fourth is a stop.
+    """
+    draw = _draw(seed, "then", first.point, str(number))
+    draw, is_step = divmod(draw, 2)
+    draw, kind = divmod(draw, 4)
+    if recovery.commits and (not is_step or not recovery.steps):
+        return CrashAt(what="commit", n=_one_of(recovery.commits, draw), kind="kill" if kind else "stop")
+    if recovery.steps:
+        return CrashAt(what="step", n=_one_of(recovery.steps, draw), kind="kill" if kind else "stop")
+    return None
+
+
+def _one_of(numbers: Sequence[int], draw: int) -> int:
+    return numbers[draw % len(numbers)]
+
+
+def _draw(seed: int, *what: str) -> int:
+    text = f"{seed}/{'/'.join(what)}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")

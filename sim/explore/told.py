@@ -1,0 +1,159 @@
+"""What a run said and why, in a form that does not depend on when: two of these can be compared.
+
+Ids are made from content (`sim.env.SimIds`), so an intent has the same id in every run of a scenario, but for the
+number that is added when a message had to be taken once more. That number is left out here.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from core.errors import PlaceGone, Refused
+from core.events import Body, Event
+from core.events.bodies import (
+    CompletionPlanned,
+    DelegationFinished,
+    InboundAdmitted,
+    IntentPrepared,
+    IntentSettled,
+    MirrorAppended,
+    TranscriptAppended,
+    TurnStarted,
+    WireAccepted,
+    WireRefused,
+)
+from core.reasons import Reason
+from core.values import HandOutcome, IntentState, WorkKind
+
+Lane = tuple[str, str, str, str]
+#: one thing that people see: intent, chunk, place, text
+Seen = tuple[str, int, Lane, str]
+#: what a session has heard so far: how many turns it had, and a sum over its lines
+Heard = tuple[int, int]
+
+#: refusals after which nothing is tried again
+_FOR_GOOD = frozenset({Refused.reason, PlaceGone.reason})
+_AGAIN = re.compile(r"\+\d+")
+
+
+def plain(name: str | None) -> str:
+    """An id without the numbers that tell how often it was asked for."""
+    return _AGAIN.sub("", name or "")
+
+
+def seen_of(events: Sequence[Event]) -> Counter[Seen]:
+    """Everything that platforms accepted, by intent and chunk."""
+    found: Counter[Seen] = Counter()
+    for event in events:
+        body = event.body
+        if type(body) is WireAccepted:
+            found[plain(event.intent), body.chunk, body.address.lane, body.text] += 1
+    return found
+
+
+class Said(msgspec.Struct, kw_only=True):
+    """One intent: what was prepared, what people saw of it, and how it ended."""
+
+    body: IntentPrepared
+    #: plain id of the work that it comes from
+    work: str
+    #: what its session had heard when its turn began, and when it was prepared
+    heard: tuple[Heard, Heard] | None
+    #: chunk -> times that it was accepted
+    accepted: Counter[int]
+    #: a platform refused a part of it for good
+    refused: bool = False
+    state: IntentState | None = None
+
+    @property
+    def missing(self) -> int:
+        """Chunks that nobody has seen."""
+        return self.body.chunks - len(self.accepted)
+
+
+class Told:
+    """A run's intents, and everything by which another run may rightly say something else."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.seen = seen_of(events)
+        #: plain id -> the intents with it
+        self.intents: defaultdict[str, list[Said]] = defaultdict(list)
+        #: plain ids of delegations that were lost with their process
+        self.lost: set[str] = set()
+        #: plain ids of delegations whose session had been reset when they ended
+        self.replaced: set[str] = set()
+        #: plain ids of work that a schedule started
+        self.wakes: set[str] = set()
+        self._by_id: dict[str, Said] = {}
+        #: session -> turns so far, sum of its lines
+        self._turns: defaultdict[str, set[str]] = defaultdict(set)
+        self._sums: defaultdict[str, int] = defaultdict(int)
+        #: turn -> its session, and what that had heard
+        self._running: dict[str, tuple[str, Heard]] = {}
+        handlers: dict[type[Body], Callable[[Event, Any], None]] = {
+            IntentPrepared: self._prepared,
+            IntentSettled: self._settled,
+            WireAccepted: self._accepted,
+            WireRefused: self._refused,
+            DelegationFinished: self._finished,
+            CompletionPlanned: self._planned,
+            InboundAdmitted: self._admitted,
+            TranscriptAppended: self._line,
+            MirrorAppended: self._line,
+            TurnStarted: self._turn,
+        }
+        for event in events:
+            handle = handlers.get(type(event.body))
+            if handle is not None:
+                handle(event, event.body)
+
+    def _heard(self, session: str) -> Heard:
+        return len(self._turns[session]), self._sums[session]
+
+    def _turn(self, event: Event, body: TurnStarted) -> None:
+        self._turns[body.session_id].add(plain(event.turn))
+        self._running[event.turn or ""] = body.session_id, self._heard(body.session_id)
+
+    def _line(self, _event: Event, body: TranscriptAppended | MirrorAppended) -> None:
+        role = body.role if isinstance(body, TranscriptAppended) else "assistant"
+        self._sums[body.session_id] = zlib.crc32(f"{role}: {body.text}".encode(), self._sums[body.session_id])
+
+    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+        running = self._running.get(event.turn or "")
+        heard = None if running is None else (running[1], self._heard(running[0]))
+        said = Said(body=body, work=plain(event.inbound), heard=heard, accepted=Counter())
+        self._by_id[event.intent or ""] = said
+        self.intents[plain(event.intent)].append(said)
+
+    def _settled(self, event: Event, body: IntentSettled) -> None:
+        said = self._by_id.get(event.intent or "")
+        if said is not None:
+            said.state = body.state
+
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
+        said = self._by_id.get(event.intent or "")
+        if said is not None:
+            said.accepted[body.chunk] += 1
+
+    def _refused(self, event: Event, body: WireRefused) -> None:
+        said = self._by_id.get(event.intent or "")
+        if said is not None and body.reason in _FOR_GOOD:
+            said.refused = True
+
+    def _finished(self, event: Event, body: DelegationFinished) -> None:
+        if body.outcome is HandOutcome.LOST:
+            self.lost.add(plain(event.delegation))
+
+    def _planned(self, event: Event, body: CompletionPlanned) -> None:
+        if any(step.reason is Reason.REQUESTER_REPLACED for step in body.steps):
+            self.replaced.add(plain(event.delegation))
+
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+        if body.work is WorkKind.WAKE:
+            self.wakes.add(plain(event.inbound))

@@ -1,0 +1,147 @@
+"""Do people see at the end what they would have seen without the crash? The comparison, and what it lets pass by name.
+
+A crash changes when things happen, and what then may rightly be otherwise is told by name, never passed over:
+
+- A chunk on a platform with neither key nor look-up may be parked: never twice, and the intent says ``unknown``.
+- A hand may be lost with its process: then its result, and what the agent makes of it, are others.
+- A client or a schedule finds no process, or one that dies before it has stored anything.
+- A session is reset earlier or later, or not at all, so that a hand's result is told in another way.
+- The agent had heard something else by then, as a consequence of these; it is asked another thing.
+- A platform refuses a send that would have come at another time, or takes one that it would have refused.
+
+Whatever is left over is a breach. On platforms with a key or look-up each chunk of everything that was prepared is seen
+once, also where the words are others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from core.events import Event
+from core.values import Idempotency, IntentKind, IntentState
+from sim.explore.told import Heard, Said, Seen, Told, seen_of
+from sim.platforms import PLATFORMS
+from sim.scenario import ScenarioFile
+
+
+class Cause(StrEnum):
+    """Why a run may say something else than the run without a crash."""
+
+    PARKED = "parked: nobody can tell whether it was accepted"
+    HAND_LOST = "the hand was lost with its process"
+    RESET = "its session was reset at another time"
+    NOT_ASKED = "no process was there to be asked, or it died before it stored anything"
+    HEARD = "the agent had heard something else by then"
+    REFUSED = "the platform refused it at this time"
+    TAKEN = "the platform took it at this time"
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One intent that people see otherwise than without a crash. `cause` none: nothing explains it."""
+
+    intent: str
+    cause: Cause | None
+    detail: str
+
+
+def sure_channels(file: ScenarioFile) -> frozenset[str]:
+    """The platforms of a scenario that recognise a send, or can be asked for one."""
+    found = {
+        name: spec.idempotency or PLATFORMS[name].idempotency for name, spec in file.scenario.world.platforms.items()
+    }
+    return frozenset(name for name, idempotency in found.items() if idempotency is not Idempotency.NONE)
+
+
+class Truth:
+    """What people saw in the run without a crash; other runs are compared with it."""
+
+    def __init__(self, events: Sequence[Event], sure: Collection[str]) -> None:
+        self._told = Told(events)
+        self._sure = sure
+
+    def differences(self, events: Sequence[Event]) -> tuple[Difference, ...]:
+        """Every intent of another run of the scenario that people see otherwise."""
+        if seen_of(events) == self._told.seen:
+            return ()
+        here = Told(events)
+        more, less = _by_intent(here.seen - self._told.seen), _by_intent(self._told.seen - here.seen)
+        none: Counter[Seen] = Counter()
+        return tuple(
+            self._difference(name, here, more.get(name, none), less.get(name, none)) for name in {**less, **more}
+        )
+
+    def _difference(self, name: str, here: Told, more: Counter[Seen], less: Counter[Seen]) -> Difference:
+        cause = next(self._causes(name, here, more, less), None)
+        left = () if cause is None else tuple(self._unseen(here.intents.get(name, ())))
+        lines = [*(_line("seen", seen) for seen in more), *(_line("not seen", seen) for seen in less)]
+        if left:
+            return Difference(intent=name, cause=None, detail="; ".join([*lines, *left]))
+        return Difference(intent=name, cause=cause, detail="; ".join(lines))
+
+    def _causes(self, name: str, here: Told, more: Counter[Seen], less: Counter[Seen]) -> Iterator[Cause]:
+        """Everything that explains a difference, the most exact first."""
+        before, now = self._told.intents.get(name, []), here.intents.get(name, [])
+        if not more and less.total() <= sum(said.missing for said in now if self._is_parked(said)):
+            yield Cause.PARKED
+        if _below(name, self._told.lost ^ here.lost):
+            yield Cause.HAND_LOST
+        if _below(name, self._told.replaced ^ here.replaced):
+            yield Cause.RESET
+        if not now and all(_not_asked(said, self._told, here) for said in before):
+            yield Cause.NOT_ASKED
+        if not before and all(_not_asked(said, here, self._told) for said in now):
+            yield Cause.NOT_ASKED
+        if before and now and _places(before) == _places(now) and _heard(before) != _heard(now):
+            yield Cause.HEARD
+        if not more and less.total() <= sum(said.missing for said in now if said.refused):
+            yield Cause.REFUSED
+        ended_otherwise = (said for said in before if said.state is not IntentState.DELIVERED)
+        if not less and more.total() <= sum(said.missing for said in ended_otherwise):
+            yield Cause.TAKEN
+
+    def _is_parked(self, said: Said) -> bool:
+        return said.state is IntentState.UNKNOWN and said.body.address.channel not in self._sure
+
+    def _unseen(self, now: Sequence[Said]) -> Iterator[str]:
+        """Chunks of this run that nobody saw, and nothing explains it."""
+        for said in now:
+            if said.missing and not self._is_parked(said) and not said.refused:
+                yield f"{said.missing} of {said.body.chunks} chunks were never seen ({said.state or 'no ending'})"
+
+
+def _by_intent(found: Counter[Seen]) -> dict[str, Counter[Seen]]:
+    split: dict[str, Counter[Seen]] = {}
+    for seen, times in found.items():
+        split.setdefault(seen[0], Counter())[seen] = times
+    return split
+
+
+def _below(name: str, roots: Collection[str]) -> bool:
+    """Whether something comes from one of these: ids are made of those that they come from."""
+    return any(name.startswith(f"{root}.") for root in roots)
+
+
+def _not_asked(said: Said, there: Told, here: Told) -> bool:
+    """Whether what was said there was asked for by somebody who does not come again: a client, or a schedule."""
+    if said.body.intent_kind is IntentKind.SEND:
+        return True
+    roots = [wake for wake in there.wakes if said.work == wake or _below(said.work, (wake,))]
+    return bool(roots) and not any(root in here.wakes for root in roots)
+
+
+def _places(said: Sequence[Said]) -> Counter[tuple[str, str, str, str]]:
+    return Counter(one.body.address.lane for one in said)
+
+
+def _heard(said: Sequence[Said]) -> list[tuple[Heard, Heard]]:
+    return sorted(one.heard for one in said if one.heard is not None)
+
+
+def _line(what: str, seen: Seen) -> str:
+    _, chunk, lane, text = seen
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    return f"{what}: “{shown}” (chunk {chunk}) at {':'.join(part for part in lane if part)}"

@@ -1,0 +1,67 @@
+"""Scripted hooks: what the hooks of a scenario do to messages. Texts are templates, nothing is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import anyio
+
+from core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
+from core.values import Address
+from sim.cast import ScriptFailure
+from sim.faults import text_matches
+from sim.scenario.hooks import Hook, HookWhen
+from sim.scenario.templates import fill
+
+IsAt = Callable[[str, Address], bool]
+#: an answer that is none
+_NONSENSE = 42
+
+
+def scripted_hooks(cast: Mapping[str, Hook], is_at: IsAt) -> Hooks:
+    """The hooks of a scenario, in the order of its file. `is_at` tells whether an address is a place of it."""
+    return Hooks(
+        sending=tuple(
+            SendingHook(name=name, call=_sending(hook, is_at), priority=hook.priority, required=hook.required)
+            for name, hook in cast.items()
+            if hook.on == "sending"
+        ),
+        sent=tuple(SentHook(name=name, call=_sent(hook, is_at)) for name, hook in cast.items() if hook.on == "sent"),
+    )
+
+
+def _sending(hook: Hook, is_at: IsAt) -> Callable[[Outgoing], Awaitable[object]]:
+    async def call(message: Outgoing) -> object:
+        if not _fits(hook.when, message, is_at):
+            return None
+        await _work(hook)
+        if hook.change is not None:
+            return Change(fill(hook.change, {"text": message.text, "original": message.original}))
+        if hook.cancel is not None:
+            return Cancel(hook.cancel)
+        return _NONSENSE if hook.nonsense else None
+
+    return call
+
+
+def _sent(hook: Hook, is_at: IsAt) -> Callable[[Sent], Awaitable[None]]:
+    async def call(message: Sent) -> None:
+        if _fits(hook.when, message, is_at):
+            await _work(hook)
+
+    return call
+
+
+async def _work(hook: Hook) -> None:
+    if hook.takes is not None:
+        await anyio.sleep(hook.takes)
+    if hook.fail is not None:
+        raise ScriptFailure(hook.fail)
+
+
+def _fits(when: HookWhen, message: Outgoing | Sent, is_at: IsAt) -> bool:
+    if when.kind is not None and when.kind is not message.kind:
+        return False
+    if when.place is not None and not is_at(when.place, message.address):
+        return False
+    return when.text is None or text_matches(when.text, message.text)

@@ -1,0 +1,168 @@
+"""Who may send, and one at a time: D5."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.events import Body, Event
+from core.events.bodies import (
+    AttemptEnded,
+    AttemptStarted,
+    LeaseTaken,
+    ProcessCrashed,
+    ProcessFrozen,
+    ProcessStopped,
+    ProcessThawed,
+)
+from core.reasons import Reason
+from sim.invariants.base import Checker
+from sim.invariants.story import Story
+
+#: renewals are not told: a process that stands still had renewed within this part of its lease
+_RENEWED_WITHIN = 1 / 3
+#: seconds that a process must have been awake for to have renewed its lease for sure
+_AWAKE = 1.0
+
+
+class SingleClaim(Checker):
+    """D5: a process sends only while it holds the store, and attempts on one intent never overlap."""
+
+    id = "D5"
+    title = "Single claim"
+    sentence = "One process at a time works a store; attempts are made by it alone, and never overlap on one intent."
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        #: the last claim: of whoever holds the store
+        self._claim: Event | None = None
+        #: claims by their processes
+        self._claims: dict[int, Event] = {}
+        self._gone: set[int] = set()
+        #: since when processes stand still, and when they went on, if they did
+        self._still: dict[int, tuple[float, float | None]] = {}
+        #: claims that another process held the store against
+        self._wrong: set[int] = set()
+        #: attempts in progress by intent
+        self._running: dict[str, Event] = {}
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Claims, attempts, and what becomes of processes."""
+        return {
+            LeaseTaken: self._taken,
+            AttemptStarted: self._started,
+            AttemptEnded: self._ended,
+            ProcessCrashed: self._process_gone,
+            ProcessStopped: self._process_gone,
+            ProcessFrozen: self._process_frozen,
+            ProcessThawed: self._process_thawed,
+        }
+
+    # ------------------------------------------------------------ processes
+
+    def _process_gone(self, event: Event) -> None:
+        self._gone.add(event.generation)
+        self._forget(event.generation)
+
+    def _process_frozen(self, event: Event) -> None:
+        since = self._still_since(event.generation, event.at)
+        self._still[event.generation] = (event.at if since is None else since, None)
+
+    def _process_thawed(self, event: Event) -> None:
+        since, _ = self._still.get(event.generation, (event.at, None))
+        self._still[event.generation] = (since, event.at)
+
+    def _still_since(self, process: int, now: float) -> float | None:
+        """Since when a process cannot have renewed its lease; none when it is awake."""
+        since, awake = self._still.get(process, (None, 0.0))
+        return since if awake is None or now - awake < _AWAKE else None
+
+    def _forget(self, process: int) -> None:
+        """Attempts of a process that makes no more: what is on the wire of them is ambiguous, and D4's business."""
+        for intent in [name for name, started in self._running.items() if started.generation == process]:
+            del self._running[intent]
+
+    # ------------------------------------------------------------ claims
+
+    def _taken(self, event: Event) -> None:
+        self.exercised += 1
+        before, self._claim = self._claim, event
+        self._claims[event.generation] = event
+        if before is None or before.generation in self._gone:
+            return
+        body = event.body
+        assert isinstance(body, LeaseTaken)
+        # Given back: it is about to stop, and its attempts, if it makes any, are judged.
+        if body.reason is not Reason.LEASE_FREE and not self._had_run_out(before, event):
+            self._wrong.add(event.seq)
+            self._two_holders(before, event, body.reason)
+        elif body.reason is not Reason.LEASE_FREE:
+            self._forget(before.generation)
+
+    def _had_run_out(self, before: Event, event: Event) -> bool:
+        """Whether the lease of a process that lives can have run out: it must have stood still for long enough."""
+        since, body = self._still_since(before.generation, event.at), event.body
+        assert isinstance(body, LeaseTaken)
+        lasts = body.until - event.at
+        return since is not None and event.at - since >= lasts * (1 - _RENEWED_WITHIN)
+
+    def _two_holders(self, before: Event, event: Event, reason: Reason) -> None:
+        self.violate(
+            at=event.seq,
+            summary=f"{_who(event)} took the store while {_who(before)} held it",
+            expected=[f"it waits until {_who(before)} stops, dies, or does not renew its lease"],
+            actual=[_line(before), f"{_line(event)}: {reason.value}"],
+            evidence=[before.seq, event.seq],
+            first_wrong=event.seq,
+        )
+
+    # ------------------------------------------------------------ attempts
+
+    def _started(self, event: Event) -> None:
+        self.exercised += 1
+        intent = event.intent or ""
+        other = self._running.get(intent)
+        self._running[intent] = event
+        claim = self._claim
+        if other is not None:
+            self._overlap(other, event)
+        elif claim is not None and claim.generation != event.generation:
+            self._outside(claim, event)
+
+    def _ended(self, event: Event) -> None:
+        started = self._running.get(event.intent or "")
+        if started is not None and started.generation == event.generation:
+            del self._running[event.intent or ""]
+
+    def _overlap(self, other: Event, event: Event) -> None:
+        self.violate(
+            at=event.seq,
+            summary=f"two attempts on {event.intent} overlap",
+            expected=[f"the attempt of #{other.seq} ends before another one begins"],
+            actual=[f"#{e.seq} {e.at:.3f}s attempt by {_who(e)}" for e in (other, event)],
+            evidence=[other.seq, event.seq],
+            first_wrong=event.seq,
+        )
+
+    def _outside(self, claim: Event, event: Event) -> None:
+        """An attempt of a process that never held the store, or lost it; if it was robbed of it, that was wrong."""
+        own = self._claims.get(event.generation)
+        # One that had given the store back would have stopped.
+        free = isinstance(claim.body, LeaseTaken) and claim.body.reason is Reason.LEASE_FREE
+        robbed = own is not None and (free or claim.seq in self._wrong)
+        lost = "does not hold the store" if own is None else "had lost the store"
+        self.violate(
+            at=event.seq,
+            summary=f"{_who(event)} tried to send {event.intent}, and {lost}",
+            expected=[f"only {_who(claim)} sends, which holds the store"],
+            actual=[_line(claim), f"#{event.seq} {event.at:.3f}s attempt by {_who(event)}"],
+            evidence=[*([own.seq] if own else []), claim.seq, event.seq],
+            first_wrong=claim.seq if robbed else event.seq,
+        )
+
+
+def _who(event: Event) -> str:
+    return f"process {event.generation}"
+
+
+def _line(event: Event) -> str:
+    return f"#{event.seq} {event.at:.3f}s {_who(event)} took the store"

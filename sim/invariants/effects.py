@@ -1,0 +1,179 @@
+"""What a transcript tells, and what must have no effect at all: M2, P2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.delivery.mirror import media_name
+from core.events import Body, Event
+from core.events.bodies import (
+    ClientAsked,
+    HookSending,
+    HookSent,
+    IntentPrepared,
+    MirrorAppended,
+    SendPreviewed,
+    SessionCreated,
+    WireAccepted,
+    WireRefused,
+)
+from core.values import IntentState
+from sim.invariants.base import Checker
+from sim.invariants.story import IntentFacts, Story
+
+
+class MirrorIsTruth(Checker):
+    """M2: a transcript holds what was accepted, as it was accepted, and says where that is a part only."""
+
+    id = "M2"
+    title = "Mirror tells what was sent"
+    sentence = (
+        "A mirrored text is that of the accepted chunks, or names the files that went along; a part is marked as one, "
+        "and what nobody can see is not mirrored."
+    )
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Mirrors."""
+        return {MirrorAppended: self._mirrored}
+
+    def _mirrored(self, event: Event) -> None:
+        body, facts = event.body, self.story.intents.get(event.intent or "")
+        assert isinstance(body, MirrorAppended)
+        self.exercised += 1
+        if facts is None or not facts.accepts:
+            self._wrong(event, facts, f"{event.intent} was mirrored, and nobody has accepted it", "no entry")
+            return
+        if len(facts.mirrors) > 1 and facts.mirrors[-2].seq > facts.accepts[-1].seq:
+            self._wrong(event, facts, f"{event.intent} was mirrored again, and nothing was accepted since", "no entry")
+        texts, media = self._seen(facts)
+        if texts == [body.text]:
+            said = body.text
+        elif media:
+            said = ", ".join(media_name(one) for one in media)
+        else:
+            said = "\n".join(texts)
+        if body.text != said and _words(body.text) != _words(said):
+            summary = f"{event.intent} is remembered as “{body.text[:60]}”, and people saw “{said[:60]}”"
+            self._wrong(event, facts, summary, f"“{said[:200]}”")
+        if body.partial is not (facts.acked < facts.body.chunks):
+            whole = f"{facts.acked} of {facts.body.chunks} chunks have a receipt"
+            summary = f"the entry of {event.intent} is {'' if body.partial else 'not '}marked as a part; {whole}"
+            self._wrong(event, facts, summary, whole)
+
+    def _seen(self, facts: IntentFacts) -> tuple[list[str], tuple[str, ...]]:
+        """The texts of the chunks that have a receipt, as people see them, and the files that went with them."""
+        mark = "" if self.story.limits is None else self.story.limits.mark or ""
+        texts: dict[int, str] = {}
+        media: tuple[str, ...] = ()
+        for accept in facts.accepts:
+            made = accept.body
+            if isinstance(made, WireAccepted) and made.chunk < facts.acked:
+                texts[made.chunk] = made.text.removeprefix(mark)
+                media = media or made.media
+        return [texts[chunk] for chunk in sorted(texts)], media
+
+    def _wrong(self, event: Event, facts: IntentFacts | None, summary: str, expected: str) -> None:
+        accepts = () if facts is None else facts.accepts
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=[expected],
+            actual=[f"#{event.seq} {event.at:.3f}s “{getattr(event.body, 'text', '')[:200]}”"],
+            evidence=[*(accept.seq for accept in accepts), event.seq],
+            first_wrong=event.seq,
+        )
+
+
+def _words(text: str) -> str:
+    """Without the white space at which a text was cut."""
+    return "".join(text.split())
+
+
+class NoEffect(Checker):
+    """P2: what a hook cancelled, and what was a dry run, has no effect but that somebody is told."""
+
+    id = "P2"
+    title = "Cancel, dry run and none are absolute"
+    sentence = (
+        "What a hook has cancelled is not prepared, sent or remembered; a dry run makes no session and no intent; both "
+        "are told as what they are."
+    )
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._cancelled: dict[str, Event] = {}
+        #: seqs of dry runs, with what led to them
+        self._previews: dict[int, Event] = {}
+        self._outcomes: set[str] = set()
+        #: dry runs that clients have asked for, by seq
+        self._dry_runs: dict[int | None, Event] = {}
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Cancels and dry runs, and every effect that a message can have."""
+        return {
+            HookSending: self._hook,
+            SendPreviewed: self._previewed,
+            IntentPrepared: self._effect,
+            SessionCreated: self._effect,
+            WireAccepted: self._effect,
+            WireRefused: self._effect,
+            HookSent: self._told,
+            ClientAsked: self._client_asked,
+        }
+
+    def _hook(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, HookSending)
+        if body.verdict == "cancelled":
+            self.exercised += 1
+            self._cancelled[event.intent or ""] = event
+        else:
+            # Asked again, after a crash, and kept this time.
+            self._cancelled.pop(event.intent or "", None)
+
+    def _previewed(self, event: Event) -> None:
+        self.exercised += 1
+        for seq in (event.seq, event.cause):
+            if seq is not None:
+                self._previews[seq] = event
+
+    def _effect(self, event: Event) -> None:
+        if not self._cancelled and not self._previews and not self._dry_runs:
+            return
+        cancelled = self._cancelled.get(event.intent or "")
+        if cancelled is not None:
+            self._wrong(event, cancelled, f"{event.intent} was cancelled by a hook, and has an effect all the same")
+        _, client = self.story.asked.get(event.cause or 0, ("", None))
+        preview = self._previews.get(event.cause or 0) or self._dry_runs.get(client)
+        if preview is not None:
+            self._wrong(event, preview, f"a dry run has an effect: {event.kind}")
+
+    def _told(self, event: Event) -> None:
+        body, cancelled = event.body, self._cancelled.get(event.intent or "")
+        assert isinstance(body, HookSent)
+        self._outcomes.add(event.intent or "")
+        if cancelled is not None and body.state is not IntentState.CANCELLED:
+            self._wrong(event, cancelled, f"{event.intent} was cancelled, and hooks were told that it is {body.state}")
+
+    def _client_asked(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, ClientAsked)
+        if body.dry_run:
+            self.exercised += 1
+            self._dry_runs[event.seq] = event
+
+    def finish(self, last: Event) -> None:
+        """Who was to hear of a cancelled message, and did not."""
+        for intent, cancelled in self._cancelled.items():
+            if intent in self.story.cancelled and intent not in self._outcomes:
+                self._wrong(last, cancelled, f"{intent} was cancelled, and the hooks were never told its outcome")
+
+    def _wrong(self, event: Event, since: Event, summary: str) -> None:
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=["no effect but that it is told"],
+            actual=[f"#{event.seq} {event.at:.3f}s {event.kind}"],
+            evidence=sorted((since.seq, event.seq)),
+            first_wrong=event.seq,
+        )

@@ -1,0 +1,248 @@
+"""Order inside of a conversation, and none between them: L6, O1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from core.events import Body, Event
+from core.events.bodies import (
+    AttemptEnded,
+    AttemptStarted,
+    IntentPrepared,
+    IntentReopened,
+    IntentSettled,
+    LaneWaiting,
+    LeaseTaken,
+    PeerSaid,
+    ProcessCrashed,
+    ProcessRecovered,
+    ProcessStarted,
+    ProcessStopped,
+    ProcessThawed,
+    RecoveryDecided,
+    RunPhase,
+    StoreFailed,
+    WireAccepted,
+    WireRefused,
+)
+from sim.invariants.base import Checker
+from sim.invariants.story import IntentFacts, LaneFacts, Story
+
+#: seconds after which whatever may be sent must have been attempted, whatever becomes of all the rest
+BOUND = 60.0
+
+
+class NoHeadOfLine(Checker):
+    """L6: what may be sent is attempted soon, whatever other conversations do; and no failing send stops inbound."""
+
+    id = "L6"
+    title = "No head-of-line blocking"
+    sentence = (
+        "The first open message of a conversation is attempted within a minute of being due, whatever the state of "
+        "others; and failing sends stop no message on its way in."
+    )
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        #: nothing can be attempted before: no process ran, or its store refused
+        self._since = 0.0
+        self._healed = 0.0
+        #: recovered messages are sent at a rate; so many were found at the last start
+        self._found = 0
+        self._said: list[Event] = []
+        self._failed: Event | None = None
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """What is due, what is attempted, and what may hold all of it up."""
+        return {
+            RunPhase: self._phase,
+            ProcessStarted: self._process_up,
+            LeaseTaken: self._process_up,
+            ProcessThawed: self._process_up,
+            ProcessRecovered: self._process_found,
+            ProcessCrashed: self._process_gone,
+            ProcessStopped: self._process_gone,
+            StoreFailed: self._store_failed,
+            IntentPrepared: self._prepared,
+            IntentReopened: self._prepared,
+            RecoveryDecided: self._recovered,
+            LaneWaiting: self._waiting,
+            AttemptStarted: self._started,
+            AttemptEnded: self._ended,
+            IntentSettled: self._settled,
+            PeerSaid: self._peer_said,
+            WireRefused: self._refused,
+        }
+
+    # ------------------------------------------------------------ what may hold everything up
+
+    def _phase(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, RunPhase)
+        if body.phase == "healed":
+            self._healed = event.at
+
+    def _process_up(self, event: Event) -> None:
+        self._since = event.at
+
+    def _process_found(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, ProcessRecovered)
+        self._found = body.intents
+
+    def _process_gone(self, event: Event) -> None:
+        self._found = 0
+        for queue in self.story.lanes.values():
+            queue.told = None
+            if queue.open and queue.due is None:
+                queue.due = event.at
+
+    def _store_failed(self, event: Event) -> None:
+        self._since = event.at
+
+    # ------------------------------------------------------------ each conversation
+
+    def _prepared(self, event: Event) -> None:
+        queue = self.story.intents[event.intent or ""].queue
+        if not queue.open:
+            queue.due = event.at
+        queue.open[event.intent or ""] = None
+
+    def _settled(self, event: Event) -> None:
+        facts = self.story.intents.get(event.intent or "")
+        if facts is not None:
+            facts.queue.open.pop(event.intent or "", None)
+            facts.queue.due = event.at
+            facts.queue.told = None
+
+    def _recovered(self, event: Event) -> None:
+        """A look-up waits until the request can no longer arrive. Nothing else has to wait longer than before."""
+        body, facts = event.body, self.story.intents.get(event.intent or "")
+        assert isinstance(body, RecoveryDecided)
+        if facts is not None and body.decision == "lookup" and body.at is not None:
+            facts.queue.due = body.at
+
+    def _waiting(self, event: Event) -> None:
+        body, facts = event.body, self.story.intents.get(event.intent or "")
+        assert isinstance(body, LaneWaiting)
+        if facts is not None:
+            facts.queue.due, facts.queue.told = body.until, event
+
+    def _started(self, event: Event) -> None:
+        facts = self.story.intents.get(event.intent or "")
+        if facts is None:
+            return
+        self.exercised += 1
+        queue = facts.queue
+        due, queue.due = queue.due, None
+        if queue.told is not None:
+            # When what it waited for was there is not told; that it was not for ever is seen here.
+            queue.told = None
+        elif due is not None and event.at - due > BOUND and event.at - self._since > BOUND:
+            self._late(event, queue, max(due, self._since), event)
+
+    def _ended(self, event: Event) -> None:
+        facts = self.story.intents.get(event.intent or "")
+        if facts is None:
+            return
+        body = event.body
+        assert isinstance(body, AttemptEnded)
+        facts.queue.due = event.at if body.retry_at is None else body.retry_at
+        if self._failed is None and body.decision != "settle":
+            self._failed = event
+
+    def _late(self, event: Event, queue: LaneFacts, due: float, evidence: Event) -> None:
+        rate = None if self.story.limits is None else self.story.limits.recovery_rate
+        if rate is not None and event.at - due <= BOUND + self._found / rate:
+            return
+        head = next(iter(queue.open), event.intent or "")
+        facts: IntentFacts = self.story.intents[head]
+        self.violate(
+            at=event.seq,
+            summary=f"{head} was due at {due:.0f}s, and nothing was attempted in its conversation for a minute",
+            expected=[f"an attempt at {self.story.name(facts.body.address)} by {due + BOUND:.0f}s"],
+            actual=[f"#{evidence.seq} {evidence.at:.3f}s {evidence.kind}"],
+            evidence=[facts.prepared.seq, evidence.seq],
+            first_wrong=facts.prepared.seq,
+        )
+
+    # ------------------------------------------------------------ on the way in
+
+    def _peer_said(self, event: Event) -> None:
+        self._said.append(event)
+
+    def _refused(self, event: Event) -> None:
+        if self._failed is None:
+            self._failed = event
+
+    def finish(self, last: Event) -> None:
+        """What was due and never attempted; and what was said and never received, after a send had failed."""
+        for queue in self.story.lanes.values():
+            if not queue.open or queue.due is None:
+                continue
+            due = max(queue.due, self._since, self._healed if queue.told is not None else 0.0)
+            if last.at - due > BOUND:
+                self._late(last, queue, due, last)
+        for event in self._not_received(last):
+            failed = self._failed
+            assert failed is not None
+            self.violate(
+                at=last.seq,
+                summary=f"message {event.inbound} was never received, after a send had failed",
+                expected=["messages come in, whatever becomes of sends"],
+                actual=[f"#{failed.seq} {failed.at:.3f}s {failed.kind}", f"#{event.seq} {event.at:.3f}s {event.kind}"],
+                evidence=[failed.seq, event.seq],
+                first_wrong=failed.seq,
+            )
+
+    def _not_received(self, last: Event) -> Iterator[Event]:
+        if self._failed is None:
+            return
+        taken = {(channel, place, thread, m) for (channel, _, place, thread), m in self.story.messages.values()}
+        for event in self._said:
+            body = event.body
+            assert isinstance(body, PeerSaid)
+            place = body.address
+            said = (place.channel, place.conversation, place.thread or "", body.message_id)
+            if said not in taken and last.at - event.at > BOUND:
+                yield event
+
+
+class Fifo(Checker):
+    """O1: what people see in a conversation is in the order in which it was prepared, whatever path it came by."""
+
+    id = "O1"
+    title = "FIFO per conversation"
+    sentence = (
+        "Accepts in one conversation are in the order of preparation, over all paths; what comes later than that had "
+        "ended before, visibly."
+    )
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Accepts."""
+        return {WireAccepted: self._accepted}
+
+    def _accepted(self, event: Event) -> None:
+        body, facts = event.body, self.story.intents.get(event.intent or "")
+        assert isinstance(body, WireAccepted)
+        if facts is None:
+            return
+        queue, seq = facts.queue, facts.prepared.seq
+        newest = queue.newest
+        if newest is None or newest[:2] < (seq, body.chunk):
+            self.exercised += newest is not None
+            queue.newest = (seq, body.chunk, event)
+            return
+        self.exercised += 1
+        # A repeat is D1's business. A request that arrives after its intent had ended is late, and was told to be.
+        after = newest[2]
+        if newest[:2] == (seq, body.chunk) or any(ended.seq < after.seq for ended in facts.settled):
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"{event.intent} chunk {body.chunk} was seen after {after.intent}, which was prepared later",
+            expected=[f"in the order of preparation at {self.story.name(facts.body.address)}"],
+            actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (after, event)],
+            evidence=[facts.prepared.seq, after.seq, event.seq],
+            first_wrong=after.seq,
+        )

@@ -1,0 +1,309 @@
+"""What may be said again, and what is said next: D3, D4, D6."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.events import Body, Event
+from core.events.bodies import (
+    AttemptEnded,
+    AttemptStarted,
+    IntentReopened,
+    IntentSuppressed,
+    LeaseTaken,
+    ProcessCrashed,
+    ProcessStopped,
+    RouteDecided,
+    TransportFallback,
+    WireAccepted,
+    WireLookedUp,
+    WireRefused,
+    WireResponseLost,
+)
+from core.reasons import Reason
+from core.values import Address, Idempotency, IntentKind
+from sim.invariants.base import Checker
+from sim.invariants.story import Lane, Story
+
+#: what an agent did not say
+_UNSAID = (Reason.NO_REPLY, Reason.NO_ORIGIN)
+
+
+class SaidOnce(Checker):
+    """D3: a turn does not say the same thing twice in one place, and a tool send elsewhere silences no answer."""
+
+    id = "D3"
+    title = "Tool send versus final reply"
+    sentence = (
+        "In one turn the same text reaches one place once; the final reply is left out only where the turn has said it "
+        "already, in that very place."
+    )
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        #: turn -> place and text -> the first intent that was accepted with them
+        self._said: dict[str, dict[tuple[Lane, str], Event]] = {}
+        self._left_out: list[tuple[Event, Lane, str]] = []
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Accepts, and what was not said."""
+        return {WireAccepted: self._accepted, IntentSuppressed: self._suppressed}
+
+    def _accepted(self, event: Event) -> None:
+        facts = self.story.intents.get(event.intent or "")
+        turn = None if facts is None else facts.prepared.turn
+        if facts is None or turn is None or len(facts.accepts) > 1:
+            return
+        if facts.body.intent_kind is not IntentKind.TOOL and turn not in self._said:
+            return
+        self.exercised += 1
+        said = self._said.setdefault(turn, {})
+        first = said.setdefault((facts.lane, _words(facts.body.text)), event)
+        if first.intent == event.intent:
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"{turn} said “{facts.body.text}” twice at {self.story.name(facts.body.address)}",
+            expected=["the same words once in one place, by the tool or as the final reply"],
+            actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (first, event)],
+            evidence=[first.seq, event.seq],
+            first_wrong=facts.prepared.seq,
+        )
+
+    def _suppressed(self, event: Event) -> None:
+        body, routed = event.body, self.story.routed.get(event.inbound or "")
+        assert isinstance(body, IntentSuppressed)
+        if body.reason in _UNSAID or routed is None or not body.text.strip():
+            return
+        if event.intent in self.story.intents or event.intent in self.story.cancelled:
+            return  # the same intent once more: a turn that is run again
+        assert isinstance(routed.body, RouteDecided)
+        if routed.body.reply_to is not None:
+            self.exercised += 1
+            self._left_out.append((event, routed.body.reply_to.lane, _words(body.text)))
+
+    def finish(self, last: Event) -> None:
+        """What was left out must have been said, there, in the same turn."""
+        for event, lane, words in self._left_out:
+            if (lane, words) in self._said.get(event.turn or "", {}):
+                continue
+            elsewhere = self._said.get(event.turn or "", {}).values()
+            self.violate(
+                at=last.seq,
+                summary=f"the final reply of {event.turn} was left out, and its place never got it",
+                expected=["an accept of the same words in the same place, in the same turn"],
+                actual=[f"#{event.seq} {event.at:.3f}s left out: {getattr(event.body, 'reason', '')}"],
+                evidence=[*(e.seq for e in elsewhere), event.seq],
+                first_wrong=event.seq,
+            )
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+#: the gateway does not know whether the platform took it
+_IN_DOUBT = (Reason.RESPONSE_LOST, Reason.NO_RECEIPT, Reason.LOOKUP_FAILED)
+
+
+class NoBlindReplay(Checker):
+    """D4: what may have been accepted is not sent again, unless the platform keeps one, or says that it has none."""
+
+    id = "D4"
+    title = "Ambiguity is never replayed blindly"
+    sentence = (
+        "What may have been accepted is sent again only where the platform keeps one of two or says that it has none, "
+        "or by policy, marked; never by another transport."
+    )
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        #: intents whose next chunk may have been accepted: since this event
+        self._doubts: dict[str, Event] = {}
+        #: keys that platforms said they do not have, and when
+        self._unknown: dict[str, Event] = {}
+        #: attempts whose answer was lost on the wire
+        self._lost: dict[tuple[str, int, int], Event] = {}
+        #: those that policy had sent once more
+        self._marked: dict[tuple[str, int], Event] = {}
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Attempts, doubts, and what ends them."""
+        return {
+            AttemptStarted: self._started,
+            AttemptEnded: self._ended,
+            TransportFallback: self._fallback,
+            IntentReopened: self._reopened,
+            ProcessCrashed: self._process_gone,
+            ProcessStopped: self._process_gone,
+            LeaseTaken: self._process_gone,
+            WireLookedUp: self._looked_up,
+            WireResponseLost: self._response_lost,
+            WireAccepted: self._asked_again,
+            WireRefused: self._asked_again,
+        }
+
+    def _ended(self, event: Event) -> None:
+        body, intent = event.body, event.intent or ""
+        assert isinstance(body, AttemptEnded)
+        if body.reason in _IN_DOUBT:
+            self.exercised += 1
+            self._doubts.setdefault(intent, event)
+        elif intent in self._doubts and (body.decision == "settle" or self._disproved(intent, body)):
+            del self._doubts[intent]
+
+    def _disproved(self, intent: str, body: AttemptEnded) -> bool:
+        """The gateway says that the platform has it not: the platform must have said so."""
+        asked = self._unknown.get(f"{intent}/{body.chunk}")
+        return body.reason is Reason.NOT_FOUND_BY_LOOKUP and asked is not None and asked.seq > self._doubts[intent].seq
+
+    def _process_gone(self, event: Event) -> None:
+        """Whatever was on the wire when a process died may have been accepted."""
+        self._lost.clear()
+        for intent, facts in self.story.intents.items():
+            if facts.may_be_out:
+                self.exercised += 1
+                self._doubts.setdefault(intent, event)
+
+    def _reopened(self, event: Event) -> None:
+        """An operator has looked."""
+        self._doubts.pop(event.intent or "", None)
+
+    def _looked_up(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WireLookedUp)
+        if not body.found:
+            self._unknown[body.key] = event
+
+    def _started(self, event: Event) -> None:
+        if not self._doubts:
+            return
+        body, intent = event.body, event.intent or ""
+        assert isinstance(body, AttemptStarted)
+        since, facts = self._doubts.get(intent), self.story.intents.get(intent)
+        if since is None or facts is None or self._keeps_one(body.address) is not False:
+            return
+        limits = self.story.limits
+        by_policy = limits is not None and limits.mark is not None
+        if by_policy and self._marked.setdefault((intent, body.chunk), event) is event:
+            return  # that it is marked is seen on the wire
+        self._blind(event, since, f"{intent} chunk {body.chunk} was sent again, though it may have been accepted")
+
+    def _keeps_one(self, place: Address) -> bool | None:
+        """Whether the platform recognises a repeat by its key; none: not told."""
+        account = self.story.accounts.get((place.channel, place.account))
+        if account is None or account.idempotency is None:
+            return None
+        return account.idempotency is Idempotency.KEY
+
+    def _fallback(self, event: Event) -> None:
+        """Another transport knows nothing of the first one's keys."""
+        body, intent = event.body, event.intent or ""
+        assert isinstance(body, TransportFallback)
+        self.exercised += 1
+        facts = self.story.intents.get(intent)
+        since = self._doubts.get(intent)
+        if since is None and facts is not None:
+            since = next((e for e in facts.accepts if getattr(e.body, "chunk", -1) == body.chunk), None)
+        if since is not None:
+            path = body.used.value
+            summary = f"{intent} chunk {body.chunk} went to the {path} path, though it may have been accepted"
+            self._blind(event, since, summary)
+
+    # ------------------------------------------------------------ what the wire saw
+
+    def _response_lost(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WireResponseLost)
+        self.exercised += 1
+        self._lost[event.intent or "", body.chunk, body.attempt] = event
+
+    def _asked_again(self, event: Event) -> None:
+        """A layer below the gateway has retries of its own: one attempt, several requests."""
+        if self._marked:
+            self._seen_marked(event)
+        if not self._lost:
+            return
+        body = event.body
+        assert isinstance(body, WireAccepted | WireRefused)
+        since = self._lost.get((event.intent or "", body.chunk, body.attempt))
+        if since is not None and self._keeps_one(body.address) is False:
+            summary = f"{event.intent} chunk {body.chunk} was asked for again within one attempt, its answer being lost"
+            self._blind(event, since, summary)
+
+    def _seen_marked(self, event: Event) -> None:
+        body = event.body
+        if not isinstance(body, WireAccepted):
+            return
+        sent = self._marked.get((event.intent or "", body.chunk))
+        if sent is None or sent.seq > event.seq or _attempt(sent) != body.attempt:
+            return
+        if not self.story.is_marked(body.text):
+            self._blind(event, sent, f"{event.intent} chunk {body.chunk} was sent once more without a mark")
+
+    def _blind(self, event: Event, since: Event, summary: str) -> None:
+        recovered = self.story.recovered.get(event.intent or "")
+        decided = recovered is not None and recovered.seq > since.seq
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=["a proof that it was not accepted, or a person who says so"],
+            actual=[f"#{since.seq} {since.at:.3f}s {since.kind}", f"#{event.seq} {event.at:.3f}s {event.kind}"],
+            evidence=[since.seq, event.seq],
+            first_wrong=recovered.seq if recovered is not None and decided else event.seq,
+        )
+
+
+def _attempt(event: Event) -> int:
+    return event.body.attempt if isinstance(event.body, AttemptStarted) else 0
+
+
+class ResumeAtFirst(Checker):
+    """D6: of an intent in several chunks, the next one that is sent is the first without a receipt."""
+
+    id = "D6"
+    title = "Resume at the first unsent chunk"
+    sentence = (
+        "An attempt takes the first chunk without a receipt: none is sent anew, none is left out; and what is not sent "
+        "ends with its intent, visibly."
+    )
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Attempts."""
+        return {AttemptStarted: self._started}
+
+    def _started(self, event: Event) -> None:
+        facts = self.story.intents.get(event.intent or "")
+        if facts is None or facts.body.chunks < 2:
+            return
+        body = event.body
+        assert isinstance(body, AttemptStarted)
+        self.exercised += 1
+        if body.chunk == facts.acked:
+            return
+        what = "anew" if body.chunk < facts.acked else "before its turn"
+        self.violate(
+            at=event.seq,
+            summary=f"{event.intent} chunk {body.chunk} was sent {what}: {facts.acked} chunks have a receipt",
+            expected=[f"chunk {facts.acked} next"],
+            actual=[f"#{event.seq} {event.at:.3f}s chunk {body.chunk}, attempt {body.attempt}"],
+            evidence=[*(e.seq for e in facts.accepts), event.seq],
+            first_wrong=event.seq,
+        )
+
+    def finish(self, last: Event) -> None:
+        """Chunks that nobody sends, of an intent that nobody ends."""
+        for intent, facts in self.story.intents.items():
+            stopped = facts.ended or facts.started
+            if facts.over or facts.body.chunks < 2 or not (facts.acked or stopped):
+                continue
+            unsent = ", ".join(map(str, range(facts.acked, facts.body.chunks)))
+            seqs = [facts.prepared.seq, *(e.seq for e in facts.accepts)] + ([stopped.seq] if stopped else [])
+            self.violate(
+                at=last.seq,
+                summary=f"{intent} stops before chunk {facts.acked} of {facts.body.chunks}, and nothing tells of it",
+                expected=["the chunks that are left, or an ending that tells of them"],
+                actual=[f"chunks {unsent} without a receipt, and no ending"],
+                evidence=sorted(seqs),
+                first_wrong=seqs[-1],
+            )

@@ -1,0 +1,269 @@
+"""Nothing happens in silence: V1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from core.events import Body, Event
+from core.events.bodies import (
+    AttemptEnded,
+    HookSending,
+    HookSent,
+    InboundAdmitted,
+    InboundDropped,
+    InboundReceived,
+    IntentSettled,
+    IntentSuppressed,
+    LaneWaiting,
+    MirrorRefused,
+    PlatformPushed,
+    ProcessCrashed,
+    ProcessStopped,
+    StoreFailed,
+    TurnEnded,
+    WireAccepted,
+    WireRefused,
+)
+from core.values import IntentState
+from sim.invariants.base import Checker
+from sim.invariants.story import Lane, Story
+
+#: seconds that a receipt may take to be stored before somebody has to say why it is not
+_TO_STORE = 5.0
+_SETTLED = ("settle", "misplaced")
+
+
+class NothingSilent(Checker):
+    """V1: nothing disappears, and nothing is said, without an event that tells why."""
+
+    id = "V1"
+    title = "Nothing silent"
+    sentence = (
+        "Each drop, suppression and failure is an event with a reason; each accept has an intent behind it, and hooks "
+        "are told the outcome of whatever they saw, once."
+    )
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._pushed: dict[int, Event] = {}
+        self._open: dict[str, Event] = {}
+        self._silent: dict[str, Event] = {}
+        #: what a platform refused, until the gateway says what came of it
+        self._refused: dict[tuple[str, int, int], Event] = {}
+        self._store_failed = -1.0
+        #: seq of the last end of a process: what it knew is known to nobody now
+        self._gone = 0
+        #: what hooks have seen, and the outcome that they were told
+        self._hooked: dict[str, Event] = {}
+        self._outcomes: dict[str, Event] = {}
+        #: transcript lines that the store refused
+        self._unstored: set[str] = set()
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Everything that could get lost, and everything that accounts for it."""
+        return {
+            PlatformPushed: self._platform_pushed,
+            InboundReceived: self._received,
+            InboundAdmitted: self._accounted,
+            InboundDropped: self._accounted,
+            ProcessCrashed: self._process_gone,
+            ProcessStopped: self._process_gone,
+            TurnEnded: self._turn_ended,
+            IntentSuppressed: self._suppressed,
+            WireAccepted: self._accepted,
+            WireRefused: self._wire_refused,
+            AttemptEnded: self._attempt_ended,
+            StoreFailed: self._store_refused,
+            LaneWaiting: self._waiting,
+            HookSending: self._hook_sending,
+            HookSent: self._hook_sent,
+            MirrorRefused: self._mirror_refused,
+        }
+
+    # ------------------------------------------------------------ on the way in
+
+    def _platform_pushed(self, event: Event) -> None:
+        self._pushed[event.seq] = event
+
+    def _received(self, event: Event) -> None:
+        self.exercised += 1
+        if self._pushed.pop(event.cause or 0, None) is None:
+            self._look_for(event)
+        self._open[event.inbound or ""] = event
+
+    def _look_for(self, event: Event) -> None:
+        """An adapter that does not keep what made a message come: by its place and id."""
+        body = event.body
+        assert isinstance(body, InboundReceived)
+        for seq, push in self._pushed.items():
+            pushed = push.body
+            assert isinstance(pushed, PlatformPushed)
+            if pushed.address == body.address and pushed.message_id == body.message_id:
+                del self._pushed[seq]
+                return
+
+    def _accounted(self, event: Event) -> None:
+        self._open.pop(event.inbound or "", None)
+
+    # ------------------------------------------------------------ on the way out
+
+    def _turn_ended(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, TurnEnded)
+        if body.outcome == "silent":
+            self._silent[event.turn or ""] = event
+
+    def _suppressed(self, event: Event) -> None:
+        self.exercised += 1
+        self._silent.pop(event.turn or "", None)
+
+    def _accepted(self, event: Event) -> None:
+        if (event.intent or "") not in self.story.intents:
+            self.violate(
+                at=event.seq,
+                summary="a message was accepted that no intent asked for",
+                expected=["an intent.prepared before the accept"],
+                actual=[f"#{event.seq} {event.at:.3f}s wire.accepted of {event.intent}"],
+                evidence=[event.seq],
+                first_wrong=event.seq,
+            )
+
+    def _wire_refused(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WireRefused)
+        self.exercised += 1
+        self._refused[event.intent or "", body.chunk, body.attempt] = event
+
+    def _attempt_ended(self, event: Event) -> None:
+        if not self._refused:
+            return
+        body = event.body
+        assert isinstance(body, AttemptEnded)
+        refused = self._refused.pop((event.intent or "", body.chunk, body.attempt), None)
+        if refused is None or body.decision not in _SETTLED:
+            return
+        why = getattr(refused.body, "reason", "")
+        self.violate(
+            at=event.seq,
+            summary=f"the platform refused {event.intent} chunk {body.chunk} ({why}), and nothing tells of it",
+            expected=[f"an attempt.ended with the reason {why}"],
+            actual=[f"#{event.seq} {event.at:.3f}s attempt.ended: {body.reason.value}"],
+            evidence=[refused.seq, event.seq],
+            first_wrong=event.seq,
+        )
+
+    def _mirror_refused(self, event: Event) -> None:
+        self.exercised += 1
+        self._unstored.add(event.intent or "")
+
+    def _waiting(self, _event: Event) -> None:
+        """A message that is not sent yet, and everybody can see why."""
+        self.exercised += 1
+
+    def _store_refused(self, event: Event) -> None:
+        self.exercised += 1
+        self._store_failed = event.at
+
+    # ------------------------------------------------------------ hooks
+
+    def _hook_sending(self, event: Event) -> None:
+        self.exercised += 1
+        self._hooked[event.intent or ""] = event
+
+    def _hook_sent(self, event: Event) -> None:
+        body, intent = event.body, event.intent or ""
+        assert isinstance(body, HookSent)
+        before = self._outcomes.setdefault(intent, event)
+        facts = self.story.intents.get(intent)
+        ended = facts.settled[-1] if facts is not None and facts.settled else self.story.cancelled.get(intent)
+        if before is not event and not (facts is not None and facts.reopened is not None):
+            self._told_wrongly(event, f"hooks were told the outcome of {intent} twice", [before.seq, event.seq])
+        elif intent not in self._hooked:
+            self._told_wrongly(event, f"hooks were told the outcome of {intent}, which they never saw", [event.seq])
+        elif ended is not None and isinstance(ended.body, IntentSettled) and ended.body.state is not body.state:
+            summary = f"hooks were told that {intent} is {body.state.value}; it is {ended.body.state.value}"
+            self._told_wrongly(event, summary, [ended.seq, event.seq])
+
+    def _told_wrongly(self, event: Event, summary: str, evidence: list[int]) -> None:
+        self.violate(
+            at=event.seq,
+            summary=summary,
+            expected=["one hook.sent for each hook.sending, with the real outcome"],
+            actual=[f"#{event.seq} {event.at:.3f}s hook.sent: {getattr(event.body, 'state', '')}"],
+            evidence=evidence,
+            first_wrong=event.seq,
+        )
+
+    # ------------------------------------------------------------ ends
+
+    def _process_gone(self, event: Event) -> None:
+        """What a dead process held comes again; that is L1's business. What it owed an account for is lost for good."""
+        self._receipts_kept(event)
+        self._gone = event.seq
+        self._pushed.clear()
+        self._open.clear()
+        self._refused.clear()
+        # What hooks saw and the process had not stored is shown to them again.
+        for intent in [intent for intent in self._hooked if not self._stored(intent)]:
+            del self._hooked[intent]
+
+    def _stored(self, intent: str) -> bool:
+        return intent in self.story.intents or intent in self.story.cancelled
+
+    def _receipts_kept(self, event: Event) -> None:
+        """Whatever the platform is known to have accepted is stored, or the store's refusal is told."""
+        for intent, facts in self.story.intents.items():
+            ended = facts.ended
+            if ended is None or ended.seq < self._gone or facts.over:
+                continue
+            if not isinstance(ended.body, AttemptEnded) or ended.body.decision not in _SETTLED:
+                continue
+            if event.at - ended.at > _TO_STORE and self._store_failed < ended.at:
+                self.violate(
+                    at=event.seq,
+                    summary=f"the receipt of {intent} chunk {facts.acked} was not stored, and nothing tells why",
+                    expected=["a chunk.acked, or a store.failed"],
+                    actual=[f"#{ended.seq} {ended.at:.3f}s accepted, and no receipt {event.at - ended.at:.0f}s later"],
+                    evidence=[ended.seq, event.seq],
+                    first_wrong=ended.seq,
+                )
+
+    def finish(self, last: Event) -> None:
+        """Whatever nobody accounted for."""
+        self._receipts_kept(last)
+        untold = [event for intent, event in self._hooked.items() if intent not in self._outcomes]
+        lost = [
+            *((event, "was pushed to a live process, which says nothing of it") for event in self._pushed.values()),
+            *((event, "was received, and neither admitted nor dropped") for event in self._open.values()),
+            *((event, "ended without an answer, and nothing tells why") for event in self._silent.values()),
+            *((event, "was seen by hooks, which were never told the outcome") for event in untold),
+            *((event, "was delivered, is in no transcript, and nothing tells why") for event in self._unmirrored()),
+            *((event, "was passed over by a later one, and nothing tells why") for event in self._passed_over()),
+        ]
+        for event, what in lost:
+            name = event.inbound if event.intent is None else event.intent
+            self.violate(
+                at=last.seq,
+                summary=f"{name or event.turn or f'#{event.seq}'} {what}",
+                expected=["an event with a reason code"],
+                actual=[f"#{event.seq} {event.at:.3f}s {event.kind}, and nothing that explains what became of it"],
+                evidence=[event.seq],
+                first_wrong=event.seq,
+            )
+
+    def _unmirrored(self) -> Iterator[Event]:
+        """Delivered, to be remembered, and neither remembered nor refused."""
+        for intent, facts in self.story.intents.items():
+            delivered = facts.settled and getattr(facts.settled[-1].body, "state", None) is IntentState.DELIVERED
+            if delivered and facts.body.mirror_key is not None and not facts.mirrors and intent not in self._unstored:
+                yield facts.settled[-1]
+
+    def _passed_over(self) -> Iterator[Event]:
+        """Intents that never ended, though a later one of their conversation did."""
+        last: dict[Lane, int] = {}
+        for facts in self.story.intents.values():
+            if facts.settled:
+                last[facts.lane] = max(last.get(facts.lane, 0), facts.prepared.seq)
+        for facts in self.story.intents.values():
+            if not facts.over and facts.prepared.seq < last.get(facts.lane, 0):
+                yield facts.prepared

@@ -1,0 +1,211 @@
+"""What the pipeline is measured against, on the same disk in the same run: the rows alone, and a plain way to do it.
+
+The rows are those that the product itself stores for such messages, read from its own store before and after the sends:
+so a yardstick follows the schema. `raw` writes them with `executemany` in big transactions, and does nothing else.
+`naive` does what a simple gateway does: three commits for each message, through aiosqlite, without any grouping.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sqlite3
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+import anyio
+
+from tests.bench._product import Load, Platform, SlowCommits, key, serving
+
+Row = tuple[Any, ...]
+#: messages of a transaction of `raw`
+BATCH = 512
+#: callers of `naive`
+PRODUCERS = 64
+#: tables that have nothing to do with messages
+_OTHERS = ("lease", "sqlite_sequence")
+_MARK = "UPDATE intents SET state = 'sending' WHERE id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A statement, and its rows in the order of the messages."""
+
+    sql: str
+    rows: list[Row]
+
+    def part(self, start: int, end: int, messages: int) -> list[Row]:
+        """The rows of the messages from `start` to before `end`, of so many."""
+        count = len(self.rows)
+        return self.rows[start * count // messages : end * count // messages]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """What the product wrote for messages: until they were durable, and from then until all was over."""
+
+    messages: int
+    intents: list[str]
+    enqueue: list[Step]
+    ack: list[Step]
+
+
+Table = dict[Row, Row]
+
+
+def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """The tables of messages, each with the columns of its key."""
+    for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall():
+        if name not in _OTHERS:
+            keys = [row[1] for row in connection.execute(f"PRAGMA table_info({name})") if row[5]]
+            yield name, ", ".join(keys) or "rowid"
+
+
+def _snapshot(path: Path) -> dict[str, Table]:
+    """All rows by their keys."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        found: dict[str, Table] = {}
+        for name, keys in _tables(connection):
+            width = keys.count(",") + 1
+            rows = connection.execute(f"SELECT {keys}, * FROM {name} ORDER BY {keys}").fetchall()
+            found[name] = {row[:width]: row[width:] for row in rows}
+        return found
+
+
+def _steps(path: Path, before: dict[str, Table], after: dict[str, Table], order: dict[Any, int]) -> list[Step]:
+    """The statements that lead from one snapshot to the other."""
+    steps: list[Step] = []
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for name, keys in _tables(connection):
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
+            where = " AND ".join(f"{one} = ?" for one in keys.split(", "))
+            old, new = before[name], after[name]
+            # A row belongs to the message whose id it names.
+            place = {k: min((order[v] for v in row if v in order), default=0) for k, row in new.items()}
+            ids = sorted(new, key=lambda k: place[k])
+            made = [new[k] for k in ids if k not in old]
+            if made:
+                steps.append(Step(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", made))
+            changed: dict[tuple[int, ...], list[Row]] = defaultdict(list)
+            for k in ids:
+                if k in old and old[k] != new[k]:
+                    which = tuple(n for n, (a, b) in enumerate(zip(old[k], new[k], strict=True)) if a != b)
+                    changed[which].append((*(new[k][n] for n in which), *k))
+            for which, rows in changed.items():
+                sets = ", ".join(f"{columns[n]} = ?" for n in which)
+                steps.append(Step(f"UPDATE {name} SET {sets} WHERE {where}", rows))
+            gone = [k for k in old if k not in new]
+            if gone:
+                steps.append(Step(f"DELETE FROM {name} WHERE {where}", gone))
+    return steps
+
+
+async def record(path: Path, load: Load) -> Script:
+    """Have the product deliver messages, and read what it writes for them."""
+    intents = [f"send:{key(number)}" for number in range(load.messages)]
+    order: dict[Any, int] = {intent: number for number, intent in enumerate(intents)}
+    # Nobody takes anything while the rows are read.
+    async with serving(path, request_timeout=600) as running:
+        platform: Platform = running.platform
+        await running.up()
+        empty = _snapshot(path)
+        platform.open = anyio.Event()
+        await running.give(load)
+        durable = _snapshot(path)
+        platform.open.set()
+        await running.settled(load.messages)
+        over = _snapshot(path)
+    enqueue, ack = _steps(path, empty, durable, order), _steps(path, durable, over, order)
+    return Script(messages=load.messages, intents=intents, enqueue=enqueue, ack=ack)
+
+
+def copied(base: Path, path: Path) -> Path:
+    """A copy of a closed store."""
+    shutil.copyfile(base, path)
+    return path
+
+
+def _opened(path: Path, slow: float) -> Any:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    return SlowCommits(connection, slow) if slow else connection
+
+
+def raw(path: Path, script: Script, *, slow: float = 0.0) -> float:
+    """Messages per second of the rows alone: two transactions for each batch, no asyncio."""
+    with contextlib.closing(_opened(path, slow)) as connection:
+        before = time.perf_counter()
+        for start in range(0, script.messages, BATCH):
+            end = min(start + BATCH, script.messages)
+            for steps in (script.enqueue, script.ack):
+                connection.execute("BEGIN IMMEDIATE")
+                for step in steps:
+                    connection.executemany(step.sql, step.part(start, end, script.messages))
+                connection.execute("COMMIT")
+        return script.messages / (time.perf_counter() - before)
+
+
+async def naive(path: Path, script: Script, messages: int, conversations: int, *, slow: float = 0.0) -> float:
+    """Messages per second with a commit for each step, and strict order inside conversations."""
+    async with aiosqlite.Connection(lambda: _opened(path, slow), 64) as db:
+        one = asyncio.Lock()
+        lanes = [asyncio.Lock() for _ in range(conversations)]
+        numbers = iter(range(messages))
+
+        async def commit(*statements: tuple[str, Row]) -> None:
+            async with one:
+                await db.execute("BEGIN IMMEDIATE")
+                for sql, row in statements:
+                    await db.execute(sql, row)
+                await db.execute("COMMIT")
+
+        def rows(steps: list[Step], number: int) -> list[tuple[str, Row]]:
+            return [(step.sql, row) for step in steps for row in step.part(number, number + 1, script.messages)]
+
+        async def producer() -> None:
+            for number in numbers:
+                async with lanes[number % conversations]:
+                    await commit(*rows(script.enqueue, number))
+                    await commit((_MARK, (script.intents[number],)))
+                    await asyncio.sleep(0)
+                    await commit(*rows(script.ack, number))
+
+        before = time.perf_counter()
+        async with anyio.create_task_group() as group:
+            for _ in range(PRODUCERS):
+                group.start_soon(producer)
+        return messages / (time.perf_counter() - before)
+
+
+def contents(path: Path) -> dict[str, int]:
+    """Rows of each table of a store, with those of intents that are delivered."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        named = {name: name for name, _ in _tables(connection)}
+        counted = {**named, "delivered": "intents WHERE state = 'delivered'"}
+        return {
+            name: connection.execute(f"SELECT count(*) FROM {what}").fetchone()[0] for name, what in counted.items()
+        }
+
+
+def fsync(path: Path, count: int = 100, *, slow: float = 0.0) -> tuple[float, float]:
+    """How many times a second 4 KiB more of a file can be made durable, and the median seconds of one."""
+    seconds: list[float] = []
+    file = os.open(path, os.O_RDWR | os.O_CREAT)
+    try:
+        for number in range(count):
+            before = time.perf_counter()
+            os.pwrite(file, b"x" * 4096, 4096 * number)
+            os.fdatasync(file)
+            if slow:
+                time.sleep(slow)
+            seconds.append(time.perf_counter() - before)
+    finally:
+        os.close(file)
+    return count / sum(seconds), statistics.median(seconds)

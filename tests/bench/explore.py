@@ -1,0 +1,79 @@
+"""EXPLORE: how many runs with a crash a CPU second holds: a scenario of 20 messages on four platforms, with faults."""
+
+import gc
+import json
+import statistics
+from collections import deque
+
+from app.workers import Job, cpu_seconds, explore
+from sim import ScenarioFile
+from sim.explore import Sampling
+from sim.scenario import load_text
+from tests.bench._bar import Bar
+
+ROUNDS = 5
+#: each so manyth step is tried, beside all commits
+EVERY_STEP = 10
+_PLACES = ("discord/ops", "telegram/crew", "slack/desk", "matrix/den")
+
+
+def scenario() -> ScenarioFile:
+    """Twenty messages to an echoing agent, on a platform of each kind, three of which meet a fault."""
+    faults = [
+        {"on": "send", "do": "lose-response", "text": "re: b2"},
+        {"on": "send", "do": "rate-limit", "for": "2s", "text": "re: b8"},
+        {"on": "send", "do": "slow", "for": "2s", "text": "re: b15"},
+    ]
+    steps: list[dict] = [{"at": 0, "fault": fault} for fault in faults]
+    for number in range(20):
+        place = _PLACES[number % len(_PLACES)]
+        steps.append({"at": 0.5 + number * 0.4, "as": "ana", "in": place, "say": f"b{number}", "id": f"m{number}"})
+    made = {
+        "scenario": 1,
+        "title": "twenty messages",
+        "world": {
+            "people": ["ana"],
+            "discord": {"rooms": ["ops"]},
+            "telegram": {"rooms": ["crew"]},
+            "slack": {"rooms": ["desk"], "idempotency": "lookup"},
+            "matrix": {"rooms": ["den"]},
+        },
+        "cast": {"agents": {"main": [{"do": [{"think": "200ms"}, {"reply": "re: {text}"}]}]}},
+        "script": steps,
+    }
+    return load_text(json.dumps(made), "twenty-messages.yaml")
+
+
+def rate(file: ScenarioFile) -> tuple[float, int]:
+    """Runs per CPU second as `trunkline explore --jobs 1` makes them, from the run without a crash on; and how many."""
+    gc.collect()
+    before = cpu_seconds()
+    job = Job(file=file, seed=1, bugs=())
+    found = deque(explore([job], Sampling(every_step=EVERY_STEP, stops=20, second=20), 1), maxlen=1)[0]
+    spent = cpu_seconds() - before
+    broken = [one.summary for one in found.breaches.values()]
+    assert not broken, broken
+    return found.runs / spent, found.runs
+
+
+def bars() -> list[Bar]:
+    """Measure it."""
+    file = scenario()
+    rates = [rate(file) for _ in range(ROUNDS)]
+    return [
+        Bar(
+            id="EXPLORE",
+            title="EXPLORE runs per CPU second",
+            measured=statistics.median(one for one, _ in rates),
+            demand=60,
+            better="higher",
+            unit="runs / CPU s",
+            note=f"20 messages, {rates[0][1]} runs with a crash each, every invariant and what people see judged",
+        )
+    ]
+
+
+if __name__ == "__main__":
+    gc.freeze()
+    for bar in bars():
+        print(bar)

@@ -1,0 +1,1 @@
+"""Real gateway processes, killed while they work, on real store files."""

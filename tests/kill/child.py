@@ -1,0 +1,215 @@
+"""The gateway process: a real store file, full durability, an agent, and clients that have it send."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import anyio
+import msgspec
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from core import (
+    Event,
+    EventLog,
+    Gateway,
+    GatewayConfig,
+    HandTask,
+    Idempotency,
+    SendFailed,
+    SendMessage,
+    SqliteStore,
+    Turn,
+    connect_file,
+    system_env,
+)
+from core.config import DeliveryConfig
+from core.errors import HandError, LeaseLost, NotSent, UsageError
+from tests.kill.adapter import SocketAdapter, address_of, open_wire
+from tests.kill.wire import GONE, Ask, Hello, Stop, Told, Wire
+from tests.kill.words import answers, asked_in
+
+#: exit codes: asked to end; an error; nobody is there any more; another process holds the store
+IN_ORDER, DEFECT, ALONE, REPLACED = 0, 1, 4, 5
+
+
+class Fuse(msgspec.Struct, frozen=True, kw_only=True):
+    """The process sends itself a signal in the moment in which it records the `count`-th event of a kind."""
+
+    kind: str
+    count: int = 1
+    signal: int = signal.SIGKILL
+
+
+class Life(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gateway process is told at its start."""
+
+    process: int
+    store: str
+    log: str
+    #: ports of the platform
+    people: int
+    requests: int
+    #: what the adapter claims
+    idempotency: Idempotency
+    in_flight: float
+    #: seconds after which a process that does not renew its lease is taken for gone
+    lease: float = 60.0
+    fuse: Fuse | None = None
+    hasty: bool = False
+
+
+def _config(life: Life) -> GatewayConfig:
+    delivery = DeliveryConfig(
+        request_timeout=0.25,
+        backoff=(0.005, 0.01, 0.02, 0.04),
+        # A gateway that is killed so often counts many attempts of the same message.
+        max_attempts=1_000_000,
+        lease=life.lease,
+    )
+    return GatewayConfig(delivery=delivery)
+
+
+class Talker:
+    """`core.Agent`: says what `tests.kill.words` has for a message, some of it by its tool."""
+
+    async def turn(self, turn: Turn) -> str | None:
+        """Answer one message."""
+        *by_tool, answer = answers(asked_in(turn.text))
+        for text in by_tool:
+            await turn.send(text)
+        return answer
+
+
+class NoHands:
+    """`core.HandRunner` without any hand."""
+
+    def has(self, hand: str) -> bool:
+        """There is none."""
+        return False
+
+    async def run(self, task: HandTask) -> str:
+        """Never called."""
+        raise HandError(task.hand)
+
+
+def _burn(fuse: Fuse) -> Callable[[Event], None]:
+    left = fuse.count
+
+    def see(event: Event) -> None:
+        nonlocal left
+        if event.kind == fuse.kind:
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), fuse.signal)
+
+    return see
+
+
+class Clients:
+    """Has the gateway send what clients ask for, for each client one after another."""
+
+    def __init__(self, gateway: Gateway, wire: Wire) -> None:
+        self._gateway = gateway
+        self._wire = wire
+        self._asked: dict[str, MemoryObjectSendStream[Ask]] = {}
+
+    async def serve(self) -> None:
+        """Serve until somebody says that it is over."""
+        async with anyio.create_task_group() as group:
+            while not isinstance(ask := await self._wire.hear(), Stop):
+                assert isinstance(ask, Ask)
+                if ask.client not in self._asked:
+                    self._asked[ask.client], asked = anyio.create_memory_object_stream[Ask](math.inf)
+                    group.start_soon(self._serve_one, asked)
+                self._asked[ask.client].send_nowait(ask)
+            group.cancel_scope.cancel()
+
+    async def _serve_one(self, asked: MemoryObjectReceiveStream[Ask]) -> None:
+        async for ask in asked:
+            told = await self._send(ask)
+            if told is None:
+                # The process ends. What comes after it must not overtake it.
+                return
+            await self._wire.tell(told)
+
+    async def _send(self, ask: Ask) -> Told | None:
+        """What a client is told; none: nothing, and it asks again at the next process."""
+        message = SendMessage(to=address_of(ask.conversation), text=ask.text, key=ask.key)
+        try:
+            outcome = await (self._gateway.send(message) if ask.wait else self._gateway.enqueue(message))
+        except SendFailed as error:
+            return Told(key=ask.key, outcome="failed", detail=error.facts) if error.final else None
+        except UsageError as error:
+            return Told(key=ask.key, outcome="refused", detail=error.facts)
+        return Told(key=ask.key, outcome=outcome.status.value)
+
+
+async def _serve_clients(gateway: Gateway, life: Life) -> None:
+    try:
+        wire = await open_wire(life.people)
+        await wire.tell(Hello(role="clients", process=life.process))
+        await Clients(gateway, wire).serve()
+    except* (*GONE, NotSent):
+        # Those who started this process are gone.
+        os._exit(ALONE)
+
+
+async def _run(life: Life) -> None:
+    env = system_env()
+    log = EventLog(env.now, keep=False)
+    if life.fuse is not None:
+        log.subscribe(_burn(life.fuse))
+    events = log.recorder("gateway", generation=life.process)
+    adapter = SocketAdapter(
+        people=life.people,
+        requests=life.requests,
+        idempotency=life.idempotency,
+        in_flight=life.in_flight,
+        process=life.process,
+        hasty=life.hasty,
+    )
+    gateway = Gateway(
+        config=_config(life),
+        store=SqliteStore(lambda: connect_file(Path(life.store)), events),
+        adapters=[adapter],
+        agents={"main": Talker()},
+        hands=NoHands(),
+        env=env,
+        events=events,
+    )
+    async with anyio.create_task_group() as group:
+        group.start_soon(gateway.run)
+        await _serve_clients(gateway, life)
+        group.cancel_scope.cancel()
+
+
+def live(life: Life) -> NoReturn:
+    """Be a gateway process, from after the fork to the end."""
+    log, null = os.open(life.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), os.open(os.devnull, os.O_RDWR)
+    for file, number in ((null, 0), (log, 1), (log, 2)):
+        os.dup2(file, number)
+    status = DEFECT
+    try:
+        status = _end(life)
+    except BaseException:  # noqa: BLE001 -- told, and seen by its exit code
+        sys.stderr.write(f"process {life.process}:\n{traceback.format_exc()}\n")
+        sys.stderr.flush()
+    finally:
+        os._exit(status)
+
+
+def _end(life: Life) -> int:
+    """Run to the end; how it came."""
+    status = IN_ORDER
+    try:
+        anyio.run(_run, life)
+    except* LeaseLost:
+        status = REPLACED
+    return status

@@ -1,0 +1,126 @@
+"""Where it happens: a store file, a platform, people and clients around it, and the verdict on it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import anyio
+import msgspec
+
+from core import Idempotency
+from tests.kill.child import Fuse, Life
+from tests.kill.people import People
+from tests.kill.platform import Lies, Manners, Platform, Trap
+from tests.kill.stored import at_rest, read_store
+from tests.kill.verdict import Verdict, judge
+
+CONVERSATIONS = ("ana", "bo", "cleo", "dora", "g1", "g2", "g3", "g4")
+#: seconds for all of it to come to rest, on a machine that does much else
+_REST = 60.0
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """What a stage is like."""
+
+    seed: int
+    #: what the platform can do
+    idempotency: Idempotency = Idempotency.KEY
+    #: what the adapter claims that it can; none: the truth
+    claims: Idempotency | None = None
+    #: seconds for which a request may be on its way, as the adapter claims; a little more than the platform takes it
+    in_flight: float = 0.22
+    taken: float = 0.2
+    #: the adapter acknowledges what is not stored yet
+    hasty: bool = False
+    lies: Lies = Lies()
+    manners: Manners = Manners()
+    conversations: tuple[str, ...] = CONVERSATIONS
+    #: of each conversation: one that waits for each delivery, and one that does not
+    clients: int = 2
+    #: of the store, seconds
+    lease: float = 60.0
+
+
+class Stage:
+    """One of them, on a folder. Made inside an event loop."""
+
+    def __init__(self, setting: Setting, folder: Path) -> None:
+        self.setting = setting
+        self.store = folder / "trunkline.db"
+        self._log = folder / "gateway.log"
+        self.trap = Trap()
+        self.people = People(
+            conversations=setting.conversations,
+            clients=setting.clients,
+            dice=Random(f"people {setting.seed}"),
+            trap=self.trap,
+        )
+        self.platform = Platform(
+            idempotency=setting.idempotency,
+            in_flight=setting.taken,
+            dice=Random(f"platform {setting.seed}"),
+            trap=self.trap,
+            manners=setting.manners,
+            lies=setting.lies,
+            seen=self.people.seen,
+        )
+        #: processes so far; the last one has this number
+        self.processes = 0
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[None, None]:
+        """The platform and the people."""
+        try:
+            async with anyio.create_task_group() as group:
+                await group.start(self.people.serve)
+                group.start_soon(self.platform.serve)
+                yield
+                group.cancel_scope.cancel()
+        finally:
+            self.platform.close()
+
+    def life(self, fuse: Fuse | None = None) -> Life:
+        """The next process."""
+        self.processes += 1
+        return Life(
+            process=self.processes,
+            store=str(self.store),
+            log=str(self._log),
+            people=self.people.port,
+            requests=self.platform.port,
+            idempotency=self.setting.claims or self.setting.idempotency,
+            in_flight=self.setting.in_flight,
+            lease=self.setting.lease,
+            fuse=fuse,
+            hasty=self.setting.hasty,
+        )
+
+    async def rest(self) -> None:
+        """Wait until all that was asked for is promised, the store has nothing open, and nothing is on its way."""
+        self.people.quiet = True
+        try:
+            with anyio.fail_after(_REST):
+                await self.people.until_promised()
+                while self.platform.under_way or not at_rest(self.store):  # noqa: ASYNC110 -- a file tells nobody
+                    await anyio.sleep(0.01)
+        except TimeoutError:
+            left = f"not promised: {self.people.open[:20]}; the store: {read_store(self.store).open[:20]}"
+            facts = f"no rest in {_REST} s; seed {self.setting.seed}; {left}\n{self.said()}"
+            raise AssertionError(facts) from None
+
+    def verdict(self) -> Verdict:
+        """What came of it."""
+        claimed = self.setting.claims or self.setting.idempotency
+        return judge(
+            promises=list(self.people.promises.values()),
+            accepted=self.platform.accepted,
+            stored=read_store(self.store),
+            sure=claimed is not Idempotency.NONE,
+        )
+
+    def said(self) -> str:
+        """What the processes complained of, the end of it."""
+        return self._log.read_text(encoding="utf-8", errors="replace")[-6000:] if self._log.exists() else ""

@@ -1,0 +1,90 @@
+"""What a store file says, read by hand and without the gateway's own code."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+
+class StoredIntent(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the queue."""
+
+    n: int
+    id: str
+    state: str
+    conversation: str
+    chunks: tuple[str, ...]
+    #: message ids that the platform gave, one a chunk
+    receipts: tuple[str, ...]
+
+
+class StoredLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a transcript."""
+
+    role: str
+    text: str
+    ref: str
+    partial: bool
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """All that matters, in the order in which it was stored."""
+
+    intents: tuple[StoredIntent, ...]
+    lines: tuple[StoredLine, ...]
+    #: what SQLite says of the file
+    sound: str
+
+    @property
+    def open(self) -> list[str]:
+        """Intents that have not ended."""
+        return [f"{one.id} is {one.state}" for one in self.intents if one.state in ("prepared", "sending")]
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        yield connection
+
+
+def at_rest(path: Path) -> bool:
+    """Whether nothing is open in a store that a gateway may be working on."""
+    with _reading(path) as c:
+        (works,) = c.execute("SELECT count(*) FROM inbox WHERE state = 'pending'").fetchone()
+        (intents,) = c.execute("SELECT count(*) FROM intents WHERE state IN ('prepared', 'sending')").fetchone()
+    return not works and not intents
+
+
+def dump(path: Path) -> str:
+    """All that a store holds, as SQL."""
+    with _reading(path) as c:
+        return "\n".join(c.iterdump())
+
+
+def read_store(path: Path) -> Stored:
+    """Read a store."""
+    with _reading(path) as c:
+        intents = c.execute("SELECT n, id, state, address, chunks, receipts FROM intents ORDER BY n")
+        lines = c.execute("SELECT role, text, ref, partial FROM transcript ORDER BY n")
+        return Stored(
+            intents=tuple(
+                StoredIntent(
+                    n=n,
+                    id=intent,
+                    state=state,
+                    conversation=json.loads(address)["conversation"],
+                    chunks=tuple(json.loads(chunks)),
+                    receipts=tuple(one["provider_id"] for one in json.loads(receipts)),
+                )
+                for n, intent, state, address, chunks, receipts in intents
+            ),
+            lines=tuple(
+                StoredLine(role=role, text=text, ref=ref, partial=bool(partial)) for role, text, ref, partial in lines
+            ),
+            sound=c.execute("PRAGMA integrity_check").fetchone()[0],
+        )

@@ -1,0 +1,194 @@
+"""What people see is compared with the run without a crash: what is explained, and what is not."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import pytest
+
+from core.events import Event
+from core.events.bodies import (
+    DelegationFinished,
+    InboundAdmitted,
+    IntentPrepared,
+    IntentSettled,
+    TranscriptAppended,
+    WireAccepted,
+    WireRefused,
+)
+from core.reasons import Reason
+from core.values import HandOutcome, IntentState
+from sim import ScenarioFile, run_scenario
+from sim.explore.told import plain
+from sim.explore.truth import Cause, Truth, sure_channels
+from sim.scenario import load_text
+
+WORLD = """\
+scenario: 1
+title: made for a test
+world:
+  people: {ana: {ids: {discord: "1", telegram: "2"}}}
+  discord: {rooms: {ops: {id: "700"}}}
+  telegram: {rooms: {crew: {id: "-1007"}}}
+cast:
+  agents: {main: [{when: {callback: "*"}, do: [{reply: "it says {text}"}]},
+                  {when: {wake: true}, do: [{send: {to: discord/ops, text: "good morning"}}, {silent: true}]},
+                  {when: {text: "delegate"}, do: [{delegate: {hand: scan}}, {reply: "I asked"}]},
+                  {do: [{reply: "re: {text}"}]}]}
+  hands: {scan: {takes: 2s, result: "nothing found"}}
+script:
+  - {at: 0s, as: ana, in: discord/ops, say: "one", id: m1}
+  - {at: 1s, as: ana, in: telegram/crew, say: "two", id: m2}
+  - {at: 2s, as: ana, in: discord/ops, say: "delegate", id: m3}
+  - {at: 6s, send: {to: telegram/crew, text: "from a client", key: k1}}
+  - {at: 7s, wake: {agent: main, text: "morning"}}
+"""
+
+Edit = Callable[[Event], Event | None]
+FILE: ScenarioFile = load_text(WORLD, "made.yaml")
+SOUND = run_scenario(FILE).trace.events
+TRUTH = Truth(SOUND, sure_channels(FILE))
+
+
+def about(intent: str, *bodies: type) -> Callable[[Event], bool]:
+    return lambda event: event.intent == intent and (not bodies or isinstance(event.body, bodies))
+
+
+def gone(which: Callable[[Event], bool]) -> Edit:
+    return lambda event: None if which(event) else event
+
+
+def changed(which: Callable[[Event], bool], **fields: object) -> Edit:
+    def edit(event: Event) -> Event:
+        if not which(event):
+            return event
+        return msgspec.structs.replace(event, body=msgspec.structs.replace(event.body, **fields))
+
+    return edit
+
+
+def edited(*edits: Edit) -> list[Event]:
+    events: list[Event | None] = list(SOUND)
+    for edit in edits:
+        events = [None if event is None else edit(event) for event in events]
+    return [event for event in events if event is not None]
+
+
+def found(events: Sequence[Event]) -> dict[str, Cause | None]:
+    return {difference.intent: difference.cause for difference in TRUTH.differences(events)}
+
+
+ACCEPTED = {name: about(name, WireAccepted) for name in ("m1.reply", "m2.reply", "m3.hand1.back.reply")}
+SETTLED = {name: about(name, IntentSettled) for name in ("m1.reply", "m2.reply")}
+
+
+def heard_other(session_of: str) -> Edit:
+    return changed(lambda e: isinstance(e.body, TranscriptAppended) and e.inbound == session_of, text="something else")
+
+
+def test_the_scenario_has_what_the_tests_speak_of():
+    intents = [event.intent or "" for event in SOUND if isinstance(event.body, WireAccepted)]
+    assert sorted(intents) == [
+        "m1.reply",
+        "m2.reply",
+        "m3.hand1.back.reply",
+        "m3.reply",
+        "send:k1",
+        "wake-main/morning.send1",
+    ]
+    assert sure_channels(FILE) == {"discord"}
+
+
+def test_the_same_is_no_difference():
+    assert found(SOUND) == {}
+
+
+def test_a_message_that_was_taken_once_more_is_the_same_message():
+    again = [
+        msgspec.structs.replace(event, intent="m1+2.reply", inbound="m1+2") if event.intent == "m1.reply" else event
+        for event in SOUND
+    ]
+    assert found(again) == {}
+    assert plain("t-m1+12.hand1") == "t-m1.hand1" and plain(None) == ""
+
+
+UNKNOWN = {"state": IntentState.UNKNOWN}
+FAILED = {"state": IntentState.FAILED}
+
+
+@pytest.mark.parametrize(
+    ("name", "settled", "cause"),
+    [
+        ("m2.reply", UNKNOWN, Cause.PARKED),
+        ("m1.reply", UNKNOWN, None),  # the platform can be asked
+        ("m2.reply", FAILED, None),
+        ("m2.reply", {"state": IntentState.DELIVERED}, None),
+    ],
+)
+def test_a_chunk_that_nobody_sees_is_parked_where_nobody_can_tell(name, settled, cause):
+    assert found(edited(gone(ACCEPTED[name]), changed(SETTLED[name], **settled))) == {name: cause}
+
+
+def test_said_twice_is_never_explained():
+    for name, accepted in ACCEPTED.items():
+        twice = [copy for event in SOUND for copy in ((event, event) if accepted(event) else (event,))]
+        assert found(twice) == {name: None}
+
+
+def test_other_words_are_explained_by_what_the_agent_had_heard():
+    other_words = changed(ACCEPTED["m1.reply"], text="re: other")
+    assert found(edited(other_words)) == {"m1.reply": None}
+    assert found(edited(other_words, heard_other("m1"))) == {"m1.reply": Cause.HEARD}
+    # What another session has heard explains nothing.
+    assert found(edited(other_words, heard_other("m2"))) == {"m1.reply": None}
+
+
+def test_a_message_of_other_words_must_be_seen_all_the_same():
+    lost = gone(ACCEPTED["m1.reply"])
+    assert found(edited(lost, heard_other("m1"))) == {"m1.reply": None}
+
+
+def test_another_place_is_explained_by_nothing():
+    accepted = next(event.body for event in SOUND if ACCEPTED["m2.reply"](event))
+    assert isinstance(accepted, WireAccepted)
+    moved = edited(
+        changed(about("m1.reply", IntentPrepared, WireAccepted), address=accepted.address), heard_other("m1")
+    )
+    assert found(moved) == {"m1.reply": None}
+
+
+def test_a_lost_hand_explains_what_comes_from_it_and_nothing_else():
+    lost = changed(lambda e: isinstance(e.body, DelegationFinished), outcome=HandOutcome.LOST)
+    words = changed(ACCEPTED["m3.hand1.back.reply"], text="it says it died")
+    others = changed(ACCEPTED["m1.reply"], text="re: other")
+    assert found(edited(words)) == {"m3.hand1.back.reply": None}
+    assert found(edited(words, others, lost)) == {"m3.hand1.back.reply": Cause.HAND_LOST, "m1.reply": None}
+
+
+def test_what_a_client_or_a_schedule_asked_of_no_process_is_explained():
+    assert found(edited(gone(about("send:k1")))) == {"send:k1": Cause.NOT_ASKED}
+    name = "wake-main/morning"
+    woken = gone(about(f"{name}.send1"))
+    assert found(edited(woken)) == {f"{name}.send1": None}
+    never = gone(lambda e: isinstance(e.body, InboundAdmitted) and e.inbound == name)
+    assert found(edited(woken, never)) == {f"{name}.send1": Cause.NOT_ASKED}
+
+
+def test_what_a_person_asked_for_is_always_asked_for():
+    assert found(edited(gone(about("m1.reply")))) == {"m1.reply": None}
+
+
+@pytest.mark.parametrize(("reason", "cause"), [(Reason.REFUSED, Cause.REFUSED), (Reason.RATE_LIMITED, None)])
+def test_a_refusal_for_good_is_explained(reason, cause):
+    def refuse(event: Event) -> Event:
+        if not ACCEPTED["m1.reply"](event):
+            return event
+        assert isinstance(event.body, WireAccepted)
+        body = WireRefused(address=event.body.address, reason=reason, chunk=0, attempt=1)
+        return msgspec.structs.replace(event, body=body)
+
+    assert found(edited(refuse, changed(SETTLED["m1.reply"], **FAILED))) == {"m1.reply": cause}
+
+
+def test_what_was_refused_without_the_crash_may_be_taken_with_it():
+    refused = Truth(edited(gone(ACCEPTED["m1.reply"]), changed(SETTLED["m1.reply"], **FAILED)), sure_channels(FILE))
+    assert [difference.cause for difference in refused.differences(SOUND)] == [Cause.TAKEN]
