@@ -101,7 +101,7 @@ class Gateway:
             preparing=self._preparing,
         )
         self._hands.tell(start_turn=self._turns.start, busy=self._turns.lanes.busy)
-        self._intake = Intake(self._ctx, self._turns.start)
+        self._intake = Intake(self._ctx, self._turns.start, self._delivery.broken)
         #: the queue, as operators see it and change it
         self.queue = Upkeep(self._ctx, self._delivery)
         self._group: anyio.abc.TaskGroup | None = None

@@ -20,6 +20,11 @@ from core.events.bodies import (
     ProcessStopped,
     TurnEnded,
 )
+from core.values import IntentState
+
+_HOOKS, _MIRROR = "hooks of", "mirror of"
+#: ends after which a transcript holds something of an intent
+_REMEMBERED = (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED)
 
 
 class Progress:
@@ -32,21 +37,18 @@ class Progress:
         self._open: dict[tuple[str, str], None] = {}
         #: called whenever something may have come to rest
         self.on_look: Callable[[], None] | None = None
-        #: what begins, and the id of the event that names it
-        self._begins: dict[type[Body], tuple[str, str]] = {
-            InboundAdmitted: ("inbound", "inbound"),
-            IntentPrepared: ("intent", "intent"),
-            IntentReopened: ("intent", "intent"),
-            DelegationAccepted: ("delegation", "delegation"),
-            HookSending: ("hooks of", "intent"),
-            MirrorRefused: ("mirror of", "intent"),
+        #: intents whose hooks have been told: asked again, they are not told again
+        self._told: set[str | None] = set()
+        self._begins: dict[type[Body], str] = {
+            InboundAdmitted: "inbound",
+            IntentPrepared: "intent",
+            IntentReopened: "intent",
+            DelegationAccepted: "delegation",
         }
-        self._ends: dict[type[Body], tuple[str, str]] = {
-            TurnEnded: ("inbound", "inbound"),
-            IntentSettled: ("intent", "intent"),
-            DelegationFinished: ("delegation", "delegation"),
-            HookSent: ("hooks of", "intent"),
-            MirrorAppended: ("mirror of", "intent"),
+        self._ends: dict[type[Body], str] = {
+            TurnEnded: "inbound",
+            IntentSettled: "intent",
+            DelegationFinished: "delegation",
         }
 
     @property
@@ -62,6 +64,10 @@ class Progress:
     def watch(self, log: EventLog) -> None:
         """Follow a log."""
         log.subscribe(self.see, *self._begins, *self._ends)
+        log.subscribe(self._asked, HookSending)
+        log.subscribe(self._answered, HookSent)
+        log.subscribe(self._mirror_refused, MirrorRefused)
+        log.subscribe(self._mirrored, MirrorAppended)
         log.subscribe(self._process_gone, ProcessCrashed, ProcessStopped)
 
     def see(self, event: Event) -> None:
@@ -69,18 +75,37 @@ class Progress:
         kind = type(event.body)
         begun = self._begins.get(kind)
         if begun is not None:
-            what, by = begun
-            self._open[what, getattr(event, by)] = None
+            self._open[begun, getattr(event, begun)] = None
             return
         ended = self._ends.get(kind)
         if ended is not None:
-            what, by = ended
-            self._open.pop((what, getattr(event, by)), None)
+            self._open.pop((ended, getattr(event, ended)), None)
+            if isinstance(event.body, IntentSettled) and event.body.state not in _REMEMBERED:
+                self._close(_MIRROR, event.intent)
+            self.look()
+
+    def _asked(self, event: Event) -> None:
+        if event.intent not in self._told:
+            self._open[_HOOKS, event.intent or ""] = None
+
+    def _answered(self, event: Event) -> None:
+        self._told.add(event.intent)
+        self._close(_HOOKS, event.intent)
+
+    def _mirror_refused(self, event: Event) -> None:
+        self._open[_MIRROR, event.intent or ""] = None
+
+    def _mirrored(self, event: Event) -> None:
+        self._close(_MIRROR, event.intent)
+
+    def _close(self, what: str, intent: str | None) -> None:
+        if (what, intent or "") in self._open:
+            del self._open[what, intent or ""]
             self.look()
 
     def _process_gone(self, _event: Event) -> None:
         """What was stored is told at the next start; of what only hooks had seen, there is nothing to tell."""
-        for one in [one for one in self._open if one[0] == "hooks of"]:
+        for one in [one for one in self._open if one[0] == _HOOKS]:
             del self._open[one]
 
     def look(self) -> None:

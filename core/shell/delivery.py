@@ -26,7 +26,7 @@ from core.shell.backlog import Backlog
 from core.shell.context import Context, Queued
 from core.shell.lanes import HELD, Lanes
 from core.shell.preparing import Preparing
-from core.shell.settling import Settling, Waiter
+from core.shell.settling import Settling, Waiter, ids_of
 from core.store.rows import IntentRow
 from core.values import IntentId, IntentState, Transport
 
@@ -251,7 +251,7 @@ class Delivery:
                 decision=decision.action.value, reason=decision.reason, attempts=row.attempts, at=decision.at
             ),
             item.cause,
-            **_ids(row),
+            **ids_of(row),
         )
         at = decision.at if self._too_old(row) else self._pace(row, decision.at, seq)
         return msgspec.structs.replace(item, row=row, cause=seq, action=decision.action, not_before=at, left=False)
@@ -267,7 +267,7 @@ class Delivery:
         if slot <= max(at or now, now):
             return at
         body = LaneWaiting(address=row.address, reason=Reason.PACED, until=slot, detail=f"{rate:g} a second")
-        self._ctx.events.record(body, cause, **_ids(row))
+        self._ctx.events.record(body, cause, **ids_of(row))
         return slot
 
     def _too_old(self, row: IntentRow) -> bool:
@@ -310,8 +310,12 @@ class Delivery:
     def _wait(self, lane: _Lane, item: Queued, row: IntentRow, reason: Reason, until: float, detail: str) -> None:
         if item.waiting is not reason:
             body = LaneWaiting(address=row.address, reason=reason, until=until, detail=detail)
-            self._ctx.events.record(body, item.cause, **_ids(row))
+            self._ctx.events.record(body, item.cause, **ids_of(row))
         self.lanes.replace_head(lane, msgspec.structs.replace(item, row=row, waiting=reason))
+
+    def broken(self, channel: str, account: str) -> None:
+        """A connection has broken: the adapter is asked again before it is sent to (invariant L4)."""
+        self._ready.discard((channel, account))
 
     def installed(self, channel: str, account: str) -> None:
         """An adapter has come: what waited for it goes on."""
@@ -342,7 +346,7 @@ class Delivery:
                 detail=outcome.detail,
             ),
             cause,
-            **_ids(row),
+            **ids_of(row),
         )
 
     async def _fall_back(self, row: IntentRow, decided: DeliveryDecision, cause: int) -> tuple[IntentRow, int]:
@@ -358,7 +362,7 @@ class Delivery:
         after = msgspec.structs.replace(row, transport=Transport.GATEWAY)
         now = ctx.env.now()
         seq = await ctx.store.defer(
-            after, now, decided.reason, now, lambda _: ctx.events.record(body, cause, **_ids(row))
+            after, now, decided.reason, now, lambda _: ctx.events.record(body, cause, **ids_of(row))
         )
         return msgspec.structs.replace(after, state=next_state(row.state, DeliveryEvent.DEFER)), seq
 
@@ -382,7 +386,7 @@ class Delivery:
         now = self._ctx.env.now()
         if item.row is not None:
             body = LaneWaiting(address=item.row.address, reason=Reason.CHANGED_ELSEWHERE, until=now, detail=error.facts)
-            self._ctx.events.record(body, item.cause, **_ids(item.row))
+            self._ctx.events.record(body, item.cause, **ids_of(item.row))
         again = Queued(id=item.id, row=None, cause=item.cause, left=True, head=True, held=item.held)
         self.lanes.replace_head(lane, again)
         return now
@@ -393,8 +397,3 @@ _ENDINGS: dict[RecoveryAction, tuple[DeliveryEvent, Reason]] = {
     RecoveryAction.PARK: (DeliveryEvent.PARK, Reason.PARKED),
     RecoveryAction.EXPIRE: (DeliveryEvent.EXPIRE, Reason.TOO_OLD),
 }
-
-
-def _ids(row: IntentRow) -> dict[str, str | None]:
-    """The correlation ids of an intent's events."""
-    return {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}

@@ -57,9 +57,15 @@ _WORKERS = 64
 class Intake:
     """Takes envelopes from adapters; hands admitted work on, in order per conversation."""
 
-    def __init__(self, context: Context, start_turn: Callable[[Work, SessionId, int], None]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        start_turn: Callable[[Work, SessionId, int], None],
+        broken: Callable[[str, str], None],
+    ) -> None:
         self._ctx = context
         self._start_turn = start_turn
+        self._broken = broken
         self.lanes: Lanes[_Lane, _Taken] = Lanes("intake", self._handle, workers=_WORKERS, now=context.env.now)
 
     async def listen(self, adapter: ChannelAdapter) -> None:
@@ -76,6 +82,7 @@ class Intake:
                 self._ctx.events.record(AdapterEnded(channel=adapter.channel, account=adapter.account))
                 return
             except Exception as error:  # noqa: BLE001 -- one broken adapter must not stop the others
+                self._broken(adapter.channel, adapter.account)
                 self._ctx.events.record(
                     AdapterFailed(
                         channel=adapter.channel,

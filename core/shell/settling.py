@@ -78,7 +78,7 @@ class Settling:
 
         def story(settled: Settled) -> int:
             body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
-            seq = ctx.events.record(body, cause, **_ids(row))
+            seq = ctx.events.record(body, cause, **ids_of(row))
             if last:
                 self._tell_mirror(row, settled, seq, place=_place(row), partial=False)
                 self._tell_settled(after, reason, seq)
@@ -87,6 +87,8 @@ class Settling:
         # A last chunk comes here when its mirror was refused: it is acked, and the mirror comes later.
         due = last and row.mirror_key is not None
         seq = await ctx.store.ack_chunk(row, receipt, None, ctx.env.now(), story, mirror_due=due)
+        # Only now is it found by whoever looks for what is due.
+        self.mirrors_due |= due
         if last:
             self._over(after, reason, receipt, seq)
         return after, seq
@@ -105,7 +107,7 @@ class Settling:
         after = msgspec.structs.replace(
             row, state=next_state(row.state, DeliveryEvent.ACK_LAST), acked=row.acked + 1, open_on=None
         )
-        ids = _ids(row)
+        ids = ids_of(row)
 
         def story(settled: Settled) -> int:
             body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
@@ -133,7 +135,7 @@ class Settling:
             body = ChunkAcked(
                 chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=Reason.MISPLACED
             )
-            seq = ctx.events.record(body, cause, **_ids(row))
+            seq = ctx.events.record(body, cause, **ids_of(row))
             self._tell_mirror(row, settled, seq, place=receipt.address, partial=after.acked < len(row.chunks))
             return self._tell_settled(after, Reason.MISPLACED, seq, detail=f"it is at {receipt.address}")
 
@@ -165,6 +167,7 @@ class Settling:
         except Exception as error:  # noqa: BLE001 -- it has ended all the same; its mirror comes later
             self.refused(row, error, cause)
             seq = await ctx.store.end_intent(row, state, reason, None, now, story, mirror_due=row.acked > 0)
+            self.mirrors_due = True
         self._over(after, reason, None, seq)
 
     async def store_due(self) -> None:
@@ -188,6 +191,7 @@ class Settling:
             raise
         except Exception as error:  # noqa: BLE001 -- refused again: it stays due
             self.refused(row, error, None)
+            self.mirrors_due = True
 
     def _mirror(self, row: IntentRow) -> NewSession | None:
         if row.mirror_key is None:
@@ -234,14 +238,13 @@ class Settling:
             self._waiters.pop(intent, None)
 
     def refused(self, row: IntentRow, error: Exception, cause: int | None) -> None:
-        """Tell that the store refused a mirror, which is tried again."""
-        self.mirrors_due = True
+        """Tell that the store refused a mirror."""
         body = MirrorRefused(
             session_key=row.mirror_key or "",
             reason=Reason.MIRROR_REFUSED,
             detail=well_formed(f"{type(error).__name__}: {error}"),
         )
-        self._ctx.events.record(body, cause, **_ids(row))
+        self._ctx.events.record(body, cause, **ids_of(row))
 
     def _tell_mirror(
         self, row: IntentRow, settled: Settled, cause: int | None, *, place: Address | None, partial: bool
@@ -254,13 +257,13 @@ class Settling:
         self._ctx.events.record(
             MirrorAppended(session_id=session.id, session_key=session.key, text=settled.mirror_text, partial=partial),
             cause,
-            **_ids(row),
+            **ids_of(row),
         )
 
     def _tell_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
         assert is_final(row.state)
         body = IntentSettled(state=row.state, reason=reason, attempts=row.attempts, detail=detail)
-        return self._ctx.events.record(body, cause, **_ids(row))
+        return self._ctx.events.record(body, cause, **ids_of(row))
 
 
 def _place(row: IntentRow) -> Address | None:
@@ -268,6 +271,6 @@ def _place(row: IntentRow) -> Address | None:
     return None if row.named_session else row.address
 
 
-def _ids(row: IntentRow) -> dict[str, str | None]:
+def ids_of(row: IntentRow) -> dict[str, str | None]:
     """The correlation ids of an intent's events."""
     return {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}

@@ -16,7 +16,7 @@ from core.events import Event
 from core.events.bodies import LeaseLost, ProcessCrashed, RunEnded
 from sim.crash import CrashAt, Crashes
 from sim.explore.points import Points, Recovery, Sampling, Survey, Trial, plan, second_crash
-from sim.explore.truth import Difference, Truth, sure_channels
+from sim.explore.truth import Difference, Truth
 from sim.process import GatewayProcess
 from sim.runner import MAX_STEPS, Played, bugs_of, play
 from sim.scenario import ScenarioFile
@@ -75,7 +75,7 @@ class Explorer:
 
         played = play(file, seed=self.seed, bugs=self.bugs, prepare=prepare, spare=self._spare)
         self.points: Points = surveys[0].points(played.steps)
-        self._truth = Truth(played.events, sure_channels(file))
+        self._truth = Truth(file, played.events)
         self._max_steps = min(MAX_STEPS, _ENDLESS * (played.steps + 1000))
         #: how often the gateway dies of itself without a crash
         self._deaths = 0

@@ -17,12 +17,16 @@ import msgspec
 from core.errors import PlaceGone, Refused
 from core.events import Body, Event
 from core.events.bodies import (
+    AttemptStarted,
+    ChunkAcked,
     CompletionPlanned,
     DelegationFinished,
+    FaultFired,
     InboundAdmitted,
     IntentPrepared,
     IntentSettled,
     MirrorAppended,
+    RouteDecided,
     TranscriptAppended,
     TurnStarted,
     WireAccepted,
@@ -61,6 +65,8 @@ class Said(msgspec.Struct, kw_only=True):
     """One intent: what was prepared, what people saw of it, and how it ended."""
 
     body: IntentPrepared
+    #: how many times the configuration had been replaced when its work was routed, and when it was prepared
+    configured: tuple[int, int]
     #: plain id of the work that it comes from
     work: str
     #: what its session had heard when its turn began, and when it was prepared
@@ -69,6 +75,10 @@ class Said(msgspec.Struct, kw_only=True):
     accepted: Counter[int]
     #: a platform refused a part of it for good
     refused: bool = False
+    #: an operator said of a part of it that the platform has it
+    vouched: bool = False
+    #: faults of the script that struck its sends, by kind
+    struck: Counter[str]
     state: IntentState | None = None
 
     @property
@@ -78,9 +88,13 @@ class Said(msgspec.Struct, kw_only=True):
 
 
 class Told:
-    """A run's intents, and everything by which another run may rightly say something else."""
+    """A run's intents, and everything by which another run may rightly say something else.
 
-    def __init__(self, events: Sequence[Event]) -> None:
+    `reloads`: when the script replaces the configuration.
+    """
+
+    def __init__(self, events: Sequence[Event], reloads: Sequence[float] = ()) -> None:
+        self._reloads = reloads
         self.seen = seen_of(events)
         #: plain id -> the intents with it
         self.intents: defaultdict[str, list[Said]] = defaultdict(list)
@@ -96,11 +110,19 @@ class Told:
         self._sums: defaultdict[str, int] = defaultdict(int)
         #: turn -> its session, and what that had heard
         self._running: dict[str, tuple[str, Heard]] = {}
+        #: work -> when it was routed
+        self._routed: dict[str, float] = {}
+        #: the attempt that was begun last
+        self._attempt: Event | None = None
         handlers: dict[type[Body], Callable[[Event, Any], None]] = {
+            RouteDecided: self._route,
             IntentPrepared: self._prepared,
+            AttemptStarted: self._begun,
+            FaultFired: self._fault,
             IntentSettled: self._settled,
             WireAccepted: self._accepted,
             WireRefused: self._refused,
+            ChunkAcked: self._acked,
             DelegationFinished: self._finished,
             CompletionPlanned: self._planned,
             InboundAdmitted: self._admitted,
@@ -127,9 +149,33 @@ class Told:
     def _prepared(self, event: Event, body: IntentPrepared) -> None:
         running = self._running.get(event.turn or "")
         heard = None if running is None else (running[1], self._heard(running[0]))
-        said = Said(body=body, work=plain(event.inbound), heard=heard, accepted=Counter())
+        routed = self._routed.get(event.inbound or "", event.at)
+        said = Said(
+            body=body,
+            configured=(self._configuration(routed), self._configuration(event.at)),
+            work=plain(event.inbound),
+            heard=heard,
+            accepted=Counter(),
+            struck=Counter(),
+        )
         self._by_id[event.intent or ""] = said
         self.intents[plain(event.intent)].append(said)
+
+    def _configuration(self, at: float) -> int:
+        return sum(reload <= at for reload in self._reloads)
+
+    def _route(self, event: Event, _body: RouteDecided) -> None:
+        self._routed[event.inbound or ""] = event.at
+
+    def _begun(self, event: Event, _body: AttemptStarted) -> None:
+        self._attempt = event
+
+    def _fault(self, event: Event, body: FaultFired) -> None:
+        # The wire is asked in the moment in which the attempt is told.
+        attempt = self._attempt
+        said = None if attempt is None or attempt.at != event.at else self._by_id.get(attempt.intent or "")
+        if said is not None and body.fault.startswith("send/"):
+            said.struck[body.fault] += 1
 
     def _settled(self, event: Event, body: IntentSettled) -> None:
         said = self._by_id.get(event.intent or "")
@@ -145,6 +191,11 @@ class Told:
         said = self._by_id.get(event.intent or "")
         if said is not None and body.reason in _FOR_GOOD:
             said.refused = True
+
+    def _acked(self, event: Event, body: ChunkAcked) -> None:
+        said = self._by_id.get(event.intent or "")
+        if said is not None and body.reason is Reason.OPERATOR_SENT:
+            said.vouched = True
 
     def _finished(self, event: Event, body: DelegationFinished) -> None:
         if body.outcome is HandOutcome.LOST:

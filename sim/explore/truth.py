@@ -3,10 +3,14 @@
 A crash changes when things happen, and what then may rightly be otherwise is told by name, never passed over:
 
 - A chunk on a platform with neither key nor look-up may be parked: never twice, and the intent says ``unknown``.
+- Or it is sent once more with a mark, where the configuration says so: then people may see it once or twice.
 - A hand may be lost with its process: then its result, and what the agent makes of it, are others.
 - A client or a schedule finds no process, or one that dies before it has stored anything.
 - A session is reset earlier or later, or not at all, so that a hand's result is told in another way.
 - The agent had heard something else by then, as a consequence of these; it is asked another thing.
+- It is prepared under another configuration, because the script replaces that meanwhile.
+- A fault of the script strikes this send instead of another one.
+- An operator of the script says that the platform has a chunk, whatever is true here.
 - A platform refuses a send that would have come at another time, or takes one that it would have refused.
 
 Whatever is left over is a breach. On platforms with a key or look-up each chunk of everything that was prepared is seen
@@ -23,7 +27,7 @@ import msgspec
 
 from core.events import Event
 from core.values import Idempotency, IntentKind, IntentState
-from sim.explore.told import Heard, Said, Seen, Told, seen_of
+from sim.explore.told import Heard, Lane, Said, Seen, Told, seen_of
 from sim.platforms import PLATFORMS
 from sim.scenario import ScenarioFile
 
@@ -32,10 +36,14 @@ class Cause(StrEnum):
     """Why a run may say something else than the run without a crash."""
 
     PARKED = "parked: nobody can tell whether it was accepted"
+    MARKED = "it was sent once more with a mark, or not: nobody could tell whether it was accepted"
     HAND_LOST = "the hand was lost with its process"
     RESET = "its session was reset at another time"
     NOT_ASKED = "no process was there to be asked, or it died before it stored anything"
     HEARD = "the agent had heard something else by then"
+    CONFIGURED = "it was prepared under another configuration"
+    STRUCK = "a fault of the script struck it, and another send without the crash, or the other way round"
+    VOUCHED = "an operator said that the platform has it"
     REFUSED = "the platform refused it at this time"
     TAKEN = "the platform took it at this time"
 
@@ -57,17 +65,22 @@ def sure_channels(file: ScenarioFile) -> frozenset[str]:
 
 
 class Truth:
-    """What people saw in the run without a crash; other runs are compared with it."""
+    """What people saw in the run of a scenario without a crash; other runs are compared with it."""
 
-    def __init__(self, events: Sequence[Event], sure: Collection[str]) -> None:
-        self._told = Told(events)
-        self._sure = sure
+    def __init__(self, file: ScenarioFile, events: Sequence[Event]) -> None:
+        steps = zip(file.scenario.script, file.times, strict=True)
+        self._reloads = tuple(at for step, at in steps if step.reload is not None)
+        self._told = Told(events, self._reloads)
+        self._sure = sure_channels(file)
+        policy = file.scenario.gateway.delivery
+        #: what begins a text that may be a repeat; none: such texts are not sent
+        self._mark = policy.mark if policy.ambiguous == "resend-marked" else None
 
     def differences(self, events: Sequence[Event]) -> tuple[Difference, ...]:
         """Every intent of another run of the scenario that people see otherwise."""
         if seen_of(events) == self._told.seen:
             return ()
-        here = Told(events)
+        here = Told(events, self._reloads)
         more, less = _by_intent(here.seen - self._told.seen), _by_intent(self._told.seen - here.seen)
         none: Counter[Seen] = Counter()
         return tuple(
@@ -87,6 +100,8 @@ class Truth:
         before, now = self._told.intents.get(name, []), here.intents.get(name, [])
         if not more and less.total() <= sum(said.missing for said in now if self._is_parked(said)):
             yield Cause.PARKED
+        if self._mark is not None and self._same_but_marked(name, here, self._mark):
+            yield Cause.MARKED
         if _below(name, self._told.lost ^ here.lost):
             yield Cause.HAND_LOST
         if _below(name, self._told.replaced ^ here.replaced):
@@ -97,11 +112,23 @@ class Truth:
             yield Cause.NOT_ASKED
         if before and now and _places(before) == _places(now) and _heard(before) != _heard(now):
             yield Cause.HEARD
+        if before and now and _configured(before) != _configured(now):
+            yield Cause.CONFIGURED
+        if before and now and _struck(before) != _struck(now):
+            yield Cause.STRUCK
+        if not more and less.total() <= sum(said.missing for said in now if said.vouched):
+            yield Cause.VOUCHED
         if not more and less.total() <= sum(said.missing for said in now if said.refused):
             yield Cause.REFUSED
         ended_otherwise = (said for said in before if said.state is not IntentState.DELIVERED)
         if not less and more.total() <= sum(said.missing for said in ended_otherwise):
             yield Cause.TAKEN
+
+    def _same_but_marked(self, name: str, here: Told, mark: str) -> bool:
+        """Whether both runs show the same, each chunk once or twice, but for marks that say so."""
+        before, now = (_unmarked(told.seen, name, mark) for told in (self._told, here))
+        unsure = all(place[0] not in self._sure for _, place, _ in now)
+        return unsure and before.keys() == now.keys() and max(now.values(), default=0) <= 2
 
     def _is_parked(self, said: Said) -> bool:
         return said.state is IntentState.UNKNOWN and said.body.address.channel not in self._sure
@@ -109,8 +136,17 @@ class Truth:
     def _unseen(self, now: Sequence[Said]) -> Iterator[str]:
         """Chunks of this run that nobody saw, and nothing explains it."""
         for said in now:
-            if said.missing and not self._is_parked(said) and not said.refused:
+            given_up = said.state is IntentState.DEAD and bool(said.struck)
+            if said.missing and not (self._is_parked(said) or said.vouched or said.refused or given_up):
                 yield f"{said.missing} of {said.body.chunks} chunks were never seen ({said.state or 'no ending'})"
+
+
+def _unmarked(found: Counter[Seen], name: str, mark: str) -> Counter[tuple[int, Lane, str]]:
+    texts: Counter[tuple[int, Lane, str]] = Counter()
+    for (intent, chunk, place, text), times in found.items():
+        if intent == name:
+            texts[chunk, place, text.removeprefix(mark)] += times
+    return texts
 
 
 def _by_intent(found: Counter[Seen]) -> dict[str, Counter[Seen]]:
@@ -139,6 +175,14 @@ def _places(said: Sequence[Said]) -> Counter[tuple[str, str, str, str]]:
 
 def _heard(said: Sequence[Said]) -> list[tuple[Heard, Heard]]:
     return sorted(one.heard for one in said if one.heard is not None)
+
+
+def _configured(said: Sequence[Said]) -> list[tuple[int, int]]:
+    return sorted(one.configured for one in said)
+
+
+def _struck(said: Sequence[Said]) -> Counter[str]:
+    return sum((one.struck for one in said), Counter[str]())
 
 
 def _line(what: str, seen: Seen) -> str:

@@ -156,7 +156,7 @@ class ReadyFirst(Checker):
     def _settled(self, event: Event) -> None:
         body, facts = event.body, self.story.intents.get(event.intent or "")
         assert isinstance(body, IntentSettled)
-        if facts is None or body.state not in _VERDICTS:
+        if facts is None or body.state not in _VERDICTS or facts.closed:
             return
         self.exercised += 1
         account = (facts.body.address.channel, facts.body.address.account)

@@ -9,10 +9,10 @@ from core.events.bodies import (
     AttemptEnded,
     AttemptStarted,
     IntentPrepared,
-    IntentReopened,
     IntentSettled,
     LaneWaiting,
     LeaseTaken,
+    OperatorActed,
     PeerSaid,
     ProcessCrashed,
     ProcessRecovered,
@@ -64,7 +64,7 @@ class NoHeadOfLine(Checker):
             ProcessStopped: self._process_gone,
             StoreFailed: self._store_failed,
             IntentPrepared: self._prepared,
-            IntentReopened: self._prepared,
+            OperatorActed: self._operator_acted,
             RecoveryDecided: self._recovered,
             LaneWaiting: self._waiting,
             AttemptStarted: self._started,
@@ -107,6 +107,11 @@ class NoHeadOfLine(Checker):
         if not queue.open:
             queue.due = event.at
         queue.open[event.intent or ""] = None
+
+    def _operator_acted(self, event: Event) -> None:
+        facts = self.story.intents.get(event.intent or "")
+        if facts is not None and not facts.closed:
+            self._prepared(event)
 
     def _settled(self, event: Event) -> None:
         facts = self.story.intents.get(event.intent or "")

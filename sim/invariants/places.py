@@ -193,7 +193,8 @@ class MirrorOnce(Checker):
         """Entries that were to come and never came."""
         for intent in self._due:
             facts = self.story.intents.get(intent)
-            if facts is not None and facts.accepts and not facts.mirrors:
+            # Of one in doubt nobody can say that there is something to remember.
+            if facts is not None and facts.accepts and not facts.mirrors and not _in_doubt(facts):
                 self._missing(facts, last)
 
     def _mirrored(self, event: Event) -> None:
@@ -245,6 +246,11 @@ class MirrorOnce(Checker):
             evidence=[*(e.seq for e in facts.accepts), *(e.seq for e in mirrors)] or [event.seq],
             first_wrong=facts.prepared.seq,
         )
+
+
+def _in_doubt(facts: IntentFacts) -> bool:
+    last = facts.settled[-1].body if facts.settled else None
+    return isinstance(last, IntentSettled) and last.state is IntentState.UNKNOWN
 
 
 def _grows(before: Event, body: MirrorAppended) -> bool:

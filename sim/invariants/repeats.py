@@ -8,9 +8,9 @@ from core.events import Body, Event
 from core.events.bodies import (
     AttemptEnded,
     AttemptStarted,
-    IntentReopened,
     IntentSuppressed,
     LeaseTaken,
+    OperatorActed,
     ProcessCrashed,
     ProcessStopped,
     RouteDecided,
@@ -133,7 +133,7 @@ class NoBlindReplay(Checker):
             AttemptStarted: self._started,
             AttemptEnded: self._ended,
             TransportFallback: self._fallback,
-            IntentReopened: self._reopened,
+            OperatorActed: self._operator_acted,
             ProcessCrashed: self._process_gone,
             ProcessStopped: self._process_gone,
             LeaseTaken: self._process_gone,
@@ -165,8 +165,8 @@ class NoBlindReplay(Checker):
                 self.exercised += 1
                 self._doubts.setdefault(intent, event)
 
-    def _reopened(self, event: Event) -> None:
-        """An operator has looked."""
+    def _operator_acted(self, event: Event) -> None:
+        """Somebody has looked."""
         self._doubts.pop(event.intent or "", None)
 
     def _looked_up(self, event: Event) -> None:

@@ -20,6 +20,7 @@ from core.events.bodies import (
     IntentReopened,
     IntentSettled,
     MirrorAppended,
+    OperatorActed,
     PlatformPushed,
     ProcessStarted,
     RecoveryDecided,
@@ -36,6 +37,7 @@ from core.events.bodies import (
 from core.profiles import Profile
 from core.reasons import Reason
 from core.routing.keys import linked_name
+from core.store.operate import Verdict
 from core.values import Address, WorkKind
 
 Lane = tuple[str, str, str, str]
@@ -74,8 +76,10 @@ class IntentFacts:
     ended: Event | None = None
     mirrors: tuple[Event, ...] = ()
     settled: tuple[Event, ...] = ()
-    #: an operator had it tried again
+    #: an operator did something to it; said that the platform has a chunk; and left nothing to be done
     reopened: Event | None = None
+    vouched: bool = False
+    closed: bool = False
 
     @property
     def lane(self) -> Lane:
@@ -85,6 +89,8 @@ class IntentFacts:
     @property
     def over(self) -> bool:
         """Whether it has ended, and no operator has had it tried again since."""
+        if self.closed:
+            return True
         return bool(self.settled) and (self.reopened is None or self.settled[-1].seq > self.reopened.seq)
 
     @property
@@ -181,6 +187,7 @@ class Story:
             MirrorAppended: self._mirrored,
             IntentSettled: self._settled,
             IntentReopened: self._reopened,
+            OperatorActed: self._operator_acted,
         }
 
     # ------------------------------------------------------------ questions
@@ -349,9 +356,11 @@ class Story:
             facts.ended = event
 
     def _acked(self, event: Event) -> None:
-        facts = self.intents.get(event.intent or "")
+        body, facts = event.body, self.intents.get(event.intent or "")
+        assert isinstance(body, ChunkAcked)
         if facts is not None:
-            facts.acked += 1
+            # An operator's word for it may have come before.
+            facts.acked = max(facts.acked, body.chunk + 1)
             facts.tries = 0
             facts.started = facts.ended = None
 
@@ -370,6 +379,17 @@ class Story:
     def _reopened(self, event: Event) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
-            facts.reopened = event
+            facts.reopened, facts.closed = event, False
             facts.tries = 0
             facts.started = facts.ended = None
+
+    def _operator_acted(self, event: Event) -> None:
+        """What comes of it is told next, or is lost with the process; it holds all the same."""
+        body, facts = event.body, self.intents.get(event.intent or "")
+        assert isinstance(body, OperatorActed)
+        if facts is None:
+            return
+        self._reopened(event)
+        if body.verb == Verdict.SENT:
+            facts.acked, facts.vouched = facts.acked + 1, True
+        facts.closed = body.verb == Verdict.ABANDON or facts.acked == facts.body.chunks

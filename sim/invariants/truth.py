@@ -39,6 +39,8 @@ class EverythingEnds(Checker):
         self._said: dict[_Message, Event] = {}
         self._works: dict[str, Event] = {}
         self._intents: dict[str, Event] = {}
+        #: ended by an operator's word: that may be told once more
+        self._closed: set[str | None] = set()
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """Beginnings and endings."""
@@ -82,12 +84,21 @@ class EverythingEnds(Checker):
         self._intents[event.intent or ""] = event
 
     def _operator_acted(self, event: Event) -> None:
-        """What an operator changes has not ended yet: it has another ending to come."""
-        if event.intent is not None:
-            self._intents[event.intent] = event
+        """What an operator changes has another ending to come, unless the operator's word is the end of it."""
+        facts = self.story.intents.get(event.intent or "")
+        if facts is None:
+            return
+        if facts.closed:
+            self._intents.pop(event.intent or "", None)
+            self._closed.add(event.intent)
+        else:
+            self._intents[event.intent or ""] = event
 
     def _settled(self, event: Event) -> None:
         if self._intents.pop(event.intent or "", None) is not None:
+            return
+        if event.intent in self._closed:
+            self._closed.discard(event.intent)
             return
         facts = self.story.intents.get(event.intent or "")
         if facts is None and self.story.cancelled.get(event.intent or "") is event:
@@ -229,7 +240,7 @@ class StatusIsTruth(Checker):
     def _compare(self, facts: IntentFacts, settled: Event, at: Event) -> None:
         body = settled.body
         assert isinstance(body, IntentSettled)
-        if body.reason is Reason.OPERATOR_SENT:
+        if facts.vouched:
             return  # a person's word, and not the gateway's
         wanted, seen = facts.body.chunks, len(facts.accepted_chunks)
         astray = [e for e in facts.accepts if isinstance(e.body, WireAccepted) and e.body.address.lane != facts.lane]

@@ -5,6 +5,7 @@ import io
 import json
 import shlex
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -691,7 +692,6 @@ def test_the_command_needs_little_to_start(tmp_path):
         f"try:\n    dispatch(['queue', 'list', '--store', {str(tmp_path / 'no.db')!r}])\nexcept Exception: pass\n"
         "print(*(name for name in ('textual', 'sim', 'faker') if name in sys.modules))"
     )
-    import subprocess
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -79,7 +79,7 @@ def test_a_defect_that_only_a_crash_shows_is_found_and_its_run_can_be_done_again
     assert explorer.sound.holds
     first = broken(explored(explorer, Sampling(every_step=3, stops=0, second=0)))[invariant]
     again = [run_scenario(file, bugs=[bug], crash=first.crashes) for _ in range(2)]
-    assert again[0].violations[0].invariant == invariant
+    assert invariant in {violation.invariant for violation in again[0].violations}
     assert encode_trace(again[0].trace) == encode_trace(again[1].trace)
     assert explorer.run(first.crashes) == first
     assert run_scenario(file, crash=first.crashes).violations == ()

@@ -85,3 +85,46 @@ def test_a_thread_that_was_never_opened_is_a_missed_expectation_not_an_error():
     )
     result = run_scenario(load_text(text + '  accepted: [{in: ops/m1, text: "x"}]', "one.yaml"))
     assert [missed.summary for missed in result.unmet] == ["“x” was not seen at ops/m1 as often as expected"]
+
+
+SENT = BASE.replace(
+    "expect:\n",
+    '  - {at: 9s, send: {to: "@bo", text: "the plan", media: ["./plan.png", "b.pdf"], dry_run: DRY}}\nexpect:\n',
+)
+HI = '  accepted:\n    - {in: "@ana", text: "re: hi"}\n'
+
+
+@pytest.mark.parametrize(
+    ("media", "met"),
+    [("", True), (', media: ["./plan.png", "b.pdf"]', True), (", media: []", False), (', media: ["b.pdf"]', False)],
+)
+def test_the_files_of_a_message_are_compared_where_they_are_given(media, met):
+    expect = f'{HI}    - {{in: "@bo", text: "the plan"{media}}}\n'
+    found = run_scenario(load_text(SENT.replace("DRY", "false") + expect, "one.yaml")).unmet
+    assert (found == ()) is met
+    if not met:
+        assert "“the plan” with ./plan.png, b.pdf at telegram/@bo" in found[0].actual
+
+
+@pytest.mark.parametrize(("dry_run", "status"), [("true", "dry-run"), ("false", "delivered")])
+def test_what_a_client_is_told_can_be_expected(dry_run, status):
+    expect = "".join(
+        f"    - {{kind: client.told, status: {one}, times: {int(one == status)}}}\n" for one in ("dry-run", "delivered")
+    )
+    seen = "" if dry_run == "true" else '    - {in: "@bo", text: "the plan"}\n'
+    file = load_text(SENT.replace("DRY", dry_run) + f"{HI}{seen}  events:\n{expect}", "one.yaml")
+    assert run_scenario(file).unmet == ()
+    assert len(run_scenario(file).trace.events) > 10
+
+
+def test_a_line_that_grew_is_one_line():
+    text = (
+        BASE.replace("cast:", "gateway: {channels: {telegram: {text_limit: 10}}}\ncast:")
+        .replace("script:\n", "script:\n  - {at: 0s, fault: {on: send, do: refuse, nth: 3}}\n")
+        .replace("expect:\n", '  - {at: 5s, send: {to: "@bo", text: "one two three"}}\n')
+    )
+    part = '{in: "@bo", lines: ["assistant: one two"]}'
+    whole = '{in: "@bo", lines: ["assistant: one two*three"]}'
+    retry = "  - {at: 60s, queue: {do: retry, state: partial}}\n"
+    for steps, lines in (("", part), (retry, whole)):
+        assert run_scenario(load_text(f"{text}{steps}expect:\n  transcripts: [{lines}]\n", "one.yaml")).unmet == ()

@@ -92,6 +92,12 @@ def test_the_tour_is_commented_line_by_line():
     assert len(comments) >= 30
 
 
+@pytest.mark.parametrize("report", ["B098", "B099"])
+def test_whatever_the_latencies_are_the_order_is_kept(report):
+    file = next(file for path, file in FILES.items() if path.stem.startswith(report))
+    assert [seed for seed in range(100) if not run_scenario(file, seed=seed).holds] == []
+
+
 def test_bug_switches_do_nothing_to_runs_that_do_not_name_them():
     file = FILES[SCENARIOS[0]]
     run_scenario(file, bugs=list(BUGS))

@@ -7,6 +7,7 @@ import pytest
 from core.events.bodies import (
     ClientAsked,
     ClientTold,
+    FaultFired,
     IntentReopened,
     IntentSettled,
     MirrorAppended,
@@ -202,4 +203,50 @@ def test_a_run_waits_for_lines_that_were_refused() -> None:
     result = run("at: 0s, fault: {on: mirror, do: refuse, for: 400s}", SEND, "at: 390s, note: late")
     assert len(bodies(result, MirrorRefused)) > 2
     assert len(bodies(result, MirrorAppended)) == 1
+    assert holds(result)
+
+
+def test_a_message_that_is_parked_after_all_owes_no_line() -> None:
+    crash = "at: 0s, crash: {when: {event: mirror.refused}, restart_after: 1s}"
+    result = run("at: 0s, fault: {on: mirror, do: refuse, for: 30s}", crash, SEND, "at: 60s, note: late")
+    assert ends(result) == [IntentState.UNKNOWN]
+    assert not bodies(result, MirrorAppended)
+    assert holds(result)
+
+
+# ---------------------------------------------------------------- rows that nobody can read
+
+
+@pytest.mark.parametrize(
+    ("which", "detail", "seen"),
+    [
+        ("", "3 rows", []),
+        (", in: telegram/@ana", "2 rows", ["three"]),
+        (', text: "t*"', "2 rows", ["one"]),
+        (', in: telegram/@ana, text: "t*"', "1 rows", ["one", "three"]),
+        (", in: discord/ops", "0 rows", ["one", "two", "three"]),
+    ],
+)
+def test_what_is_stored_of_messages_can_be_damaged(which: str, detail: str, seen: list[str]) -> None:
+    said = [("ana", "one"), ("ana", "two"), ("bo", "three")]
+    sends = [f"at: 1s, send: {{to: telegram/@{who}, text: {text}}}" for who, text in said]
+    result = run(
+        "at: 0s, fault: {on: ready, do: error, for: 5s}",
+        *sends,
+        "at: 2s, restart: {down: 10s}",
+        f"at: 5s, fault: {{on: queue, do: damage{which}}}",
+        "at: 30s, note: all is over",
+    )
+    fired = [body for body in bodies(result, FaultFired) if body.fault == "queue/damage"]
+    assert [body.detail for body in fired] == [detail]
+    assert sorted(body.text for body in bodies(result, WireAccepted)) == sorted(seen)
+    broken = [body.detail for body in bodies(result, IntentSettled) if body.reason is Reason.BROKEN_ROW]
+    assert len(broken) == 3 - len(seen)
+    assert holds(result)
+
+
+def test_damage_to_what_a_process_holds_does_not_matter_to_it() -> None:
+    slow = "at: 0s, fault: {on: ready, do: error, for: 5s}"
+    result = run(slow, SEND, "at: 2s, fault: {on: queue, do: damage}", "at: 30s, note: all is over")
+    assert told(result) == ["delivered"]
     assert holds(result)

@@ -1,6 +1,5 @@
 """Hooks for tests, and the four ways on which a gateway says something."""
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +103,3 @@ async def settled(running: Running, count: int = 1) -> None:
 def bytes_of(path: Path) -> bytes:
     """Everything that a store has on its disk."""
     return b"".join(one.read_bytes() for one in sorted(path.parent.iterdir()) if one.name.startswith(path.name))
-
-
-__all__ = ["WAYS", "Awaitable", "Callable", "Saying", "Told", "bytes_of", "hooks", "sending", "settled"]

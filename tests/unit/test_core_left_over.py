@@ -117,6 +117,26 @@ async def test_what_was_broken_off_is_remembered_later_too(
     assert (appended.partial, refused.reason) == (True, Reason.MIRROR_REFUSED)
 
 
+async def test_a_line_that_is_looked_for_too_early_is_looked_for_again(
+    path: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Refusing(monkeypatch, *[sqlite3.IntegrityError("not today")] * 2)
+    async with serving(path, platform, delivery=QUICK) as running:
+        ack, looked = running.store.ack_chunk, list[bool]()
+
+        async def late(*arguments: Any, mirror_due: bool = False) -> Any:
+            # It is told as refused by now, and is not due yet.
+            looked.append(mirror_due)
+            await running.gateway._delivery.mirrors.store_due()
+            return await ack(*arguments, mirror_due=mirror_due)
+
+        running.store.ack_chunk = late  # pyright: ignore[reportAttributeAccessIssue]
+        await running.gateway.send(message())
+        await running.until(MirrorAppended)
+        assert await running.transcript(KEY) == [("assistant", "hi")]
+    assert looked == [True]
+
+
 # ---------------------------------------------------------------- what is old
 
 

@@ -7,7 +7,10 @@ import pytest
 
 from core.events import Event
 from core.events.bodies import (
+    AttemptStarted,
+    ChunkAcked,
     DelegationFinished,
+    FaultFired,
     InboundAdmitted,
     IntentPrepared,
     IntentSettled,
@@ -46,7 +49,7 @@ script:
 Edit = Callable[[Event], Event | None]
 FILE: ScenarioFile = load_text(WORLD, "made.yaml")
 SOUND = run_scenario(FILE).trace.events
-TRUTH = Truth(SOUND, sure_channels(FILE))
+TRUTH = Truth(FILE, SOUND)
 
 
 def about(intent: str, *bodies: type) -> Callable[[Event], bool]:
@@ -190,5 +193,73 @@ def test_a_refusal_for_good_is_explained(reason, cause):
 
 
 def test_what_was_refused_without_the_crash_may_be_taken_with_it():
-    refused = Truth(edited(gone(ACCEPTED["m1.reply"]), changed(SETTLED["m1.reply"], **FAILED)), sure_channels(FILE))
+    refused = Truth(FILE, edited(gone(ACCEPTED["m1.reply"]), changed(SETTLED["m1.reply"], **FAILED)))
     assert [difference.cause for difference in refused.differences(SOUND)] == [Cause.TAKEN]
+
+
+@pytest.mark.parametrize(("reason", "cause"), [(Reason.OPERATOR_SENT, Cause.VOUCHED), (Reason.ACCEPTED, None)])
+def test_the_word_of_an_operator_is_explained_and_a_receipt_is_none(reason, cause):
+    acked = changed(about("m1.reply", ChunkAcked), reason=reason)
+    assert found(edited(gone(ACCEPTED["m1.reply"]), acked)) == {"m1.reply": cause}
+
+
+def struck(intent: str) -> list[Event]:
+    """The run with a fault of the script at each attempt on an intent, and nothing of it accepted."""
+    events: list[Event] = []
+    for event in SOUND:
+        events.append(event)
+        if event.intent == intent and isinstance(event.body, AttemptStarted):
+            fault = FaultFired(fault="send/error", detail="what is sent")
+            events.append(msgspec.structs.replace(event, node="sim", intent=None, body=fault))
+    return [event for event in events if not (event.intent == intent and isinstance(event.body, WireAccepted))]
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "cause"),
+    [
+        ("m2.reply", IntentState.DEAD, Cause.STRUCK),
+        ("m1.reply", IntentState.DEAD, Cause.STRUCK),
+        ("m1.reply", IntentState.UNKNOWN, None),  # the platform could be asked
+        ("m1.reply", IntentState.DELIVERED, None),
+    ],
+)
+def test_a_fault_that_strikes_another_send_is_explained(name, state, cause):
+    settle = changed(SETTLED[name], state=state)
+    ended = [edited for event in struck(name) if (edited := settle(event)) is not None]
+    assert found(ended) == {name: cause}
+
+
+def test_a_fault_that_struck_in_both_runs_explains_nothing():
+    again = Truth(FILE, struck("m1.reply")).differences([e for e in struck("m1.reply") if e.intent != "m2.reply"])
+    assert [(difference.intent, difference.cause) for difference in again] == [("m2.reply", None)]
+
+
+def test_what_is_prepared_after_a_reload_may_be_otherwise():
+    file = load_text(WORLD + "  - {at: 20s, reload: {agents: [{id: main}]}}\n", "made.yaml")
+    words = changed(ACCEPTED["m1.reply"], text="re: other")
+
+    def differences(prepared: float) -> list[Cause | None]:
+        events = [
+            msgspec.structs.replace(event, at=prepared) if about("m1.reply", IntentPrepared)(event) else event
+            for event in edited(words)
+        ]
+        return [difference.cause for difference in Truth(file, SOUND).differences(events)]
+
+    assert differences(prepared=19.0) == [None]
+    assert differences(prepared=21.0) == [Cause.CONFIGURED]
+
+
+def test_a_marked_repeat_is_explained_where_the_configuration_says_so():
+    policy = "gateway: {delivery: {ambiguous: resend-marked, mark: '(again) '}}\n"
+    file = load_text(WORLD.replace("cast:", policy + "cast:"), "made.yaml")
+    accepted = next(event for event in SOUND if ACCEPTED["m2.reply"](event))
+    marked = changed(ACCEPTED["m2.reply"], text="(again) re: two")
+
+    def causes(of: ScenarioFile, times: int) -> list[Cause | None]:
+        events = [*edited(marked), *[accepted] * (times - 1)]
+        return [difference.cause for difference in Truth(of, SOUND).differences(events)]
+
+    assert causes(file, 1) == causes(file, 2) == [Cause.MARKED]
+    assert causes(file, 3) == causes(FILE, 1) == causes(FILE, 2) == [None]
+    on_discord = edited(changed(ACCEPTED["m1.reply"], text="(again) re: one"))
+    assert [difference.cause for difference in Truth(file, SOUND).differences(on_discord)] == [None]
