@@ -88,8 +88,13 @@ class Turn(Protocol):
         """What the session remembers so far, in order; the message that started the turn is its last line."""
         ...
 
-    async def delegate(self, hand: str, task: str) -> DelegationId:
-        """Give a task to a hand and go on; durable when it returns. Raises `UnknownName` before any work starts."""
+    async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
+        """Give a task to a hand and go on; durable when it returns.
+
+        Where `thread_bindings.spawn_subagent_sessions` is on, the work gets a session of its own with a thread that is
+        bound to it, unless `thread` is false. Raises `UnknownName`, or `BindingError` where that thread cannot be made,
+        before any work starts.
+        """
         ...
 
 

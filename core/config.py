@@ -175,8 +175,44 @@ class AccountConfig(Model):
     """Where texts of this account are cut."""
 
 
+class ThreadBindingsConfig(Model):
+    """How conversations of a platform are bound to sessions (seed 002)."""
+
+    enabled: bool = True
+    """Conversations of this platform can be bound at all."""
+    spawn_subagent_sessions: bool = False
+    """Work that an agent delegates in a channel gets a session of its own, and a thread that is bound to it: its
+    completion goes there and nowhere else. Off, delegated work is told as ever."""
+    idle_timeout: Duration = 86400.0
+    """A binding ends when nothing was said for so long; 0: never for that."""
+    max_age: Duration = 0.0
+    """A binding ends so long after it was made; 0: never for that."""
+    identity: Literal["bot", "webhook"] = "bot"
+    """Who speaks in a bound thread. A webhook has a name of its own, but a platform can neither be given a key with
+    its messages nor be asked for them: one whose answer is lost is parked instead of being sent again."""
+    identity_fallback: Literal["bot", "none"] = "bot"
+    """What becomes of a message whose webhook is gone: the bot says it in the same thread, visibly; or it fails."""
+    degraded_after: int = Field(default=3, gt=0)
+    """After so many such messages in a row the bot is who speaks there, until the thread is bound again."""
+    unarchive: bool = True
+    """An archived thread is unarchived, where that is allowed, when something is to be said there."""
+    fallback: Literal["none", "requester"] = "none"
+    """Where a completion goes whose bound conversation cannot be used: nowhere, or, visibly, to whoever asked."""
+    notice: bool = True
+    """Whoever asked is told, without its content, of what cannot be said where it belongs."""
+    farewell: str = ""
+    """Said in a conversation whose binding expires; empty: nothing is."""
+    sweep: Annotated[Duration, Field(gt=0)] = 120.0
+    """How often bound conversations are looked at: whether they are still there."""
+
+
 class ChannelConfig(Model):
     """Settings of one platform."""
+
+    thread_bindings: ThreadBindingsConfig = ThreadBindingsConfig()
+    """Conversations that are bound to sessions."""
+    bots: Literal["ignore", "allow"] = "ignore"
+    """What becomes of messages that other bots and webhooks write. Those of the gateway itself are never taken."""
 
     auto_thread: bool = False
     """Answer a top-level message of a group or channel in a thread opened on it."""
@@ -260,6 +296,15 @@ class HandsConfig(Model):
         return self.each.get(hand, self.defaults)
 
 
+class ControlConfig(Model):
+    """Commands that people give the gateway itself: `/focus`, `/unfocus`, `/agents`."""
+
+    enabled: bool = False
+    """Messages that begin with such a word are commands, and reach no agent."""
+    owners: tuple[str, ...] = ()
+    """People who may bind and unbind any conversation, as `<channel>:<id>`."""
+
+
 class GatewayConfig(Model):
     """Everything that the gateway is told."""
 
@@ -272,6 +317,7 @@ class GatewayConfig(Model):
     channels: dict[str, ChannelConfig] = Field(default_factory=dict)
     delivery: DeliveryConfig = DeliveryConfig()
     hands: HandsConfig = HandsConfig()
+    control: ControlConfig = ControlConfig()
     _revision: int = PrivateAttr(default=1)
 
     @property

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 import msgspec
 
+from core.bindings.router import RouterDecision, resolve_destination
+from core.bindings.values import SessionBindingRecord
 from core.channels import rules_for
 from core.config import DeliveryConfig, GatewayConfig, HandsConfig
 from core.delivery.decide import DeliveryDecision, Outcome, RecoveryDecision, after_attempt, recover
 from core.errors import UnknownName
 from core.events.bodies import RouteDecided
 from core.hands.completion import Completed, CompletionPlan, plan_completion
+from core.keys.codec import read_key
 from core.reasons import Reason
 from core.routing import RouteDecision, resolve_route
 from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
@@ -24,6 +27,10 @@ from core.routing.scopes import place_key
 from core.routing.text import config_key
 from core.send import SendPlan, plan_send
 from core.values import Address, Capabilities, ChatKind, Envelope, IntentKind
+
+#: how a route is told that a bound conversation decided
+BOUND_TIER = "binding.session"
+BOUND_SCOPE = "bound"
 
 
 class ReplyPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +54,8 @@ class MirrorQuestion(msgspec.Struct, frozen=True, kw_only=True):
     target: Address
     #: how the target was resolved, where it was a text
     route: OutboundRoute | None = None
+    #: key of the session that the target is bound to; none: to none
+    bound: str | None = None
 
 
 class MirrorPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +112,9 @@ def plan_mirror(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
     # The lane is the place; that a thread has a parent need not be known to whoever names it.
     if question.origin is not None and question.target.lane == question.origin.lane:
         return MirrorPlan(key=question.running, own=True)
+    if question.bound is not None:
+        # One conversation, one session: what comes from there goes there as well (seed 002, invariant B1).
+        return MirrorPlan(key=question.bound)
     if question.route is not None:
         return MirrorPlan(key=config_key(question.route.key, config))
     return MirrorPlan(key=config_key(place_key(question.agent, question.target, config), config))
@@ -130,6 +142,18 @@ def choose_account(
     raise UnknownName(f"several accounts on {channel}, and none of them is the default: name one; {there}")
 
 
+def route_bound(
+    route: RouteDecision, envelope: Envelope, bound: SessionBindingRecord | None, config: GatewayConfig
+) -> RouteDecision:
+    """The route of a message, when its conversation belongs to a session: that session's (seed 002, invariant B1)."""
+    if bound is None:
+        return route
+    key = read_key(bound.target_session_key, config.profile, config.session.main_key)
+    return msgspec.structs.replace(
+        route, agent=key.agent, key=key, matched_by=BOUND_TIER, binding=bound.binding_id, scope=BOUND_SCOPE
+    )
+
+
 def identify(envelope: Envelope, can: Capabilities) -> str:
     """What makes an inbound message the same one again (invariant D7).
 
@@ -137,8 +161,9 @@ def identify(envelope: Envelope, can: Capabilities) -> str:
     """
     place = envelope.address
     where = (place.channel, place.account, place.conversation, place.thread)
-    if can.stable_ids:
-        return _digest(("id", *where, envelope.message_id))
+    if can.stable_ids or envelope.stands_for is not None:
+        # What a proxy posts instead of a message is that message (B136).
+        return _digest(("id", *where, envelope.stands_for or envelope.message_id))
     return _digest(("content", *where, envelope.peer.id, f"{envelope.sent_at:.6f}", envelope.text))
 
 
@@ -154,6 +179,8 @@ class Decisions:
     resolve_route: Callable[[Envelope, GatewayConfig], RouteDecision] = resolve_route
     resolve_outbound: Callable[[OutboundQuestion, GatewayConfig], OutboundRoute] = resolve_outbound_route
     choose_account: Callable[[str, str | None, Address | None, Sequence[str], GatewayConfig], str] = choose_account
+    route_bound: Callable[..., RouteDecision] = route_bound
+    resolve_destination: Callable[..., RouterDecision] = resolve_destination
     plan_reply: Callable[[Envelope, GatewayConfig], ReplyPlan] = plan_reply
     identify: Callable[[Envelope, Capabilities], str] = identify
     plan_mirror: Callable[[MirrorQuestion, GatewayConfig], MirrorPlan] = plan_mirror
@@ -175,5 +202,7 @@ __all__ = [
     "identify",
     "plan_mirror",
     "plan_reply",
+    "resolve_destination",
+    "route_bound",
     "route_decided",
 ]

@@ -8,11 +8,14 @@ TrunklineError
     TargetError           a text does not name a place on its platform
       AmbiguousTarget     it may name several things
     InvalidSend           a send that cannot be done as asked; nothing was sent or stored
+    BindingError          a conversation cannot be bound or unbound as asked; nothing was changed
   PlatformError           a peer or platform did something; says whether it may have been accepted
     NotSent               proven to precede the platform: safe to retry
     RateLimited           refused, with a time to wait
     Refused               refused for good
       PlaceGone           the conversation or thread does not take messages any more
+        PlaceArchived     it is archived, and may be unarchived
+      IdentityGone        the webhook that should speak cannot be used
     Unauthorized          the token is not accepted
     Ambiguous             it may or may not have been accepted
   SendFailed              a client's send was not delivered; the event and the facts say what is known
@@ -74,6 +77,17 @@ class InvalidSend(UsageError):
         self.reason = reason
 
 
+class BindingError(UsageError):
+    """The conversation cannot be bound or unbound as asked."""
+
+    def __init__(self, facts: str = "", reason: Reason = Reason.BINDING_FAILED, placement: str | None = None) -> None:
+        super().__init__(facts)
+        #: what to write into events
+        self.reason = reason
+        #: the placement that was asked for, where that matters
+        self.placement = placement
+
+
 class PlatformError(TrunklineError):
     """The platform did not take the message."""
 
@@ -113,6 +127,16 @@ class PlaceGone(Refused):
     """The conversation or thread does not take messages any more."""
 
     reason = Reason.PLACE_GONE
+
+
+class PlaceArchived(PlaceGone):
+    """The thread is archived."""
+
+
+class IdentityGone(Refused):
+    """The webhook that should speak is gone or may not be used."""
+
+    reason = Reason.IDENTITY_GONE
 
 
 class Unauthorized(PlatformError):

@@ -15,13 +15,14 @@ import anyio
 import anyio.abc
 
 from core.agent import Agent
+from core.bindings.router import BoundDeliveryRouter
 from core.channels import ChannelAdapter
 from core.channels.capabilities import check_capabilities
 from core.config import GatewayConfig
 from core.decisions import Decisions
 from core.delivery.hooks import Hooks
 from core.env import Env
-from core.errors import ConfigError, SendFailed, UsageError
+from core.errors import ConfigError, InvalidSend, SendFailed, UsageError
 from core.events import EventSink
 from core.events.bodies import AdapterInstalled, ConfigReloaded, ProcessRecovered, ProcessStarted
 from core.hands.port import HandRunner
@@ -31,11 +32,16 @@ from core.routing.index import index_of
 from core.routing.scopes import place_key
 from core.send import Broadcasted, SendMessage, SendOutcome, Target, spread
 from core.sessions import migration_events, reset_session, todays_key
+from core.shell.activity import LastActivity
+from core.shell.bindings import SessionBindingService
+from core.shell.bound import Bound
 from core.shell.context import Context
+from core.shell.control import Control
 from core.shell.delivery import Delivery
 from core.shell.hands import Hands
 from core.shell.intake import Intake
 from core.shell.outbox import Outbox
+from core.shell.planning import refused
 from core.shell.preparing import Preparing
 from core.shell.sends import Sends
 from core.shell.targets import Targets
@@ -73,6 +79,7 @@ class Gateway:
             _check_adapter(adapter)
         _check_agents(config, agents)
         index_of(config)
+        bound = Bound(store, env, events)
         self._ctx = Context(
             config=config,
             store=store,
@@ -83,7 +90,10 @@ class Gateway:
             events=events,
             decisions=decisions or Decisions(),
             tenure=Tenure(config, store, env, events),
+            bound=bound,
         )
+        #: which conversations belong to which sessions (seed 002)
+        self.bindings = SessionBindingService(self._ctx)
         self._preparing = Preparing(self._ctx, hooks or Hooks())
         self._delivery = Delivery(self._ctx, self._preparing)
         self._preparing.tell(room=self._delivery.backlog.room)
@@ -92,11 +102,12 @@ class Gateway:
         self._up = anyio.Event()
         outbox = Outbox(self._ctx, self._delivery, targets, self._preparing)
         self._sends = Sends(outbox, events, self._ctx.decisions, self._up)
-        self._hands = Hands(self._ctx, deliver=self._delivery.queue, preparing=self._preparing)
+        self._hands = Hands(self._ctx, deliver=self._delivery.queue, preparing=self._preparing, bindings=self.bindings)
         self._turns = Turns(
             self._ctx,
             deliver=self._delivery.queue,
             delegate=self._hands.delegate,
+            control=Control(self._ctx, self.bindings).run,
             targets=targets,
             preparing=self._preparing,
         )
@@ -134,12 +145,16 @@ class Gateway:
                 self._hands.start(group)
                 await self._migrate_keys(started)
                 self._preparing.lanes.start(group)
+                await self.bindings.load(started)
+                self.bindings.up.set()
                 await self._recover(started, group)
+                self.bindings.settle(started)
                 self._turns.lanes.start(group)
                 self._intake.lanes.start(group)
                 self._up.set()
                 self._group = group
                 group.start_soon(self.queue.run, name="upkeep")
+                group.start_soon(self.bindings.run, name="bindings")
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")
         finally:
@@ -171,7 +186,11 @@ class Gateway:
 
         Raises `InvalidSend` when there are none, or one is named twice; what fails at a target is in its result.
         """
-        sends = spread(message, targets)
+        try:
+            sends = spread(message, targets)
+        except InvalidSend as error:
+            self._ctx.events.record(refused(message.key, error), cause)
+            raise
         results: dict[int, Broadcasted] = {}
 
         async def one(n: int) -> None:
@@ -227,6 +246,15 @@ class Gateway:
         ctx.events.record(body, cause)
         return ctx.config.revision
 
+    def activity(self, channel: str, account: str) -> LastActivity:
+        """When something was last said on an account, in either direction, by whatever identity."""
+        return self._ctx.activity.of(channel, account)
+
+    def router(self) -> BoundDeliveryRouter:
+        """The bound-delivery router over the bindings of this gateway (seed 002)."""
+        ctx = self._ctx
+        return BoundDeliveryRouter(self.bindings.list_by_session, ctx.config.profile, ctx.env.now)
+
     async def reset_session(self, agent: str, place: Address, cause: int | None = None) -> SessionRow | None:
         """Start the session of a place anew; none when it has none yet. What runs in the old one ends there."""
         await self._until_up()
@@ -263,6 +291,8 @@ class Gateway:
         if left.works or left.intents or left.delegations:
             body = ProcessRecovered(inbounds=len(left.works), intents=left.intents, delegations=len(left.delegations))
             seq = ctx.events.record(body, started)
+        if left.broken_works or left.broken_delegations:
+            await self.queue.set_aside(left, seq)
         # Before anything is sent: what ends from now on is told by whoever ends it.
         await self._delivery.finish_left(seq)
         if left.intents:

@@ -46,6 +46,43 @@ class Reason(StrEnum):
     DRY_RUN = "dry-run"
     BAD_IDEMPOTENCY_KEY = "bad-idempotency-key"
     IDEMPOTENT_REPEAT = "idempotent-repeat"
+    # messages of bots and of the gateway itself
+    OWN_ECHO = "own-echo"
+    BOT_IGNORED = "bot-ignored"
+    DUPLICATE_PROXY = "duplicate-proxy"
+    # session bindings: why one won, lost, ended, or could not be made
+    BOUND_SESSION = "bound-session"
+    BOUND_DESTINATION = "bound-destination"
+    REQUESTER_MATCH = "requester-match"
+    SINGLE_ACTIVE_BINDING = "single-active-binding"
+    SINGLE_ACTIVE_BINDING_FALLBACK = "single-active-binding-fallback"
+    MISSING_TARGET_SESSION = "missing-target-session"
+    NO_ACTIVE_BINDING = "no-active-binding"
+    MISSING_REQUESTER = "missing-requester"
+    AMBIGUOUS_WITHOUT_REQUESTER = "ambiguous-without-requester"
+    INVALID_REQUESTER = "invalid-requester"
+    NO_REQUESTER_MATCH = "no-requester-match"
+    OTHER_CONVERSATION = "other-conversation"
+    NOT_ACTIVE = "not-active"
+    UNBOUND = "unbound"
+    REBOUND = "rebound"
+    IDLE_EXPIRED = "idle-expired"
+    MAX_AGE_EXPIRED = "max-age-expired"
+    THREAD_ARCHIVED = "thread-archived"
+    THREAD_GONE = "thread-gone"
+    BINDING_UNAVAILABLE = "binding-adapter-unavailable"
+    BINDING_UNSUPPORTED = "binding-capability-unsupported"
+    BINDING_FAILED = "binding-create-failed"
+    BINDING_CONFLICT = "bound-by-another"
+    BINDING_SELECTOR = "binding-selector-missing"
+    UNKNOWN_SESSION = "unknown-session"
+    BAD_TTL = "bad-ttl"
+    IDENTITY_GONE = "identity-gone"
+    THREAD_NOTICE = "thread-notice"
+    # commands that peers give the gateway
+    CONTROL_REPLY = "control-reply"
+    NOT_PERMITTED = "not-permitted"
+    UNKNOWN_COMMAND = "unknown-command"
     # why a destination was chosen
     REPLY_TO_ORIGIN = "reply-to-origin"
     REPLY_IN_OPENED_THREAD = "reply-in-opened-thread"
@@ -146,6 +183,40 @@ _SENTENCES: dict[Reason, str] = {
     Reason.NOTHING_TO_SEND: "There is neither text nor media.",
     Reason.BAD_IDEMPOTENCY_KEY: "The idempotency key is empty, or a text that cannot be stored.",
     Reason.IDEMPOTENT_REPEAT: "A send with the same idempotency key came before; this one gets its result.",
+    Reason.OWN_ECHO: "The platform brought back what the gateway itself had posted, by a webhook of its own.",
+    Reason.BOT_IGNORED: "A bot or a webhook wrote it, and the channel is configured to ignore those.",
+    Reason.DUPLICATE_PROXY: "A proxy posted it instead of a message that is known already.",
+    Reason.BOUND_SESSION: "The conversation is bound to a session, which gets its messages.",
+    Reason.BOUND_DESTINATION: "The session has a bound conversation, and its completion goes there and nowhere else.",
+    Reason.REQUESTER_MATCH: "It is the conversation of the requester, or the only one on its channel and account.",
+    Reason.SINGLE_ACTIVE_BINDING: "Nobody is known to have asked, and the session has one bound conversation.",
+    Reason.SINGLE_ACTIVE_BINDING_FALLBACK: "The session has one bound conversation, on another channel or account.",
+    Reason.MISSING_TARGET_SESSION: "No session was named.",
+    Reason.NO_ACTIVE_BINDING: "The session has no conversation that is bound now.",
+    Reason.MISSING_REQUESTER: "Nobody is known to have asked, and destinations are not guessed.",
+    Reason.AMBIGUOUS_WITHOUT_REQUESTER: "Nobody is known to have asked, and several conversations are bound.",
+    Reason.INVALID_REQUESTER: "The requester has no channel or no conversation.",
+    Reason.NO_REQUESTER_MATCH: "No bound conversation is that of the requester, or the only one on its channel.",
+    Reason.OTHER_CONVERSATION: "It is another conversation than the requester's, and not the only one there.",
+    Reason.NOT_ACTIVE: "The binding takes nothing new.",
+    Reason.UNBOUND: "Somebody unbound the conversation.",
+    Reason.REBOUND: "The conversation was bound to another session.",
+    Reason.IDLE_EXPIRED: "Nothing was said in the bound conversation for too long.",
+    Reason.MAX_AGE_EXPIRED: "The binding reached its greatest age.",
+    Reason.THREAD_ARCHIVED: "The thread is archived, and may not be unarchived.",
+    Reason.THREAD_GONE: "The thread is deleted, or cannot be seen any more.",
+    Reason.BINDING_UNAVAILABLE: "No adapter of that channel and account can bind conversations.",
+    Reason.BINDING_UNSUPPORTED: "The adapter cannot bind a conversation in this way.",
+    Reason.BINDING_FAILED: "The platform did not give a conversation to bind.",
+    Reason.BINDING_CONFLICT: "The conversation is bound by somebody else.",
+    Reason.BINDING_SELECTOR: "Neither a binding nor a session was named.",
+    Reason.UNKNOWN_SESSION: "There is no such session.",
+    Reason.BAD_TTL: "A time to live is a positive number of seconds.",
+    Reason.IDENTITY_GONE: "The webhook that should speak is gone or may not be used.",
+    Reason.THREAD_NOTICE: "A word that something could not be said where it belongs, without its content.",
+    Reason.CONTROL_REPLY: "The gateway answers a command where it was given.",
+    Reason.NOT_PERMITTED: "Whoever asked may not do that.",
+    Reason.UNKNOWN_COMMAND: "There is no such command.",
     Reason.REPLY_TO_ORIGIN: "The answer goes to the exact place that the question came from.",
     Reason.REPLY_IN_OPENED_THREAD: "Auto-thread is on: the answer goes to the thread opened on the question.",
     Reason.EXPLICIT_TARGET: "The agent named the target.",

@@ -61,6 +61,19 @@ class Peer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     name: str = ""
 
 
+class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """Somebody else than the bot who speaks for the gateway: a webhook, under a name of its own. No secrets."""
+
+    #: the platform's id of it
+    id: str
+    #: what people see
+    name: str
+
+    def __str__(self) -> str:
+        """Readable form for events and reports."""
+        return f"webhook {self.id} as {self.name}"
+
+
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One inbound message as an adapter hands it over, before any decision."""
 
@@ -78,6 +91,12 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: `address.thread` is a thread or topic of the conversation. False: only the id of a chain of replies, which the
     #: platform puts on messages of conversations that have no threads, and refuses in sends (B090)
     threaded: bool = True
+    #: a bot or a webhook wrote it, no person
+    bot: bool = False
+    #: id of the webhook that wrote it
+    webhook: str | None = None
+    #: the message that this one stands for: a proxy has taken that one away and posted this instead (B136)
+    stands_for: str | None = None
     #: seq of the event that brought it, from adapters that write to the gateway's own log
     cause: int | None = None
 
@@ -91,6 +110,8 @@ class WorkKind(StrEnum):
     CALLBACK = "callback"
     #: a schedule or an operator woke the agent: there is no place to answer to
     WAKE = "wake"
+    #: a peer gave the gateway itself a command, e.g. ``/focus``: no agent works on it
+    CONTROL = "control"
 
 
 class IntentKind(StrEnum):
@@ -104,6 +125,8 @@ class IntentKind(StrEnum):
     ANNOUNCE = "announce"
     #: a send that a client of the gateway asked for, outside of any turn
     SEND = "send"
+    #: a short word of the gateway itself that something could not be said where it belongs
+    NOTICE = "notice"
 
 
 class IntentState(StrEnum):
@@ -259,6 +282,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     text_limit: int = 4000
     #: a thread can be opened on a message, and opening it again gives the same thread
     opens_threads: bool = False
+    #: what can be done about a lost response of a send under another identity; none: there are no identities
+    identities: Idempotency | None = None
 
 
 class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -281,6 +306,8 @@ class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     poll: Poll | None = None
     #: JSON that only this platform knows
     payload: str | None = None
+    #: who speaks; none: the bot. An adapter never sends under another one: it raises `IdentityGone`
+    identity: Identity | None = None
     #: seq of the attempt in the gateway's log
     cause: int | None = None
 

@@ -24,6 +24,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from app.cli.commands import dispatch
+from core.bindings.states import BINDING_TRANSITIONS
+from core.bindings.values import BindingStatus
 from core.channels import known_channels, rules_for
 from core.config import DeliveryConfig
 from core.delivery.decide import Left, Next, Outcome, Tried, after_attempt, outcome_of, recover
@@ -102,6 +104,16 @@ def delegation_diagram() -> str:
     states = list(DELEGATION_TRANSITIONS)
     final = [state.value for state, row in DELEGATION_TRANSITIONS.items() if not row]
     return _diagram(edges, states[0].value, final)
+
+
+def binding_diagram() -> str:
+    """The life of a binding as a Mermaid diagram."""
+    edges: dict[tuple[str, str], list[str]] = {}
+    for state, row in BINDING_TRANSITIONS.items():
+        for event, after in row.items():
+            edges.setdefault((state.value, after.value), []).append(event.value)
+    final = [state.value for state, row in BINDING_TRANSITIONS.items() if not row]
+    return _diagram(edges, BindingStatus.ACTIVE.value, final)
 
 
 # ---------------------------------------------------------------- delivery decisions
@@ -325,6 +337,7 @@ def channels_table() -> str:
 REGIONS: dict[str, Callable[[], str]] = {
     "intent-diagram": intent_diagram,
     "delegation-diagram": delegation_diagram,
+    "binding-diagram": binding_diagram,
     "recovery-table": recovery_table,
     "failures-table": failures_table,
     "reasons-table": reasons_table,

@@ -9,6 +9,7 @@ upstream does otherwise stands beside them. Sources: seed 000; shared facts on r
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -130,6 +131,14 @@ class InboundPlace(msgspec.Struct, frozen=True, kw_only=True):
     threaded: bool = True
     #: upstream: where no binding claims it, the direct conversation is keyed by account, channel and peer
     isolates: bool = False
+
+
+@functools.lru_cache(maxsize=128)
+def _in_front(names: tuple[str, ...], repeat: bool) -> re.Pattern[str]:
+    """The platform's names in front of a target."""
+    words = "|".join(re.escape(name) for name in names)
+    once = rf"(?:{words}):\s*"
+    return re.compile(rf"\A(?:{once})+" if repeat else rf"\A{once}", re.IGNORECASE)
 
 
 class ChannelRules:
@@ -258,15 +267,16 @@ class ChannelRules:
         trimmed = text.strip()
         if not trimmed:
             raise self.wrong(text, "it is empty")
-        if any(unicodedata.category(char) in _UNREADABLE for char in trimmed):
+        # What is printable is soon known to have none.
+        if not trimmed.isprintable() and any(unicodedata.category(char) in _UNREADABLE for char in trimmed):
             raise self.wrong(text, "it has control characters")
         return trimmed
 
     def strip(self, text: str, *, repeat: bool = False) -> str:
         """The text without the platform's name in front (any case), once or as often as it is there."""
-        names = "|".join(re.escape(name) for name in (self.channel, *self.prefixes))
-        pattern = rf"(?:(?:{names}):\s*)+" if repeat else rf"(?:{names}):\s*"
-        return re.sub(rf"\A{pattern}", "", text, count=1, flags=re.IGNORECASE)
+        if ":" not in text:
+            return text
+        return _in_front((self.channel, *self.prefixes), repeat).sub("", text, count=1)
 
     def kind_word(self, text: str, words: tuple[str, ...] = tuple(KIND_WORDS)) -> tuple[str, str]:
         """The kind word in front (any case) and the rest; an empty word when there is none."""

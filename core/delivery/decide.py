@@ -46,6 +46,8 @@ class Next(StrEnum):
     MISPLACED = "misplaced"
     #: the direct path provably did not reach the platform: by the gateway path, at once
     FALLBACK = "fallback"
+    #: the webhook that should speak is gone: as the bot, in the same place, at once
+    AS_BOT = "as-bot"
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +80,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     marked: bool = False
     #: one attempt, and no more
     best_effort: bool = False
+    #: it is said by somebody else than the bot, who may say it instead
+    bot_instead: bool = False
 
 
 class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,6 +242,8 @@ def _not_taken(
     outcome: Outcome, tried: Tried, doubt: float | None, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
     """This attempt was not accepted. With an earlier one in doubt, that is no proof that the chunk was not."""
+    if outcome.reason is Reason.IDENTITY_GONE and tried.bot_instead and doubt is None:
+        return DeliveryDecision(next=Next.AS_BOT, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now)
     if not outcome.retryable:
         return _give_up(DeliveryEvent.REFUSE, outcome.reason, doubt)
     if tried.best_effort or tried.attempts >= config.max_attempts:

@@ -62,6 +62,7 @@ class SendPreviewed(Body, frozen=True, kw_only=True):
     #: texts of the chunks
     chunks: tuple[str, ...]
     media: tuple[str, ...] = ()
+    reason: Reason
 
 
 # ---------------------------------------------------------------- hooks
@@ -119,6 +120,8 @@ class IntentPrepared(Body, frozen=True, kw_only=True):
     #: names of files that go with it
     media: tuple[str, ...] = ()
 
+    #: who says it, as people will see it; none: the bot
+    identity: str | None = None
 
 class IntentReopened(Body, frozen=True, kw_only=True):
     """Committed: an operator had an intent that had ended tried again; its next chunk is number `chunk`."""

@@ -317,11 +317,16 @@ class DelegationIgnored(Body, frozen=True, kw_only=True):
 
 
 class CompletionStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One way in which a hand's result is told to somebody. `mode` is ``turn`` or ``direct``."""
+    """One way in which a hand's result is told to somebody.
+
+    `mode` is ``turn`` or ``direct``; ``notice`` and ``kept`` where it cannot be told where it belongs.
+    """
 
     mode: str
     reason: Reason
     address: Address | None
+    #: the binding of `address`
+    binding: str | None = None
 
 
 class CompletionPlanned(Body, frozen=True, kw_only=True):

@@ -143,6 +143,12 @@ class PeerSaid(Body, frozen=True, kw_only=True):
     text: str
     #: words of the text that only this conversation's people may ever see (invariant P1)
     secret: str = ""
+    #: a bot or a webhook said it
+    bot: bool = False
+    #: the gateway itself did, by this webhook of its own, and the platform brings it back
+    echo_of: str | None = None
+    #: the message that a proxy took away and posted this instead
+    stands_for: str | None = None
 
 
 class PlatformPushed(Body, frozen=True, kw_only=True):
@@ -182,6 +188,31 @@ class ThreadClosed(Body, frozen=True, kw_only=True):
     how: str
 
 
+class ThreadReopened(Body, frozen=True, kw_only=True):
+    """An archived thread takes messages again: somebody posted in it, or unarchived it."""
+
+    kind: ClassVar[str] = "thread.reopened"
+    address: Address
+
+
+class CredentialRotated(Body, frozen=True, kw_only=True):
+    """An account has a new token; older ones are not accepted any more. `number` counts them, from 1."""
+
+    kind: ClassVar[str] = "credential.rotated"
+    channel: str
+    account: str
+    number: int
+
+
+class WebhookGone(Body, frozen=True, kw_only=True):
+    """A webhook was deleted, or the account lost the right to use it. `how`: ``deleted`` or ``forbidden``."""
+
+    kind: ClassVar[str] = "webhook.gone"
+    channel: str
+    webhook: str
+    how: str
+
+
 class WireAccepted(Body, frozen=True, kw_only=True):
     """The platform accepted a chunk: it is visible to people at `address` from now on."""
 
@@ -199,6 +230,10 @@ class WireAccepted(Body, frozen=True, kw_only=True):
     media: tuple[str, ...] = ()
     #: by which way it came
     transport: Transport = Transport.DIRECT
+    #: who has said it, as people see it; none: the bot
+    identity: str | None = None
+    #: number of the token that the request had, where the platform counts them
+    credential: int = 0
     #: the question of a poll and its options, one a line
     poll: tuple[str, ...] = ()
     #: JSON that only this platform knows
@@ -227,6 +262,8 @@ class WireRefused(Body, frozen=True, kw_only=True):
     detail: str = ""
     #: seconds that the platform asks to wait
     retry_after: float | None = None
+    #: number of the token that the request had, where the platform counts them
+    credential: int = 0
 
 
 class WireResponseLost(Body, frozen=True, kw_only=True):

@@ -9,6 +9,14 @@ import msgspec
 from core.values import DelegationId
 
 
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent asks for when it delegates. `thread`: see `core.agent.Turn.delegate`."""
+
+    hand: str
+    task: str
+    thread: bool | None = None
+
+
 class HandTask(msgspec.Struct, frozen=True, kw_only=True):
     """What a hand is asked to do."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from core.errors import KeyFormatError
-from core.keys.openclaw import DEFAULT_MAIN_KEY, encode_openclaw, key_from_openclaw
+from core.keys.openclaw import DEFAULT_MAIN_KEY, encode_openclaw, key_from_openclaw, subagent_of
 from core.keys.v1 import SessionKey, encode_v1, parse_v1
 from core.profiles import Profile
 
 OPENCLAW_FORMS = (
     "agent:<agent>:main",
+    "agent:<agent>:subagent:<id>",
     "agent:<agent>:[<channel>:[<account>:]]direct:<peer>",
     "agent:<agent>:<channel>:group:<id> or channel:<id>, all with :thread:<id> behind",
 )
@@ -26,7 +27,7 @@ def read_key(text: str, profile: Profile, main_key: str = DEFAULT_MAIN_KEY) -> S
     """The key of a text under a profile. Raises `KeyFormatError` naming what is expected."""
     if not profile.upstream:
         return parse_v1(text)
-    key = key_from_openclaw(text, main_key, profile)
+    key = key_from_openclaw(text, main_key, profile) or subagent_of(text, profile)
     if key is None:
         raise KeyFormatError(f"{text!r}: expected one of {'; '.join(OPENCLAW_FORMS)}")
     return key

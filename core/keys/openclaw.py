@@ -46,6 +46,7 @@ _RESERVED = frozenset({"__proto__", "prototype", "constructor"})
 
 _THREAD = ":thread:"
 _TOPIC = ":topic:"
+_SUBAGENT = "subagent:"
 _CASED_TAIL = re.compile(r"(?:agent:[^:]+:)?matrix:(?:channel|group):", re.IGNORECASE)
 _CASED_SEGMENT = re.compile(r"(?:^|(?<=:))signal:group:([^:]+)", re.IGNORECASE)
 
@@ -145,6 +146,8 @@ def main_text(agent: str | None, main_key: str | None = DEFAULT_MAIN_KEY) -> str
 
 def encode_openclaw(key: SessionKey, main_key: str = DEFAULT_MAIN_KEY, profile: Profile = Profile.OPENCLAW) -> str:
     """The text of a key. What the form has no place for, a guild or a group's account, is left out."""
+    if key.subagent is not None:
+        return f"agent:{agent_id(key.agent)}:{_SUBAGENT}{fold(key.subagent)}"
     if key.kind is None:
         return main_text(key.agent, main_key) + _suffix(key, cased=False)
     channel = fold(key.channel)
@@ -200,6 +203,13 @@ def key_from_openclaw(
         peer=peer,
         thread=suffix,
     )
+
+
+def subagent_of(text: str, profile: Profile = Profile.OPENCLAW) -> SessionKey | None:
+    """The sub-agent's session that a text names, if it names one."""
+    parsed = parse_openclaw(text, profile)
+    rest = "" if parsed is None or not parsed.rest.startswith(_SUBAGENT) else parsed.rest.removeprefix(_SUBAGENT)
+    return None if parsed is None or not rest else SessionKey(agent=agent_id(parsed.agent), subagent=rest)
 
 
 def _cut(text: str, word: str) -> tuple[str, tuple[str, str] | None]:

@@ -3,6 +3,7 @@
 ``v1`` (seed 001, DESIGN section 4)::
 
     agent:main
+    agent:subagent:<id>
     agent:channel:account[:guild:<id> | :team:<id>]:kind:peer[:thread:<id> | :topic:<id>]
 
 where ``agent`` is the agent's id. Parts are lower case and URL-safe. The form is injective: whatever could collide
@@ -31,10 +32,11 @@ _ANY = "*"
 _SPACES = ("guild", "team")
 _THREADS = ("thread", "topic")
 _MAIN = "main"
+_SUBAGENT = "subagent"
 
 
 class SessionKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which conversation a session belongs to. `kind` none: the agent's main session."""
+    """Which conversation a session belongs to. `kind` none: the agent's main session, or one of its sub-agents."""
 
     agent: str
     channel: str | None = None
@@ -47,11 +49,13 @@ class SessionKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     space: tuple[str, str] | None = None
     #: ``("thread", id)`` or ``("topic", id)``
     thread: tuple[str, str] | None = None
+    #: id of delegated work that has a session of its own; it is no conversation's until one is bound to it (seed 002)
+    subagent: str | None = None
 
     @property
     def is_main(self) -> bool:
         """Whether this is the agent's main session."""
-        return self.kind is None
+        return self.kind is None and self.subagent is None
 
     def __str__(self) -> str:
         """The ``v1`` text."""
@@ -84,6 +88,10 @@ def encode_v1(key: SessionKey) -> str:
     if "" in parts:
         raise KeyFormatError("a session key has no empty parts")
     agent = _encode_part(key.agent)
+    if key.subagent is not None:
+        if not key.subagent or key != SessionKey(agent=key.agent, subagent=key.subagent):
+            raise KeyFormatError("a sub-agent's key has nothing but its agent and an id")
+        return f"{agent}:{_SUBAGENT}:{_encode_part(key.subagent)}"
     if key.kind is None:
         if key != SessionKey(agent=key.agent):
             raise KeyFormatError("a main session's key has nothing but its agent")
@@ -106,8 +114,10 @@ def parse_v1(text: str) -> SessionKey:
     parts = text.split(":")
     if len(parts) == 2 and parts[1] == _MAIN and parts[0]:
         return SessionKey(agent=_decode_part(parts[0], text))
+    if len(parts) == 3 and parts[1] == _SUBAGENT and parts[0] and parts[2]:
+        return SessionKey(agent=_decode_part(parts[0], text), subagent=_decode_part(parts[2], text))
     if len(parts) < 5 or not all(parts):
-        raise KeyFormatError(f"{text!r}: expected agent:channel:account:kind:peer or agent:main")
+        raise KeyFormatError(f"{text!r}: expected agent:channel:account:kind:peer, agent:main or agent:subagent:id")
     agent, channel, account, *rest = parts
     space = thread = None
     if rest[0] in _SPACES:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import anyio
 import msgspec
 
+from core.bindings.port import BindsConversations
 from core.channels import ChannelAdapter
-from core.delivery.decide import Outcome, is_misplaced, outcome_of, outcome_of_error
-from core.errors import Ambiguous, NotSent, PlatformError
-from core.events.bodies import AttemptStarted
+from core.delivery.decide import DeliveryDecision, Next, Outcome, is_misplaced, outcome_of, outcome_of_error
+from core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
+from core.events.bodies import AttemptStarted, Body, IdentityFallback, PlaceReopened, TransportFallback
 from core.reasons import Reason
 from core.shell.context import Context
 from core.shell.limits import Limits
@@ -26,7 +27,7 @@ class Attempts:
     async def mark(self, adapter: ChannelAdapter, row: IntentRow) -> IntentRow:
         """Count the attempt; where a crash could not be told from a send later, make it durable first."""
         row = msgspec.structs.replace(row, attempts=row.attempts + 1)
-        if adapter.capabilities.idempotency is Idempotency.NONE and row.state is IntentState.PREPARED:
+        if can_of(adapter, row).idempotency is Idempotency.NONE and row.state is IntentState.PREPARED:
             await self._ctx.store.mark_sending(row, self._ctx.env.now())
             row = msgspec.structs.replace(row, state=IntentState.SENDING)
         return row
@@ -50,11 +51,24 @@ class Attempts:
                 if row.open_on is not None:
                     await self._open_thread(adapter, row, row.open_on)
                     await ctx.tenure.assure()
-                receipt = await adapter.send(request)
+                receipt = await self._hand_over(adapter, row, request)
                 return _accepted(row, receipt, Reason.ACCEPTED, adapter.capabilities), seq
             return outcome_of(Ambiguous("no answer in time")), seq
         except Exception as error:  # noqa: BLE001 -- an adapter with a defect: nobody knows how far it came
             return outcome_of_error(error), seq
+
+    async def _hand_over(self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest) -> Receipt:
+        """Send; a bound thread that is archived is unarchived first, where that is allowed (seed 002)."""
+        try:
+            return await adapter.send(request)
+        except PlaceArchived:
+            allowed = self._ctx.config.channel(row.address.channel).thread_bindings.unarchive
+            if row.binding is None or not allowed or not isinstance(adapter, BindsConversations):
+                raise
+            await adapter.reopen(row.address)
+        body = PlaceReopened(address=row.address)
+        self._ctx.events.record(body, request.cause, intent=row.id, binding=row.binding)
+        return await adapter.send(request)
 
     async def _open_thread(self, adapter: ChannelAdapter, row: IntentRow, message: str) -> None:
         """Open the thread first. It is opened once however often it is asked for, so not knowing is no ambiguity."""
@@ -78,9 +92,35 @@ class Attempts:
         return Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
 
 
+def can_of(adapter: ChannelAdapter, row: IntentRow) -> Capabilities:
+    """What the platform can do for a message: under another identity than the bot's it may know no keys."""
+    can = adapter.capabilities
+    if row.identity is None:
+        return can
+    idempotency = Idempotency.NONE if can.identities is None else can.identities
+    return msgspec.structs.replace(can, idempotency=idempotency, key_seconds=None)
+
+
 def transport_of(row: IntentRow, can: Capabilities) -> Transport:
     """By which way the next attempt goes."""
     return row.transport or can.mode.first
+
+
+def other_way(row: IntentRow, decided: DeliveryDecision) -> tuple[IntentRow, Body]:
+    """A message that goes another way than before, and the event that tells: the other transport, or as the bot."""
+    if decided.next is Next.AS_BOT:
+        told = IdentityFallback(
+            chunk=row.acked, attempt=row.attempts, instead_of=str(row.identity), used="bot", reason=decided.reason
+        )
+        return msgspec.structs.replace(row, identity=None), told
+    body = TransportFallback(
+        chunk=row.acked,
+        attempt=row.attempts,
+        instead_of=Transport.DIRECT,
+        used=Transport.GATEWAY,
+        reason=decided.reason,
+    )
+    return msgspec.structs.replace(row, transport=Transport.GATEWAY), body
 
 
 def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> SendRequest:
@@ -105,6 +145,7 @@ def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> Sen
         # Asked once: what follows is only the rest of the text.
         poll=row.poll if chunk == 0 else None,
         payload=row.payload if chunk == 0 else None,
+        identity=row.identity,
         cause=cause,
     )
 

@@ -25,6 +25,8 @@ from core.reasons import Reason
 from core.routing.scopes import place_key
 from core.routing.text import config_key
 from core.sessions import new_session, session_created, session_moved
+from core.shell.activity import Activity
+from core.shell.bound import Bound
 from core.shell.tenure import Tenure
 from core.store.port import Store
 from core.store.rows import IntentRow, NewSession, Person, SessionRow
@@ -60,6 +62,8 @@ class Context:
     events: EventSink
     decisions: Decisions
     tenure: Tenure
+    bound: Bound
+    activity: Activity = field(default_factory=Activity)
     memo: _Memo | None = None
 
     def new_session(self, key: str, agent: str, address: Address | None, *, person: Person | None = None) -> NewSession:
@@ -165,6 +169,7 @@ class Context:
                 mirror_key=intent.mirror_key,
                 named_session=intent.named_session,
                 media=tuple([media_name(one) for one in intent.media]) if intent.media else (),
+                identity=None if intent.identity is None else str(intent.identity),
             )
         return self.events.record(
             body,
@@ -173,6 +178,7 @@ class Context:
             turn=intent.turn,
             intent=intent.id,
             delegation=intent.delegation,
+            binding=intent.binding,
         )
 
 

@@ -18,17 +18,16 @@ from core.events.bodies import (
     IntentSettled,
     LaneWaiting,
     RecoveryDecided,
-    TransportFallback,
 )
 from core.reasons import Reason
-from core.shell.attempts import Attempts, transport_of
+from core.shell.attempts import Attempts, can_of, other_way, transport_of
 from core.shell.backlog import Backlog
 from core.shell.context import Context, Queued
 from core.shell.lanes import HELD, Lanes
 from core.shell.preparing import Preparing
 from core.shell.settling import Settling, Waiter, ids_of
 from core.store.rows import IntentRow
-from core.values import IntentId, IntentState, Transport
+from core.values import IntentId, IntentState
 
 _Lane = tuple[str, str, str, str]
 #: open intents that are read at a time when a process starts
@@ -42,6 +41,7 @@ class Delivery:
         self._ctx = context
         self._attempts = Attempts(context)
         self._settling = self.mirrors = Settling(context, preparing)
+        self._settling.tell(deliver=self.queue)
         self.backlog = Backlog(context)
         #: adapters that have said that they are ready, and not shown the contrary since
         self._ready: set[tuple[str, str]] = set()
@@ -56,6 +56,7 @@ class Delivery:
         if is_final(row.state):
             self._settling.over(row, cause)
             return
+        self._ctx.bound.hold(row.binding)
         held = self.backlog.holds
         self._put(row.address.lane, Queued(id=row.id, row=row if held else None, cause=cause, held=held))
 
@@ -164,8 +165,8 @@ class Delivery:
             ended = self._tell_attempt(row, outcome, decided, seq)
             if outcome.unsent:
                 self._ready.discard((row.address.channel, row.address.account))
-            if decided.next is Next.FALLBACK:
-                row, cause = await self._fall_back(row, decided, ended)
+            if decided.next in (Next.FALLBACK, Next.AS_BOT):
+                row, cause = await self._other_way(row, decided, ended)
                 item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
                 continue
             if decided.next not in (Next.SETTLE, Next.MISPLACED):
@@ -240,7 +241,7 @@ class Delivery:
             doubt_at=row.doubt_at,
             marked=row.marked,
         )
-        decision = ctx.decisions.recover(left, now=now, can=adapter.capabilities, config=ctx.config.delivery)
+        decision = ctx.decisions.recover(left, now=now, can=can_of(adapter, row), config=ctx.config.delivery)
         if decision.counts:
             doubt = row.updated_at if row.doubt_at is None else row.doubt_at
             row = msgspec.structs.replace(row, attempts=row.attempts + 1, doubt_at=doubt, marked=decision.mark)
@@ -324,7 +325,8 @@ class Delivery:
     # ------------------------------------------------------------ after the attempt
 
     def _decide(self, adapter: ChannelAdapter, row: IntentRow, outcome: Outcome) -> DeliveryDecision:
-        ctx, can = self._ctx, adapter.capabilities
+        ctx, can = self._ctx, can_of(adapter, row)
+        settings = ctx.config.channel(row.address.channel).thread_bindings
         tried = Tried(
             attempts=row.attempts,
             created_at=row.created_at,
@@ -332,6 +334,7 @@ class Delivery:
             transport=transport_of(row, can),
             marked=row.marked,
             best_effort=row.best_effort,
+            bot_instead=row.identity is not None and settings.identity_fallback == "bot",
         )
         return ctx.decisions.after_attempt(outcome, tried=tried, now=ctx.env.now(), can=can, config=ctx.config.delivery)
 
@@ -349,21 +352,21 @@ class Delivery:
             **ids_of(row),
         )
 
-    async def _fall_back(self, row: IntentRow, decided: DeliveryDecision, cause: int) -> tuple[IntentRow, int]:
-        """From now on the gateway path, durably: what is on it is never sent on the direct one again."""
+    async def _other_way(self, row: IntentRow, decided: DeliveryDecision, cause: int) -> tuple[IntentRow, int]:
+        """From now on another way, durably: what is on it is never sent on the first one again."""
         ctx = self._ctx
-        body = TransportFallback(
-            chunk=row.acked,
-            attempt=row.attempts,
-            instead_of=Transport.DIRECT,
-            used=Transport.GATEWAY,
-            reason=decided.reason,
-        )
-        after = msgspec.structs.replace(row, transport=Transport.GATEWAY)
+        after, body = other_way(row, decided)
         now = ctx.env.now()
         seq = await ctx.store.defer(
-            after, now, decided.reason, now, lambda _: ctx.events.record(body, cause, **ids_of(row))
+            after,
+            now,
+            decided.reason,
+            now,
+            lambda _: ctx.events.record(body, cause, binding=row.binding, **ids_of(row)),
         )
+        if after.identity is None and row.identity is not None:
+            most = ctx.config.channel(row.address.channel).thread_bindings.degraded_after
+            ctx.bound.identity_failed(row.binding, most, seq)
         return msgspec.structs.replace(after, state=next_state(row.state, DeliveryEvent.DEFER)), seq
 
     async def _not_settled(

@@ -6,9 +6,12 @@ from collections.abc import Callable
 
 import anyio
 import anyio.abc
+import msgspec
 
 from core.agent import CallbackFacts
-from core.decisions import MirrorQuestion
+from core.bindings.request import SPAWN, BindRequest
+from core.bindings.router import TASK_COMPLETION
+from core.bindings.values import Placement, TargetKind
 from core.errors import HandError, InvariantBroken
 from core.events.bodies import (
     CompletionPlanned,
@@ -17,21 +20,29 @@ from core.events.bodies import (
     DelegationFinished,
     DelegationIgnored,
     DelegationStarted,
+    Fallback,
+    FallbackDenied,
+    IntentSuppressed,
+    RouterDecided,
 )
-from core.hands.completion import DIRECT, Completed, CompletionPlan, plan_completion
-from core.hands.port import HandTask
+from core.hands.completion import DIRECT, NOTICE, TURN, Completed, CompletionPlan, plan_completion
+from core.hands.port import HandTask, Task
+from core.keys import SessionKey
 from core.reasons import Reason
+from core.shell.bindings import SessionBindingService
 from core.shell.context import Context
+from core.shell.drafts import Drafts
 from core.shell.intake import tell_admitted
 from core.shell.preparing import Preparing
 from core.store.rows import DelegationRow, Finish, IntentRow, NewSession, Work
 from core.text import well_formed
 from core.values import (
+    Address,
+    ChatKind,
     DelegationId,
     HandOutcome,
     HandResult,
     InboundId,
-    IntentId,
     IntentKind,
     Peer,
     SessionId,
@@ -48,9 +59,12 @@ class Hands:
         *,
         deliver: Callable[[IntentRow, int | None], None],
         preparing: Preparing,
+        bindings: SessionBindingService,
     ) -> None:
         self._ctx = context
         self._preparing = preparing
+        self._drafts = Drafts(context)
+        self._bindings = bindings
         self._deliver = deliver
         self._start_turn: Callable[[Work, SessionId, int], None] = _nobody
         self._busy: Callable[[str], bool] = _never
@@ -65,15 +79,18 @@ class Hands:
         """Run hands inside a task group."""
         self._group = group
 
-    async def delegate(
-        self, work: Work, session: SessionId, call: int, hand: str, task: str, cause: int
-    ) -> DelegationId:
-        """Store the delegation with its session and its frozen origin, then start the hand."""
-        ctx = self._ctx
+    async def delegate(self, work: Work, session: SessionId, call: int, asked: Task, cause: int) -> DelegationId:
+        """Store the delegation with its session and its frozen origin, then start the hand.
+
+        Raises `BindingError` where the work is to have a thread of its own, and it cannot be made.
+        """
+        ctx, hand, task = self._ctx, asked.hand, asked.task
+        id = DelegationId(f"{work.id}.hand{call}")  # noqa: A001 -- the word
         row = DelegationRow(
-            id=DelegationId(f"{work.id}.hand{call}"),
+            id=id,
             hand=hand,
             task=task,
+            child_key=await self._spawn(id, work, asked, cause),
             agent=work.agent,
             session_key=work.session_key,
             session=session,
@@ -93,6 +110,32 @@ class Hands:
         if accepted is not None:
             self._run_in_background(row, accepted)
         return row.id
+
+    async def _spawn(self, id: DelegationId, work: Work, asked: Task, cause: int) -> str | None:  # noqa: A002 -- the word
+        """Give work a session of its own and bind a thread to it, where that is asked for; the session's key."""
+        ctx, origin = self._ctx, work.reply_to
+        if origin is None or asked.thread is False:
+            return None
+        if not ctx.config.channel(origin.channel).thread_bindings.spawn_subagent_sessions:
+            return None
+        if origin.kind is ChatKind.DIRECT and not asked.thread:
+            # There are no threads: it is told where it was asked for, as ever.
+            return None
+        key = ctx.key_text(SessionKey(agent=work.agent, subagent=id))
+        request = BindRequest(
+            target_session_key=key,
+            target_kind=TargetKind.SUBAGENT,
+            conversation=origin,
+            placement=Placement.CHILD,
+            label=asked.hand,
+            title=f"{asked.hand}: {asked.task}",
+            by=SPAWN,
+            request=f"spawn:{id}",
+            delegation=id,
+            new_session=True,
+        )
+        await self._bindings.bind(request, cause)
+        return key
 
     def recover(self, row: DelegationRow, cause: int) -> None:
         """A delegation whose process died: run again where that is allowed, else report it lost (S30)."""
@@ -147,6 +190,21 @@ class Hands:
     async def _told(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> bool:
         """Decide how a result is told and store both; false when the decision came too late."""
         ctx = self._ctx
+        done, decided = await self._completed(row, result, cause)
+        plan = ctx.decisions.plan_completion(done, ctx.config.hands)
+        if done.requester_replaced and any(step.mode == TURN for step in plan.steps):
+            # A rule of somebody's own that knows of no resets: the store would refuse its turn for ever (S5).
+            plan = plan_completion(done, ctx.config.hands)
+        held = None if done.routed is None or done.routed.binding is None else done.routed.binding.binding_id
+        ctx.bound.hold(held)
+        try:
+            return await self._tell(row, done, plan, reason, decided)
+        finally:
+            ctx.bound.release(held, decided)
+
+    async def _completed(self, row: DelegationRow, result: HandResult, cause: int) -> tuple[Completed, int]:
+        """What a hand's end is, with the router's decision where the work has a session of its own (seed 002)."""
+        ctx = self._ctx
         key, replaced = await self._requester(row)
         done = Completed(
             delegation=row.id,
@@ -158,13 +216,45 @@ class Hands:
             requester_busy=row.session is not None and self._busy(row.session),
             requester_replaced=replaced,
         )
-        plan = ctx.decisions.plan_completion(done, ctx.config.hands)
-        if replaced and any(step.mode != DIRECT for step in plan.steps):
-            # A rule of somebody's own that knows of no resets: the store would refuse its turn for ever (S5).
-            plan = plan_completion(done, ctx.config.hands)
-        callback = self._callback(row, key, result, plan)
-        direct = [step for step in plan.steps if step.mode == DIRECT and step.address is not None]
-        intents = [await self._announcement(row, result, step, n, cause) for n, step in enumerate(direct, 1)]
+        if row.child_key is None:
+            return done, cause
+        channel = row.origin.channel if row.origin is not None else ""
+        settings = ctx.config.channel(channel).thread_bindings
+        may_fall_back = settings.fallback == "requester"
+        routed = ctx.decisions.resolve_destination(
+            event_kind=TASK_COMPLETION,
+            target_session_key=row.child_key,
+            requester=row.origin,
+            fail_closed=not may_fall_back,
+            bindings=self._bindings.list_by_session(row.child_key),
+            now=ctx.env.now(),
+            profile=ctx.config.profile,
+        )
+        chosen = routed.binding
+        body = RouterDecided(
+            event_kind=TASK_COMPLETION,
+            target_session_key=row.child_key,
+            requester=row.origin,
+            fail_closed=not may_fall_back,
+            mode=routed.mode,
+            reason=routed.reason,
+            conversation=None if chosen is None else chosen.conversation,
+            candidates=routed.candidates,
+        )
+        binding = None if chosen is None else chosen.binding_id
+        decided = ctx.events.record(body, cause, binding=binding, **_ids(row))
+        done = msgspec.structs.replace(done, routed=routed, may_fall_back=may_fall_back, may_notice=settings.notice)
+        return done, decided
+
+    async def _tell(
+        self, row: DelegationRow, done: Completed, plan: CompletionPlan, reason: Reason | None, cause: int
+    ) -> bool:
+        """Store a result with everything that tells it; false when the requester's session was reset meanwhile."""
+        ctx, result = self._ctx, done.result
+        callback = self._callback(row, done.session_key, result, plan)
+        posted = [step for step in plan.steps if step.mode in (DIRECT, NOTICE) and step.address is not None]
+        intents = [await self._announcement(row, result, step, n, cause) for n, step in enumerate(posted, 1)]
+        belongs = await self._belongs(row, done)
 
         def story(finish: Finish) -> list[tuple[IntentRow, int]] | None:
             if finish.replaced:
@@ -176,13 +266,16 @@ class Hands:
             finished = DelegationFinished(hand=row.hand, outcome=result.outcome, text=result.text, reason=reason)
             seq = ctx.events.record(finished, cause, **_ids(row))
             body = CompletionPlanned(steps=plan.steps, requester_busy=done.requester_busy)
-            planned = ctx.events.record(body, seq, **_ids(row))
+            planned = self._elsewhere(row, done, plan, belongs, ctx.events.record(body, seq, **_ids(row)))
+            if all(step.address is None and step.mode == DIRECT for step in plan.steps):
+                lost = IntentSuppressed(reason=Reason.NO_ORIGIN, text=result.text)
+                ctx.events.record(lost, planned, **_ids(row))
             if callback is not None and finish.session is not None:
                 admitted = tell_admitted(ctx, callback[0], finish.session, planned)
                 started.append((callback[0], finish.session.id, admitted))
             return [
                 (intent, ctx.tell_prepared(intent, targeted=False, reason=step.reason, cause=planned))
-                for intent, step in zip(intents, direct, strict=True)
+                for intent, step in zip(intents, posted, strict=True)
             ]
 
         def then(prepared: list[tuple[IntentRow, int]] | None) -> None:
@@ -193,15 +286,42 @@ class Hands:
 
         started: list[tuple[Work, SessionId, int]] = []
         now = ctx.env.now()
-        told = await ctx.store.finish_delegation(row.id, result, callback, intents, now, story, then=then)
+        told = await ctx.store.finish_delegation(
+            row.id, result, callback, intents, now, story, then=then, kept=plan.denied
+        )
         return told is not None
+
+    async def _belongs(self, row: DelegationRow, done: Completed) -> Address | None:
+        """The conversation that a result belongs to and that is bound no more."""
+        if done.routed is None or done.routed.binding is not None:
+            return None
+        record = await self._ctx.store.find_binding(request=f"spawn:{row.id}")
+        return None if record is None else record.conversation
+
+    def _elsewhere(
+        self, row: DelegationRow, done: Completed, plan: CompletionPlan, belongs: Address | None, cause: int
+    ) -> int:
+        """Record that a result goes elsewhere than it belongs, or nowhere (invariant R2)."""
+        if done.routed is None or done.routed.binding is not None:
+            return cause
+        reason, notice = done.routed.reason, any(step.mode == NOTICE for step in plan.steps)
+        if plan.denied:
+            denied = FallbackDenied(asked=belongs, refused=row.origin, reason=reason, notice=notice)
+            return self._ctx.events.record(denied, cause, **_ids(row))
+        if row.origin is None:
+            return cause
+        used = Fallback(asked=belongs or row.origin, used=row.origin, reason=reason)
+        return self._ctx.events.record(used, cause, **_ids(row))
 
     def _callback(
         self, row: DelegationRow, session_key: str, result: HandResult, plan: CompletionPlan
     ) -> tuple[Work, str, NewSession] | None:
         """The result as one message to the requester's agent, spoken by ``hand:<id>`` (seed 004)."""
-        if all(step.mode == DIRECT for step in plan.steps):
+        step = next((step for step in plan.steps if step.mode == TURN), None)
+        if step is None:
             return None
+        # Without a binding, where the agent delegated, whatever a rule of somebody's own says.
+        place = row.origin if step.binding is None else step.address
         work = Work(
             id=InboundId(f"{row.id}.back"),
             kind=WorkKind.CALLBACK,
@@ -211,8 +331,9 @@ class Hands:
             text=result.text,
             message_id=f"callback:{row.id}",
             place=row.origin,
-            reply_to=row.origin,
-            reply_reason=Reason.CALLBACK_TURN,
+            reply_to=place,
+            reply_reason=Reason.CALLBACK_TURN if step.binding is None else Reason.BOUND_DESTINATION,
+            binding=step.binding,
             callback=CallbackFacts(delegation=row.id, hand=row.hand, outcome=result.outcome),
         )
         return work, f"callback/{row.id}", self._ctx.new_session(session_key, row.agent, row.origin)
@@ -220,27 +341,14 @@ class Hands:
     async def _announcement(
         self, row: DelegationRow, result: HandResult, step: CompletionStep, n: int, cause: int
     ) -> IntentRow:
-        """The result as it is, to one place. One that is too long for a message is cut, visibly."""
-        ctx, to = self._ctx, step.address
-        assert to is not None
-        # The session of the place, also when that of the requester was reset meanwhile.
-        question = MirrorQuestion(
-            kind=IntentKind.ANNOUNCE, agent=row.agent, running=row.session_key, origin=None, target=to
-        )
-        mirror = ctx.decisions.plan_mirror(question, ctx.config)
-        draft = IntentRow(
-            id=IntentId(f"{row.id}.post{n}"),
-            kind=IntentKind.ANNOUNCE,
-            address=to,
-            chunks=(),
-            agent=row.agent,
-            mirror_key=mirror.key,
-            turn=row.turn,
-            inbound=row.inbound,
-            delegation=row.id,
-            created_at=ctx.env.now(),
-        )
-        return await self._preparing.prepare(draft, _fitting(result.text, ctx.config.delivery.max_text), cause)
+        """The result as it is, to one place, or a word instead of it. What is too long is cut, visibly."""
+        assert step.address is not None
+        draft = self._drafts.announcement(row, step.address, n, step.binding)
+        text = _fitting(result.text, self._ctx.config.delivery.max_text)
+        if step.mode == NOTICE:
+            draft = msgspec.structs.replace(draft, kind=IntentKind.NOTICE)
+            text = f"{row.hand} is done, and its result is not posted here. {step.reason.sentence}"
+        return await self._preparing.prepare(draft, text, cause)
 
 
 def _fitting(text: str, most: int) -> str:

@@ -9,7 +9,8 @@ import anyio
 import msgspec
 
 from core.channels import ChannelAdapter
-from core.decisions import route_decided
+from core.control.command import is_command
+from core.decisions import ReplyPlan, route_decided
 from core.errors import PlatformError
 from core.events.bodies import (
     AdapterEnded,
@@ -119,29 +120,51 @@ class Intake:
             envelope.cause,
             inbound=inbound,
         )
-        if not envelope.text.strip():
-            ctx.events.record(InboundDropped(reason=Reason.EMPTY_MESSAGE), received, inbound=inbound)
+        ctx.activity.inbound(place.channel, place.account, ctx.env.now())
+        dropped = self._dropped(envelope)
+        if dropped is not None:
+            ctx.events.record(InboundDropped(reason=dropped), received, inbound=inbound)
             return inbound, received
         work, routed = self._route(inbound, envelope, received)
         identity = ctx.decisions.identify(envelope, adapter.capabilities)
         person = person_in_shared(work.agent, work.reply_to or place, envelope.peer, ctx.config)
-        session = ctx.new_session(work.session_key, work.agent, work.reply_to, person=person)
+        # A session that a conversation is bound to has a place of its own, or none: it is not tied to this one.
+        tied = work.reply_to if work.binding is None else None
+        session = ctx.new_session(work.session_key, work.agent, tied, person=None if work.binding else person)
+        repeated = _repeated(envelope, stable=adapter.capabilities.stable_ids)
 
         def story(admission: Admission) -> Told | None:
-            return self._tell(work, admission, routed, stable=adapter.capabilities.stable_ids)
+            return self._tell(work, admission, routed, repeated)
 
         await ctx.store.admit(work, identity, session, ctx.env.now(), story, then=lambda told: self._start(work, told))
         return inbound, received
 
+    def _dropped(self, envelope: Envelope) -> Reason | None:
+        """Why a message starts nothing, before anything else is asked; none: it may."""
+        if not envelope.text.strip():
+            return Reason.EMPTY_MESSAGE
+        if self._ctx.bound.is_echo(envelope):
+            return Reason.OWN_ECHO
+        # What a proxy posts for a person is a person's.
+        bot = envelope.bot and envelope.stands_for is None
+        allowed = self._ctx.config.channel(envelope.address.channel).bots == "allow"
+        return Reason.BOT_IGNORED if bot and not allowed else None
+
     def _route(self, inbound: InboundId, envelope: Envelope, cause: int) -> tuple[Work, int]:
         """Decide agent, session and return address, and record all three."""
         ctx = self._ctx
+        bound = ctx.bound.at(envelope.address)
         route = ctx.decisions.resolve_route(envelope, ctx.config)
-        reply = ctx.decisions.plan_reply(envelope, ctx.config)
+        route = ctx.decisions.route_bound(route, envelope, bound, ctx.config)
+        if bound is None:
+            reply = ctx.decisions.plan_reply(envelope, ctx.config)
+        else:
+            reply = ReplyPlan(address=envelope.address, reason=Reason.REPLY_TO_ORIGIN)
         decided = route_decided(route, reply, ctx.config)
+        control = ctx.config.control.enabled and is_command(envelope.text)
         work = Work(
             id=inbound,
-            kind=WorkKind.MESSAGE,
+            kind=WorkKind.CONTROL if control else WorkKind.MESSAGE,
             agent=decided.agent,
             session_key=decided.session_key,
             peer=envelope.peer,
@@ -151,17 +174,19 @@ class Intake:
             reply_to=reply.address,
             reply_reason=reply.reason,
             open_on=reply.open_on,
+            binding=None if bound is None else bound.binding_id,
         )
-        return work, ctx.events.record(decided, cause, inbound=inbound)
+        return work, ctx.events.record(decided, cause, inbound=inbound, binding=work.binding)
 
-    def _tell(self, work: Work, admission: Admission, cause: int | None, *, stable: bool) -> Told | None:
+    def _tell(self, work: Work, admission: Admission, cause: int | None, repeated: Reason) -> Told | None:
         """The story of an admission: admitted, or dropped as a duplicate."""
         events = self._ctx.events
         if admission.session is None:
-            reason = Reason.DUPLICATE_MESSAGE if stable else Reason.DUPLICATE_REPLAY
-            events.record(InboundDropped(reason=reason, first=admission.first), cause, inbound=work.id)
+            events.record(InboundDropped(reason=repeated, first=admission.first), cause, inbound=work.id)
             return None
-        return admission.session.id, tell_admitted(self._ctx, work, admission.session, cause)
+        admitted = tell_admitted(self._ctx, work, admission.session, cause)
+        self._ctx.bound.tell_touched(admission.touched, "inbound", admitted)
+        return admission.session.id, admitted
 
     async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
         """Start a turn that no peer asked for, in the agent's main session; its answer has nowhere to go."""
@@ -178,7 +203,7 @@ class Intake:
         session = ctx.new_session(work.session_key, agent, None)
 
         def story(admission: Admission) -> Told | None:
-            return self._tell(work, admission, cause, stable=True)
+            return self._tell(work, admission, cause, Reason.DUPLICATE_MESSAGE)
 
         identity = f"wake/{inbound}"
         await ctx.store.admit(work, identity, session, ctx.env.now(), story, then=lambda told: self._start(work, told))
@@ -186,7 +211,16 @@ class Intake:
     def _start(self, work: Work, told: Told | None) -> None:
         """Have admitted work done, in the order of admission."""
         if told is not None:
+            if work.binding is not None:
+                self._ctx.bound.take_touches()
             self._start_turn(work, *told)
+
+
+def _repeated(envelope: Envelope, *, stable: bool) -> Reason:
+    """What a message is that is known already."""
+    if envelope.stands_for is not None:
+        return Reason.DUPLICATE_PROXY
+    return Reason.DUPLICATE_MESSAGE if stable else Reason.DUPLICATE_REPLAY
 
 
 def _well_formed(envelope: Envelope) -> Envelope:
@@ -199,7 +233,7 @@ def _well_formed(envelope: Envelope) -> Envelope:
 
 def tell_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | None) -> int:
     """Record session, admission and transcript line of admitted work; returns the admission's seq."""
-    ctx.tell_session(session, work.agent, work.reply_to, "inbound", cause)
+    ctx.tell_session(session, work.agent, None if work.binding else work.reply_to, "inbound", cause)
     if session.people:
         shared = SessionShared(
             session_key=session.key, reason=Reason.SHARED_MAIN, peer=work.peer, people=session.people

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from core.bindings.values import SessionBindingRecord
 from core.channels.capabilities import check_poll, require
 from core.config import GatewayConfig
 from core.delivery.states import is_final
@@ -13,6 +14,7 @@ from core.reasons import Reason
 from core.send import SendPlan, may_try_again
 from core.shell.context import Context
 from core.shell.delivery import Delivery
+from core.shell.drafts import identity_of
 from core.shell.planning import Fate, Stored
 from core.shell.preparing import Preparing
 from core.shell.targets import Looked, Targets
@@ -85,12 +87,20 @@ class Outbox:
 
     async def store(self, plan: SendPlan, cause: int | None) -> Stored:
         """Have the send durable and queued, unless its key has sent before."""
-        ctx, draft = self._ctx, self._draft(plan)
-        before = await self._seen_before(plan) if self._preparing.has_hooks else None
-        if before is not None:
-            return before
+        while True:
+            draft = self._draft(plan)
+            before = await self._seen_before(plan) if self._preparing.has_hooks else 1
+            if isinstance(before, Stored):
+                return before
+            stored = await self._store(plan, draft, before, cause)
+            if stored is not None:
+                return stored
+
+    async def _store(self, plan: SendPlan, draft: IntentRow, tries: int, cause: int | None) -> Stored | None:
+        """Have a try durable and queued; none when hooks have seen it, and by now the next try is another one."""
+        ctx, draft = self._ctx, msgspec.structs.replace(draft, id=send_intent(plan.key, tries))
         row = await self._preparing.prepare(draft, well_formed(plan.text), cause)
-        send = SendRow(key=plan.key, intent=row.id, tries=1, session_key=plan.session_key, channel=plan.channel)
+        send = SendRow(key=plan.key, intent=row.id, tries=tries, session_key=plan.session_key, channel=plan.channel)
 
         def story(begun: Begun) -> tuple[Begun, int]:
             if begun.intent is None:
@@ -122,26 +132,29 @@ class Outbox:
         if entry is not None:
             self._known[entry.key] = None
         fate = begun.fate
+        if row.untold and not begun.new and fate is not None and again(fate.state):
+            return None
         if begun.intent is not None and is_final(begun.intent.state):
             # A hook has taken it back: that was all.
             fate = IntentFate(state=begun.intent.state, reason=begun.intent.reason, receipts=())
         return _stored(plan, begun.send, fate, new=begun.new)
 
-    async def _seen_before(self, plan: SendPlan) -> Stored | None:
-        """A send that came before, and that its key does not send again: the hooks have seen it, and see it once.
+    async def _seen_before(self, plan: SendPlan) -> Stored | int:
+        """The number of the try that hooks are to see; or the send that its key does not send again: they saw it.
 
-        Only the latest keys are remembered here. The store would know all of them, and asking it costs each send.
+        Only the latest keys are remembered here. The store would know all of them, and asking it costs each send. Where
+        it turns out to have tried the key before, `_store` stores nothing, and the hooks see the try that counts.
         """
         if plan.key not in self._seen:
             if len(self._seen) >= _MOST_SEEN:
                 del self._seen[next(iter(self._seen))]
             self._seen[plan.key] = None
-            return None
+            return 1
         send = await self._ctx.store.find_send(plan.key)
         fate = None if send is None else await self._ctx.store.intent_fate(send.intent)
-        if send is None or fate is None or self._may_try_again(fate.state):
-            return None
-        return _stored(plan, send, fate, new=False)
+        if send is None or fate is None:
+            return 1
+        return send.tries + 1 if self._may_try_again(fate.state) else _stored(plan, send, fate, new=False)
 
     async def ended(self, stored: Stored) -> Fate:
         """How a send ends, waiting for that."""
@@ -153,6 +166,10 @@ class Outbox:
             channel=stored.plan.channel,
         )
         return await self._wait(send)
+
+    def bound(self, address: Address) -> SessionBindingRecord | None:
+        """The binding by which a place belongs to a session now."""
+        return self._ctx.bound.at(address)
 
     def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
         """Where a send would go, and its chunks."""
@@ -181,6 +198,7 @@ class Outbox:
         """The intent of the first try, without its text. Raises `InvalidSend` for what the adapter cannot do."""
         address, ctx = _address(plan), self._ctx
         poll = self._check_able(plan, address)
+        bound = ctx.bound.at(address)
         return IntentRow(
             id=send_intent(plan.key, 1),
             kind=IntentKind.SEND,
@@ -194,6 +212,8 @@ class Outbox:
             poll=poll,
             payload=plan.payload,
             best_effort=plan.best_effort,
+            binding=None if bound is None else bound.binding_id,
+            identity=identity_of(bound),
             created_at=ctx.env.now(),
         )
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import msgspec
 
+from core.bindings.values import SessionBindingRecord
 from core.channels import rules_for
 from core.config import GatewayConfig
 from core.decisions import Decisions
@@ -88,6 +89,10 @@ class SendPorts(Protocol):
         """How it ends, waiting for that."""
         ...
 
+    def bound(self, address: Address) -> SessionBindingRecord | None:
+        """The binding by which a place belongs to a session now."""
+        ...
+
     def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
         """Where a send would go, and its chunks. Raises `InvalidSend`."""
         ...
@@ -130,7 +135,23 @@ class Planning:
                 plan, resolved = await self._planned(message, asked)
                 if resolved is not None:
                     self._remember(what, plan, resolved)
+        if plan.route is not None and not plan.named_session:
+            plan, resolved = self._at_home(plan, plan.route.address, resolved)
         return plan, asked if resolved is None else self._events.record(resolved, asked)
+
+    def _at_home(
+        self, plan: SendPlan, address: Address, resolved: TargetResolved | None
+    ) -> tuple[SendPlan, TargetResolved | None]:
+        """What goes to a bound conversation is remembered in the session that the conversation belongs to."""
+        bound = self._ports.bound(address)
+        if bound is None:
+            return plan, resolved
+        key = bound.target_session_key
+        plan = msgspec.structs.replace(plan, session_key=key, entry=None)
+        if resolved is not None:
+            steps = (*resolved.steps, f"that conversation is bound to the session {key}, by {bound.binding_id}")
+            resolved = msgspec.structs.replace(resolved, session_key=key, steps=steps)
+        return plan, resolved
 
     def _remember(self, what: _Asked, plan: SendPlan, resolved: TargetResolved) -> None:
         if len(self._known) >= _MOST_KNOWN:

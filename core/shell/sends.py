@@ -175,7 +175,14 @@ class Sends:
         """What a dry run tells; nothing else happens (invariant P2)."""
         address, chunks = self._ports.preview(plan)
         media = tuple(media_name(one) for one in plan.media)
-        body = SendPreviewed(key=plan.key, address=address, session_key=plan.session_key, chunks=chunks, media=media)
+        body = SendPreviewed(
+            key=plan.key,
+            address=address,
+            session_key=plan.session_key,
+            chunks=chunks,
+            media=media,
+            reason=Reason.DRY_RUN,
+        )
         self._events.record(body, cause)
         return SendOutcome(
             key=plan.key,

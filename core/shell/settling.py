@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import anyio
 import msgspec
@@ -10,9 +10,10 @@ import msgspec
 from core.decisions import MirrorQuestion
 from core.delivery.states import DeliveryEvent, is_final, next_state
 from core.errors import IllegalTransition, StoreError
-from core.events.bodies import ChunkAcked, IntentSettled, MirrorAppended, MirrorRefused
+from core.events.bodies import ChunkAcked, FallbackDenied, IntentSettled, MirrorAppended, MirrorRefused
 from core.reasons import Reason
 from core.shell.context import Context
+from core.shell.drafts import Drafts
 from core.shell.preparing import Preparing
 from core.store.rows import IntentFate, IntentRow, NewSession, Settled
 from core.text import well_formed
@@ -54,9 +55,16 @@ class Settling:
     def __init__(self, context: Context, preparing: Preparing) -> None:
         self._ctx = context
         self._preparing = preparing
+        self._drafts = Drafts(context)
+        #: has a notice delivered
+        self._deliver: Callable[[IntentRow, int | None], None] = _nobody
         self._waiters: dict[IntentId, list[Waiter]] = {}
         #: some transcript lines are still to be stored; see `store_due`
         self.mirrors_due = False
+
+    def tell(self, *, deliver: Callable[[IntentRow, int | None], None]) -> None:
+        """Whom to give what is to be delivered instead: delivery and its settling need each other."""
+        self._deliver = deliver
 
     # ------------------------------------------------------------ what is stored
 
@@ -82,11 +90,15 @@ class Settling:
             if last:
                 self._tell_mirror(row, settled, seq, place=_place(row), partial=False)
                 self._tell_settled(after, reason, seq)
+            ctx.bound.tell_touched(settled.touched, "outbound", seq)
             return seq
+
+        def then(_: int) -> None:
+            self._said(row)
 
         # A last chunk comes here when its mirror was refused: it is acked, and the mirror comes later.
         due = last and row.mirror_key is not None
-        seq = await ctx.store.ack_chunk(row, receipt, None, ctx.env.now(), story, mirror_due=due)
+        seq = await ctx.store.ack_chunk(row, receipt, None, ctx.env.now(), story, then=then, mirror_due=due)
         # Only now is it found by whoever looks for what is due.
         self.mirrors_due |= due
         if last:
@@ -113,9 +125,11 @@ class Settling:
             body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
             seq = ctx.events.record(body, cause, **ids)
             self._tell_mirror(row, settled, seq, place=_place(row), partial=False)
+            ctx.bound.tell_touched(settled.touched, "outbound", seq)
             return self._tell_settled(after, reason, seq)
 
         def then(seq: int) -> None:
+            self._said(row)
             self._over(after, reason, receipt, seq)
             done()
 
@@ -154,21 +168,57 @@ class Settling:
         ctx = self._ctx
         state = next_state(row.state, event, accepted_chunks=row.acked)
         after = msgspec.structs.replace(row, state=state)
+        notice = await self._notice(row, event, reason, cause)
+        told: list[int] = []
 
         def story(settled: Settled) -> int:
             self._tell_mirror(row, settled, cause, place=_place(row), partial=True)
-            return self._tell_settled(after, reason, cause)
+            seq = self._tell_settled(after, reason, cause)
+            told.extend(self._tell_denied(row, notice, reason, seq))
+            return seq
 
         now = ctx.env.now()
         try:
-            seq = await ctx.store.end_intent(row, state, reason, self._mirror(row), now, story)
+            seq = await ctx.store.end_intent(row, state, reason, self._mirror(row), now, story, notice=notice)
         except (IllegalTransition, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 -- it has ended all the same; its mirror comes later
             self.refused(row, error, cause)
-            seq = await ctx.store.end_intent(row, state, reason, None, now, story, mirror_due=row.acked > 0)
+            due = row.acked > 0
+            seq = await ctx.store.end_intent(row, state, reason, None, now, story, mirror_due=due, notice=notice)
             self.mirrors_due = True
+        if reason is Reason.PLACE_GONE:
+            ctx.bound.gone(row.binding, Reason.THREAD_GONE, seq)
+        if notice is not None and told:
+            self._deliver(notice, told[0])
         self._over(after, reason, None, seq)
+
+    def _said(self, row: IntentRow) -> None:
+        """A chunk was accepted, from whatever identity: the account is active, and so is its binding (seed 002)."""
+        place, bound = row.address, self._ctx.bound
+        self._ctx.activity.outbound(place.channel, place.account, self._ctx.env.now())
+        if row.binding is not None:
+            bound.take_touches()
+            if row.identity is not None:
+                bound.identity_worked(row.binding)
+
+    async def _notice(
+        self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None
+    ) -> IntentRow | None:
+        """A short word where people wait for what cannot be said where it belongs, without its content (B056)."""
+        if row.notice_to is None or row.acked or event is DeliveryEvent.PARK:
+            return None
+        text = notice_text(row, reason)
+        return await self._preparing.prepare(self._drafts.notice(row, row.notice_to), text, cause)
+
+    def _tell_denied(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> Iterator[int]:
+        """Record that what cannot be said where it belongs is said nowhere else; the seq of the notice."""
+        if notice is None:
+            return
+        posted = not is_final(notice.state)
+        body = FallbackDenied(asked=row.address, refused=row.notice_to, reason=reason, notice=posted)
+        seq = self._ctx.events.record(body, cause, binding=row.binding, **ids_of(row))
+        yield self._ctx.tell_prepared(notice, targeted=False, reason=Reason.THREAD_NOTICE, cause=seq)
 
     async def store_due(self) -> None:
         """Store the transcript lines that could not be stored with their receipts; some may be refused again."""
@@ -212,6 +262,7 @@ class Settling:
         """Tell whoever waits for this intent, and the hooks, that it has ended."""
         receipts = () if receipt is None else (receipt,)
         self._preparing.ended(row, reason, receipts, cause)
+        self._ctx.bound.release(row.binding, cause)
         waiters = self._waiters.pop(row.id, None)
         if waiters:
             ended = Ended(row=row, reason=reason, receipts=receipts)
@@ -268,7 +319,15 @@ class Settling:
 
 def _place(row: IntentRow) -> Address | None:
     """The place that is tied to the session of the mirror: a session that the caller named is no matter of it."""
-    return None if row.named_session else row.address
+    return None if row.named_session or row.binding is not None else row.address
+
+
+def notice_text(row: IntentRow, reason: Reason) -> str:
+    """What people are told of a message that cannot be said where it belongs; nothing of the message itself."""
+    return f"An answer could not be posted in its thread, and is not posted here instead. {reason.sentence}"
+
+
+def _nobody(_row: IntentRow, _cause: int | None) -> None: ...
 
 
 def ids_of(row: IntentRow) -> dict[str, str | None]:

@@ -135,12 +135,14 @@ class Targets:
         looked = await self.look_up(question.channel, question.account or "", question.target)
         question, ctx = looked.answer(question), self._ctx
         route = resolve(ctx.decisions, question, looked.note, ctx.config)
+        bound = ctx.bound.at(route.address)
+        note = () if bound is None else (f"that conversation is bound to a session, by {bound.binding_id}",)
         body = TargetResolved(
             channel=question.channel,
             target=question.target,
             address=route.address,
-            session_key=ctx.key_text(route.key),
-            steps=(*([looked.note] if looked.note else ()), *route.steps),
+            session_key=ctx.key_text(route.key) if bound is None else bound.target_session_key,
+            steps=(*([looked.note] if looked.note else ()), *route.steps, *note),
         )
         return route, ctx.events.record(body, cause, **ids)
 

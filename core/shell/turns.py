@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-import msgspec
-
 from core.agent import CALLBACK_PROMPT, CallbackFacts
-from core.decisions import MirrorQuestion
-from core.errors import InvalidSend, UnknownName, UsageError
+from core.errors import BindingError, InvalidSend, UnknownName, UsageError
 from core.events.bodies import IntentSuppressed, ToolCalled, ToolRefused, TurnEnded, TurnStarted
+from core.hands.port import Task
 from core.reasons import Reason
-from core.routing.outbound import OutboundRoute
 from core.shell.context import Context
+from core.shell.drafts import Drafts, Saying
 from core.shell.lanes import Lanes
 from core.shell.preparing import Preparing
 from core.shell.targets import Aim, Asked, Targets, refusal
@@ -32,17 +30,8 @@ from core.values import (
 
 #: turns that run at the same time
 _WORKERS = 256
-
-
-class Saying(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that a turn says. `session`: key and agent of the session that the caller named to remember it."""
-
-    kind: IntentKind
-    id: IntentId
-    text: str
-    to: Address
-    route: OutboundRoute | None = None
-    session: tuple[str, str] | None = None
+#: why an answer goes where it goes, where that is not in the work
+_REASONS = {WorkKind.CALLBACK: Reason.CALLBACK_TURN, WorkKind.CONTROL: Reason.CONTROL_REPLY}
 
 
 class LiveTurn:
@@ -79,10 +68,11 @@ class LiveTurn:
         asked = Asked(running=self.session_id, to=to, channel=channel, account=account, thread=thread, session=session)
         await self._turns.tool_send(self._work, self._calls, text, asked, self._started)
 
-    async def delegate(self, hand: str, task: str) -> DelegationId:
+    async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
         """Give a task to a hand; see `core.agent.Turn.delegate`."""
         self._calls += 1
-        return await self._turns.delegate(self._work, self.session_id, self._calls, hand, task, self._started)
+        asked = Task(hand=hand, task=task, thread=thread)
+        return await self._turns.delegate(self._work, self.session_id, self._calls, asked, self._started)
 
     async def history(self) -> tuple[TranscriptLine, ...]:
         """What the session remembers; see `core.agent.Turn.history`."""
@@ -97,13 +87,16 @@ class Turns:
         context: Context,
         *,
         deliver: Callable[[IntentRow, int | None], None],
-        delegate: Callable[[Work, SessionId, int, str, str, int], Awaitable[DelegationId]],
+        delegate: Callable[[Work, SessionId, int, Task, int], Awaitable[DelegationId]],
+        control: Callable[[Work, int], Awaitable[str]],
         targets: Targets,
         preparing: Preparing,
     ) -> None:
         self._ctx = context
+        self._control = control
         self._targets = targets
         self._preparing = preparing
+        self._drafts = Drafts(context)
         self._deliver = deliver
         self._delegate = delegate
         self.lanes: Lanes[str, tuple[Work, SessionId, int]] = Lanes(
@@ -112,6 +105,7 @@ class Turns:
 
     def start(self, work: Work, session: SessionId, cause: int) -> None:
         """Queue a piece of work behind the others of its session, whatever its key is by now."""
+        self._ctx.bound.hold(work.binding)
         self.lanes.put(session, (work, session, cause))
 
     async def _handle(self, _lane: str, item: tuple[Work, SessionId, int]) -> None:
@@ -132,9 +126,12 @@ class Turns:
         )
         answer, failure = await self._ask(work, started, session)
         await self._finish(work, session, answer, failure, started)
+        self._ctx.bound.release(work.binding, started)
 
     async def _ask(self, work: Work, started: int, session: SessionId) -> tuple[str | None, TurnEnded | None]:
         """Let the agent work; its answer, or how it failed."""
+        if work.kind is WorkKind.CONTROL:
+            return await self._control(work, started), None
         agent = self._ctx.agents.get(work.agent)
         if agent is None:
             return None, TurnEnded(outcome="failed", reason=Reason.UNKNOWN_AGENT, detail=work.agent)
@@ -163,7 +160,9 @@ class Turns:
             seq = ctx.events.record(ended, started, inbound=work.id, turn=work.turn)
             if not intents and failure is None:
                 self._suppressed(work, answer, seq)
-            reason = Reason.CALLBACK_TURN if work.kind is WorkKind.CALLBACK else work.reply_reason
+            reason = _REASONS.get(work.kind, work.reply_reason)
+            if work.kind is WorkKind.CALLBACK and work.reply_reason is Reason.BOUND_DESTINATION:
+                reason = work.reply_reason
             return [
                 (row, ctx.tell_prepared(row, targeted=False, reason=reason, cause=seq))
                 for row in intents
@@ -188,43 +187,8 @@ class Turns:
 
     async def _prepared(self, work: Work, session: SessionId, what: Saying, cause: int) -> IntentRow | None:
         """A prepared intent, or a cancelled one; none where there is nothing to be seen. Raises `InvalidSend`."""
-        row = await self._preparing.prepare(self._draft(work, session, what), what.text, cause)
+        row = await self._preparing.prepare(self._drafts.of_turn(work, session, what), what.text, cause)
         return row if row.chunks or row.state is IntentState.CANCELLED else None
-
-    def _draft(self, work: Work, session: SessionId, what: Saying) -> IntentRow:
-        """An intent without its text: its destination and its mirror are final."""
-        ctx = self._ctx
-        question = MirrorQuestion(
-            kind=what.kind,
-            agent=work.agent,
-            running=work.session_key,
-            origin=work.reply_to,
-            target=what.to,
-            route=what.route,
-        )
-        mirror, named = ctx.decisions.plan_mirror(question, ctx.config), what.session
-        return IntentRow(
-            id=what.id,
-            kind=what.kind,
-            address=what.to,
-            chunks=(),
-            agent=work.agent if named is None else named[1],
-            mirror_key=mirror.key if named is None else named[0],
-            session=session if mirror.own and named is None else None,
-            named_session=named is not None,
-            turn=work.turn,
-            inbound=work.id,
-            delegation=None if work.callback is None else work.callback.delegation,
-            reply_to=self._reference(work, what.kind, what.to),
-            open_on=work.open_on if what.to == work.reply_to else None,
-            created_at=ctx.env.now(),
-        )
-
-    def _reference(self, work: Work, kind: IntentKind, to: Address) -> str | None:
-        """The message that an answer quotes, if it is to quote one."""
-        quotes = self._ctx.config.channel(to.channel).reply_reference and kind is IntentKind.REPLY
-        same_place = work.place is not None and work.place.lane == to.lane
-        return work.message_id if quotes and same_place and work.kind is WorkKind.MESSAGE else None
 
     async def tool_send(self, work: Work, call: int, text: str, asked: Asked, cause: int) -> None:
         """The message tool: an intent of its own, durable when this returns."""
@@ -232,7 +196,13 @@ class Turns:
         where = well_formed(str(asked.to or work.reply_to or "nowhere"))
         called = ctx.events.record(ToolCalled(tool="message", detail=where), cause, inbound=work.id, turn=work.turn)
         aim = await self._aim(work, asked, called)
-        row = None if aim is None else await self._tool_intent(work, call, text, asked, aim, called)
+        intent = IntentId(f"{work.id}.send{call}")
+        if self._preparing.has_hooks and await ctx.store.intent_state(intent) is not None:
+            # The turn is run again after a crash: the hooks have seen what is stored, and see it once.
+            repeated = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text)
+            ctx.events.record(repeated, called if aim is None else aim.cause, turn=work.turn, intent=intent)
+            return
+        row = None if aim is None else await self._tool_intent(work, intent, text, asked, aim, called)
         if row is None:
             reason = Reason.NO_ORIGIN if aim is None else Reason.NO_REPLY
             ctx.events.record(IntentSuppressed(reason=reason, text=text), called, inbound=work.id, turn=work.turn)
@@ -240,12 +210,12 @@ class Turns:
         await self._enqueue(work, row, text, asked, called if aim is None else aim.cause)
 
     async def _tool_intent(
-        self, work: Work, call: int, text: str, asked: Asked, aim: Aim, called: int
+        self, work: Work, intent: IntentId, text: str, asked: Asked, aim: Aim, called: int
     ) -> IntentRow | None:
         """What the tool says, prepared. Raises `InvalidSend`, which the agent is told."""
         what = Saying(
             kind=IntentKind.TOOL,
-            id=IntentId(f"{work.id}.send{call}"),
+            id=intent,
             text=text,
             to=aim.address,
             route=aim.route,
@@ -293,16 +263,17 @@ class Turns:
         """The transcript of a session so far."""
         return await self._ctx.store.history(session)
 
-    async def delegate(
-        self, work: Work, session: SessionId, call: int, hand: str, task: str, cause: int
-    ) -> DelegationId:
+    async def delegate(self, work: Work, session: SessionId, call: int, asked: Task, cause: int) -> DelegationId:
         """The delegation tool: refused before any work starts, or durable before the hand starts (S2, S4)."""
-        ctx, task = self._ctx, well_formed(task)
-        called = ctx.events.record(
-            ToolCalled(tool="delegate", detail=f"{hand}: {task}"), cause, inbound=work.id, turn=work.turn
-        )
+        ctx, task, hand = self._ctx, well_formed(asked.task), asked.hand
+        ids = {"inbound": work.id, "turn": work.turn}
+        called = ctx.events.record(ToolCalled(tool="delegate", detail=f"{hand}: {task}"), cause, **ids)
         if not ctx.hands.has(hand):
-            refused = ToolRefused(tool="delegate", reason=Reason.UNKNOWN_HAND, detail=hand)
-            ctx.events.record(refused, called, inbound=work.id, turn=work.turn)
+            ctx.events.record(ToolRefused(tool="delegate", reason=Reason.UNKNOWN_HAND, detail=hand), called, **ids)
             raise UnknownName(f"no hand {hand!r} ({Reason.UNKNOWN_HAND.sentence})")
-        return await self._delegate(work, session, call, hand, task, called)
+        try:
+            return await self._delegate(work, session, call, Task(hand=hand, task=task, thread=asked.thread), called)
+        except BindingError as error:
+            refused = ToolRefused(tool="delegate", reason=error.reason, detail=well_formed(error.facts))
+            ctx.events.record(refused, called, **ids)
+            raise

@@ -5,12 +5,22 @@ from __future__ import annotations
 import anyio
 
 from core.delivery.states import is_final
-from core.events.bodies import ChunkAcked, IntentReopened, IntentSettled, OperatorActed, StorePruned
+from core.events.bodies import (
+    ChunkAcked,
+    DelegationFinished,
+    IntentReopened,
+    IntentSettled,
+    OperatorActed,
+    StorePruned,
+    TurnEnded,
+)
 from core.reasons import Reason
 from core.shell.context import Context
 from core.shell.delivery import Delivery
-from core.store.operate import BATCH, Filter, Nudge, Pruned, QueueRow, Shown, Verdict
-from core.store.rows import IntentRow
+from core.store.operate import BATCH, PURGE, Filter, Nudge, Pruned, QueueRow, Shown, Verdict, purge_words
+from core.store.rows import IntentRow, Unfinished
+from core.text import well_formed
+from core.values import HandOutcome
 
 #: seconds between two rounds of removing
 _PRUNE_EVERY = 3600.0
@@ -60,18 +70,32 @@ class Upkeep:
         if await self._ctx.store.nudges_wait():
             await self.take_up(queue=False)
 
+    async def set_aside(self, left: Unfinished, cause: int) -> None:
+        """What an earlier process left and nobody can read is over, visibly: it stops neither the rest nor a start."""
+
+        def story(_: None) -> None:
+            for row in left.broken_works:
+                ended = TurnEnded(outcome="failed", reason=Reason.BROKEN_ROW, detail=well_formed(row.problem))
+                self._ctx.events.record(ended, cause, inbound=row.id)
+            for row in left.broken_delegations:
+                text = well_formed(row.problem)
+                lost = DelegationFinished(hand="", outcome=HandOutcome.LOST, text=text, reason=Reason.BROKEN_ROW)
+                self._ctx.events.record(lost, cause, delegation=row.id)
+
+        await self._ctx.store.set_aside(left, self._ctx.env.now(), story)
+
     async def take_up(self, *, queue: bool = True) -> None:
         """Tell what operators have changed, and send what they have reopened."""
 
         def story(nudges: tuple[Nudge, ...]) -> list[tuple[Nudge, int]]:
             return [
-                (one, self._ctx.events.record(OperatorActed(verb=one.verb, detail=""), None, intent=one.intent))
+                (one, self._ctx.events.record(OperatorActed(verb=one.verb, detail=one.detail), None, intent=one.intent))
                 for one in nudges
             ]
 
         while told := await self._ctx.store.nudged(story):
             # Where an intent was changed twice meanwhile, it is what the last change has made of it.
-            last = {nudge.intent: (nudge, seq) for nudge, seq in told}
+            last = {nudge.intent: (nudge, seq) for nudge, seq in told if nudge.intent is not None}
             # One that was purged since, or that cannot be read, is no matter of the delivery loop.
             for row in (await self._ctx.store.load_intents(tuple(last))).rows:
                 await self._take_up(row, *last[row.id], queue=queue)
@@ -89,6 +113,7 @@ class Upkeep:
             ctx.events.record(settled, seq, **ids)
             self._mirrors.mirrors_due = True
             return
+        assert nudge.before is not None
         seq = ctx.events.record(IntentReopened(before=nudge.before, reason=reason, chunk=row.acked), seq, **ids)
         if queue:
             self._delivery.take(row, seq)
@@ -147,11 +172,10 @@ class Upkeep:
 
     async def purge(self, which: Filter) -> int:
         """Remove intents that have ended, a little at a time; how many."""
-        states = ", ".join(state.value for state in which.states) or "all that have ended"
 
         def story(count: int) -> int:
             if count:
-                self._ctx.events.record(OperatorActed(verb="purge", detail=f"{count} intents: {states}"))
+                self._ctx.events.record(OperatorActed(verb=PURGE, detail=purge_words(which, count)))
             return count
 
         total, last = 0, BATCH

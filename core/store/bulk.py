@@ -17,8 +17,9 @@ import msgspec
 from core.delivery.mirror import mirror_text
 from core.delivery.states import DeliveryEvent, next_state
 from core.reasons import Reason
+from core.store.columns import INTENT_COLUMNS, PLAIN_COLUMNS, is_plain, plain_values_of, values_of
 from core.store.lookup import lane_text
-from core.store.ops import INTENT_COLUMNS, SEND_COLUMNS, TOLD, own_session, values_of
+from core.store.ops import TOLD, own_session
 from core.store.rows import Begun, IntentRow, NewSession, SendRow, SessionRow, Settled
 from core.store.sessions import ensure_session
 from core.values import IntentId, Receipt, SessionId
@@ -57,12 +58,13 @@ def _inserts(table: str, columns: str) -> dict[int, str]:
 
 
 _INTENTS = _inserts("intents", INTENT_COLUMNS)
-_SENDS = _inserts("sends", SEND_COLUMNS)
+_PLAIN = _inserts("intents", PLAIN_COLUMNS)
+_SENT_AGAIN = "SELECT 1 FROM sends WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1"
 _LINES = _inserts("transcript", "session_id, role, text, ref, partial, at")
 _ACK = (
     "UPDATE intents SET state = ?, acked = ?, attempts = ?, reason = ?, next_at = NULL, updated_at = ?, marked = 0,"
     " doubt_at = NULL, transport = NULL, receipts = json_insert(receipts, '$[#]', json(?))"
-    " WHERE id = ? AND state = ? AND acked = ?"
+    " WHERE id = ? AND state = ? AND acked = ? AND json_valid(receipts)"
 )
 _SESSIONS = (
     "SELECT json_group_array(json_array(place, session_id, generation, tied, own_key, own_generation)) FROM ("
@@ -79,15 +81,18 @@ _found = msgspec.json.Decoder(
 
 
 def begin_sends(c: sqlite3.Connection, writes: Sequence[Sending]) -> list[Begun]:
-    """Store sends with their intents. Raises `sqlite3.IntegrityError` where a key has sent before."""
+    """Store first tries of sends. Raises `Odd` or `sqlite3.IntegrityError` where a key has sent before."""
+    if any(write.send.tries != 1 for write in writes):
+        raise Odd
+    keys = _json([write.send.key for write in writes]).decode()
+    if c.execute(_SENT_AGAIN, (keys,)).fetchone() is not None:
+        raise Odd
+    plain = all(is_plain(write.intent) for write in writes)
+    values, statements = (plain_values_of, _PLAIN) if plain else (values_of, _INTENTS)
     intents: list[Any] = []
-    sends: list[Any] = []
     for write in writes:
-        intents += values_of(write.intent, write.now)
-        send = write.send
-        sends += (send.key, send.intent, send.tries, send.session_key, send.channel, write.now)
-    _insert(c, _INTENTS, intents, len(writes))
-    _insert(c, _SENDS, sends, len(writes))
+        intents += values(write.intent, write.now)
+    _insert(c, statements, intents, len(writes))
     return [Begun(new=True, send=write.send, intent=write.intent) for write in writes]
 
 

@@ -21,6 +21,9 @@ from core.store.presence import FilePresence, NoPresence, Presence
 
 #: fewer writes than this are done singly
 _FEW = 8
+#: KiB of pages that a connection keeps, at most. SQLite's own 2 MiB are less than the indexes that a busy day touches,
+#: whose keys are as good as random: the same pages would be read again and again
+_CACHE = 8192
 T = TypeVar("T")
 Op = Callable[[sqlite3.Connection], Any]
 
@@ -206,6 +209,7 @@ def connect_file(path: Path, *, durability: str = "full") -> Db:
         try:
             # Before anything is written: even the journal mode is a change to a file that is not ours.
             _check(path, connection)
+            connection.execute(f"PRAGMA cache_size={-_CACHE}")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(f"PRAGMA synchronous={durability.upper()}")
         except BaseException as error:

@@ -10,7 +10,7 @@ import msgspec
 
 from core.delivery.states import is_final
 from core.reasons import Reason
-from core.store.rows import IntentFate, IntentRow, Loaded, SendRow
+from core.store.rows import BoundPart, IntentFate, IntentRow, Loaded, SendRow, send_intent
 from core.values import (
     Address,
     DelegationId,
@@ -30,14 +30,16 @@ _address = msgspec.json.Decoder(Address).decode
 _texts = msgspec.json.Decoder(tuple[str, ...]).decode
 _forms = msgspec.json.Decoder(tuple[Piece, ...]).decode
 _poll = msgspec.json.Decoder(Poll).decode
+_bound = msgspec.json.Decoder(BoundPart).decode
 _receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
 COLUMNS = (
     "id, kind, state, address, chunks, acked, attempts, agent_id, mirror_key, turn_id, inbound_id, delegation_id,"
     " reply_to, open_on, created_at, next_at, reason, session_id, named_session, media, forms, poll, payload,"
-    " best_effort, transport, marked, doubt_at, untold, updated_at"
+    " best_effort, transport, marked, doubt_at, untold, updated_at, bound"
 )
 #: ids in one statement
 _MOST = 500
+_UNBOUND = BoundPart()
 
 
 def load(c: sqlite3.Connection, ids: Sequence[IntentId]) -> Loaded:
@@ -107,17 +109,32 @@ def _is_number(value: object) -> bool:
 
 
 def find_send(c: sqlite3.Connection, key: str) -> SendRow | None:
-    """The latest try of a client's send."""
+    """The latest try of a client's send: a row for what was tried again, else the intent that is named by the key."""
     sql = "SELECT intent_id, tries, session_key, channel FROM sends WHERE key = ?"
     row = c.execute(sql, (key,)).fetchone()
+    if row is not None:
+        return SendRow(key=key, intent=IntentId(row[0]), tries=row[1], session_key=row[2], channel=row[3])
+    first = send_intent(key, 1)
+    sql = "SELECT CAST(mirror_key AS BLOB), CAST(address AS BLOB) FROM intents WHERE id = ?"
+    row = c.execute(sql, (first,)).fetchone()
     if row is None:
         return None
-    return SendRow(key=key, intent=IntentId(row[0]), tries=row[1], session_key=row[2], channel=row[3])
+    session = None if row[0] is None else row[0].decode(errors="replace")
+    return SendRow(key=key, intent=first, tries=1, session_key=session, channel=_channel(row[1]))
+
+
+def _channel(address: bytes) -> str:
+    """The channel of a place; none of one that cannot be read: whether its key has sent is known all the same."""
+    try:
+        return _address(address).channel
+    except ValueError:
+        return ""
 
 
 def find_fate(c: sqlite3.Connection, intent: IntentId) -> IntentFate | None:
     """Where an intent stands, and its receipts."""
-    row = c.execute("SELECT state, reason, receipts FROM intents WHERE id = ?", (intent,)).fetchone()
+    sql = "SELECT state, reason, CAST(receipts AS BLOB) FROM intents WHERE id = ?"
+    row = c.execute(sql, (intent,)).fetchone()
     if row is None:
         return None
     known = None if row[1] is None else Reason(row[1])
@@ -155,6 +172,7 @@ def due_mirrors(c: sqlite3.Connection) -> tuple[IntentRow, ...]:
 
 def intent_of(row: tuple[Any, ...]) -> IntentRow:
     """The intent of a row with `COLUMNS`."""
+    bound = _UNBOUND if row[29] is None else _bound(row[29])
     return IntentRow(
         id=IntentId(row[0]),
         kind=IntentKind(row[1]),
@@ -185,4 +203,7 @@ def intent_of(row: tuple[Any, ...]) -> IntentRow:
         doubt_at=row[26],
         untold=bool(row[27]),
         updated_at=row[28],
+        binding=bound.binding,
+        identity=bound.identity,
+        notice_to=bound.notice_to,
     )

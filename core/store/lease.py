@@ -72,6 +72,12 @@ def read(c: sqlite3.Connection) -> Lease:
     return Lease(owner=owner, token=token, lock=lock, until=until)
 
 
+def is_held(c: sqlite3.Connection) -> bool:
+    """Whether a process has the store, dead or alive, as far as its row tells. Before there were leases, none has."""
+    found = c.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'lease'").fetchone()
+    return bool(found[0]) and read(c).owner != ""
+
+
 def look(c: sqlite3.Connection, presence: Presence, now: float, lasts: float) -> Claim:
     """What would come of a claim now. Nothing is written."""
     row, lock = read(c), presence.take()

@@ -264,9 +264,12 @@ def forget(c: sqlite3.Connection, intents: Sequence[str]) -> int:
     """Remove intents, with the sends of clients whose latest try they are; how many sends."""
     sends = 0
     for intent in intents:
+        key = send_key(intent)
+        send = None if key is None else find_send(c, key)
         c.execute("DELETE FROM intents WHERE id = ?", (intent,))
-        if (key := send_key(intent)) is not None:
-            sends += c.execute("DELETE FROM sends WHERE key = ? AND intent_id = ?", (key, intent)).rowcount
+        if send is not None and send.intent == intent:
+            c.execute("DELETE FROM sends WHERE key = ?", (key,))
+            sends += 1
     return sends
 
 
@@ -293,20 +296,35 @@ def _end(c: sqlite3.Connection, row: IntentRow, state: IntentState, acked: int, 
 
 
 def _nudge(c: sqlite3.Connection, before: IntentRow, verb: str) -> None:
-    c.execute("INSERT INTO nudges (intent_id, verb, before) VALUES (?, ?, ?)", (before.id, verb, before.state.value))
+    c.execute(_NUDGE, (before.id, verb, before.state.value))
+
+
+def note_purge(c: sqlite3.Connection, which: Filter, removed: int) -> None:
+    """Have the process that works the store tell of a purge: of what was removed, only this is left."""
+    c.execute(_NUDGE, (purge_words(which, removed), PURGE, ""))
+
+
+def purge_words(which: Filter, removed: int) -> str:
+    """What a purge has removed."""
+    return f"{removed} intents: {', '.join(state.value for state in which.states) or 'all that have ended'}"
+
+
+PURGE = "purge"
+_NUDGE = "INSERT INTO nudges (intent_id, verb, before) VALUES (?, ?, ?)"
 
 
 # -------------------------------------------------------------------- the process that works the store
 
 
 class Nudge(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent that an operator has changed."""
+    """An intent that an operator has changed; or a purge, which tells what it has removed."""
 
-    intent: IntentId
-    #: ``retry``, or a verdict
+    #: none, and so its state before that: a purge
+    intent: IntentId | None = None
+    #: ``retry``, a verdict, or ``purge``
     verb: str
-    #: its state before that
-    before: IntentState
+    before: IntentState | None = None
+    detail: str = ""
 
 
 def nudged(c: sqlite3.Connection) -> tuple[Nudge, ...]:
@@ -314,7 +332,12 @@ def nudged(c: sqlite3.Connection) -> tuple[Nudge, ...]:
     found = c.execute("SELECT n, intent_id, verb, before FROM nudges ORDER BY n LIMIT ?", (BATCH,)).fetchall()
     if found:
         c.execute("DELETE FROM nudges WHERE n <= ?", (found[-1][0],))
-    return tuple(Nudge(intent=IntentId(row[1]), verb=row[2], before=IntentState(row[3])) for row in found)
+    return tuple(
+        Nudge(verb=verb, detail=intent)
+        if verb == PURGE
+        else Nudge(intent=IntentId(intent), verb=verb, before=IntentState(before))
+        for _, intent, verb, before in found
+    )
 
 
 class Pruned(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,9 +12,12 @@ from core.delivery.states import DeliveryEvent, may_end, next_state
 from core.errors import IllegalTransition
 from core.hands.states import DelegationEvent, DelegationState, next_delegation_state
 from core.reasons import Reason
+from core.store.bindings import touch
+from core.store.columns import INTENT_COLUMNS, values_of
 from core.store.intents import find_fate, find_send
 from core.store.lookup import find_by_id, find_ended
 from core.store.rekey import tie_nowhere
+from core.store.roomy import PLAIN, ROOMY, WHILE_SENT, is_long, room_for
 from core.store.rows import (
     Admission,
     Begun,
@@ -42,7 +45,7 @@ from core.values import (
 )
 
 _json = msgspec.json.Encoder().encode
-_ROLES = {WorkKind.MESSAGE: "user", WorkKind.CALLBACK: "hand", WorkKind.WAKE: "user"}
+_ROLES = {WorkKind.MESSAGE: "user", WorkKind.CALLBACK: "hand", WorkKind.WAKE: "user", WorkKind.CONTROL: "user"}
 
 
 def _text(value: object) -> str:
@@ -65,45 +68,13 @@ def admit(
         (work.id, identity, work.kind.value, work.session_key, row.id, work.agent, _json(work), now),
     )
     append(c, row.id, _ROLES[work.kind], work.text, work.id, now)
-    return Admission(session=row)
+    by_peer = work.binding is not None and work.kind is WorkKind.MESSAGE
+    touched = touch(c, work.binding, now) if by_peer and work.binding is not None else None
+    return Admission(session=row, touched=touched)
 
 
-INTENT_COLUMNS = (
-    "id, state, kind, address, chunks, mirror_key, agent_id, turn_id, inbound_id, delegation_id, reply_to, open_on,"
-    " session_id, named_session, media, created_at, updated_at, reason, forms, poll, payload, best_effort, untold"
-)
 _MARKS = ", ".join("?" * len(INTENT_COLUMNS.split(",")))
 _INSERT = f"INSERT INTO intents ({INTENT_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT (id) DO NOTHING"  # noqa: S608 -- names only
-
-
-def values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
-    """The values of `INTENT_COLUMNS` of a new intent."""
-    return (
-        intent.id,
-        intent.state.value,
-        intent.kind.value,
-        _text(intent.address),
-        _text(intent.chunks),
-        intent.mirror_key,
-        intent.agent,
-        intent.turn,
-        intent.inbound,
-        intent.delegation,
-        intent.reply_to,
-        intent.open_on,
-        intent.session,
-        # What is no plain number is slow to bind.
-        int(intent.named_session),
-        _text(intent.media) if intent.media else "[]",
-        intent.created_at,
-        now,
-        None if intent.reason is None else intent.reason.value,
-        _text(intent.forms) if intent.forms else None,
-        None if intent.poll is None else _text(intent.poll),
-        intent.payload,
-        int(intent.best_effort),
-        int(intent.untold),
-    )
 
 
 def enqueue(c: sqlite3.Connection, intent: IntentRow, now: float) -> bool:
@@ -128,9 +99,9 @@ def _tell_delegation(c: sqlite3.Connection, delegation: DelegationId) -> None:
 
 
 def _move(c: sqlite3.Connection, intent: IntentRow, sets: str, values: tuple[object, ...]) -> None:
-    """Change an intent that is still in the state in which the caller saw it."""
+    """Change an intent that is still as the caller saw it, and whole: with broken receipts it is set aside."""
     done = c.execute(
-        f"UPDATE intents SET {sets} WHERE id = ? AND state = ? AND acked = ?",  # noqa: S608 -- `sets`: the texts below
+        f"UPDATE intents SET {sets} WHERE id = ? AND state = ? AND acked = ? AND json_valid(receipts)",  # noqa: S608 -- `sets`: the texts below
         (*values, intent.id, intent.state.value, intent.acked),
     )
     if done.rowcount != 1:
@@ -140,7 +111,8 @@ def _move(c: sqlite3.Connection, intent: IntentRow, sets: str, values: tuple[obj
 def mark_sending(c: sqlite3.Connection, intent: IntentRow, now: float) -> None:
     """See `core.store.port.Store.mark_sending`."""
     state = next_state(intent.state, DeliveryEvent.MARK)
-    _move(c, intent, "state = ?, attempts = ?, updated_at = ?", (state.value, intent.attempts, now))
+    sets = f"state = ?, attempts = ?, updated_at = ?{WHILE_SENT if is_long(intent) else ''}"
+    _move(c, intent, sets, (state.value, intent.attempts, now))
 
 
 def ack_chunk(
@@ -155,17 +127,24 @@ def ack_chunk(
     """Receipt of the next chunk; mirror and end with the last one."""
     acked = intent.acked + 1
     last = acked == len(intent.chunks)
-    state = next_state(intent.state, DeliveryEvent.ACK_LAST if last else DeliveryEvent.ACK_CHUNK)
+    state, added = next_state(intent.state, DeliveryEvent.ACK_LAST if last else DeliveryEvent.ACK_CHUNK), _text(receipt)
+    keeps = not last and is_long(intent)
+    values = (state.value, acked, intent.attempts if last else 0, Reason.ACCEPTED.value, now)
+    room = (room_for(added, acked),) if keeps else ()
     _move(
         c,
         intent,
         "state = ?, acked = ?, attempts = ?, reason = ?, next_at = NULL, updated_at = ?, marked = 0, doubt_at = NULL,"
-        " transport = NULL, receipts = json_insert(receipts, '$[#]', json(?))",
-        (state.value, acked, intent.attempts if last else 0, Reason.ACCEPTED.value, now, _text(receipt)),
+        f" transport = NULL, receipts = {ROOMY if keeps else PLAIN}",
+        (*values, *room, added),
     )
     if mirror_due:
         _mirror_is_due(c, intent)
-    return _mirror(c, intent, acked, mirror, now) if last else Settled(mirror=None)
+    settled = _mirror(c, intent, acked, mirror, now) if last else Settled(mirror=None)
+    if intent.binding is None:
+        return settled
+    # In the same transaction: what people have seen keeps their conversation bound (seed 002, invariant B2).
+    return msgspec.structs.replace(settled, touched=touch(c, intent.binding, now))
 
 
 def _mirror(c: sqlite3.Connection, intent: IntentRow, acked: int, mirror: NewSession | None, now: float) -> Settled:
@@ -240,37 +219,42 @@ def begin_send(
     now: float,
 ) -> Begun:
     """Store a client's send with its intent and the session that it goes to; see the port."""
-    values = (send.key, send.intent, send.tries, send.session_key, send.channel, now)
-    # Whether a key has sent is asked of the keys: its first intent may have been removed before the later ones.
-    first = c.execute(f"{_SEND} DO NOTHING", values).rowcount == 1
-    if not (first and enqueue(c, intent, now)):
+    # Whether a key has sent again is asked of the keys: its first intent may have been removed before the later ones.
+    if c.execute(SENT_AGAIN, (send.key,)).fetchone() is None and enqueue(c, intent, now):
+        if send.tries > 1:
+            _note_send(c, send, now)
+    else:
         before = _before(c, send)
-        if not again(before[1].state):
-            return Begun(new=False, send=before[0], fate=before[1])
         tries = before[0].tries + 1
+        # What hooks have seen is stored under the id that they have seen, or not at all.
+        if not again(before[1].state) or (intent.untold and intent.id != send_intent(send.key, tries)):
+            return Begun(new=False, send=before[0], fate=before[1])
         while not enqueue(c, msgspec.structs.replace(intent, id=send_intent(send.key, tries)), now):
             tries += 1
         intent = msgspec.structs.replace(intent, id=send_intent(send.key, tries))
         send = msgspec.structs.replace(send, intent=intent.id, tries=tries)
-        c.execute(_AGAIN, (send.key, send.intent, send.tries, send.session_key, send.channel, now))
+        _note_send(c, send, now)
     session = None if entry is None else ensure_session(c, entry, now)
     return Begun(new=True, send=send, intent=intent, session=session)
 
 
-SEND_COLUMNS = "key, intent_id, tries, session_key, channel, asked_at"
-_SEND = f"INSERT INTO sends ({SEND_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key)"  # noqa: S608 -- names only
-_AGAIN = (
-    f"{_SEND} DO UPDATE SET intent_id = excluded.intent_id, tries = excluded.tries,"
-    " session_key = excluded.session_key, channel = excluded.channel, asked_at = excluded.asked_at"
+SENT_AGAIN = "SELECT 1 FROM sends WHERE key = ?"
+_NOTE_SEND = (
+    "INSERT OR REPLACE INTO sends (key, intent_id, tries, session_key, channel, asked_at) VALUES (?, ?, ?, ?, ?, ?)"
 )
+
+
+def _note_send(c: sqlite3.Connection, send: SendRow, now: float) -> None:
+    """Remember which try of a send is the latest. The first has no row: its intent, named by the key, tells it all."""
+    c.execute(_NOTE_SEND, (send.key, send.intent, send.tries, send.session_key, send.channel, now))
 
 
 def _before(c: sqlite3.Connection, send: SendRow) -> tuple[SendRow, IntentFate]:
     """The latest try of a send, and what became of it."""
-    row = find_send(c, send.key) or send
-    fate = find_fate(c, row.intent)
-    if fate is None:
-        raise IllegalTransition(f"send {send.key!r}: its intent {row.intent} is gone")
+    row = find_send(c, send.key)
+    fate = None if row is None else find_fate(c, row.intent)
+    if row is None or fate is None:
+        raise IllegalTransition(f"send {send.key!r}: its intent {(row or send).intent} is gone")
     return row, fate
 
 
@@ -278,11 +262,13 @@ def defer(c: sqlite3.Connection, intent: IntentRow, next_at: float, reason: Reas
     """See `core.store.port.Store.defer`."""
     state = next_state(intent.state, DeliveryEvent.DEFER)
     transport = None if intent.transport is None else intent.transport.value
+    bound = None if intent.bound is None else _text(intent.bound)
     _move(
         c,
         intent,
-        "state = ?, attempts = ?, next_at = ?, reason = ?, updated_at = ?, marked = ?, doubt_at = ?, transport = ?",
-        (state.value, intent.attempts, next_at, reason.value, now, intent.marked, intent.doubt_at, transport),
+        "state = ?, attempts = ?, next_at = ?, reason = ?, updated_at = ?, marked = ?, doubt_at = ?, transport = ?,"
+        " bound = ?",
+        (state.value, intent.attempts, next_at, reason.value, now, intent.marked, intent.doubt_at, transport, bound),
     )
 
 
@@ -295,6 +281,7 @@ def end_intent(
     now: float,
     *,
     mirror_due: bool = False,
+    notice: IntentRow | None = None,
 ) -> Settled:
     """See `core.store.port.Store.end_intent`."""
     if not may_end(intent.state, state, accepted_chunks=intent.acked):
@@ -305,6 +292,8 @@ def end_intent(
         "state = ?, attempts = ?, reason = ?, next_at = NULL, updated_at = ?",
         (state.value, intent.attempts, reason.value, now),
     )
+    if notice is not None:
+        enqueue(c, notice, now)
     if mirror_due:
         _mirror_is_due(c, intent)
     return _mirror(c, intent, intent.acked, mirror, now)
@@ -314,7 +303,7 @@ def accept_delegation(c: sqlite3.Connection, row: DelegationRow) -> bool:
     """Store a task unless it is there; whether it is new."""
     cursor = c.execute(
         "INSERT INTO delegations (id, state, hand, task, agent_id, session_key, session_id, turn_id, inbound_id,"
-        " origin, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        " origin, accepted_at, child_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             row.id,
             row.state.value,
@@ -327,6 +316,7 @@ def accept_delegation(c: sqlite3.Connection, row: DelegationRow) -> bool:
             row.inbound,
             None if row.origin is None else _text(row.origin),
             row.accepted_at,
+            row.child_key,
         ),
     )
     return cursor.rowcount == 1
@@ -367,6 +357,8 @@ def finish_delegation(
     callback: tuple[Work, str, NewSession] | None,
     intents: Sequence[IntentRow],
     now: float,
+    *,
+    kept: bool = False,
 ) -> Finish:
     """The first result and what it sets going; no change when there was a result before.
 
@@ -386,7 +378,7 @@ def finish_delegation(
             (state if callback is not None else next_delegation_state(state, DelegationEvent.TELL)).value,
             result.outcome.value,
             # What a hook made of one that is posted is in the intents, and what it took back is nowhere.
-            None if callback is None else result.text,
+            result.text if kept or callback is not None else None,
             now,
             delegation,
         ),

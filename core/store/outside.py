@@ -264,6 +264,8 @@ def purge(connection: sqlite3.Connection, which: Filter) -> int:
     while last == BATCH:
         with _transaction(connection):
             last = operate.purge(connection, which)
+            if last:
+                operate.note_purge(connection, which, last)
         total += last
     return total
 

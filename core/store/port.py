@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from core.keys import Migration, StoredKey
 from core.reasons import Reason
+from core.store.binding_port import BindingStore
 from core.store.lease import Claim
 from core.store.operate import Filter, Nudge, Pruned, QueueRow, Shown, Verdict
 from core.store.rows import (
@@ -37,11 +38,14 @@ from core.values import DelegationId, HandResult, InboundId, IntentId, IntentSta
 T = TypeVar("T")
 
 
-class Store(Protocol):
+class Store(BindingStore, Protocol):
     """Durable state. Raises `core.errors.StoreError` when it cannot be used; a failing write is retried inside."""
 
     async def open(self) -> None:
-        """Open, and bring an older store up to date. Raises `StoreTooNew` and leaves a newer one untouched."""
+        """Open, and bring an older store up to date. Raises `StoreTooNew` and leaves a newer one untouched.
+
+        One that another process has is brought up to date by `claim`, once it is taken.
+        """
         ...
 
     async def close(self) -> None: ...
@@ -68,6 +72,10 @@ class Store(Protocol):
         ...
 
     async def unfinished(self) -> Unfinished: ...
+
+    async def set_aside(self, left: Unfinished, now: float, story: Callable[[None], T]) -> T:
+        """Have what cannot be read of what is unfinished not come again; a task of these has the outcome `lost`."""
+        ...
 
     async def open_intents(self, after: int, limit: int) -> tuple[OpenIntent, ...]:
         """Open intents in the order in which they were created, from the one after number `after` on."""
@@ -126,6 +134,7 @@ class Store(Protocol):
         now: float,
         story: Callable[[Settled], T],
         *,
+        then: Callable[[T], None] | None = None,
         mirror_due: bool = False,
     ) -> T:
         """Receipt of the next chunk; with the last one, mirror and end of the intent in the same transaction.
@@ -168,8 +177,12 @@ class Store(Protocol):
         story: Callable[[Settled], T],
         *,
         mirror_due: bool = False,
+        notice: IntentRow | None = None,
     ) -> T:
-        """A final state other than delivered; what was accepted so far is mirrored as partial."""
+        """A final state other than delivered; what was accepted so far is mirrored as partial.
+
+        `notice`: an intent that is stored with it.
+        """
         ...
 
     async def due_mirrors(self) -> tuple[IntentRow, ...]:
@@ -208,8 +221,12 @@ class Store(Protocol):
         story: Callable[[Finish], T],
         *,
         then: Callable[[T], None] | None = None,
+        kept: bool = False,
     ) -> T:
-        """The first result, with what it sets going, in one; a later result changes nothing."""
+        """The first result, with what it sets going, in one; a later result changes nothing.
+
+        `kept`: its text is told nobody, and is stored.
+        """
         ...
 
     async def ensure_session(self, session: NewSession, now: float, story: Callable[[SessionRow], T]) -> T:
@@ -269,7 +286,8 @@ class Store(Protocol):
         """Store a client's send, its intent, and the session that it goes to, in one.
 
         `send` and `intent` are of the first try. Where the key has sent before, nothing is stored, unless `again` says
-        of the state in which that try is that another one may be made.
+        of the state in which that try is that another one may be made. An intent that hooks have seen (`untold`) is
+        stored under its own id only: as the try that it was made for.
         """
         ...
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import msgspec
 
-from core.hands.states import DelegationState
-from core.store import intents, lookup, operate
+from core.store import intents, leftover, lookup, operate
 from core.store.db import Db
 from core.store.operate import Filter, QueueRow, Shown
 from core.store.rows import (
-    DelegationRow,
     IntentFate,
     IntentRow,
     Loaded,
@@ -21,20 +19,16 @@ from core.store.rows import (
     SessionRow,
     TranscriptLine,
     Unfinished,
-    Work,
 )
 from core.values import (
     Address,
     ChatKind,
-    DelegationId,
     InboundId,
     IntentId,
     IntentState,
     SessionId,
-    TurnId,
 )
 
-_work = msgspec.json.Decoder(Work).decode
 _address = msgspec.json.Decoder(Address).decode
 
 
@@ -49,17 +43,7 @@ class SqliteReads:
 
     async def unfinished(self) -> Unfinished:
         """See the port."""
-        works = await self._rows("SELECT work, session_id FROM inbox WHERE state = 'pending' ORDER BY n")
-        (count,) = await self._rows("SELECT count(*) FROM intents WHERE state IN ('prepared', 'sending')")
-        delegations = await self._rows(
-            "SELECT id, state, hand, task, agent_id, session_key, turn_id, inbound_id, origin, accepted_at,"
-            " session_id FROM delegations WHERE state IN ('accepted', 'running') ORDER BY n"
-        )
-        return Unfinished(
-            works=tuple((_work(row[0]), SessionId(row[1])) for row in works),
-            intents=count[0],
-            delegations=tuple(_delegation(row) for row in delegations),
-        )
+        return await self._db.run(leftover.unfinished)
 
     async def open_intents(self, after: int, limit: int) -> tuple[OpenIntent, ...]:
         """See the port."""
@@ -149,19 +133,3 @@ def _place(row: tuple[int, str, bytes]) -> Address:
 
 def _lines(rows: Sequence[tuple[Any, ...]]) -> tuple[TranscriptLine, ...]:
     return tuple(TranscriptLine(role=r[0], text=r[1], ref=r[2], partial=bool(r[3]), at=r[4]) for r in rows)
-
-
-def _delegation(row: tuple[Any, ...]) -> DelegationRow:
-    return DelegationRow(
-        id=DelegationId(row[0]),
-        state=DelegationState(row[1]),
-        hand=row[2],
-        task=row[3],
-        agent=row[4],
-        session_key=row[5],
-        turn=TurnId(row[6]),
-        inbound=InboundId(row[7]),
-        origin=None if row[8] is None else _address(row[8]),
-        accepted_at=row[9],
-        session=None if row[10] is None else SessionId(row[10]),
-    )

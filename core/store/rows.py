@@ -8,12 +8,14 @@ from collections.abc import Callable
 import msgspec
 
 from core.agent import CallbackFacts
+from core.bindings.values import SessionBindingRecord
 from core.hands.states import DelegationState
 from core.reasons import Reason
 from core.values import (
     Address,
     DelegationId,
     HandOutcome,
+    Identity,
     InboundId,
     IntentId,
     IntentKind,
@@ -49,6 +51,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: the answer's thread is opened on this message first
     open_on: str | None = None
     callback: CallbackFacts | None = None
+    #: the binding by which it came to its session, or to which its answer goes
+    binding: str | None = None
 
     @property
     def turn(self) -> TurnId:
@@ -164,6 +168,8 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
 
     session: SessionRow | None
     first: InboundId | None = None
+    #: the binding by which it came, whose idle deadline has moved
+    touched: SessionBindingRecord | None = None
 
 
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,6 +181,14 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
     first: bool
     replaced: bool = False
     session: SessionRow | None = None
+
+
+class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an intent has besides, if it belongs to a bound conversation, or may be told of elsewhere."""
+
+    binding: str | None = None
+    identity: Identity | None = None
+    notice_to: Address | None = None
 
 
 class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -222,9 +236,21 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     doubt_at: float | None = None
     #: hooks are to be told how it ends
     untold: bool = False
+    #: the binding that it is said for, and who speaks there; none: the bot
+    binding: str | None = None
+    identity: Identity | None = None
+    #: where a short notice goes when it cannot be said where it belongs; none: nowhere
+    notice_to: Address | None = None
     created_at: float
     #: last written then; set when it is read
     updated_at: float = 0.0
+
+    @property
+    def bound(self) -> BoundPart | None:
+        """Binding, identity and place of a notice; none where it has none of them."""
+        if self.binding is None and self.identity is None and self.notice_to is None:
+            return None
+        return BoundPart(binding=self.binding, identity=self.identity, notice_to=self.notice_to)
 
     def key(self, chunk: int) -> str:
         """Idempotency key of a chunk on the wire: stable over retries, restarts and processes."""
@@ -251,6 +277,8 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
 
     mirror: SessionRow | None
     mirror_text: str = ""
+    #: the binding that it was said for, whose idle deadline has moved
+    touched: SessionBindingRecord | None = None
 
 
 class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -269,7 +297,17 @@ class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     origin: Address | None
     outcome: HandOutcome | None = None
     result: str | None = None
+    #: key of the session of its own that it has, where it was given one with a conversation bound to it (seed 002)
+    child_key: str | None = None
     accepted_at: float
+
+
+class BrokenRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that cannot be read, and why; `id`: as far as that can be."""
+
+    n: int
+    id: str
+    problem: str
 
 
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
@@ -280,11 +318,16 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     #: how many intents are open; see `Store.open_intents`
     intents: int
     delegations: tuple[DelegationRow, ...]
+    #: what cannot be read of both: it is to be set aside
+    broken_works: tuple[BrokenRow, ...] = ()
+    broken_delegations: tuple[BrokenRow, ...] = ()
 
 
 __all__ = [
     "Admission",
     "Begun",
+    "BoundPart",
+    "BrokenRow",
     "DelegationRow",
     "Finish",
     "IntentFate",

@@ -14,10 +14,11 @@ from core.events import EventSink
 from core.events.bodies import LeaseLost as LeaseWasLost
 from core.keys import Migration, StoredKey
 from core.reasons import Reason
-from core.store import bulk, lease, operate, ops, rekey, sessions
+from core.store import bulk, lease, leftover, operate, ops, rekey, sessions
+from core.store.binding_verbs import BindingVerbs
 from core.store.db import Db
 from core.store.lease import Claim
-from core.store.migrate import migrate
+from core.store.migrate import check_ours, migrate
 from core.store.operate import Filter, Nudge, Pruned, Verdict
 from core.store.reads import SqliteReads
 from core.store.rows import (
@@ -31,6 +32,7 @@ from core.store.rows import (
     SendRow,
     SessionRow,
     Settled,
+    Unfinished,
     Work,
 )
 from core.store.writer import Writer
@@ -45,7 +47,7 @@ from core.values import (
 T = TypeVar("T")
 
 
-class SqliteStore(SqliteReads):
+class SqliteStore(SqliteReads, BindingVerbs):
     """`core.store.port.Store` over SQLite. `connect` makes the connection; `events` hears of refused writes."""
 
     def __init__(self, connect: Callable[[], Db], events: EventSink) -> None:
@@ -60,12 +62,12 @@ class SqliteStore(SqliteReads):
         return self._writer.commits
 
     async def open(self) -> None:
-        """Open and migrate."""
+        """Open, and migrate what nobody works."""
         try:
             with anyio.CancelScope(shield=True):
                 # Short; and a connection that came to be while nobody waited for it would never be closed.
                 await self._db
-            await self._db.run(migrate)
+            await self._db.run(_migrate_unless_held)
         except BaseException:
             # The connection's thread would keep the process from ending, or speak to a loop that is gone.
             with anyio.CancelScope(shield=True):
@@ -98,10 +100,20 @@ class SqliteStore(SqliteReads):
     async def claim(self, now: float, lasts: float) -> Claim:
         """See the port."""
         presence = self._db.presence
-        found = await self._db.run(lambda c: lease.look(c, presence, now, lasts))
+
+        def look(c: sqlite3.Connection) -> Claim:
+            # Whoever held it meanwhile may have been of a newer version.
+            check_ours(c)
+            return lease.look(c, presence, now, lasts)
+
+        found = await self._db.run(look)
         if not found.taken:
             return found
-        return await self._writer.write(lambda c: lease.claim(c, presence, now, lasts), self._hold)
+        claim = await self._writer.write(lambda c: lease.claim(c, presence, now, lasts), self._hold)
+        if claim.taken:
+            # Only now: whoever held it before, frozen perhaps, is shut out.
+            await self._db.run(migrate)
+        return claim
 
     def _hold(self, claim: Claim) -> Claim:
         # By the thread that committed: also when nobody waits for it any more.
@@ -172,11 +184,12 @@ class SqliteStore(SqliteReads):
         now: float,
         story: Callable[[Settled], T],
         *,
+        then: Callable[[T], None] | None = None,
         mirror_due: bool = False,
     ) -> T:
         """See the port."""
         return await self._writer.write(
-            lambda c: ops.ack_chunk(c, intent, receipt, mirror, now, mirror_due=mirror_due), story
+            lambda c: ops.ack_chunk(c, intent, receipt, mirror, now, mirror_due=mirror_due), story, then
         )
 
     def settle(
@@ -191,10 +204,10 @@ class SqliteStore(SqliteReads):
         failed: Callable[[Exception], None],
     ) -> None:
         """See the port."""
-        given = bulk.Acking(intent, receipt, mirror, now)
-        self._writer.submit(
-            lambda c: ops.ack_chunk(c, intent, receipt, mirror, now), story, then, failed, bulk.ack_last, given
-        )
+        many = given = None
+        if intent.binding is None:
+            many, given = bulk.ack_last, bulk.Acking(intent, receipt, mirror, now)
+        self._writer.submit(lambda c: ops.ack_chunk(c, intent, receipt, mirror, now), story, then, failed, many, given)
 
     async def defer(
         self, intent: IntentRow, next_at: float, reason: Reason, now: float, story: Callable[[None], T]
@@ -212,10 +225,11 @@ class SqliteStore(SqliteReads):
         story: Callable[[Settled], T],
         *,
         mirror_due: bool = False,
+        notice: IntentRow | None = None,
     ) -> T:
         """See the port."""
         return await self._writer.write(
-            lambda c: ops.end_intent(c, intent, state, reason, mirror, now, mirror_due=mirror_due), story
+            lambda c: ops.end_intent(c, intent, state, reason, mirror, now, mirror_due=mirror_due, notice=notice), story
         )
 
     async def mirror_now(self, intent: IntentRow, mirror: NewSession, now: float, story: Callable[[Settled], T]) -> T:
@@ -228,13 +242,20 @@ class SqliteStore(SqliteReads):
 
     def note_told(self, intent: IntentId, story: Callable[[bool], None]) -> None:
         """See the port."""
-        self._writer.submit(lambda c: ops.mark_told(c, intent), story, _nothing, _untold_again, bulk.mark_told, intent)
+        many = bulk.mark_told
+        self._writer.submit(
+            lambda c: ops.mark_told(c, intent), story, _nothing, _untold_again, many, intent, urgent=False
+        )
 
     async def bury(
         self, intent: IntentId, state: IntentState, reason: Reason, now: float, story: Callable[[None], T]
     ) -> T:
         """See the port."""
         return await self._writer.write(lambda c: ops.bury(c, intent, state, reason, now), story)
+
+    async def set_aside(self, left: Unfinished, now: float, story: Callable[[None], T]) -> T:
+        """See the port."""
+        return await self._writer.write(lambda c: leftover.set_aside(c, left, now), story)
 
     async def accept_delegation(self, row: DelegationRow, story: Callable[[bool], T]) -> T:
         """See the port."""
@@ -254,10 +275,11 @@ class SqliteStore(SqliteReads):
         story: Callable[[Finish], T],
         *,
         then: Callable[[T], None] | None = None,
+        kept: bool = False,
     ) -> T:
         """See the port."""
         return await self._writer.write(
-            lambda c: ops.finish_delegation(c, delegation, result, callback, intents, now), story, then
+            lambda c: ops.finish_delegation(c, delegation, result, callback, intents, now, kept=kept), story, then
         )
 
     async def ensure_session(self, session: NewSession, now: float, story: Callable[[SessionRow], T]) -> T:
@@ -324,6 +346,13 @@ class SqliteStore(SqliteReads):
     async def prune(self, cutoff: float, story: Callable[[Pruned], T]) -> T:
         """See the port."""
         return await self._writer.write(lambda c: operate.prune(c, cutoff), story)
+
+
+def _migrate_unless_held(c: sqlite3.Connection) -> None:
+    """Bring a store up to date. One that another process has is changed by whoever takes it over, and not before."""
+    check_ours(c)
+    if not lease.is_held(c):
+        migrate(c)
 
 
 def _nothing(_: None) -> None: ...

@@ -60,13 +60,13 @@ def test_a_text_is_read_as_this_key(text: str, value: SessionKey) -> None:
 
 
 REFUSED = {
-    "": "expected agent:channel:account:kind:peer or agent:main",
-    "main": "expected agent:channel:account:kind:peer or agent:main",
-    ":main": "expected agent:channel:account:kind:peer or agent:main",
-    "main:other": "expected agent:channel:account:kind:peer or agent:main",
-    "main:discord:default:direct": "expected agent:channel:account:kind:peer or agent:main",
-    "main:discord:default:direct:": "expected agent:channel:account:kind:peer or agent:main",
-    "main::default:direct:100": "expected agent:channel:account:kind:peer or agent:main",
+    "": "expected agent:channel:account:kind:peer, agent:main or agent:subagent:id",
+    "main": "expected agent:channel:account:kind:peer, agent:main or agent:subagent:id",
+    ":main": "expected agent:channel:account:kind:peer, agent:main or agent:subagent:id",
+    "main:other": "expected agent:channel:account:kind:peer, agent:main or agent:subagent:id",
+    "main:discord:default:direct": "expected agent:channel:account:kind:peer, agent:main or agent:subagent:id",
+    "main:discord:default:direct:": "expected agent:channel:account:kind:peer, agent:main or agent:subagent:id",
+    "main::default:direct:100": "expected agent:channel:account:kind:peer, agent:main or agent:subagent:id",
     "main:discord:default:dm:100": "expected direct, group or channel, a peer, and at most a thread",
     "main:discord:default:DIRECT:100": "expected direct, group or channel, a peer, and at most a thread",
     "main:discord:default:guild:acme": "expected direct, group or channel, a peer, and at most a thread",

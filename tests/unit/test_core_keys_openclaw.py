@@ -103,10 +103,17 @@ def test_a_key_of_any_age_is_read(text: str, value: SessionKey) -> None:
     assert key_from_openclaw(text) == value
 
 
+def test_a_sub_agent_has_a_key_of_its_own_and_is_no_conversation() -> None:
+    key = SessionKey(agent="main", subagent="m1.hand1")
+    assert encode_openclaw(key) == "agent:main:subagent:m1.hand1"
+    assert read_key("agent:main:subagent:m1.hand1", MARCH) == key
+    assert key_from_openclaw("agent:main:subagent:m1.hand1") is None
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "main", "agent:main", "agent:main:subagent:x", "agent:main:acp:1", "agent:main:cron:j:run:r"),
+        *("", "main", "agent:main", "agent:main:subagent:", "agent:main:acp:1", "agent:main:cron:j:run:r"),
         *("agent:main:+1555", "agent:main:group:x", "agent:main:slack:direct", "global", "x:main:main"),
     ],
 )

@@ -1,0 +1,133 @@
+"""The bindings of a running gateway, found by conversation, by session, by webhook and by deadline.
+
+It holds what is durable and not ended. Each look-up costs the same whatever the number of bindings; what is due is
+found at the cost of what is due: a touch moves no entry of the heap, an entry that comes up too early is put back.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+from core.bindings.places import PlaceId, place_id
+from core.bindings.values import BindingStatus, SessionBindingRecord
+from core.values import Address
+
+
+class BindingBook:
+    """Bindings that are active or ending."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, SessionBindingRecord] = {}
+        self._by_place: dict[PlaceId, str] = {}
+        self._by_session: dict[str, dict[str, None]] = {}
+        self._webhooks: dict[tuple[str, str], int] = {}
+        #: deadline as it was when it was put here, number, id: one entry for each binding that has a deadline
+        self._due: list[tuple[float, int, str]] = []
+        self._queued: set[str] = set()
+        self._numbers = 0
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._by_id)
+
+    def __iter__(self) -> Iterator[SessionBindingRecord]:
+        """All, in the order in which they were made."""
+        return iter(tuple(self._by_id.values()))
+
+    def get(self, binding: str) -> SessionBindingRecord | None:
+        """The binding with this id."""
+        return self._by_id.get(binding)
+
+    def add(self, record: SessionBindingRecord) -> None:
+        """A binding that is durable now, or how it is now. One that has ended is taken out."""
+        if record.status is BindingStatus.ENDED:
+            self.remove(record.binding_id)
+            return
+        before = self._by_id.get(record.binding_id)
+        if before is not None and before.identity != record.identity:
+            self._forget_webhook(before)
+        if before is None:
+            self._by_session.setdefault(record.target_session_key, {})[record.binding_id] = None
+        if record.identity is not None and (before is None or before.identity != record.identity):
+            webhook = record.conversation.channel, record.identity.id
+            self._webhooks[webhook] = self._webhooks.get(webhook, 0) + 1
+        self._by_id[record.binding_id] = record
+        if record.status is BindingStatus.ACTIVE:
+            self._by_place[place_id(record.conversation)] = record.binding_id
+        else:
+            self._leave(record)
+        self._queue(record)
+
+    def remove(self, binding: str) -> None:
+        """A binding that has ended."""
+        record = self._by_id.pop(binding, None)
+        if record is None:
+            return
+        self._leave(record)
+        self._forget_webhook(record)
+        others = self._by_session[record.target_session_key]
+        del others[binding]
+        if not others:
+            del self._by_session[record.target_session_key]
+
+    def _leave(self, record: SessionBindingRecord) -> None:
+        """Its conversation is free: another binding may have it already."""
+        place = place_id(record.conversation)
+        if self._by_place.get(place) == record.binding_id:
+            del self._by_place[place]
+
+    def _forget_webhook(self, record: SessionBindingRecord) -> None:
+        if record.identity is None:
+            return
+        webhook = record.conversation.channel, record.identity.id
+        left = self._webhooks.get(webhook, 0) - 1
+        if left > 0:
+            self._webhooks[webhook] = left
+        else:
+            self._webhooks.pop(webhook, None)
+
+    def at(self, address: Address) -> SessionBindingRecord | None:
+        """The active binding of a conversation; it may be over by its deadlines."""
+        if not self._by_place:
+            return None
+        binding = self._by_place.get(place_id(address))
+        return None if binding is None else self._by_id[binding]
+
+    def of_session(self, session_key: str) -> tuple[SessionBindingRecord, ...]:
+        """The bindings of a session, in the order in which they were made."""
+        return tuple(self._by_id[binding] for binding in self._by_session.get(session_key, ()))
+
+    def has_webhook(self, channel: str, webhook: str) -> bool:
+        """Whether a binding speaks through a webhook."""
+        return (channel, webhook) in self._webhooks
+
+    # ------------------------------------------------------------ deadlines
+
+    def _queue(self, record: SessionBindingRecord) -> None:
+        ends = record.expires_at
+        if record.status is not BindingStatus.ACTIVE or ends is None or record.binding_id in self._queued:
+            return
+        self._numbers += 1
+        self._queued.add(record.binding_id)
+        heapq.heappush(self._due, (ends, self._numbers, record.binding_id))
+
+    def due(self, now: float) -> tuple[SessionBindingRecord, ...]:
+        """Take out of the heap what is over by its deadlines; it stays in the book until it is removed."""
+        found: list[SessionBindingRecord] = []
+        while self._due and self._due[0][0] <= now:
+            _, _, binding = heapq.heappop(self._due)
+            self._queued.discard(binding)
+            record = self._by_id.get(binding)
+            if record is None or record.status is not BindingStatus.ACTIVE:
+                continue
+            if record.expired(now):
+                found.append(record)
+            else:
+                self._queue(record)
+        return tuple(found)
+
+    @property
+    def next_due(self) -> float | None:
+        """When `due` is to be asked again: no binding is over before."""
+        return self._due[0][0] if self._due else None

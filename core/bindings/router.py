@@ -1,0 +1,251 @@
+"""The bound-delivery router: to which bound conversation the completion of a sub-agent goes, if to any (seed 002).
+
+Only the destination is chosen here, never the content, and nothing is sent. A decision in the mode ``fallback`` names
+no destination: whether anything else is done is for the configuration to say, visibly (invariant R2).
+
+Ours, in this order: only bindings of exactly that session count that are active and not expired. The requester's own
+conversation wins, then the one binding that hangs under it, then the only one on its channel and account. No decision
+crosses to another channel or account, and without a requester nothing is guessed unless the caller fails open.
+
+Upstream's rules are those of the table `delivery_router` and of the shared facts on routing, section 7, defects
+included: a lone binding on another channel is used when the caller fails open (March), and bindings that are expired
+count until they are swept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from core.bindings.places import hangs_under, place_of, ref_of, same_place
+from core.bindings.values import BindingStatus, ConversationRef, SessionBindingRecord
+from core.errors import TargetError, UsageError
+from core.events.bindings import RouterCandidate
+from core.keys.openclaw import account_id, fold
+from core.profiles import Profile
+from core.reasons import Reason
+from core.values import Address
+
+#: the one kind of event that is routed here; all others keep the path they had
+TASK_COMPLETION = "task_completion"
+
+Records = Sequence[SessionBindingRecord]
+
+
+class RouterDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a completion goes, and why every other bound conversation of the session lost."""
+
+    #: the destination; none: no bound conversation is one
+    binding: SessionBindingRecord | None
+    mode: Literal["bound", "fallback"]
+    reason: Reason
+    candidates: tuple[RouterCandidate, ...] = ()
+
+
+class _Verdict(msgspec.Struct, frozen=True):
+    """What was decided of the bindings that count, and what is said of those that lost."""
+
+    reason: Reason
+    binding: SessionBindingRecord | None = None
+
+
+def resolve_destination(
+    *,
+    event_kind: str,
+    target_session_key: str,
+    requester: Address | ConversationRef | None,
+    fail_closed: bool,
+    bindings: Records,
+    now: float,
+    profile: Profile = Profile.TRUNKLINE,
+) -> RouterDecision:
+    """Choose the destination of a completion. Pure.
+
+    `bindings` may hold those of other sessions too: they are not looked at. Raises `UsageError` for another kind of
+    event than a completion.
+    """
+    if event_kind != TASK_COMPLETION:
+        raise UsageError(f"the router takes {TASK_COMPLETION} only, not {event_kind!r}: other events keep their path")
+    key = target_session_key.strip()
+    own = [record for record in bindings if key and record.target_session_key.strip() == key]
+    # Upstream: an expired binding counts until it is swept.
+    counts = _is_active if profile.upstream else _routes_at(now)
+    live = [record for record in own if counts(record)]
+    judge = _upstream if profile.upstream else _ours
+    verdict = _first(key, live) or judge(requester, live, fail_closed=fail_closed, profile=profile)
+    return RouterDecision(
+        binding=verdict.binding,
+        mode="fallback" if verdict.binding is None else "bound",
+        reason=verdict.reason,
+        candidates=tuple(_candidates(own, live, verdict, requester)),
+    )
+
+
+class BoundDeliveryRouter:
+    """The router over a list of bindings, as seed 002 has it."""
+
+    def __init__(
+        self,
+        list_by_session: Callable[[str], Records],
+        profile: Profile,
+        now: Callable[[], float],
+    ) -> None:
+        self._list_by_session = list_by_session
+        self._profile = profile
+        self._now = now
+
+    def resolve_destination(
+        self,
+        event_kind: str,
+        target_session_key: str,
+        requester: ConversationRef | Address | None,
+        fail_closed: bool = True,
+    ) -> RouterDecision:
+        """Choose the destination of a completion; by default nothing is guessed. Raises as the function does."""
+        key = target_session_key.strip()
+        return resolve_destination(
+            event_kind=event_kind,
+            target_session_key=key,
+            requester=requester,
+            fail_closed=fail_closed,
+            bindings=self._list_by_session(key) if key else (),
+            now=self._now(),
+            profile=self._profile,
+        )
+
+
+# -------------------------------------------------------------------- verdicts
+
+
+def _is_active(record: SessionBindingRecord) -> bool:
+    return record.status is BindingStatus.ACTIVE
+
+
+def _routes_at(now: float) -> Callable[[SessionBindingRecord], bool]:
+    return lambda record: record.routes(now)
+
+
+def _first(key: str, live: Records) -> _Verdict | None:
+    """What needs no requester, under every profile."""
+    if not key:
+        return _Verdict(Reason.MISSING_TARGET_SESSION)
+    return None if live else _Verdict(Reason.NO_ACTIVE_BINDING)
+
+
+def _alone(live: Records) -> _Verdict:
+    """Nobody is known to have asked, and a guess is allowed: only one that cannot be wrong."""
+    if len(live) == 1:
+        return _Verdict(Reason.SINGLE_ACTIVE_BINDING, live[0])
+    return _Verdict(Reason.AMBIGUOUS_WITHOUT_REQUESTER)
+
+
+def _ours(
+    requester: Address | ConversationRef | None, live: Records, *, fail_closed: bool, profile: Profile
+) -> _Verdict:
+    if requester is None:
+        return _Verdict(Reason.MISSING_REQUESTER) if fail_closed else _alone(live)
+    place = _place(requester)
+    if place is None:
+        return _Verdict(Reason.INVALID_REQUESTER)
+    near = [record for record in live if _lost(record, place) is Reason.OTHER_CONVERSATION]
+    found = (
+        next((record for record in near if same_place(record.conversation, place)), None)
+        or _only(record for record in near if hangs_under(record.conversation, place))
+        or _only(near)
+    )
+    # Not a lone binding elsewhere, as upstream does: that is another channel or account.
+    return _Verdict(Reason.NO_REQUESTER_MATCH) if found is None else _Verdict(Reason.REQUESTER_MATCH, found)
+
+
+def _upstream(
+    requester: Address | ConversationRef | None, live: Records, *, fail_closed: bool, profile: Profile
+) -> _Verdict:
+    if requester is None:
+        # August guesses nothing without a requester. March guesses whatever the caller asks for.
+        return _Verdict(Reason.MISSING_REQUESTER) if profile.august else _alone(live)
+    ref = _upstream_ref(requester, profile)
+    if not ref.channel or not ref.conversation_id:
+        return _Verdict(Reason.INVALID_REQUESTER)
+    near = [record for record in live if _upstream_near(record, ref, profile)]
+    exact = (record for record in near if record.ref.conversation_id.strip() == ref.conversation_id)
+    found = next(exact, None) or _only(near)
+    if found is not None:
+        return _Verdict(Reason.REQUESTER_MATCH, found)
+    if len(live) == 1 and not fail_closed and not profile.august:
+        return _Verdict(Reason.SINGLE_ACTIVE_BINDING_FALLBACK, live[0])
+    return _Verdict(Reason.NO_REQUESTER_MATCH)
+
+
+def _only(records: Iterable[SessionBindingRecord]) -> SessionBindingRecord | None:
+    found = tuple(records)
+    return found[0] if len(found) == 1 else None
+
+
+# -------------------------------------------------------------------- conversations
+
+
+def _place(requester: Address | ConversationRef) -> Address | None:
+    """The requester's conversation, or none where channel or conversation is missing."""
+    try:
+        return place_of(requester) if isinstance(requester, ConversationRef) else _checked(requester)
+    except TargetError:
+        return None
+
+
+def _checked(place: Address) -> Address | None:
+    return place if place.channel.strip() and place.conversation.strip() else None
+
+
+def _upstream_ref(requester: Address | ConversationRef, profile: Profile) -> ConversationRef:
+    """The requester as upstream compares it: the channel folded, the rest trimmed."""
+    ref = ref_of(requester) if isinstance(requester, Address) else requester
+    return ConversationRef(
+        channel=fold(ref.channel),
+        # March takes the account as it is written; August as keys have it.
+        account_id=account_id(ref.account_id) if profile.august else ref.account_id.strip(),
+        conversation_id=ref.conversation_id.strip(),
+    )
+
+
+def _upstream_near(record: SessionBindingRecord, ref: ConversationRef, profile: Profile) -> bool:
+    account = record.conversation.account
+    if profile.august:
+        account = account_id(account)
+    return record.conversation.channel == ref.channel and account == ref.account_id
+
+
+# -------------------------------------------------------------------- explanations
+
+
+def _candidates(
+    own: Records, live: Records, verdict: _Verdict, requester: Address | ConversationRef | None
+) -> Iterable[RouterCandidate]:
+    """Every binding of the session, with the reason for or against it."""
+    alive = {id(record) for record in live}
+    place = None if requester is None else _place(requester)
+    for record in own:
+        chosen = record is verdict.binding
+        if chosen:
+            reason = verdict.reason
+        elif id(record) not in alive:
+            reason = Reason.NOT_ACTIVE if not _is_active(record) else record.expiry_reason
+        else:
+            # Without a requester all of them lost for the reason that the decision has.
+            reason = verdict.reason if place is None else _lost(record, place)
+        yield RouterCandidate(
+            binding=record.binding_id,
+            conversation=record.conversation,
+            status=record.status.value,
+            chosen=chosen,
+            reason=reason,
+        )
+
+
+def _lost(record: SessionBindingRecord, place: Address) -> Reason:
+    """How a binding differs from where the requester is: by channel, by account, or by the conversation alone."""
+    if record.conversation.channel != place.channel:
+        return Reason.OTHER_CHANNEL
+    same = record.conversation.account.lower() == place.account.lower()
+    return Reason.OTHER_CONVERSATION if same else Reason.OTHER_ACCOUNT

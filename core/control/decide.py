@@ -1,0 +1,82 @@
+"""Who may do what with the bindings of a conversation, and what is said to them: pure (issue 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.bindings.values import SessionBindingRecord
+from core.config import ControlConfig
+from core.errors import BindingError
+from core.reasons import Reason
+from core.values import Address, Peer
+
+
+def person(place: Address, peer: Peer) -> str:
+    """Somebody as bindings and the configuration name them: ``<channel>:<id>``."""
+    return f"{place.channel}:{peer.id}"
+
+
+def is_owner(who: str, config: ControlConfig) -> bool:
+    """Whether somebody may bind and unbind everything."""
+    return who in config.owners
+
+
+def may_focus(who: str, config: ControlConfig) -> None:
+    """Only owners choose sessions: a session holds what others have said. Raises `BindingError`."""
+    if not is_owner(who, config):
+        raise BindingError("only an owner of this gateway may do that", Reason.NOT_PERMITTED)
+
+
+def may_unfocus(who: str, had: SessionBindingRecord, config: ControlConfig) -> None:
+    """An owner, or whoever bound it. Raises `BindingError`."""
+    if not is_owner(who, config) and had.bound_by != who:
+        raise BindingError(f"only an owner or {had.bound_by}, who bound it, may do that", Reason.NOT_PERMITTED)
+
+
+def choose_target(argument: str, main: str, known: Sequence[SessionBindingRecord]) -> str:
+    """The key of the session that somebody names: a key, ``main`` for the key `main`, or the name of bound work.
+
+    Raises `BindingError` where nothing is named, or several things are.
+    """
+    if not argument:
+        raise BindingError(
+            "name a session: /focus <session key>, or the name of work under way", Reason.UNKNOWN_SESSION
+        )
+    if argument.lower() == "main":
+        return main
+    found = {one.target_session_key for one in known if argument in (one.label, one.delegation, one.binding_id)}
+    if len(found) > 1:
+        there = ", ".join(sorted(found))
+        raise BindingError(f"{argument!r} is the name of several sessions: {there}", Reason.UNKNOWN_SESSION)
+    return next(iter(found), argument)
+
+
+def focused(record: SessionBindingRecord) -> str:
+    """What is said of a conversation that is bound now."""
+    return f"This conversation belongs to the session {record.target_session_key} now. /unfocus ends that."
+
+
+def unfocused(records: Sequence[SessionBindingRecord]) -> str:
+    """What is said of a conversation that was unbound."""
+    if not records:
+        return "This conversation is bound to no session."
+    return "; ".join(f"The session {one.target_session_key} is left" for one in records) + "."
+
+
+def agents(records: Sequence[SessionBindingRecord], here: SessionBindingRecord | None, *, all_of_them: bool) -> str:
+    """What is bound: everything for an owner, this conversation for anybody else."""
+    shown = records if all_of_them else [one for one in records if here is not None and one == here]
+    if not shown:
+        return "Nothing is bound here." if not all_of_them else "No conversation is bound to a session."
+    return "\n".join(_line(one, here) for one in shown)
+
+
+def _line(one: SessionBindingRecord, here: SessionBindingRecord | None) -> str:
+    sign = "*" if here is not None and one.binding_id == here.binding_id else "-"
+    what = one.label or one.target_kind.value
+    return f"{sign} {what}: {one.target_session_key} in {one.conversation} ({one.status.value})"
+
+
+def refused(error: BindingError) -> str:
+    """What is said of a command that was refused."""
+    return f"Not done: {error.facts}."

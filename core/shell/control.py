@@ -1,0 +1,82 @@
+"""Commands of peers, done: each is work of its session like any message, so it is durable and in order (issue 5).
+
+A command that is run again after a crash finds what it did, and says the same.
+"""
+
+from __future__ import annotations
+
+from core.bindings.request import BindRequest
+from core.bindings.values import SessionBindingRecord
+from core.control import decide
+from core.control.command import Command, CommandName, read_command
+from core.errors import BindingError
+from core.events.bodies import ControlCalled, ControlEnded
+from core.keys import SessionKey
+from core.shell.bindings import SessionBindingService
+from core.shell.bound import ENDED_BY
+from core.shell.context import Context
+from core.store.rows import Work
+from core.text import well_formed
+
+
+class Control:
+    """Does what peers ask of the gateway itself."""
+
+    def __init__(self, context: Context, bindings: SessionBindingService) -> None:
+        self._ctx = context
+        self._bindings = bindings
+
+    async def run(self, work: Work, cause: int) -> str:
+        """Do a command; the text of the answer. A refusal is an answer too."""
+        ctx, command, place = self._ctx, read_command(work.text), work.place
+        assert command is not None
+        assert place is not None
+        who, ids = decide.person(place, work.peer), {"inbound": work.id, "turn": work.turn}
+        body = ControlCalled(command=command.name.value, argument=well_formed(command.argument), by=who)
+        called = ctx.events.record(body, cause, **ids)
+        try:
+            text = await self._do(command, work, who, called)
+        except BindingError as error:
+            ended = ControlEnded(
+                command=command.name.value, outcome="refused", reason=error.reason, detail=well_formed(error.facts)
+            )
+            ctx.events.record(ended, called, **ids)
+            return decide.refused(error)
+        ctx.events.record(ControlEnded(command=command.name.value, outcome="done"), called, **ids)
+        return text
+
+    async def _do(self, command: Command, work: Work, who: str, cause: int) -> str:
+        assert work.place is not None
+        here = self._bindings.resolve_by_conversation(work.place)
+        config = self._ctx.config.control
+        if command.name is CommandName.AGENTS:
+            return decide.agents(self._bindings.all(), here, all_of_them=decide.is_owner(who, config))
+        if command.name is CommandName.FOCUS:
+            decide.may_focus(who, config)
+            return decide.focused(await self._focus(command, work, who, cause))
+        if here is None:
+            # Done before the process died, or there was nothing.
+            done = await self._done_by(work)
+            return decide.unfocused(() if done is None else (done,))
+        decide.may_unfocus(who, here, config)
+        ended = await self._bindings.unbind(binding_id=here.binding_id, by=who, request=work.id, cause=cause)
+        return decide.unfocused(ended)
+
+    async def _focus(self, command: Command, work: Work, who: str, cause: int) -> SessionBindingRecord:
+        assert work.place is not None
+        main = self._ctx.key_text(SessionKey(agent=work.agent))
+        request = BindRequest(
+            target_session_key=decide.choose_target(command.argument, main, self._bindings.all()),
+            conversation=work.place,
+            by=who,
+            rebind=True,
+            request=f"focus:{work.id}",
+        )
+        return await self._bindings.bind(request, cause)
+
+    async def _done_by(self, work: Work) -> SessionBindingRecord | None:
+        """The binding that this very command has ended already, before a crash."""
+        for record in await self._ctx.store.list_bindings(ended=True):
+            if record.metadata.get(ENDED_BY) == work.id:
+                return record
+        return None

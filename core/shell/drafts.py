@@ -1,0 +1,141 @@
+"""Intents without their text: destination, session that remembers it, who speaks, and where a notice goes instead."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.bindings.values import SessionBindingRecord
+from core.decisions import MirrorQuestion
+from core.routing.outbound import OutboundRoute
+from core.shell.context import Context
+from core.store.rows import DelegationRow, IntentRow, Work
+from core.values import Address, Identity, IntentId, IntentKind, SessionId, WorkKind
+
+
+class Saying(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a turn says. `session`: key and agent of the session that the caller named to remember it."""
+
+    kind: IntentKind
+    id: IntentId
+    text: str
+    to: Address
+    route: OutboundRoute | None = None
+    session: tuple[str, str] | None = None
+
+
+class Drafts:
+    """Makes intents of what is said; their text comes when they are prepared."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+
+    def of_turn(self, work: Work, session: SessionId, what: Saying) -> IntentRow:
+        """What a turn says: its destination and its mirror are final."""
+        ctx = self._ctx
+        # A callback belongs to the session that delegated; what it says in a bound conversation, to that one's.
+        home = work.place if work.kind is WorkKind.CALLBACK else work.reply_to
+        bound = ctx.bound.speaking(what.to, work.binding)
+        question = MirrorQuestion(
+            kind=what.kind,
+            agent=work.agent,
+            running=work.session_key,
+            origin=home,
+            target=what.to,
+            route=what.route,
+            bound=None if bound is None else bound.target_session_key,
+        )
+        mirror, named = ctx.decisions.plan_mirror(question, ctx.config), what.session
+        return IntentRow(
+            id=what.id,
+            kind=what.kind,
+            address=what.to,
+            chunks=(),
+            agent=work.agent if named is None else named[1],
+            mirror_key=mirror.key if named is None else named[0],
+            session=session if mirror.own and named is None else None,
+            named_session=named is not None,
+            turn=work.turn,
+            inbound=work.id,
+            delegation=None if work.callback is None else work.callback.delegation,
+            reply_to=self._reference(work, what.kind, what.to),
+            open_on=work.open_on if what.to == work.reply_to else None,
+            binding=None if bound is None else bound.binding_id,
+            identity=identity_of(bound),
+            notice_to=self._instead(work, what.to),
+            created_at=ctx.env.now(),
+        )
+
+    def _reference(self, work: Work, kind: IntentKind, to: Address) -> str | None:
+        """The message that an answer quotes, if it is to quote one."""
+        quotes = self._ctx.config.channel(to.channel).reply_reference and kind is IntentKind.REPLY
+        same_place = work.place is not None and work.place.lane == to.lane
+        return work.message_id if quotes and same_place and work.kind is WorkKind.MESSAGE else None
+
+    def _instead(self, work: Work, to: Address) -> Address | None:
+        """Where people look who wait for an answer that goes elsewhere than their question came from."""
+        place = work.place
+        if place is None or to != work.reply_to or place.lane == to.lane:
+            return None
+        return place if self._ctx.config.channel(to.channel).thread_bindings.notice else None
+
+    def announcement(self, row: DelegationRow, to: Address, n: int, binding: str | None = None) -> IntentRow:
+        """A hand's result as it is, in a place whose session it is remembered in, whoever delegated."""
+        ctx = self._ctx
+        bound = ctx.bound.speaking(to, binding)
+        question = MirrorQuestion(
+            kind=IntentKind.ANNOUNCE,
+            agent=row.agent,
+            running=row.session_key,
+            origin=None,
+            target=to,
+            bound=None if bound is None else bound.target_session_key,
+        )
+        notice = ctx.config.channel(to.channel).thread_bindings.notice
+        elsewhere = binding is not None and row.origin is not None and row.origin.lane != to.lane
+        return IntentRow(
+            id=IntentId(f"{row.id}.post{n}"),
+            kind=IntentKind.ANNOUNCE,
+            address=to,
+            chunks=(),
+            agent=row.agent,
+            mirror_key=ctx.decisions.plan_mirror(question, ctx.config).key,
+            turn=row.turn,
+            inbound=row.inbound,
+            delegation=row.id,
+            binding=None if bound is None else bound.binding_id,
+            identity=identity_of(bound),
+            notice_to=row.origin if elsewhere and notice else None,
+            created_at=ctx.env.now(),
+        )
+
+    def notice(self, like: IntentRow, to: Address) -> IntentRow:
+        """A short word at another place, instead of an intent that cannot be delivered."""
+        ctx = self._ctx
+        bound = ctx.bound.at(to)
+        question = MirrorQuestion(
+            kind=IntentKind.NOTICE,
+            agent=like.agent,
+            running="",
+            origin=None,
+            target=to,
+            bound=None if bound is None else bound.target_session_key,
+        )
+        return IntentRow(
+            id=IntentId(f"{like.id}.notice"),
+            kind=IntentKind.NOTICE,
+            address=to,
+            chunks=(),
+            agent=like.agent,
+            mirror_key=ctx.decisions.plan_mirror(question, ctx.config).key,
+            turn=like.turn,
+            inbound=like.inbound,
+            delegation=like.delegation,
+            binding=None if bound is None else bound.binding_id,
+            identity=identity_of(bound),
+            created_at=ctx.env.now(),
+        )
+
+
+def identity_of(record: SessionBindingRecord | None) -> Identity | None:
+    """Who speaks for a binding; none: the bot."""
+    return None if record is None or record.degraded is not None else record.identity

@@ -1,0 +1,82 @@
+"""An intent as the columns of a new row."""
+
+from __future__ import annotations
+
+import operator
+
+import msgspec
+
+from core.store.rows import IntentRow
+
+_json = msgspec.json.Encoder().encode
+
+
+def _text(value: object) -> str:
+    return _json(value).decode()
+
+
+INTENT_COLUMNS = (
+    "id, state, kind, address, chunks, mirror_key, agent_id, turn_id, inbound_id, delegation_id, reply_to, open_on,"
+    " session_id, named_session, media, created_at, updated_at, reason, forms, poll, payload, best_effort, untold,"
+    " bound"
+)
+
+
+def values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
+    """The values of `INTENT_COLUMNS` of a new intent."""
+    return (
+        intent.id,
+        intent.state.value,
+        intent.kind.value,
+        _text(intent.address),
+        _text(intent.chunks),
+        intent.mirror_key,
+        intent.agent,
+        intent.turn,
+        intent.inbound,
+        intent.delegation,
+        intent.reply_to,
+        intent.open_on,
+        intent.session,
+        # What is no plain number is slow to bind.
+        int(intent.named_session),
+        _text(intent.media) if intent.media else "[]",
+        intent.created_at,
+        now,
+        None if intent.reason is None else intent.reason.value,
+        _text(intent.forms) if intent.forms else None,
+        None if intent.poll is None else _text(intent.poll),
+        intent.payload,
+        int(intent.best_effort),
+        int(intent.untold),
+        None if intent.bound is None else _text(intent.bound),
+    )
+
+
+#: the columns that most messages have; the others have their defaults
+PLAIN_COLUMNS = "id, state, kind, address, chunks, mirror_key, agent_id, created_at, updated_at, untold"
+_PLAIN = frozenset({"id", "state", "kind", "address", "chunks", "mirror_key", "agent", "created_at", "untold"})
+_others = [field for field in msgspec.structs.fields(IntentRow) if field.name not in _PLAIN]
+_OTHERS = operator.attrgetter(*(field.name for field in _others))
+_DEFAULTS = tuple(field.default for field in _others)
+
+
+def is_plain(intent: IntentRow) -> bool:
+    """Whether `PLAIN_COLUMNS` are all that is to be said of a new intent."""
+    return _OTHERS(intent) == _DEFAULTS
+
+
+def plain_values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
+    """The values of `PLAIN_COLUMNS`. To bind a null takes six times as long as to bind a number."""
+    return (
+        intent.id,
+        intent.state.value,
+        intent.kind.value,
+        _text(intent.address),
+        _text(intent.chunks),
+        intent.mirror_key,
+        intent.agent,
+        intent.created_at,
+        now,
+        int(intent.untold),
+    )
