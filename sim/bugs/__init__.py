@@ -2,6 +2,7 @@
 
 from core.errors import UnknownName
 from sim.bugs.base import Bug
+from sim.bugs.completions import COMPLETION_BUGS
 from sim.bugs.delivery import DELIVERY_BUGS
 from sim.bugs.hands import HAND_BUGS
 from sim.bugs.leases import LEASE_BUGS
@@ -18,7 +19,7 @@ from sim.bugs.sessions import SESSION_BUGS
 BUGS: dict[str, Bug] = {
     bug.name: bug
     for bug in (
-        *(*HAND_BUGS, *PLACE_BUGS, *ROUTE_BUGS, *SESSION_BUGS),
+        *(*HAND_BUGS, *COMPLETION_BUGS, *PLACE_BUGS, *ROUTE_BUGS, *SESSION_BUGS),
         *(*DELIVERY_BUGS, *LEASE_BUGS, *OUTBOUND_BUGS),
         *(*SENDING_BUGS, *QUEUE_BUGS, *MIRROR_BUGS, *SAYING_BUGS),
     )

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 
 from core.events import Event
 from sim.invariants.base import Checker, Judge, Status, Verdict, Violation
+from sim.invariants.bindings import BindingLife, NoSelfEcho
 from sim.invariants.bounds import Bounded, ReadyFirst
 from sim.invariants.cardinality import InboundOnce, OncePerIntent, OneAnnouncement
 from sim.invariants.claims import SingleClaim
 from sim.invariants.effects import MirrorIsTruth, NoEffect
+from sim.invariants.hands import EveryRunReports
 from sim.invariants.order import Fifo, NoHeadOfLine
 from sim.invariants.places import ExactReturnAddress, MirrorOnce, NoHiddenRedirect
 from sim.invariants.repeats import NoBlindReplay, ResumeAtFirst, SaidOnce
@@ -26,7 +28,9 @@ CHECKERS: tuple[type[Checker], ...] = (
     SingleClaim,
     ResumeAtFirst,
     InboundOnce,
+    NoSelfEcho,
     EverythingEnds,
+    EveryRunReports,
     StatusIsTruth,
     ReadyFirst,
     Bounded,
@@ -43,6 +47,7 @@ CHECKERS: tuple[type[Checker], ...] = (
     MirrorOnce,
     MirrorIsTruth,
     Fifo,
+    BindingLife,
     Freshness,
     AudienceConfinement,
     NoEffect,

@@ -8,6 +8,7 @@ from core.events import Body, Event
 from core.events.bodies import (
     AttemptEnded,
     AttemptStarted,
+    DelegationStarted,
     LeaseTaken,
     ProcessCrashed,
     ProcessFrozen,
@@ -25,11 +26,14 @@ _AWAKE = 1.0
 
 
 class SingleClaim(Checker):
-    """D5: a process sends only while it holds the store, and attempts on one intent never overlap."""
+    """D5: a process sends only while it holds the store, and neither attempts nor runs of hands overlap."""
 
     id = "D5"
     title = "Single claim"
-    sentence = "One process at a time works a store; attempts are made by it alone, and never overlap on one intent."
+    sentence = (
+        "One process at a time works a store; attempts are made by it alone, and never overlap on one intent; a hand's "
+        "run is started, or started again, once by each process."
+    )
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
@@ -44,6 +48,8 @@ class SingleClaim(Checker):
         self._wrong: set[int] = set()
         #: attempts in progress by intent
         self._running: dict[str, Event] = {}
+        #: starts of hands by delegation
+        self._hands: dict[str, Event] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """Claims, attempts, and what becomes of processes."""
@@ -51,6 +57,7 @@ class SingleClaim(Checker):
             LeaseTaken: self._taken,
             AttemptStarted: self._started,
             AttemptEnded: self._ended,
+            DelegationStarted: self._hand_started,
             ProcessCrashed: self._process_gone,
             ProcessStopped: self._process_gone,
             ProcessFrozen: self._process_frozen,
@@ -78,8 +85,9 @@ class SingleClaim(Checker):
 
     def _forget(self, process: int) -> None:
         """Attempts of a process that makes no more: what is on the wire of them is ambiguous, and D4's business."""
-        for intent in [name for name, started in self._running.items() if started.generation == process]:
-            del self._running[intent]
+        for begun in (self._running, self._hands):
+            for name in [name for name, started in begun.items() if started.generation == process]:
+                del begun[name]
 
     # ------------------------------------------------------------ claims
 
@@ -132,6 +140,21 @@ class SingleClaim(Checker):
         started = self._running.get(event.intent or "")
         if started is not None and started.generation == event.generation:
             del self._running[event.intent or ""]
+
+    def _hand_started(self, event: Event) -> None:
+        """What an earlier process left may be started again, once, by the one that took over."""
+        self.exercised += 1
+        other = self._hands.setdefault(event.delegation or "", event)
+        if other is event:
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"{event.delegation} was started twice",
+            expected=[f"the hand that {_who(other)} started at #{other.seq}, and no other"],
+            actual=[f"#{e.seq} {e.at:.3f}s started by {_who(e)}" for e in (other, event)],
+            evidence=[other.seq, event.seq],
+            first_wrong=event.seq,
+        )
 
     def _overlap(self, other: Event, event: Event) -> None:
         self.violate(

@@ -13,6 +13,7 @@ from core.events import Body, Event
 from core.events.bodies import (
     CompletionPlanned,
     Fallback,
+    IntentPrepared,
     IntentSettled,
     MirrorAppended,
     MirrorRefused,
@@ -22,8 +23,10 @@ from core.events.bodies import (
 )
 from core.keys import parse_v1
 from core.reasons import Reason
-from core.values import Address, ChatKind, IntentState
+from core.values import Address, ChatKind, IntentKind, IntentState
 from sim.invariants.base import Checker
+from sim.invariants.bound import BindingFacts
+from sim.invariants.identity import SpokenAsMeant
 from sim.invariants.story import IntentFacts, Lane, Story
 
 
@@ -46,6 +49,10 @@ class ExactReturnAddress(Checker):
             return
         self.exercised += 1
         place, message = origin
+        bound = self.story.bound.of_delegation.get(facts.prepared.delegation or "")
+        if bound is not None:
+            self._of_bound_work(event, facts, bound, place)
+            return
         if body.address == place and body.reply_to in (None, message):
             return
         opened = self.story.opened_on.get((place.channel, message))
@@ -66,6 +73,25 @@ class ExactReturnAddress(Checker):
             first_wrong=self._first_wrong(facts, right, event),
         )
 
+    def _of_bound_work(self, event: Event, facts: IntentFacts, bound: BindingFacts, origin: Address) -> None:
+        """Work with a bound conversation is told there and nowhere else; a notice, or a told fallback, where asked."""
+        body = event.body
+        assert isinstance(body, WireAccepted)
+        right = bound.body.conversation
+        told = facts.body.intent_kind is IntentKind.NOTICE or self.story.bound.has_fallen_back(facts.prepared)
+        if body.address.lane == right.lane or (told and body.address.lane == origin.lane):
+            return
+        if body.requested.lane == right.lane:
+            return  # put elsewhere by the platform: R2 and L3 judge what is said of it
+        self.violate(
+            at=event.seq,
+            summary=f"the completion of {facts.prepared.delegation} went to {self.story.name(body.address)}",
+            expected=[f"at {self.story.name(right)}, which is bound to its session by {bound.id}"],
+            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.story.name(body.address)}"],
+            evidence=[bound.bound.seq, facts.prepared.seq, event.seq],
+            first_wrong=self._first_wrong(facts, {right.lane}, event),
+        )
+
     def _first_wrong(self, facts: IntentFacts, right: set[Lane], accepted: Event) -> int:
         """The first event on the way that had the wrong place: route, completion plan, intent, or the accept itself."""
         route = self.story.routed.get(facts.prepared.inbound or "")
@@ -82,14 +108,14 @@ def _astray(address: Address | None, right: set[Lane]) -> bool:
     return address is not None and address.lane not in right
 
 
-class NoHiddenRedirect(Checker):
+class NoHiddenRedirect(SpokenAsMeant):
     """R2: what is accepted is where the intent wanted it, or a fallback was recorded before."""
 
     id = "R2"
     title = "No hidden redirect"
     sentence = (
-        "An accept at another place than the intent's needs a fallback event before it, or the platform did it and the "
-        "gateway says that it is misplaced."
+        "An accept at another place than the intent's, or by another identity, needs a fallback event before it, or "
+        "the platform did it and the gateway says that it is misplaced."
     )
 
     def __init__(self, story: Story) -> None:
@@ -104,6 +130,7 @@ class NoHiddenRedirect(Checker):
         return {
             Fallback: self._fallback,
             TransportFallback: self._transport,
+            IntentPrepared: self.meant,
             WireAccepted: self._accepted,
             IntentSettled: self._settled,
         }
@@ -146,6 +173,7 @@ class NoHiddenRedirect(Checker):
         if facts is None:
             return
         self.exercised += 1
+        self.spoken(event)
         if body.address == facts.body.address:
             return
         wanted, found = facts.lane, body.address.lane
@@ -207,6 +235,13 @@ class MirrorOnce(Checker):
             self._wrong(facts, event, f"{event.intent} is in transcripts {len(mirrors)} times", mirrors)
         place = _seen_at(facts)
         if facts.body.named_session or self._at_home(facts, body.session_id, place):
+            return
+        bound = self.story.bound.holding(place, facts.prepared.seq)
+        if bound is not None and bound.body.session_key == body.session_key:
+            return
+        if bound is not None and bound.routes(facts.prepared.at):
+            summary = f"{event.intent}, seen at {self.story.name(place)}, is not in the session that this is bound to"
+            self._wrong(facts, event, summary, (event,))
             return
         if not key_is_of(body.session_key, place, self.story):
             summary = f"{event.intent}, seen at {self.story.name(place)}, was mirrored into another session"

@@ -39,6 +39,7 @@ from core.reasons import Reason
 from core.routing.keys import linked_name
 from core.store.operate import Verdict
 from core.values import Address, WorkKind
+from sim.invariants.bound import BoundFacts
 
 Lane = tuple[str, str, str, str]
 
@@ -159,10 +160,13 @@ class Story:
         self._original: dict[tuple[Lane, str], str] = {}
         #: inbound id -> the place that its session is of
         self._homes: dict[str, Address] = {}
+        #: conversations that are bound to sessions
+        self.bound = BoundFacts()
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """The events that it is made from, each with the method that takes it in."""
         return {
+            **self.bound.handlers(),
             WorldLimits: self._limits,
             WorldAccount: self._account,
             WorldPlace: self._place,

@@ -22,6 +22,7 @@ from core.events.bodies import (
 from core.reasons import Reason
 from core.values import Address, IntentKind, WorkKind
 from sim.invariants.base import Checker
+from sim.invariants.identity import FreshActivity
 from sim.invariants.story import Story
 
 
@@ -210,12 +211,15 @@ class GenerationFence(Checker):
             )
 
 
-class Freshness(Checker):
-    """B2: a route is decided by the newest configuration."""
+class Freshness(FreshActivity):
+    """B2: a route is decided by the newest configuration, a request has the newest token, activity is noted."""
 
     id = "B2"
     title = "Freshness"
-    sentence = "After the configuration was replaced, every route is decided by the new one, without a restart."
+    sentence = (
+        "After the configuration was replaced, every route is decided by the new one; each request has the newest "
+        "token that the gateway was given; what is said in a bound conversation, by bot or webhook, keeps it bound."
+    )
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
@@ -223,7 +227,12 @@ class Freshness(Checker):
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """Reloads and routes."""
-        return {ConfigReloaded: self._reloaded, ProcessStarted: self._restarted, RouteDecided: self._routed}
+        return {
+            **super().handlers(),
+            ConfigReloaded: self._reloaded,
+            ProcessStarted: self._restarted,
+            RouteDecided: self._routed,
+        }
 
     def _reloaded(self, event: Event) -> None:
         self._reload = event

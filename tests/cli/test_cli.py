@@ -86,7 +86,7 @@ def test_two_runs_write_the_same_bytes(trunkline, tmp_path):
 
 def test_machine_reports(trunkline, tmp_path):
     code, _, _ = trunkline(
-        "run", "scenarios/museum", "--bug", "B001", "--junit", tmp_path / "j.xml", "--json", tmp_path / "j.json"
+        "run", "scenarios/museum", "--bug", "B011", "--junit", tmp_path / "j.xml", "--json", tmp_path / "j.json"
     )
     suite = ElementTree.parse(tmp_path / "j.xml").getroot()
     report = json.loads((tmp_path / "j.json").read_text())
@@ -94,7 +94,7 @@ def test_machine_reports(trunkline, tmp_path):
     assert (suite.get("tests"), suite.get("failures")) == (str(len(MUSEUM)), "1")
     assert "D2" in (suite.findtext("testcase/failure") or "")
     assert report["holds"] is False and len(report["runs"]) == len(MUSEUM)
-    assert [run["scenario"] for run in report["runs"] if not run["holds"]] == ["B001-announced-twice"]
+    assert [run["scenario"] for run in report["runs"] if not run["holds"]] == ["B011-posted-and-forwarded"]
 
 
 def test_without_a_terminal_the_tour_is_a_report(trunkline):

@@ -21,6 +21,8 @@ REPORTS = {"B001", "B002", "B013", "B043", "B044", "B050", "B061", "B108"} | {
     *("B004", "B005"),
     # delivery: transports, readiness, mirrors, dry runs, hooks
     *("B008", "B026", "B060", "B152", "B153", "B155"),
+    # busy and ending sessions, hands, schedules
+    *("B011", "B020", "B022", "B023", "B025", "B041"),
 }
 
 

@@ -7,6 +7,7 @@ from core.events.bodies import (
     AttemptEnded,
     AttemptStarted,
     Body,
+    DelegationStarted,
     LeaseTaken,
     ProcessCrashed,
     ProcessFrozen,
@@ -46,6 +47,10 @@ class Author:
     def end(self, process: int, at: float, intent: str = "i1") -> int:
         body = AttemptEnded(chunk=0, attempt=1, reason=Reason.ACCEPTED, decision="settle")
         return self.tell(process, at, body, intent)
+
+    def run_hand(self, process: int, at: float) -> int:
+        self.now = at
+        return self._log.recorder("gateway", process).record(DelegationStarted(hand="clerk"), delegation="d1")
 
     def freeze(self, process: int, at: float) -> None:
         self.tell(process, at, ProcessFrozen(why="freeze"))
@@ -172,4 +177,37 @@ def test_a_story_without_leases_is_judged_by_its_overlaps_alone(story: Author) -
     story.attempt(1, 1)
     story.end(1, 2)
     story.attempt(2, 3)
+    assert story.verdict.status is Status.OK
+
+
+def test_a_hand_that_is_started_twice_is_claimed_twice(story: Author) -> None:
+    story.take(1, 0)
+    first, second = story.run_hand(1, 1), story.run_hand(1, 2)
+    assert (story.wrong().evidence, story.wrong().first_wrong) == ((first, second), second)
+
+
+def test_a_hand_whose_process_died_may_be_started_again_once(story: Author) -> None:
+    story.take(1, 0)
+    story.run_hand(1, 1)
+    story.tell(1, 2, ProcessCrashed(why="crash"))
+    story.take(2, 3, Reason.HOLDER_DEAD)
+    story.run_hand(2, 4)
+    assert story.verdict.status is Status.OK
+    assert story.verdict.exercised == 4
+    story.run_hand(2, 4.01)
+    assert story.verdict.status is Status.VIOLATED
+
+
+def test_two_processes_that_start_the_same_hand_both_claim_it(story: Author) -> None:
+    story.take(1, 0)
+    first, second = story.run_hand(1, 1), story.run_hand(2, 2)
+    assert story.wrong().evidence == (first, second)
+
+
+def test_the_hand_of_one_that_lost_the_store_may_be_started_again(story: Author) -> None:
+    story.take(1, 0)
+    story.run_hand(1, 1)
+    story.freeze(1, 2)
+    story.take(2, 90, Reason.LEASE_EXPIRED)
+    story.run_hand(2, 91)
     assert story.verdict.status is Status.OK

@@ -1,0 +1,164 @@
+"""Defects in what a busy or ending session misses: results of hands, hands at a restart, and messages."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import anyio
+import anyio.abc
+
+from core import Gateway
+from core.config import HandsConfig
+from core.events.bodies import CompletionStep
+from core.hands.completion import TURN, Completed, CompletionPlan, plan_completion
+from core.reasons import Reason
+from core.store import SqliteStore, ops
+from core.store.rows import Admission, DelegationRow, NewSession, Unfinished, Work
+from core.values import SessionId
+from sim.bugs.base import Bug, deciding, making
+from sim.bugs.stores import keeping
+
+T = TypeVar("T")
+#: seconds between the two scans of a start
+_LATER = 0.01
+#: the channel whose listener takes a conflict for the end
+_GIVES_UP = "telegram"
+
+
+def _forwarded_too(done: Completed, config: HandsConfig) -> CompletionPlan:
+    """What is posted is handed to the agent as well, as a message of the system."""
+    plan = plan_completion(done, config)
+    if done.requester_replaced or all(step.mode == TURN for step in plan.steps):
+        return plan
+    extra = CompletionStep(mode=TURN, reason=Reason.CALLBACK_TURN, address=done.origin)
+    return CompletionPlan(steps=(*plan.steps, extra))
+
+
+def _busy_is_gone(done: Completed, config: HandsConfig) -> CompletionPlan:
+    """The request to wake a requester that is busy times out, and that was all that would have told it."""
+    return CompletionPlan(steps=()) if done.requester_busy else plan_completion(done, config)
+
+
+class ScanningTwice(Gateway):
+    """What was left running is found by two scanners, and each knows only what it has resumed itself."""
+
+    async def _recover(self, started: int, group: anyio.abc.TaskGroup) -> None:
+        left = await self._ctx.store.unfinished()
+        await super()._recover(started, group)
+        group.start_soon(self._scan_too, left.delegations, started, name="second scan")
+
+    async def _scan_too(self, orphans: tuple[DelegationRow, ...], cause: int) -> None:
+        await anyio.sleep(_LATER)
+        for orphan in orphans:
+            self._hands.recover(orphan, cause)
+
+
+class Steering(Gateway):
+    """A result for a busy requester is put into the run that it is busy with, and counts as read."""
+
+    def __init__(self, **parts: Any) -> None:
+        super().__init__(**parts)
+        self._hands.tell(start_turn=self._hand_over, busy=self._turns.lanes.busy)
+
+    def _hand_over(self, work: Work, session: SessionId, cause: int) -> None:
+        if not self._turns.lanes.busy(session):
+            self._turns.start(work, session, cause)
+        elif self._group is not None:
+            self._group.start_soon(self._count_as_read, work, name=f"steer {work.id}")
+
+    async def _count_as_read(self, work: Work) -> None:
+        """Whether the run still reads anything, nobody asks."""
+        await self._ctx.store.finish_turn(work, (), self._ctx.env.now(), lambda _: None)
+
+
+class PruningStore(SqliteStore):
+    """Work whose session has no entry any more is an orphan, and what is an orphan is removed."""
+
+    async def unfinished(self) -> Unfinished:
+        """After the orphans are gone."""
+        await self._writer.write(_prune, lambda _: None)
+        return await super().unfinished()
+
+
+def _prune(c: sqlite3.Connection) -> None:
+    c.execute(
+        "DELETE FROM delegations WHERE state IN ('accepted', 'running')"
+        " AND session_id NOT IN (SELECT session_id FROM session_map)"
+    )
+
+
+class OneTryStore(SqliteStore):
+    """One channel's listener tries once to admit a message; the others try again."""
+
+    async def admit(
+        self,
+        work: Work,
+        identity: str,
+        session: NewSession,
+        now: float,
+        story: Callable[[Admission], T],
+        *,
+        then: Callable[[T], None] | None = None,
+    ) -> T:
+        """What was refused once is not written on that channel, and nobody is told."""
+        if work.place is None or work.place.channel != _GIVES_UP:
+            return await super().admit(work, identity, session, now, story, then=then)
+        tries = 0
+
+        def write(c: sqlite3.Connection) -> Admission | None:
+            nonlocal tries
+            tries += 1
+            return ops.admit(c, work, identity, session, now) if tries == 1 else None
+
+        def told(admission: Admission | None) -> Any:
+            return None if admission is None else story(admission)
+
+        return await self._writer.write(write, told, then)
+
+
+COMPLETION_BUGS = (
+    Bug(
+        name="posted-and-forwarded",
+        reports=("B011",),
+        sentence="A result that is posted is handed to the main agent too, which forwards it to the same place.",
+        caught_by=("D2",),
+        install=deciding(plan_completion=_forwarded_too),
+    ),
+    Bug(
+        name="orphans-scanned-twice",
+        reports=("B020",),
+        sentence="Two scanners with marks of their own look for interrupted hands, and each resumes what it finds.",
+        caught_by=("D5",),
+        install=making(ScanningTwice),
+    ),
+    Bug(
+        name="busy-requester-misses-result",
+        reports=("B022",),
+        sentence="A completion that finds its requester in the middle of a turn is given up, and nothing tries again.",
+        caught_by=("L2",),
+        install=deciding(plan_completion=_busy_is_gone),
+    ),
+    Bug(
+        name="steered-is-read",
+        reports=("B023",),
+        sentence="A result is put into the run that is about to end, and counts as told though nobody reads it.",
+        caught_by=("L1", "L2"),
+        install=making(Steering),
+    ),
+    Bug(
+        name="orphans-pruned",
+        reports=("B025",),
+        sentence="Running work whose session entry is missing at the start is deleted, and nobody is told.",
+        caught_by=("L2",),
+        install=keeping(PruningStore),
+    ),
+    Bug(
+        name="conflict-drops-message",
+        reports=("B041",),
+        sentence="A message whose admission meets a conflict is tried again on one channel, and dropped on another.",
+        caught_by=("L1", "V1"),
+        install=keeping(OneTryStore),
+    ),
+)

@@ -1,0 +1,128 @@
+"""What the checkers know of bindings: an index of what the run has told of them, and of what goes elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.events import Body, Event
+from core.events.bodies import (
+    BindingBound,
+    BindingDegraded,
+    BindingEnded,
+    BindingEnding,
+    BindingTouched,
+    Fallback,
+    IdentityFallback,
+)
+from core.values import Address
+
+Lane = tuple[str, str, str, str]
+
+
+@dataclass(slots=True)
+class BindingFacts:
+    """One binding, as the run has told of it."""
+
+    id: str
+    body: BindingBound
+    bound: Event
+    #: when it is over by its deadlines
+    expires_at: float | None
+    last_activity_at: float
+    ending: Event | None = None
+    ended: Event | None = None
+    degraded: Event | None = None
+
+    def routes(self, at: float) -> bool:
+        """Whether its conversation belongs to its session at a time."""
+        over = self.expires_at is not None and self.expires_at <= at
+        return self.ending is None and self.ended is None and not over
+
+
+class BoundFacts:
+    """Bindings by id, by place and by delegation; fallbacks that were told."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, BindingFacts] = {}
+        #: the last binding of each place
+        self.at: dict[Lane, BindingFacts] = {}
+        #: all bindings that a place has had
+        self.had: dict[Lane, list[BindingFacts]] = {}
+        self.of_delegation: dict[str, BindingFacts] = {}
+        #: delegations, or intents, whose result was said to go elsewhere than it belongs
+        self.fell_back: set[str] = set()
+        #: intent and chunk -> the event that says that another identity says it
+        self.other_identity: dict[tuple[str, int], Event] = {}
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """The events that it is made from."""
+        return {
+            BindingBound: self._bound,
+            BindingTouched: self._touched,
+            BindingEnding: self._ending,
+            BindingEnded: self._ended,
+            BindingDegraded: self._degraded,
+            Fallback: self._fallback,
+            IdentityFallback: self._identity,
+        }
+
+    def routing(self, place: Address, at: float) -> BindingFacts | None:
+        """The binding by which a place belongs to a session at a time."""
+        facts = self.at.get(place.lane)
+        return facts if facts is not None and facts.routes(at) else None
+
+    def holds(self, place: Address, session_key: str) -> bool:
+        """Whether a place belongs, or has belonged, to a session."""
+        return any(facts.body.session_key == session_key for facts in self.had.get(place.lane, ()))
+
+    def has_fallen_back(self, prepared: Event) -> bool:
+        """Whether it was told that a message goes elsewhere than it belongs."""
+        return prepared.delegation in self.fell_back or prepared.intent in self.fell_back
+
+    def holding(self, place: Address, seq: int) -> BindingFacts | None:
+        """The binding that a place had at an event, if it had not ended by then."""
+        for facts in reversed(self.had.get(place.lane, ())):
+            if facts.bound.seq < seq and (facts.ended is None or facts.ended.seq > seq):
+                return facts
+        return None
+
+    def _bound(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, BindingBound)
+        facts = BindingFacts(event.binding or "", body, event, body.expires_at, event.at)
+        self.by_id[facts.id] = self.at[body.conversation.lane] = facts
+        self.had.setdefault(body.conversation.lane, []).append(facts)
+        if event.delegation is not None:
+            self.of_delegation[event.delegation] = facts
+
+    def _touched(self, event: Event) -> None:
+        body, facts = event.body, self.by_id.get(event.binding or "")
+        assert isinstance(body, BindingTouched)
+        if facts is not None:
+            facts.expires_at, facts.last_activity_at = body.expires_at, body.last_activity_at
+
+    def _ending(self, event: Event) -> None:
+        facts = self.by_id.get(event.binding or "")
+        if facts is not None:
+            facts.ending = event
+
+    def _ended(self, event: Event) -> None:
+        facts = self.by_id.get(event.binding or "")
+        if facts is not None:
+            facts.ended = event
+
+    def _degraded(self, event: Event) -> None:
+        facts = self.by_id.get(event.binding or "")
+        if facts is not None:
+            facts.degraded = event
+
+    def _fallback(self, event: Event) -> None:
+        for name in (event.delegation, event.intent):
+            if name is not None:
+                self.fell_back.add(name)
+
+    def _identity(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, IdentityFallback)
+        self.other_identity[event.intent or "", body.chunk] = event

@@ -1,0 +1,205 @@
+"""Whether whoever gave a task to a hand hears of it: L2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from core.events import Body, Event
+from core.events.bodies import (
+    CompletionPlanned,
+    DelegationAccepted,
+    DelegationFinished,
+    InboundAdmitted,
+    IntentPrepared,
+    IntentSettled,
+    LeaseTaken,
+    ProcessStarted,
+    ProcessThawed,
+    TurnEnded,
+    TurnStarted,
+)
+from core.reasons import Reason
+from core.values import Address, IntentKind, WorkKind
+from sim.invariants.base import Checker
+from sim.invariants.story import Story
+
+#: seconds within which an idle requester must begin to read a result
+_WITHIN = 60.0
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run of a hand, from its dispatch until its requester has heard of it."""
+
+    accepted: Event
+    finished: Event | None = None
+    planned: Event | None = None
+    #: the callback that was stored, and its turns so far
+    callback: Event | None = None
+    turns: list[Event] = field(default_factory=list[Event])
+    #: the end of its callback turn
+    read: Event | None = None
+    #: its requester has heard of it, in that turn or by something that is said at the origin
+    told: bool = False
+
+    @property
+    def origin(self) -> Address | None:
+        """Where it was asked for; none: nowhere."""
+        return self.accepted.body.origin if isinstance(self.accepted.body, DelegationAccepted) else None
+
+
+class EveryRunReports(Checker):
+    """L2: each run of a hand comes back to whoever asked, once, however it ended and however busy they were."""
+
+    id = "L2"
+    title = "Every hand run reports back"
+    sentence = (
+        "A run that was dispatched leads, however it ends, to one callback turn of its requester, which begins within "
+        "a minute of the requester being idle, or to a message or a notice at its origin."
+    )
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story)
+        self._runs: dict[str, _Run] = {}
+        #: callback work -> its run
+        self._backs: dict[str, str] = {}
+        #: session -> when the last of its turns ended
+        self._idle: dict[str, float] = {}
+        #: since then a process that works the store has been awake
+        self._up = 0.0
+
+    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+        """Dispatches, ends, callbacks, turns, what is posted, and processes that begin to work."""
+        return {
+            DelegationAccepted: self._accepted,
+            DelegationFinished: self._finished,
+            CompletionPlanned: self._planned,
+            InboundAdmitted: self._admitted,
+            IntentPrepared: self._prepared,
+            IntentSettled: self._settled,
+            TurnStarted: self._started,
+            TurnEnded: self._ended,
+            ProcessStarted: self._process_up,
+            LeaseTaken: self._process_up,
+            ProcessThawed: self._process_up,
+        }
+
+    # ------------------------------------------------------------ a run
+
+    def _accepted(self, event: Event) -> None:
+        self.exercised += 1
+        self._runs.setdefault(event.delegation or "", _Run(event))
+
+    def _finished(self, event: Event) -> None:
+        run = self._runs.get(event.delegation or "")
+        if run is not None:
+            run.finished = event
+
+    def _planned(self, event: Event) -> None:
+        """A requester that is gone, and had no place: the plan is the notice, for whoever operates the gateway."""
+        body, run = event.body, self._runs.get(event.delegation or "")
+        assert isinstance(body, CompletionPlanned)
+        if run is None:
+            return
+        run.planned = event
+        gone = [step.reason is Reason.REQUESTER_REPLACED for step in body.steps]
+        run.told |= run.origin is None and bool(gone) and all(gone)
+
+    def _prepared(self, event: Event) -> None:
+        body, run = event.body, self._runs.get(event.delegation or "")
+        assert isinstance(body, IntentPrepared)
+        if run is None or run.origin is None or body.intent_kind is not IntentKind.ANNOUNCE:
+            return
+        run.told |= body.address.lane == run.origin.lane
+
+    def _settled(self, event: Event) -> None:
+        """A hook that cancels the announcement is an end that is told."""
+        run = self._runs.get(event.delegation or "")
+        if run is not None and run.planned is not None and event.cause == run.planned.seq:
+            run.told = True
+
+    # ------------------------------------------------------------ its callback
+
+    def _admitted(self, event: Event) -> None:
+        body, run = event.body, self._runs.get(event.delegation or "")
+        assert isinstance(body, InboundAdmitted)
+        if run is None or body.work is not WorkKind.CALLBACK:
+            return
+        self._backs[event.inbound or ""] = event.delegation or ""
+        if run.callback is None:
+            run.callback = event
+        elif run.callback.inbound != event.inbound:
+            self._twice(run, run.callback, event)
+
+    def _twice(self, run: _Run, first: Event, event: Event) -> None:
+        self.violate(
+            at=event.seq,
+            summary=f"the result of {run.accepted.delegation} was given to its requester twice",
+            expected=["one callback for one run"],
+            actual=[f"#{e.seq} {e.at:.3f}s {e.kind} {e.inbound}" for e in (first, event)],
+            evidence=[run.accepted.seq, first.seq, event.seq],
+            first_wrong=event.seq,
+        )
+
+    def _started(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, TurnStarted)
+        run = self._runs.get(self._backs.get(event.inbound or "", ""))
+        if run is None:
+            return
+        run.turns.append(event)
+        if run.read is not None:
+            self._twice(run, run.read, event)
+        else:
+            self._reads(run, event, body.session_id)
+
+    def _reads(self, run: _Run, event: Event, session: str) -> None:
+        """The requester takes a result up: soon after it was there, and the requester had nothing else to do."""
+        assert run.callback is not None
+        since = max(run.callback.at, self._idle.get(session, 0.0), self._up)
+        if event.at - since <= _WITHIN:
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"the requester of {run.accepted.delegation} was idle for {event.at - since:.0f} s before it heard",
+            expected=[f"its callback turn begins within {_WITHIN:.0f} s of {since:.3f}s"],
+            actual=[f"#{run.callback.seq} {run.callback.at:.3f}s stored", f"#{event.seq} {event.at:.3f}s begun"],
+            evidence=[run.callback.seq, event.seq],
+            first_wrong=event.seq,
+        )
+
+    def _ended(self, event: Event) -> None:
+        session = self.story.running.get(event.turn or "", "")
+        self._idle[session] = event.at
+        run = self._runs.get(self._backs.get(event.inbound or "", ""))
+        if run is not None:
+            run.told = True
+            run.read = event
+
+    def _process_up(self, event: Event) -> None:
+        """Without a process nobody is told anything; a turn that was cut off is run again by the next one."""
+        self._up = event.at
+
+    # ------------------------------------------------------------ the end
+
+    def finish(self, last: Event) -> None:
+        """Whoever has heard nothing by now never will."""
+        for run in self._runs.values():
+            if not run.told:
+                self._lost(run, last)
+
+    def _lost(self, run: _Run, last: Event) -> None:
+        """The last thing that is known of it is where it was lost."""
+        known = [run.accepted, run.finished, run.planned, run.callback, *run.turns[-1:]]
+        steps = [event for event in known if event is not None]
+        hand = getattr(run.accepted.body, "hand", "")
+        how = "ended" if run.finished is not None else "began to work"
+        self.violate(
+            at=last.seq,
+            summary=f"{hand} {how} for {run.accepted.delegation}, and whoever asked never heard of it",
+            expected=["a callback turn of the requester, or a message or a notice at the origin"],
+            actual=[f"#{event.seq} {event.at:.3f}s {event.kind}" for event in steps] + ["and nothing after it"],
+            evidence=[event.seq for event in steps],
+            first_wrong=steps[-1].seq,
+        )
