@@ -173,7 +173,7 @@ _REFUSE_MIRRORS = (
 _CARRIES = {
     "inbound": re.compile(r"\s*INSERT\b.*?\bINTO inbox\b", re.DOTALL),
     "intent": re.compile(r"\s*INSERT\b.*?\bINTO intents\b", re.DOTALL),
-    "ack": re.compile(r"\s*UPDATE intents\b.*\breceipts = json_insert\(", re.DOTALL),
+    "ack": re.compile(r"\s*UPDATE intents\b.*\breceipts = (?:printf\(.*)?json_insert\(", re.DOTALL),
 }
 
 

@@ -376,7 +376,9 @@ def test_a_dry_run_has_no_effect(by, effect):
         asked = story.tell(ClientAsked(key="c", dry_run=True), node="sim")
     sent = story.tell(SendRequested(key="c", channel=None, target="x", session_key=None, text="hello"), cause=asked)
     if by == "preview":
-        story.tell(SendPreviewed(key="c", address=PLACE, session_key="k", chunks=("hello",)), cause=sent)
+        story.tell(
+            SendPreviewed(key="c", address=PLACE, session_key="k", chunks=("hello",), reason=Reason.DRY_RUN), cause=sent
+        )
     if effect == "intent":
         story.prepared("send:c", cause=sent)
     else:
@@ -391,7 +393,10 @@ def test_what_is_sent_after_a_dry_run_is_another_thing():
         asked = story.tell(ClientAsked(key="c", dry_run=dry_run), node="sim")
         sent = story.tell(SendRequested(key="c", channel=None, target="x", session_key=None, text=""), cause=asked)
         if dry_run:
-            story.tell(SendPreviewed(key="c", address=PLACE, session_key="k", chunks=("hello",)), cause=sent)
+            story.tell(
+                SendPreviewed(key="c", address=PLACE, session_key="k", chunks=("hello",), reason=Reason.DRY_RUN),
+                cause=sent,
+            )
     story.prepared("send:c", cause=sent)
     assert (story.wrong, story.verdict.status) == ([], Status.OK)
 

@@ -7,11 +7,12 @@ from typing import Any
 import anyio
 import pytest
 
-from core import Cancel, Change, Outgoing, Poll, SendFailed, SendingHook, SendStatus
-from core.errors import NotSent
+from core import Cancel, Change, Outgoing, Poll, SendFailed, SendingHook, SendStatus, Turn
+from core.errors import NotSent, PlaceGone
 from core.events.bodies import (
     HookFailed,
     HookSending,
+    HookSent,
     IntentPrepared,
     IntentSettled,
     IntentSuppressed,
@@ -23,7 +24,8 @@ from core.reasons import Reason
 from core.values import Capabilities, Capability, Idempotency, IntentState
 from tests.factories import direct
 from tests.unit._hooking import WAYS, Saying, Told, bytes_of, hooks, sending
-from tests.unit._sending import Platform, message, serving, stored, texts
+from tests.unit._sending import Platform, ended, message, serving, stored, texts
+from tests.unit.test_core_gateway import Echo, Running
 
 pytestmark = pytest.mark.anyio
 
@@ -299,6 +301,75 @@ async def test_hooks_do_not_see_again_what_an_earlier_process_has_prepared(path:
     assert (len(seen), texts(platform)) == (1, ["hi1"])
 
 
+async def test_hooks_do_not_see_again_what_a_turn_that_is_run_again_has_sent(path: Path, platform: Platform) -> None:
+    seen: list[Outgoing] = []
+    runs: list[str] = []
+
+    async def act(turn: Turn) -> None:
+        runs.append(turn.id)
+        await turn.send("one")
+        if len(runs) == 1:
+            await anyio.sleep_forever()
+        await turn.send("two")
+
+    told = Told()
+    asked = hooks(sending("see", seen=seen), told)
+    async with serving(path, platform, agent=Echo(act), hooks=asked) as running:
+        platform.say("m1")
+        await running.until(HookSent)
+    async with serving(path, platform, agent=Echo(act), hooks=asked) as running:
+        await running.until(HookSent)
+        [again] = running.told(IntentSuppressed)[:1]
+    assert ([shown.text for shown in seen], again.reason) == (["one", "two"], Reason.ALREADY_QUEUED)
+    assert [sent.text for sent in told.all] == texts(platform) == ["one", "two"]
+    assert len(runs) == 2
+
+
+@pytest.mark.parametrize("restart", [False, True])
+async def test_hooks_see_and_are_told_of_the_try_that_is_stored(path: Path, platform: Platform, restart: bool) -> None:
+    """A key is tried again after a failure, by the same process, or by one that does not know of it."""
+    seen: list[Outgoing] = []
+    told = Told()
+    asked = hooks(sending("see", seen=seen), told)
+    platform.errors = [PlaceGone("archived")]
+    async with serving(path, platform, hooks=asked) as running:
+        await ended(running, "failed")
+        if not restart:
+            assert (await running.gateway.send(message())).message_id == "1"
+        await running.until(HookSent, 1 if restart else 2)
+    if restart:
+        async with serving(path, platform, hooks=asked) as running:
+            assert (await running.gateway.send(message())).message_id == "1"
+            await running.until(HookSent)
+    assert told.gist == [("send:k", "failed"), ("send:k+2", "delivered")]
+    # A process that does not know the key yet learns of its earlier try when it stores the new one.
+    assert [shown.intent for shown in seen] == ["send:k", *["send:k"] * restart, "send:k+2"]
+
+
+async def test_hooks_see_the_try_that_is_stored_also_where_two_ask_at_once(path: Path, platform: Platform) -> None:
+    told = Told()
+    meet, came = anyio.Event(), list[str]()
+
+    async def call(shown: Outgoing) -> object:
+        came.append(shown.intent)
+        if len(came) == 2:
+            meet.set()
+        await meet.wait()
+        return Cancel()
+
+    async def ask(running: Running) -> None:
+        with pytest.raises(SendFailed, match="it ended as cancelled"):
+            await running.gateway.enqueue(message())
+
+    async with serving(path, platform, hooks=hooks(SendingHook(name="no", call=call), told)) as running:
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, running)
+            group.start_soon(ask, running)
+        await running.until(HookSent, 2)
+    assert told.gist == [("send:k", "cancelled"), ("send:k+2", "cancelled")]
+    assert set(came) == {"send:k", "send:k+2"}
+
+
 async def test_what_has_nothing_to_say_enters_no_hook(path: Path, platform: Platform) -> None:
     seen: list[Outgoing] = []
     says = Saying("tool", " \n")
@@ -321,5 +392,6 @@ async def test_a_dry_run_enters_no_hook_and_leaves_no_trace(path: Path, platform
             await running.gateway.send(message(text=SECRET))
     assert (outcome.status, outcome.preview, outcome.message_id) == (SendStatus.DRY_RUN, (SECRET,), None)
     assert (previewed.address, previewed.chunks, previewed.session_key) == (direct(), (SECRET,), KEY)
+    assert previewed.reason is Reason.DRY_RUN
     assert (len(seen), platform.sent) == (1, [])
     assert b"xyzzy" not in bytes_of(path)

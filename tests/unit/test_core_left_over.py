@@ -2,18 +2,34 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from core import Capabilities, Filter, Idempotency, SendStatus
+from core import Capabilities, Filter, HandTask, Idempotency, SendFailed, SendStatus, Turn
 from core.errors import Ambiguous, PlaceGone
-from core.events.bodies import IntentSettled, MirrorAppended, MirrorRefused, StorePruned
+from core.events.bodies import (
+    DelegationFinished,
+    DelegationStarted,
+    InboundAdmitted,
+    InboundDropped,
+    IntentSettled,
+    MirrorAppended,
+    MirrorRefused,
+    ProcessRecovered,
+    StorePruned,
+    TurnEnded,
+)
 from core.reasons import Reason
 from core.shell import upkeep as upkeep_module
 from core.store import ops
+from core.values import HandOutcome, IntentState
+from tests.factories import direct, receipt
 from tests.unit._sending import Platform, Tried, ended, failing_at, message, serving, texts
+from tests.unit.test_core_gateway import Echo
 
 pytestmark = pytest.mark.anyio
 
@@ -124,17 +140,127 @@ async def test_a_line_that_is_looked_for_too_early_is_looked_for_again(
     async with serving(path, platform, delivery=QUICK) as running:
         ack, looked = running.store.ack_chunk, list[bool]()
 
-        async def late(*arguments: Any, mirror_due: bool = False) -> Any:
+        async def late(*arguments: Any, mirror_due: bool = False, **named: Any) -> Any:
             # It is told as refused by now, and is not due yet.
             looked.append(mirror_due)
             await running.gateway._delivery.mirrors.store_due()
-            return await ack(*arguments, mirror_due=mirror_due)
+            return await ack(*arguments, mirror_due=mirror_due, **named)
 
         running.store.ack_chunk = late  # pyright: ignore[reportAttributeAccessIssue]
         await running.gateway.send(message())
         await running.until(MirrorAppended)
         assert await running.transcript(KEY) == [("assistant", "hi")]
     assert looked == [True]
+
+
+# ---------------------------------------------------------------- rows that are broken while a process holds them
+
+
+@pytest.mark.parametrize("text", ["one", "one two three", "elsewhere"], ids=["last chunk", "first chunk", "misplaced"])
+@pytest.mark.parametrize("others", [0, 10])
+async def test_a_row_that_breaks_while_it_is_sent_is_set_aside_and_stops_no_other(
+    path: Path, platform: Platform, text: str, others: int
+) -> None:
+    places = [f"user:{200 + n}" for n in range(others)]
+    if text == "elsewhere":
+        platform.send = astray(platform)  # pyright: ignore[reportAttributeAccessIssue]
+    platform.hold()
+    async with serving(path, platform, channels={"discord": {"text_limit": 9}}) as running:
+        for n, place in enumerate(["user:100", "user:100", *places]):
+            await running.gateway.enqueue(message(place, text if n == 0 else "later", key=f"k{n}"))
+        await platform.arrived.wait()
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.execute("UPDATE intents SET receipts = '[{' WHERE id = 'send:k0'")
+        platform.held.set()
+        ends = await running.until(IntentSettled, 2 + others)
+        [broken] = await running.gateway.queue.intents(Filter(ids=("send:k0",)))
+        with pytest.raises(SendFailed, match="it ended as unknown: Its stored row cannot be read"):
+            await running.gateway.send(message(text=text, key="k0"))
+    # It may have been seen: nobody says that it was not sent.
+    assert (broken.state, broken.reason) == (IntentState.UNKNOWN, Reason.BROKEN_ROW)
+    assert sorted(end.state.value for end in ends) == ["delivered"] * (1 + others) + ["unknown"]
+    assert texts(platform)[1:].count("later") == 1 + others
+
+
+def astray(platform: Platform) -> Any:
+    """Sends what is to be misplaced to another place."""
+    send = platform.send
+
+    async def misplaces(request: Any) -> Any:
+        sent = await send(request)
+        return receipt(sent.provider_id, direct("999")) if request.text == "elsewhere" else sent
+
+    return misplaces
+
+
+# ---------------------------------------------------------------- rows that are broken when a process starts
+
+
+BROKEN_WORK = [("work", b"{"), ("work", b'{"id": "\xff"}'), ("session_id", b"\xff\xfe"), ("work", b'{"id": 5}')]
+BROKEN_TASK = [("origin", b"nowhere"), ("task", b"\xff"), ("accepted_at", b"soon"), ("session_id", b"\xff")]
+
+
+def spoil(path: Path, table: str, column: str, value: bytes, which: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        sql = f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE {which}"
+        assert db.execute(sql, (value,)).rowcount == 1
+
+
+@pytest.mark.parametrize(("column", "value"), BROKEN_WORK)
+async def test_a_message_whose_row_is_broken_stops_no_start(
+    path: Path, platform: Platform, column: str, value: bytes
+) -> None:
+    async def hang(_: Turn) -> None:
+        await anyio.sleep_forever()
+
+    async with serving(path, platform, agent=Echo(hang)) as running:
+        for n in range(3):
+            platform.say(f"m{n}", direct(str(n)), f"text {n}")
+        await running.until(InboundAdmitted, 3)
+    spoil(path, "inbox", column, value, "CAST(work AS TEXT) LIKE '%text 1%'")
+    async with serving(path, platform) as running:
+        await running.until(IntentSettled, 2)
+        [ended] = [body for body in running.told(TurnEnded) if body.outcome == "failed"]
+        [recovered] = running.told(ProcessRecovered)
+        # It comes again under the id that it had, and is known.
+        platform.say("m1", direct("1"), "text 1")
+        await running.until(InboundDropped)
+    assert (ended.reason, bool(ended.detail), recovered.inbounds) == (Reason.BROKEN_ROW, True, 2)
+    assert sorted(texts(platform)) == ["you said text 0", "you said text 2"]
+    async with serving(path, platform) as running:
+        await running.gateway.send(message())
+        assert running.told(ProcessRecovered, TurnEnded) == []
+
+
+@pytest.mark.parametrize(("column", "value"), BROKEN_TASK)
+async def test_a_task_whose_row_is_broken_stops_no_start(
+    path: Path, platform: Platform, column: str, value: bytes
+) -> None:
+    class Slow:
+        def has(self, hand: str) -> bool:
+            return hand == "clerk"
+
+        async def run(self, task: HandTask) -> str:
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    async def ask(turn: Turn) -> None:
+        await turn.delegate("clerk", turn.text)
+
+    async with serving(path, platform, agent=Echo(ask), runner=Slow(), hands={"announce": "direct"}) as running:
+        for n in range(3):
+            platform.say(f"m{n}", direct(str(n)), f"text {n}")
+        await running.until(DelegationStarted, 3)
+    spoil(path, "delegations", column, value, "task = 'text 1'")
+    async with serving(path, platform, hands={"announce": "direct"}) as running:
+        await running.until(IntentSettled, 2)
+        finished = running.told(DelegationFinished)
+    assert sorted(str(body.reason) for body in finished) == ["broken-row", "process-died", "process-died"]
+    assert {body.outcome for body in finished} == {HandOutcome.LOST}
+    assert len(platform.sent) == 2
+    async with serving(path, platform) as running:
+        await running.gateway.send(message())
+        assert running.told(ProcessRecovered, DelegationFinished) == []
 
 
 # ---------------------------------------------------------------- what is old

@@ -311,6 +311,9 @@ async def test_a_broadcast_to_nobody_or_twice_to_one_is_refused(
         with pytest.raises(InvalidSend, match=says):
             await running.gateway.broadcast(message(key="k2"), targets)
         assert stored(path) == before
+        [refused] = running.told(SendRefused)
+    assert (refused.key, refused.reason) == ("k2", Reason.BAD_TARGET)
+    assert says in refused.detail
 
 
 async def test_a_broadcast_of_best_effort_tells_and_does_not_raise(path: Path, platform: Platform) -> None:

@@ -3,12 +3,13 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import anyio
 import pytest
 
-from core.errors import LeaseLost, SendFailed
+from core.errors import LeaseLost, SendFailed, StoreTooNew
 from core.events.bodies import IntentSettled, LeaseAwaited, LeaseTaken, ProcessStarted
 from core.events.bodies import LeaseLost as LeaseWasLost
 from core.reasons import Reason
@@ -86,7 +87,7 @@ async def test_a_gateway_that_was_replaced_ends_and_sends_nothing(
     assert (lost.token, lost.reason) == (1, Reason.LEASE_HELD)
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT owner, token FROM lease").fetchone() == ("other", 2)
-        assert db.execute("SELECT key FROM sends").fetchall() == [("k",)]
+        assert db.execute("SELECT id FROM intents").fetchall() == [("send:k",)]
 
 
 async def test_an_idle_gateway_learns_from_its_renewals_that_it_was_replaced(
@@ -126,3 +127,75 @@ async def test_a_gateway_that_stands_by_can_be_stopped(path: Path, platforms: tu
             assert standby.told(ProcessStarted) and not standby.told(LeaseTaken)
         await working.gateway.send(message())
         assert not working.told(LeaseWasLost)
+
+
+# ---------------------------------------------------------------- versions
+
+
+def later(monkeypatch: pytest.MonkeyPatch) -> int:
+    """From now on this program is of the next version; its number."""
+    # The package has a function of that name.
+    migrating = import_module("core.store.migrate")
+    known = migrating.migrations()
+    number = known[-1][0] + 1
+    monkeypatch.setattr(migrating, "migrations", lambda: (*known, (number, "CREATE TABLE later (x)")))
+    return number
+
+
+def version(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute("PRAGMA user_version").fetchone()[0]
+
+
+@pytest.mark.parametrize("end", ["stopped", "taken"])
+async def test_who_stands_by_leaves_the_store_as_it_is_until_it_is_its_own(
+    path: Path, platforms: tuple[Platform, Platform], monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    first, second = platforms
+    async with anyio.create_task_group() as group:
+        async with serving(path, first, delivery=SOON) as working:
+            await working.until(LeaseTaken)
+            before, today = version(path), later(monkeypatch)
+            standby = made(path, second, delivery=SOON)
+            group.start_soon(standby.gateway.run)
+            await standby.until(LeaseAwaited)
+            await working.gateway.send(message(text="live", key="live"))
+            assert (version(path), today) == (before, before + 1)
+            if end == "taken":
+                # As if it were frozen: it keeps its lock, and does not renew.
+                await working.store.renew(0.0, 0.0)
+        await standby.until(LeaseTaken)
+        await standby.gateway.send(message(text="after"))
+        assert version(path) == today
+        group.cancel_scope.cancel()
+    assert (texts(first), texts(second)) == (["live"], ["after"])
+
+
+async def test_a_store_that_was_brought_to_a_newer_version_meanwhile_is_not_taken(
+    path: Path, platforms: tuple[Platform, Platform], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = made(path, platforms[0])
+    await running.store.open()
+    number = later(monkeypatch)
+    newer = made(path, platforms[1])
+    await newer.store.open()
+    await newer.store.close()
+    monkeypatch.undo()
+    with anyio.fail_after(5), pytest.raises(StoreTooNew, match=f"it has version {number}"):
+        await running.store.claim(1.0, 60.0)
+    await running.store.close()
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT owner, token FROM lease").fetchone() == ("", 0)
+
+
+async def test_what_a_crash_left_of_an_older_version_is_brought_up_to_date(
+    path: Path, platforms: tuple[Platform, Platform], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serving(path, platforms[0]) as running:
+        await running.gateway.send(message())
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("UPDATE lease SET owner = 'dead', until = 1")
+    today = later(monkeypatch)
+    async with serving(path, platforms[0]) as running:
+        await running.gateway.send(message(key="again"))
+        assert version(path) == today

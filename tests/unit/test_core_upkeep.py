@@ -24,6 +24,8 @@ from core.events.bodies import (
 from core.reasons import Reason
 from core.shell import upkeep as upkeep_module
 from core.store import operate
+from core.store.outside import changing
+from core.store.outside import purge as purge_outside
 from core.values import IntentState
 from tests.unit._sending import Platform, Tried, ended, failing_at, made, message, serving, texts
 from tests.unit.test_core_gateway import Running
@@ -331,6 +333,27 @@ async def test_what_was_changed_and_is_gone_keeps_no_gateway_from_starting(path:
         await running.gateway.send(message())
         assert len(running.told(OperatorActed)) == 2
         assert len(running.told(IntentSettled)) == 1
+
+
+async def test_a_purge_from_outside_is_told_as_one_from_inside(path: Path, platform: Platform) -> None:
+    platform.errors = [PlaceGone("archived")]
+    async with serving(path, platform, delivery=QUICK) as running:
+        await ended(running, "failed")
+        for n in range(3):
+            await running.gateway.send(message(key=f"k{n}"))
+        with changing(path) as db:
+            assert purge_outside(db, Filter(states=(S.DEAD,))) == 0
+            assert purge_outside(db, Filter(states=(S.DELIVERED,))) == 3
+        [acted] = await running.until(OperatorActed)
+    with changing(path) as db:
+        assert purge_outside(db, Filter()) == 1
+    async with serving(path, platform, delivery=QUICK) as running:
+        [later] = await running.until(OperatorActed)
+        await running.gateway.send(message(key="another"))
+    assert [(one.verb, one.detail) for one in (acted, later)] == [
+        ("purge", "3 intents: delivered"),
+        ("purge", "1 intents: all that have ended"),
+    ]
 
 
 async def test_a_process_that_stands_by_leaves_operators_words_to_the_one_that_works(
