@@ -64,7 +64,7 @@ class ScriptedAgent:
         elif action.delegate is not None:
             task = await _filled(action.delegate.task, turn, slots)
             with suppress(UsageError):
-                await turn.delegate(action.delegate.hand, task)
+                await turn.delegate(action.delegate.hand, task, thread=action.delegate.thread)
         elif action.fail is not None:
             raise ScriptFailure(action.fail)
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from core import Gateway
-from core.errors import SendFailed, UnknownName, UsageError
+from core.bindings.request import BindRequest
+from core.bindings.values import TargetKind
+from core.errors import BindingError, SendFailed, UnknownName, UsageError
 from core.events import EventSink
 from core.events.bodies import ClientAsked, ClientTold
 from core.send import SendMessage, SendOutcome, Target
 from core.store.operate import Filter, QueueRow, Verdict
 from core.values import Address
 from sim.faults import text_matches
-from sim.scenario.script import QueueStep
+from sim.scenario.script import Bind, QueueStep
 
 #: rows of the queue that an operator looks at in one go
 _PAGE = 500
+#: what keys of delegated work have in them, in every form
+_SUBAGENT = ":subagent:"
 
 
 async def send(gateway: Gateway, message: SendMessage, targets: Sequence[Target], world: EventSink) -> None:
@@ -73,6 +78,28 @@ async def operate(gateway: Gateway, step: QueueStep, is_at: Callable[[str, Addre
             await gateway.queue.retry(row.id)
         else:
             await gateway.queue.resolve(row.id, Verdict(step.verdict))
+
+
+async def bind(gateway: Gateway, step: Bind, key: str, place: Address) -> None:
+    """An operator binds a conversation to a session. What cannot be done is told by the gateway itself."""
+    kind = TargetKind.SUBAGENT if _SUBAGENT in key else TargetKind.SESSION
+    with suppress(BindingError):
+        await gateway.bindings.bind(
+            BindRequest(
+                target_session_key=key,
+                target_kind=kind,
+                conversation=place,
+                idle_timeout=step.idle,
+                max_age=step.max_age,
+                label=step.label,
+            )
+        )
+
+
+async def unbind(gateway: Gateway, key: str | None, place: Address | None) -> None:
+    """An operator unbinds a conversation, or whatever is bound to a session."""
+    with suppress(BindingError):
+        await gateway.bindings.unbind(target_session_key=key, conversation=place)
 
 
 async def _rows(gateway: Gateway, which: Filter) -> list[QueueRow]:

@@ -21,7 +21,7 @@ from core.events.bodies import (
 )
 from core.routing.scopes import place_key
 from core.values import Address
-from sim.faults import text_matches
+from sim.faults import text_matches, where
 from sim.invariants import Status, Verdict
 from sim.scenario import PlaceRef, ScenarioFile
 from sim.scenario.model import Accepted, ExpectedEvent
@@ -174,8 +174,8 @@ def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
     configs = (file.scenario.gateway, *file.reloads)
     agents = agents_of(configs)
     for index, wanted in enumerate(file.scenario.expect.transcripts):
-        place = seen.address(file.resolve(wanted.place))
-        found: list[str] = []
+        place = None if wanted.place is None else seen.address(file.resolve(wanted.place))
+        found = list(seen.lines.get(seen.sessions.get(wanted.session or "", ""), ()))
         for agent in agents:
             if place is not None:
                 found += seen.held(agent, place, configs)
@@ -184,7 +184,7 @@ def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
         )
         if not fits:
             yield Unmet(
-                summary=f"the transcript of {wanted.place} is another",
+                summary=f"the transcript of {wanted.place or wanted.session} is another",
                 expected=wanted.lines,
                 actual=tuple(found) or ("(empty)",),
                 line=file.line_of(("expect", "transcripts", index)),
@@ -228,8 +228,8 @@ def _event_fits(wanted: ExpectedEvent, event: Event, file: ScenarioFile, seen: _
             return False
     if wanted.place is None:
         return True
-    address, place = getattr(body, "address", None), seen.address(file.resolve(wanted.place))
-    return isinstance(address, Address) and place is not None and address.lane == place.lane
+    address, place = where(body), seen.address(file.resolve(wanted.place))
+    return address is not None and place is not None and address.lane == place.lane
 
 
 def _exercised(file: ScenarioFile, verdicts: Iterable[Verdict]) -> Iterable[Unmet]:

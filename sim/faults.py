@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from core.events import Body
 from core.values import Address, Transport
 from sim.scenario.model import Fault
 
@@ -18,6 +19,12 @@ def text_matches(pattern: str, text: str) -> bool:
     """Whether a text fits a pattern in which only ``*`` is special (for anything, also line ends)."""
     escaped = pattern.replace("[", "[[]").replace("?", "[?]")
     return fnmatchcase(text, escaped)
+
+
+def where(body: Body) -> Address | None:
+    """The place that an event is about: its own, that of its binding, or the one that was asked for."""
+    found = (getattr(body, name, None) for name in ("address", "conversation", "asked"))
+    return next((place for place in found if isinstance(place, Address)), None)
 
 
 @dataclass(slots=True)

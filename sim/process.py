@@ -23,9 +23,10 @@ from sim.env import sim_env
 from sim.hooks import scripted_hooks
 from sim.loop import Node
 from sim.platforms import FakeAdapter
+from sim.platforms.tokens import Renews
 from sim.scenario.places import is_session_key
 from sim.scenario.reloads import agents_of
-from sim.scenario.script import QueueStep
+from sim.scenario.script import Bind, QueueStep, Unbind
 from sim.wiring import Wiring
 from sim.world import World
 
@@ -44,6 +45,8 @@ class GatewayProcess:
         self._node: Node | None = None
         self._task: asyncio.Task[None] | None = None
         self._gateway: Gateway | None = None
+        #: the adapters of the process, also of one that is not installed yet, by channel and account
+        self._adapters: dict[tuple[str, str], ChannelAdapter] = {}
         #: the process that was told to end, why, by which event, and how long it stays down
         self._stopping: tuple[Node, str, int | None, float] | None = None
         #: what the next process starts with
@@ -86,9 +89,11 @@ class GatewayProcess:
         events = wiring.wrap_events(world.log.recorder(self.name, node.generation))
         scenario = world.scenario
         adapters: list[ChannelAdapter] = []
+        self._adapters = {}
         for platform in world.platforms.values():
             for account in platform.spec.accounts:
                 adapter = wiring.wrap_adapter(FakeAdapter(platform, account, node, world))
+                self._adapters[platform.channel, account] = adapter
                 missing = world.boot_fault(platform.channel, account)
                 if missing is None:
                     adapters.append(adapter)
@@ -123,6 +128,12 @@ class GatewayProcess:
         gateway = self._gateway
         if gateway is not None and node.alive and self._node is node:
             node.context().run(gateway.install, adapter)
+
+    def renew(self, channel: str, account: str) -> None:
+        """The operator's code gives the process that runs the newest token of an account."""
+        node, adapter = self._node, self._adapters.get((channel, account))
+        if node is not None and node.alive and isinstance(adapter, Renews):
+            node.context().run(adapter.renew, self._world.platforms[channel].tokens.newest(account))
 
     def session_key(self, agent: str, session: str) -> str:
         """The key of a session that a scenario names by its place, or by the key itself."""
@@ -165,6 +176,23 @@ class GatewayProcess:
         """An operator has a session start anew. Raises `UnknownName` without a process."""
         node, gateway = self._running()
         self._spawn(node, self._client("reset", partial(_reset, gateway, agent, place)), f"reset {agent} {place}")
+
+    def bind(self, step: Bind) -> None:
+        """An operator binds a conversation. Raises `UnknownName` without a process, or without the conversation."""
+        node, gateway = self._running()
+        agent = step.agent or self.config.default_agent
+        key, place = self.session_key(agent, step.session), self._world.address(step.place)
+        call = partial(clients.bind, gateway, step, key, place)
+        self._spawn(node, self._client("bind", call), f"bind {place} {key}")
+
+    def unbind(self, step: Unbind) -> None:
+        """An operator unbinds a conversation or a session. Raises `UnknownName` as `bind` does."""
+        node, gateway = self._running()
+        agent = step.agent or self.config.default_agent
+        key = None if step.session is None else self.session_key(agent, step.session)
+        place = None if step.place is None else self._world.address(step.place)
+        call = partial(clients.unbind, gateway, key, place)
+        self._spawn(node, self._client("unbind", call), f"unbind {place} {key}")
 
     async def _client(self, step: str, call: Callable[[], Awaitable[None]]) -> None:
         """Somebody outside calls the process. An error that the gateway does not tell itself is told here."""
@@ -288,6 +316,11 @@ class Processes:
         processes = self._all.values()
         changing = any(process.frozen or process.stopping for process in processes)
         return any(process.alive for process in processes) and not changing
+
+    def renew(self, channel: str, account: str) -> None:
+        """The newest token of an account for all of them."""
+        for process in self._all.values():
+            process.renew(channel, account)
 
     def reload(self, config: GatewayConfig) -> None:
         """Another configuration for all of them. Raises `ConfigError`."""

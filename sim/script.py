@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from core.errors import ConfigError, UnknownName
 from core.events import BODIES, Event
@@ -11,8 +12,9 @@ from core.events.bodies import FaultFired, ScriptSkipped
 from core.send import SendMessage, Target
 from core.values import Poll
 from sim.faults import text_matches
+from sim.platforms.pushes import PERSON, Speaker
 from sim.process import Processes
-from sim.scenario.model import Crash, Fault, Freeze, SendStep, Step, When
+from sim.scenario.model import Crash, Fault, Freeze, Rotate, SendStep, Step, WebhookStep, When
 from sim.world import World
 
 
@@ -73,16 +75,54 @@ class ScriptPlayer:
             fired = self._fired("replay", ", ".join(step.replay.messages))
             for platform in self._world.platforms.values():
                 platform.replay(step.replay.messages, fired)
-        elif step.archive or step.delete:
-            self._close(step, "archived" if step.archive else "deleted")
+        elif step.archive or step.delete or step.unarchive or step.webhook is not None or step.rotate is not None:
+            self._act_on_platform(step)
         elif step.fault is not None:
             self._arm(step.fault)
         else:
             self._act_on_process(step)
 
+    def _act_on_platform(self, step: Step) -> None:
+        """What people with rights do on a platform: to threads, webhooks, tokens."""
+        if step.archive or step.delete:
+            self._close(step, "archived" if step.archive else "deleted")
+        elif step.unarchive:
+            ref = self._world.place(step.place or "")
+            room = self._world.room(ref)
+            if room.closed != "archived":
+                raise UnknownName(f"{ref.key} is {room.closed or 'open'}, not archived")
+            self._world.platforms[ref.platform].threads.reopen(room, self._fired("unarchived", ref.tail))
+        elif step.webhook is not None:
+            self._end_webhook(step.webhook)
+        elif step.rotate is not None:
+            self._rotate(step.rotate)
+
+    def _end_webhook(self, step: WebhookStep) -> None:
+        ref = self._world.place(step.place)
+        webhooks = self._world.platforms[ref.platform].webhooks
+        place = self._world.room(ref).address(ref.account)
+        if step.state == "deleted" and webhooks.found(place) is None:
+            raise UnknownName(f"the gateway has no webhook in {ref.key}")
+        webhooks.end(place, step.state, self._fired(f"webhook/{step.state}", ref.tail))
+
+    def _rotate(self, step: Rotate) -> None:
+        """A new token; the processes that run are told after a while, with whatever is the newest by then."""
+        world = self._world
+        account = world.account_of(step.platform, step.account)
+        fired = self._fired("rotate", f"{step.platform}:{account}")
+        world.platforms[step.platform].tokens.rotate(account, fired, step.tell)
+        if step.tell > 0:
+            world.at(world.now() + step.tell, self._processes.renew, step.platform, account)
+        else:
+            self._processes.renew(step.platform, account)
+
     def _act_on_process(self, step: Step) -> None:
         """What operators, schedules and supervisors do with gateway processes."""
-        if step.queue is not None:
+        if step.bind is not None:
+            self._process.bind(step.bind)
+        elif step.unbind is not None:
+            self._process.unbind(step.unbind)
+        elif step.queue is not None:
             self._processes.named(step.queue.process).operate(step.queue)
         elif step.wake is not None:
             self._process.wake(step.wake.agent, step.wake.text, None)
@@ -117,16 +157,21 @@ class ScriptPlayer:
         platform = world.platforms[ref.platform]
         roles = () if settings is None else settings.roles
         message = platform.message_id(name, room)
-        platform.say(
-            name,
-            world.peer(ref.platform, person),
-            roles,
-            room,
-            message,
-            step.say or "",
-            secret=step.secret or "",
-            reply_chain=step.reply_chain,
-        )
+        say = partial(platform.say, room=room, text=step.say or "", secret=step.secret or "")
+        if step.via is not None:
+            hook = platform.foreign_webhook(step.via)
+            say(name, hook, (), message_id=message, speaker=Speaker(bot=True, webhook=hook.id))
+            return
+        speaker = Speaker(bot=True) if step.bot else PERSON
+        peer = world.peer(ref.platform, person)
+        say(name, peer, roles, message_id=message, reply_chain=step.reply_chain, speaker=speaker)
+        if step.proxy is not None:
+            hook = platform.foreign_webhook(step.proxy)
+            again = Speaker(bot=True, webhook=hook.id, stands_for=message)
+            more = f"{name}.proxy"
+            repost = partial(say, more, hook, (), message_id=platform.message_id(more, room), speaker=again)
+            # The proxy sees the message as the gateway does, and then needs a while itself.
+            world.at(world.now() + 2 * platform.spec.latency, repost)
 
     def _send(self, send: SendStep) -> None:
         """A client of the gateway sends something."""
@@ -155,7 +200,8 @@ class ScriptPlayer:
     def _close(self, step: Step, how: str) -> None:
         ref = self._world.place(step.place or "")
         room = self._world.room(ref)
-        self._world.platforms[ref.platform].close_room(room, how, self._fired(how, ref.tail))
+        detail = f"{ref.tail}, locked" if step.locked else ref.tail
+        self._world.platforms[ref.platform].close_room(room, how, self._fired(how, detail), locked=bool(step.locked))
 
     def _crash(self, crash: Crash) -> None:
         process = self._processes.named(crash.process)

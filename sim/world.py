@@ -30,7 +30,7 @@ from core.values import Address, Capability, ChatKind, Peer, Transport
 from sim.bugs import BUGS
 from sim.disk import Disk
 from sim.env import SimIds
-from sim.faults import FaultBoard, text_matches
+from sim.faults import FaultBoard, text_matches, where
 from sim.loop import SimLoop
 from sim.people import display_names
 from sim.platforms import PLATFORMS, FakePlatform, Room
@@ -120,6 +120,12 @@ class World:
         found = self.faults.take("send", address=address, text=text, attempt=attempt, transport=transport)
         return self._strike(found, text)
 
+    def thread_fault(self, place: Address) -> tuple[str, float] | None:
+        """The fault that strikes the opening of a thread in the room of a place."""
+        room = self.platforms[place.channel].room_above(place)
+        above = place if room is None else room.address(place.account)
+        return self._strike(self.faults.take("thread", address=above), str(above))
+
     def lookup_fault(self, address: Address) -> tuple[str, float] | None:
         """The fault that strikes a look-up."""
         return self._strike(self.faults.take("lookup", address=address), str(address))
@@ -191,6 +197,7 @@ class World:
         for name, spec in self.scenario.world.platforms.items():
             platform = PLATFORMS[name](self, spec, self.log.recorder(name))
             self.platforms[name] = platform
+            self._declare_rotations(platform)
             for account, settings in spec.accounts.items():
                 bot = Peer(id=platform.new_id("bot", account), name=settings.bot)
                 can = platform.capabilities_of(account)
@@ -212,6 +219,17 @@ class World:
         self._write_stored()
         self.tell_limits(self.scenario.gateway.delivery)
         self.events.record(RunPhase(phase="faults"))
+
+    def _declare_rotations(self, platform: FakePlatform) -> None:
+        """Where tokens will be replaced, all requests are told with the numbers of theirs."""
+        for step in self.scenario.script:
+            if step.rotate is not None and step.rotate.platform == platform.channel:
+                platform.tokens.declare(self.account_of(platform.channel, step.rotate.account))
+
+    def account_of(self, channel: str, account: str | None) -> str:
+        """The account that is meant: the one that is named, else the only one, else the one called ``default``."""
+        there = tuple(self.platforms[channel].spec.accounts)
+        return account or (there[0] if len(there) == 1 else "default")
 
     def tell_limits(self, delivery: DeliveryConfig) -> None:
         """Tell what the operator has configured about delivery."""
@@ -309,7 +327,7 @@ class World:
 
     def matches(self, event: Event, *, place: str | None) -> bool:
         """Whether an event is about a place of the scenario."""
-        address = getattr(event.body, "address", None)
-        if place is None or not isinstance(address, Address) or isinstance(event.body, WorldPlace):
+        address = where(event.body)
+        if place is None or address is None or isinstance(event.body, WorldPlace):
             return place is None
         return self.is_at(place, address)

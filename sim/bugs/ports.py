@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from core.bindings.port import BindsConversations
+from core.bindings.values import Placement, PlaceState
 from core.channels import ChannelAdapter, Directory, InboundStream, Readiness, Ready, Resolved
+from core.errors import Refused
 from core.events import Body, EventSink
-from core.values import Address, Capabilities, Envelope, Receipt, SendRequest
+from core.values import Address, Capabilities, Envelope, Identity, Receipt, SendRequest
+from sim.platforms.tokens import Renews
 from sim.wiring import Wiring
 
 
@@ -50,6 +54,38 @@ class AdapterWrapper:
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         """As the wrapped one."""
         return await self.inner.open_thread(place, message_id, title)
+
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        """As the wrapped one; none where it cannot bind conversations."""
+        return self.inner.placements if isinstance(self.inner, BindsConversations) else ()
+
+    async def open_child(self, parent: Address, title: str, key: str) -> Address:
+        """As the wrapped one."""
+        return await self._binds.open_child(parent, title, key)
+
+    async def inspect(self, place: Address) -> PlaceState:
+        """As the wrapped one."""
+        return await self._binds.inspect(place)
+
+    async def reopen(self, place: Address) -> None:
+        """As the wrapped one."""
+        await self._binds.reopen(place)
+
+    async def identity(self, place: Address, name: str) -> Identity | None:
+        """As the wrapped one."""
+        return await self._binds.identity(place, name)
+
+    @property
+    def _binds(self) -> BindsConversations:
+        if not isinstance(self.inner, BindsConversations):
+            raise Refused("this adapter cannot bind conversations")
+        return self.inner
+
+    def renew(self, token: int) -> None:
+        """As the wrapped one, where its token can be replaced while it serves."""
+        if isinstance(self.inner, Renews):
+            self.inner.renew(token)
 
     async def ready(self) -> Ready:
         """As the wrapped one; ready where it does not say."""

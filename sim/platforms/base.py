@@ -13,14 +13,7 @@ import msgspec
 
 from core.errors import NotSent, UnknownName
 from core.events import Recorder
-from core.events.bodies import (
-    PeerSaid,
-    PlatformConnected,
-    PlatformPushed,
-    ThreadClosed,
-    ThreadOpened,
-    WorldPlace,
-)
+from core.events.bodies import PeerSaid, PlatformConnected, PlatformPushed, WorldPlace
 from core.values import (
     Address,
     Capabilities,
@@ -35,8 +28,12 @@ from core.values import (
     Transport,
 )
 from sim.loop import Node
-from sim.platforms.pushes import Connection, Posted
+from sim.platforms.pushes import PERSON, Connection, Posted, Speaker
+from sim.platforms.rest import Calls
 from sim.platforms.rooms import Room, WorldPort
+from sim.platforms.threads import Threads
+from sim.platforms.tokens import Tokens
+from sim.platforms.webhooks import Webhooks
 from sim.platforms.wire import Wire
 from sim.scenario.model import AccountSpec, PlatformSpec
 
@@ -57,6 +54,8 @@ class FakePlatform(ABC):
     opens_threads = False
     #: a send that names a message as its thread opens the thread on it
     opens_by_sending = False
+    #: what can be done about a lost answer of what a webhook says; none: there are no webhooks
+    identities: Idempotency | None = None
     text_limit = 4096
     room_kind = ChatKind.GROUP
 
@@ -72,11 +71,13 @@ class FakePlatform(ABC):
         self._unacked: dict[str, dict[str, Posted]] = {account: {} for account in spec.accounts}
         #: name -> envelope, where it really was said, accounts
         self._said: dict[str, tuple[Envelope, Address, tuple[str, ...]]] = {}
-        #: everything that a thread can be opened on: owner and id of its conversation, and its own id
-        self._roots: set[tuple[str, str, str]] = set()
         self._replays: dict[str, int] = {}
+        self.threads = Threads(self)
+        self.tokens = Tokens(self.channel, recorder)
+        self.webhooks = Webhooks(self)
         #: where the gateway's requests go
         self.wire = Wire(self, world)
+        self.calls = Calls(self, world)
 
     # ------------------------------------------------------------ what platforms differ in
 
@@ -132,6 +133,7 @@ class FakePlatform(ABC):
             stable_ids=spec.stable_ids,
             text_limit=self.text_limit,
             opens_threads=self.opens_threads and Capability.THREADS in can,
+            identities=self.identities,
         )
 
     def capabilities_of(self, account: str) -> Capabilities:
@@ -146,7 +148,7 @@ class FakePlatform(ABC):
 
     def add_room(self, room: Room, under: str | None = None) -> Room:
         """Make a conversation exist, and tell what it is called."""
-        self._rooms[_owner(room), *self.canonical(room.address(room.accounts[0]))] = room
+        self._rooms[room.owner, *self.canonical(room.address(room.accounts[0]))] = room
         for account in room.accounts:
             self._named[account, room.name] = room
             self.events.record(WorldPlace(address=room.address(account), name=room.name, under=under))
@@ -168,6 +170,11 @@ class FakePlatform(ABC):
         )
         return self.room_at(above)
 
+    def rooms_under(self, room: Room) -> list[Room]:
+        """The threads of a room that are conversations of their own and not deleted."""
+        under = [one for one in self._rooms.values() if one.parent == room.conversation]
+        return [one for one in under if one.closed != "deleted"]
+
     def room_named(self, account: str, name: str) -> Room | None:
         """The conversation that people call so."""
         return self._named.get((account, name))
@@ -178,35 +185,6 @@ class FakePlatform(ABC):
             if said.message_id == message_id and place.conversation == conversation:
                 return name
         return None
-
-    # ------------------------------------------------------------ threads
-
-    def note_root(self, room: Room, message_id: str) -> None:
-        """A message was posted; a thread can be opened on it, unless it is in one."""
-        if room.thread is None:
-            self._roots.add((_owner(room), room.conversation, message_id))
-
-    def open_thread(self, place: Address, message_id: str, title: str) -> Room | None:
-        """The thread on a message, opened if it is not; `place` is its room, or it. None where there can be none."""
-        parent = self.room_above(place)
-        if parent is None or not self.opens_threads:
-            return None
-        name = self.said_as(parent.conversation, message_id) or message_id
-        thread = self.thread_room(parent, f"{parent.name}/{name}", message_id)
-        known = self.room_at(thread.address(place.account))
-        if known is not None:
-            return known
-        self.add_room(thread, under=parent.name)
-        self.events.record(ThreadOpened(address=thread.address(place.account), name=title[:40], on_message=message_id))
-        return thread
-
-    def open_by_sending(self, place: Address, title: str) -> Room | None:
-        """The thread that a send opens by naming a message as its thread; none where that opens nothing."""
-        parent, root = self.room_above(place), place.thread
-        if not self.opens_by_sending or parent is None or root is None:
-            return None
-        known = (_owner(parent), parent.conversation, root) in self._roots
-        return self.open_thread(place, root, title) if known else None
 
     # ------------------------------------------------------------ people
 
@@ -221,19 +199,31 @@ class FakePlatform(ABC):
         *,
         secret: str = "",
         reply_chain: str | None = None,
+        speaker: Speaker = PERSON,
+        cause: int | None = None,
     ) -> None:
-        """A person posts a message; every member account will be given it.
+        """A person or a bot posts a message; every member account will be given it. An archived thread is reopened.
 
         With `reply_chain`, envelopes carry the id of a chain of replies as if it were a thread. Raises `UnknownName`
-        when there is such a thread.
+        when there is such a thread, and where nobody can post.
         """
         place = room.address(room.accounts[0])
         shown = place if reply_chain is None else msgspec.structs.replace(place, thread=reply_chain)
         if reply_chain is not None and self.room_at(shown) is not None:
             raise UnknownName(f"{reply_chain} is a thread of {room.name}, so it is no mere chain of replies")
-        body = PeerSaid(address=place, peer=person, message_id=message_id, text=text, secret=secret)
-        seq = self.events.record(body, inbound=name)
-        self.note_root(room, message_id)
+        self.threads.posted(room, cause)
+        body = PeerSaid(
+            address=place,
+            peer=person,
+            message_id=message_id,
+            text=text,
+            secret=secret,
+            bot=speaker.bot,
+            echo_of=speaker.webhook if speaker.echo else None,
+            stands_for=speaker.stands_for,
+        )
+        seq = self.events.record(body, cause, inbound=name)
+        self.threads.note_root(room, message_id)
         envelope = Envelope(
             address=shown,
             peer=person,
@@ -243,6 +233,9 @@ class FakePlatform(ABC):
             guild=self.spec.guild,
             roles=roles,
             threaded=reply_chain is None,
+            bot=speaker.bot,
+            webhook=speaker.webhook,
+            stands_for=speaker.stands_for,
         )
         self._said[name] = (envelope, place, room.accounts)
         for named in (place, shown):
@@ -252,6 +245,26 @@ class FakePlatform(ABC):
             posted = Posted(envelope=own, place=room.address(account), original=message_id, cause=seq)
             self._unacked[account][message_id + room.name] = posted
             self._world.at(self._world.now() + self.latency("push", account, message_id), self._arrived, posted)
+
+    def foreign_webhook(self, name: str) -> Peer:
+        """Somebody's webhook, by the name under which it speaks."""
+        return Peer(id=self.new_id("webhook", name), name=name)
+
+    def echo(self, request: SendRequest, room: Room, message_id: str, cause: int) -> None:
+        """What a webhook of the gateway said comes back to it, on a platform that does so (`world.<name>.echoes`)."""
+        identity = request.identity
+        if identity is None or not self.spec.echoes:
+            return
+        self.say(
+            f"echo-{request.key}.{request.attempt}",
+            Peer(id=identity.id, name=identity.name),
+            (),
+            room,
+            message_id,
+            request.text,
+            speaker=Speaker(bot=True, webhook=identity.id, echo=True),
+            cause=cause,
+        )
 
     def replay(self, names: tuple[str, ...], cause: int | None) -> None:
         """The connection resets and messages that were acked come again, under new ids where ids are not stable."""
@@ -337,16 +350,10 @@ class FakePlatform(ABC):
 
     # ------------------------------------------------------------ operators
 
-    def close_room(self, room: Room, how: str, cause: int | None) -> None:
+    def close_room(self, room: Room, how: str, cause: int | None, *, locked: bool = False) -> None:
         """Archive or delete a thread: it takes no messages any more."""
-        room.closed = how
-        self.events.record(ThreadClosed(address=room.address(room.accounts[0]), how=how), cause)
+        self.threads.close(room, how, cause, locked=locked)
 
     def latency(self, *what: str) -> float:
         """Half to one and a half of the usual latency, drawn by what it is for."""
         return self.spec.latency * (0.5 + self._world.draw(self.channel, *what))
-
-
-def _owner(room: Room) -> str:
-    """The account that a conversation belongs to: direct ones are one account's own."""
-    return room.accounts[0] if room.kind is ChatKind.DIRECT else ""

@@ -6,28 +6,40 @@ It runs inside the process and dies with it; the platform does not.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import anyio
 
+from core.bindings.values import Placement, PlaceState
 from core.channels import InboundStream, Ready, Resolved
-from core.errors import NotSent
-from core.values import Address, Capabilities, Capability, ChatKind, Envelope, Receipt, SendRequest
+from core.errors import IdentityGone, NotSent, PlatformError
+from core.values import Address, Capabilities, Capability, ChatKind, Envelope, Identity, Receipt, SendRequest
 from sim.loop import Node
 from sim.platforms.base import FakePlatform
+from sim.platforms.binding import binding_of
+from sim.platforms.rest import opening
 from sim.platforms.rooms import WorldPort
+
+#: the number of a work that has its name for the second time
+_AGAIN = re.compile(r"\+[0-9]+")
 
 
 class FakeAdapter:
-    """`core.channels.ChannelAdapter` over a fake platform, for one account and one process."""
+    """`core.channels.ChannelAdapter` over a fake platform, for one account and one process.
+
+    It begins with the newest token of its account, and keeps that until it is given another (`renew`).
+    """
 
     def __init__(self, platform: FakePlatform, account: str, node: Node, world: WorldPort) -> None:
         self._platform = platform
         self._account = account
         self._node = node
         self._world = world
+        self._token = platform.tokens.newest(account)
+        self._binding = binding_of(platform, account, world, self._token)
 
     @property
     def channel(self) -> str:
@@ -59,6 +71,7 @@ class FakeAdapter:
     async def _connect(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
         await anyio.sleep(self._platform.spec.latency)
         self._check_connection()
+        self._platform.tokens.check(self._account, self._token)
         connection = self._platform.connect(self._account, self._node)
         try:
             yield connection.envelopes()
@@ -77,21 +90,68 @@ class FakeAdapter:
 
     async def send(self, request: SendRequest) -> Receipt:
         """Send one chunk and wait for the answer, however long that takes."""
+        if request.identity is None:
+            return await self._send(request, self._token)
+        try:
+            await self._binding.speak(request)
+        except PlatformError as error:
+            self._platform.wire.refused(request, self._binding.token, error)
+            raise
+        try:
+            return await self._send(request, self._binding.token)
+        except IdentityGone:
+            self._binding.gone(request.identity)
+            raise
+
+    async def _send(self, request: SendRequest, token: int) -> Receipt:
         answer = self._world.future()
-        self._platform.wire.receive(request, answer)
+        self._platform.wire.receive(request, answer, token)
         return cast("Receipt", await _wait(answer))
 
     async def find(self, address: Address, key: str) -> Receipt | None:
         """Look a send up."""
         answer = self._world.future()
-        self._platform.wire.look_up(address, key, answer)
+        self._platform.wire.look_up(address, key, answer, self._token)
         return cast("Receipt | None", await _wait(answer))
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
         """Open the thread on a message."""
         answer = self._world.future()
-        self._platform.wire.open_thread(place, message_id, title, answer)
+        self._platform.wire.open_thread(place, message_id, title, answer, self._token)
         return cast("Address", await _wait(answer))
+
+    # ------------------------------------------------------------ core.bindings.port.BindsConversations
+
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        """Which conversations can be bound; none on most platforms."""
+        return self._binding.port.placements
+
+    async def open_child(self, parent: Address, title: str, key: str) -> Address:
+        """Open a thread or topic."""
+        # What was not durable is numbered anew after a crash; its thread is called what it would have been called.
+        with opening(_AGAIN.sub("", key)):
+            return await self._binding.port.open_child(parent, title, key)
+
+    async def inspect(self, place: Address) -> PlaceState:
+        """Ask whether a conversation takes messages."""
+        return await self._binding.port.inspect(place)
+
+    async def reopen(self, place: Address) -> None:
+        """Unarchive a thread."""
+        await self._binding.port.reopen(place)
+
+    async def identity(self, place: Address, name: str) -> Identity | None:
+        """A webhook to speak there, found or made; none where the platform has none, and in direct conversations."""
+        return await self._binding.port.identity(place, name)
+
+    def renew(self, token: int) -> None:
+        """The operator's code gives it a newer token."""
+        if token > self._token:
+            self._token = token
+            self._binding.renew(token)
+
+    # ------------------------------------------------------------ what only some have
 
     async def edit(self, address: Address, provider_id: str, text: str) -> None:
         """Give a message another text."""

@@ -2,7 +2,7 @@
 
 Rules taken over from the real one: a thread started on a message has the message's id, and there is at most one; a
 send with a nonce that was used is answered with the first message (``enforce_nonce``); at most 2000 characters, and 10
-options in a poll.
+options in a poll. What a webhook says has no nonce that is enforced.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ class FakeDiscord(FakePlatform):
     poll_options = 10
     idempotency = Idempotency.KEY
     opens_threads = True
+    identities = Idempotency.NONE
     text_limit = 2000
     room_kind = ChatKind.CHANNEL
 

@@ -28,6 +28,22 @@ class Connection:
             yield found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaker:
+    """What a platform says of who posts, beside their name. Nothing: a person does."""
+
+    bot: bool = False
+    #: id of the webhook by which it is posted
+    webhook: str | None = None
+    #: the webhook is the gateway's own: what it said comes back
+    echo: bool = False
+    #: id of the message that a proxy took away to post this instead
+    stands_for: str | None = None
+
+
+PERSON = Speaker()
+
+
 @dataclass(slots=True, kw_only=True)
 class Posted:
     """A message of a person that the gateway was or will be given."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
+from core.errors import PlatformError
 from core.values import Address, ChatKind, Transport
 
 
@@ -22,6 +23,7 @@ class WorldPort(Protocol):
         self, address: Address, text: str, attempt: int, transport: Transport
     ) -> tuple[str, float] | None: ...
     def lookup_fault(self, address: Address) -> tuple[str, float] | None: ...
+    def thread_fault(self, place: Address) -> tuple[str, float] | None: ...
     def account_fault(self, on: str, channel: str, account: str) -> bool: ...
     def future(self) -> asyncio.Future[Any]: ...
     def poke(self) -> None: ...
@@ -42,6 +44,15 @@ class Room:
     accounts: tuple[str, ...]
     #: ``archived`` or ``deleted``
     closed: str | None = None
+    #: what its platform calls it; `name` is what scenario files do
+    title: str = ""
+    #: archived so that the gateway may not reopen it
+    locked: bool = False
+
+    @property
+    def owner(self) -> str:
+        """The account that it belongs to: direct conversations are one account's own."""
+        return self.accounts[0] if self.kind is ChatKind.DIRECT else ""
 
     def address(self, account: str) -> Address:
         """The place as an account sees it."""
@@ -53,6 +64,16 @@ class Room:
             thread=self.thread,
             parent=self.parent,
         )
+
+
+def resolve(answer: asyncio.Future[Any], what: Any) -> None:
+    """Answer a request, unless nobody waits any more."""
+    if answer.done():
+        return
+    if isinstance(what, PlatformError):
+        answer.set_exception(what)
+    else:
+        answer.set_result(what)
 
 
 def digits(*what: str, length: int) -> str:

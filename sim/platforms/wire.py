@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused
+from core.errors import Ambiguous, NotSent, PlaceArchived, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from core.events import Recorder
 from core.events.bodies import (
     WireAccepted,
@@ -23,8 +23,12 @@ from core.events.bodies import (
 )
 from core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
 from sim.platforms.messages import Message, Messages
-from sim.platforms.rooms import Room, WorldPort
+from sim.platforms.rest import Calls
+from sim.platforms.rooms import Room, WorldPort, resolve
 from sim.platforms.rules import check_request
+from sim.platforms.threads import Threads
+from sim.platforms.tokens import Tokens
+from sim.platforms.webhooks import Webhooks
 
 #: faults that strike a request before it reaches the platform, and what its sender is told; nothing: no answer
 _BEFORE: dict[str, Callable[[], PlatformError | None]] = {
@@ -42,6 +46,10 @@ class Site(Protocol):
     events: Recorder
     text_limit: int
     misplaces: bool
+    threads: Threads
+    tokens: Tokens
+    webhooks: Webhooks
+    calls: Calls
 
     def capabilities_of(self, account: str) -> Capabilities: ...
     def unreachable(self, account: str, transport: Transport) -> bool: ...
@@ -49,9 +57,7 @@ class Site(Protocol):
     def posted_id(self, room: Room, number: int) -> str: ...
     def room_at(self, address: Address) -> Room | None: ...
     def room_above(self, address: Address) -> Room | None: ...
-    def note_root(self, room: Room, message_id: str) -> None: ...
-    def open_thread(self, place: Address, message_id: str, title: str) -> Room | None: ...
-    def open_by_sending(self, place: Address, title: str) -> Room | None: ...
+    def echo(self, request: SendRequest, room: Room, message_id: str, cause: int) -> None: ...
     def latency(self, *what: str) -> float: ...
 
 
@@ -69,8 +75,8 @@ class Wire:
         #: sends that left a process so far
         self.requests = 0
 
-    def receive(self, request: SendRequest, answer: asyncio.Future[Any]) -> None:
-        """A send leaves a process: it will arrive, whatever becomes of the process."""
+    def receive(self, request: SendRequest, answer: asyncio.Future[Any], token: int) -> None:
+        """A send leaves a process with a token: it will arrive, whatever becomes of the process."""
         self.requests += 1
         if self._platform.unreachable(request.address.account, request.transport):
             self._answer(answer, NotSent("there is no connection"), request)
@@ -83,24 +89,13 @@ class Wire:
                 self._answer(answer, error, request)
             return
         delay = self._platform.latency("send", request.key, str(request.attempt)) + (extra if kind == "slow" else 0.0)
-        self._world.at(self._world.now() + delay, self._arrive, request, answer, kind, extra)
+        self._world.at(self._world.now() + delay, self._arrive, request, answer, kind, extra, token)
 
-    def _arrive(self, request: SendRequest, answer: asyncio.Future[Any], kind: str, extra: float) -> None:
+    def _arrive(self, request: SendRequest, answer: asyncio.Future[Any], kind: str, extra: float, token: int) -> None:
         try:
-            receipt = self._accept(request, kind, extra)
+            receipt = self._accept(request, kind, extra, token)
         except PlatformError as error:
-            self._platform.events.record(
-                WireRefused(
-                    address=request.address,
-                    reason=error.reason,
-                    chunk=request.chunk,
-                    attempt=request.attempt,
-                    detail=error.facts,
-                    retry_after=error.retry_after,
-                ),
-                request.cause,
-                intent=request.intent,
-            )
+            self.refused(request, token, error)
             self._answer(answer, error, request)
             return
         if kind in _LOST:
@@ -113,10 +108,23 @@ class Wire:
             receipt = msgspec.structs.replace(receipt, provider_id="")
         self._answer(answer, receipt, request)
 
+    def refused(self, request: SendRequest, token: int, error: PlatformError) -> None:
+        """Tell of a request that the platform refused, or what had to be asked of it first."""
+        body = WireRefused(
+            address=request.address,
+            reason=error.reason,
+            chunk=request.chunk,
+            attempt=request.attempt,
+            detail=error.facts,
+            retry_after=error.retry_after,
+            credential=self._platform.tokens.told(request.address.account, token),
+        )
+        self._platform.events.record(body, request.cause, intent=request.intent)
+
     def _can(self, request: SendRequest) -> Capabilities:
         return self._platform.capabilities_of(request.address.account)
 
-    def _accept(self, request: SendRequest, kind: str, extra: float) -> Receipt:
+    def _accept(self, request: SendRequest, kind: str, extra: float, token: int) -> Receipt:
         """Obey the platform's rules; returns the receipt of what is visible now, or raises."""
         if kind == "rate-limit":
             raise RateLimited("too many requests", retry_after=extra)
@@ -125,11 +133,14 @@ class Wire:
         if kind == "error":
             raise PlatformError("the platform had an internal error")
         place, can = request.address, self._can(request)
+        self._platform.tokens.check(place.account, token)
         room = self._room(place, request.text)
+        if request.identity is not None:
+            self._platform.webhooks.check(request.identity, place)
         if len(self._platform.visible(request)) > self._platform.text_limit:
             raise Refused(f"longer than {self._platform.text_limit}")
         check_request(request, can)
-        known = self._known(place.account, request.key, can)
+        known = None if request.identity is not None else self._known(place.account, request.key, can)
         if known is not None:
             body = WireDeduplicated(
                 address=known.address,
@@ -140,7 +151,7 @@ class Wire:
             )
             self._platform.events.record(body, intent=request.intent, cause=request.cause)
             return known
-        return self._post(request, room)
+        return self._post(request, room, token)
 
     def _known(self, account: str, key: str, can: Capabilities) -> Receipt | None:
         """The receipt of an earlier send with a key, where the platform knows keys and has not forgotten this one."""
@@ -152,7 +163,7 @@ class Wire:
     def _room(self, place: Address, text: str) -> Room:
         """Where a send will be visible; raises what the platform refuses it with."""
         platform = self._platform
-        room = platform.room_at(place) or platform.open_by_sending(place, text)
+        room = platform.room_at(place) or platform.threads.by_sending(place, text)
         if room is None or place.account not in room.accounts:
             raise Refused("no such conversation")
         if room.closed is None:
@@ -160,18 +171,21 @@ class Wire:
         above = platform.room_above(room.address(place.account))
         if platform.misplaces and room.closed == "deleted" and above is not None and above is not room:
             return above
-        raise PlaceGone(f"{room.name} is {room.closed}")
+        gone = PlaceArchived if room.closed == "archived" else PlaceGone
+        raise gone(f"{room.name} is {room.closed}")
 
-    def _post(self, request: SendRequest, room: Room) -> Receipt:
+    def _post(self, request: SendRequest, room: Room, token: int) -> Receipt:
         self._posted += 1
         provider_id = self._platform.posted_id(room, self._posted)
-        self._platform.note_root(room, provider_id)
+        self._platform.threads.note_root(room, provider_id)
         where = room.address(request.address.account)
         receipt = Receipt(provider_id=provider_id, address=where)
-        self._keys[request.address.account, request.key] = (receipt, self._world.now())
+        if request.identity is None:
+            # What a webhook says has no key: the platform recognises no repeat of it, and finds it by none.
+            self._keys[request.address.account, request.key] = (receipt, self._world.now())
         self.messages.add(Message(request=request, receipt=receipt, text=request.text))
         poll = request.poll
-        self._platform.events.record(
+        accepted = self._platform.events.record(
             WireAccepted(
                 address=where,
                 requested=request.address,
@@ -185,37 +199,48 @@ class Wire:
                 transport=request.transport,
                 poll=() if poll is None else (poll.question, *poll.options),
                 payload=request.payload,
+                identity=None if request.identity is None else str(request.identity),
+                credential=self._platform.tokens.told(request.address.account, token),
             ),
             request.cause,
             intent=request.intent,
         )
+        if request.identity is not None:
+            self._platform.echo(request, room, provider_id, accepted)
         return receipt
 
     def _answer(self, answer: asyncio.Future[Any], what: Receipt | PlatformError, request: SendRequest) -> None:
         when = self._world.now() + self._platform.latency("answer", request.key, str(request.attempt))
-        self._world.at(when, _resolve, answer, what)
+        self._world.at(when, resolve, answer, what)
 
     # ------------------------------------------------------------ what is no send
 
-    def look_up(self, address: Address, key: str, answer: asyncio.Future[Any]) -> None:
+    def look_up(self, address: Address, key: str, answer: asyncio.Future[Any], token: int) -> None:
         """Whether there is a send with this key."""
         kind, extra = self._world.lookup_fault(address) or ("", 0.0)
         if kind in ("drop", "lose-response"):
+            return
+        if token < self._platform.tokens.newest(address.account):
+            when = self._world.now() + self._platform.latency("lookup", key) * 2
+            self._world.at(when, resolve, answer, Unauthorized(f"token {token} was replaced"))
             return
         found, _ = self._keys.get((address.account, key), (None, 0.0))
         self._platform.events.record(WireLookedUp(address=address, key=key, found=found is not None))
         what: Any = PlatformError("the look-up failed") if kind in ("error", "refuse", "rate-limit") else found
         when = self._world.now() + self._platform.latency("lookup", key) * 2 + (extra if kind == "slow" else 0.0)
-        self._world.at(when, _resolve, answer, what)
+        self._world.at(when, resolve, answer, what)
 
-    def open_thread(self, place: Address, message_id: str, title: str, answer: asyncio.Future[Any]) -> None:
+    def open_thread(self, place: Address, message_id: str, title: str, answer: asyncio.Future[Any], token: int) -> None:
         """Open a thread on a message, or find the one that is open."""
-        when = self._world.now() + self._platform.latency("thread", message_id)
-        self._world.at(when, self._open_thread, place, message_id, title, answer)
 
-    def _open_thread(self, place: Address, message_id: str, title: str, answer: asyncio.Future[Any]) -> None:
-        room = self._platform.open_thread(place, message_id, title)
-        _resolve(answer, Refused("no thread can be opened there") if room is None else room.address(place.account))
+        def open_it() -> Address:
+            room = self._platform.threads.on_message(place, message_id, title)
+            if room is None:
+                raise Refused("no thread can be opened there")
+            return room.address(place.account)
+
+        what = ("thread", message_id)
+        self._platform.calls.call(what, place, token, open_it, answer, opens=True, there_and_back=False)
 
     def change(
         self, what: Capability, address: Address, message_id: str, text: str, answer: asyncio.Future[Any]
@@ -229,21 +254,11 @@ class Wire:
     ) -> None:
         message = self.messages.get(address, message_id)
         if what not in self._platform.capabilities_of(address.account).can:
-            _resolve(answer, Refused(f"there is no {what.value} here"))
+            resolve(answer, Refused(f"there is no {what.value} here"))
         elif message is None:
-            _resolve(answer, Refused("no such message"))
+            resolve(answer, Refused("no such message"))
         elif what is Capability.EDIT and len(text) > self._platform.text_limit:
-            _resolve(answer, Refused(f"longer than {self._platform.text_limit}"))
+            resolve(answer, Refused(f"longer than {self._platform.text_limit}"))
         else:
             message.change(what, text)
-            _resolve(answer, None)
-
-
-def _resolve(answer: asyncio.Future[Any], what: Any) -> None:
-    """Answer a request, unless nobody waits any more."""
-    if answer.done():
-        return
-    if isinstance(what, PlatformError):
-        answer.set_exception(what)
-    else:
-        answer.set_result(what)
+            resolve(answer, None)

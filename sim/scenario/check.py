@@ -14,6 +14,7 @@ from typing import Any, cast
 from core.events import BODIES
 from core.reasons import Reason
 from core.values import IntentState
+from sim.scenario.bound import check_bound, children, spawning
 from sim.scenario.places import PlaceError, PlaceRef, is_person, is_session_key, resolve_place, with_threads
 from sim.scenario.problems import Path, Report, advice, shown
 from sim.scenario.steps import check_actions, check_hook, items, listed, say_ids
@@ -36,6 +37,7 @@ REFERENCES: dict[str, tuple[str, ...]] = {
         "cast.hooks.*.when.in",
         "stored.sessions[].place",
         "script[].in",
+        *("script[].webhook.in", "script[].bind.in", "script[].unbind.in"),
         "script[].send.to[]",
         "script[].queue.in",
         "script[].crash.when.in",
@@ -46,9 +48,13 @@ REFERENCES: dict[str, tuple[str, ...]] = {
         "expect.events[].in",
     ),
     "person": ("script[].as", *(f"{rule}.when.person" for rule in _RULES)),
-    "session": (f"{_ACTIONS}.send.session", "script[].send.session"),
+    "session": (
+        *(f"{_ACTIONS}.send.session", "script[].send.session"),
+        *("script[].bind.session", "script[].unbind.session"),
+    ),
     "agent": (
         *("script[].wake.agent", "script[].send.agent", "script[].reset.agent"),
+        *("script[].bind.agent", "script[].unbind.agent"),
         *("stored.sessions[].agent", "gateway.bindings[].agent", "script[].reload.bindings[].agent"),
     ),
     "hand": (f"{_ACTIONS}.delegate.hand", *(f"{rule}.when.callback" for rule in _RULES)),
@@ -105,13 +111,18 @@ def check_references(tree: object, report: Report, known: Known) -> None:
     _check_keys(tree, report)
     _check_world(tree, report)
     _check_stored(tree, report)
+    _check_transcripts(tree, report)
     if known.world is not None:
         _check_threads(tree, report, known.world)
         _check_chains(tree, report, known.world)
+        check_bound(tree, report, known.world)
 
 
 def world_of(tree: object, world: World) -> World:
-    """The world with the threads that `auto_thread` will open, each under the id of the `say` that it is opened on."""
+    """The world with the threads that the gateway will open.
+
+    Those of `auto_thread` are called by the `say` that they are opened on, those of delegated work by the delegation.
+    """
     settings = [(name, items(given, "channels", name)) for _, given in _configurations(tree) for name in PLATFORMS]
     words = [(name, items(given, "auto_thread") or items(given, "autoThread")) for name, given in settings]
     opening = [name for name, word in words if word not in (None, False, "no", "off", "false")]
@@ -125,6 +136,23 @@ def world_of(tree: object, world: World) -> World:
             continue
         if place.platform in opening and place.room is not None and place.thread is None:
             opened.append((place, own))
+    return _with_children(tree, with_threads(world, opened) if opened else world)
+
+
+def _with_children(tree: object, world: World) -> World:
+    """The world with the threads of delegated work that the file names."""
+    platforms = spawning(tree, (given for _, given in _configurations(tree)))
+    if not platforms:
+        return world
+    steps = [step for step in listed(tree, "script") if items(step, "say") is not None]
+    said = say_ids(own if isinstance(own := step.get("id"), str) else None for step in steps)
+    named = [
+        place
+        for pattern in (*REFERENCES["place"], *REFERENCES["session"])
+        for _, place in select(tree, steps_of(pattern))
+        if isinstance(place, str)
+    ]
+    opened = tuple(children(named, platforms, said, tree, world))
     return with_threads(world, opened) if opened else world
 
 
@@ -279,9 +307,9 @@ def _names(tree: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _check_threads(tree: object, report: Report, world: World) -> None:
-    """Only threads can be archived or deleted."""
+    """Only threads can be archived, unarchived or deleted."""
     for index, step in enumerate(listed(tree, "script")):
-        action = next((name for name in ("archive", "delete") if items(step, name) is not None), None)
+        action = next((name for name in ("archive", "unarchive", "delete") if items(step, name) is not None), None)
         place = items(step, "in")
         if action is None or not isinstance(place, str):
             continue
@@ -311,6 +339,18 @@ def _check_chains(tree: object, report: Report, world: World) -> None:
             if thread.id == chain:
                 facts = f"expected an id that no thread has, found that of {found.room}/{name}: {shown(chain)}"
                 report.add(("script", index, "reply_chain"), facts)
+
+
+def _check_transcripts(tree: object, report: Report) -> None:
+    """An expected transcript is that of a place or of a key, not of both."""
+    for path, wanted in select(tree, steps_of("expect.transcripts[]")):
+        place, key = items(wanted, "in"), items(wanted, "session")
+        if place is not None and key is not None:
+            report.add((*path, "session"), "expected `in` or `session`, found both", "remove one", at_key=True)
+        elif isinstance(wanted, dict) and place is None and key is None:
+            report.add(path, "expected `in` or `session`, found neither", "`in` is a place, `session` a session key")
+        elif isinstance(key, str) and not is_session_key(key):
+            report.add((*path, "session"), f"expected a session key, found {shown(key)}", "write a place as `in`")
 
 
 def _check_stored(tree: object, report: Report) -> None:

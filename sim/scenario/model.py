@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field
 from core.config import Duration, GatewayConfig, Model
 from sim.scenario.hooks import Hook
 from sim.scenario.script import (
+    Bind,
     Crash,
     Fault,
     Freeze,
@@ -27,10 +28,13 @@ from sim.scenario.script import (
     Replay,
     Reset,
     Restart,
+    Rotate,
     Second,
     SendStep,
     Step,
+    Unbind,
     Wake,
+    WebhookStep,
     When,
 )
 from sim.scenario.shorthand import as_rules
@@ -95,6 +99,9 @@ class DelegateAction(Model):
     """Name of the hand in `cast.hands`."""
     task: str = "{text}"
     """What the hand is asked to do: a template."""
+    thread: bool | None = None
+    """`true`: in a thread and a session of its own, or not at all; `false`: without them. Not given: as the channel is
+    configured (`spawn_subagent_sessions`)."""
 
 
 class Action(Model):
@@ -168,10 +175,12 @@ class Accepted(Model):
 
 
 class ExpectedTranscript(Model):
-    """What the session of a place must hold, in order."""
+    """What a session must hold, in order."""
 
-    place: str = Field(validation_alias="in")
-    """The place whose session it is."""
+    place: str | None = Field(default=None, validation_alias="in")
+    """The place whose session it is, by its own route: a binding does not count."""
+    session: str | None = None
+    """Or the key of the session."""
     lines: tuple[str, ...]
     """`user: ...`, `assistant: ...` or `hand: ...`; `*` stands for anything."""
 
@@ -247,6 +256,7 @@ __all__ = [
     "AccountSpec",
     "Action",
     "AgentRule",
+    "Bind",
     "Cast",
     "Crash",
     "DelegateAction",
@@ -267,6 +277,7 @@ __all__ = [
     "Reset",
     "Restart",
     "RoomSpec",
+    "Rotate",
     "Scenario",
     "Second",
     "SendAction",
@@ -275,7 +286,9 @@ __all__ = [
     "Stored",
     "StoredSession",
     "ThreadSpec",
+    "Unbind",
     "Wake",
+    "WebhookStep",
     "When",
     "World",
 ]

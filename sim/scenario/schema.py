@@ -19,7 +19,7 @@ from pydantic_core import PydanticUndefined
 from core.config import Model
 from sim.scenario.fields import bare, element, fields_of, model_of, walk
 from sim.scenario.model import Scenario
-from sim.scenario.steps import BARE_ACTIONS, HOOK_ANSWERS, STEP_ACTIONS
+from sim.scenario.steps import BARE_ACTIONS, HOOK_ANSWERS, SPEAKERS, STEP_ACTIONS
 
 #: in docs/scenarios.md, everything after this line is generated
 GENERATED = "<!-- What follows is made by `python -m sim.scenario docs`. -->"
@@ -41,19 +41,22 @@ def schema_text() -> str:
         "then": {"required": ["verdict"]},
         "else": {"not": {"required": ["verdict"]}},
     }
+    definitions["ExpectedTranscript"] |= {"oneOf": [{"required": ["in"]}, {"required": ["session"]}]}
+    definitions["Unbind"] |= {"oneOf": [{"required": ["in"]}, {"required": ["session"]}]}
     definitions["Hook"] |= {"not": {"anyOf": [{"required": list(both)} for both in combinations(HOOK_ANSWERS, 2)]}}
     fields = definitions["Step"]["properties"]
     for name in BARE_ACTIONS:
         fields[name] = {"anyOf": [fields[name], _NULL]}
     definitions["Step"] |= {
         "dependentRequired": {
-            "say": ["as", "in"],
-            "as": ["say"],
-            "secret": ["say"],
-            "reply_chain": ["say"],
-            **{name: ["in"] for name in ("archive", "delete", "reset")},
+            "say": ["in"],
+            **{name: ["say"] for name in ("as", "secret", "reply_chain", "bot", "via", "proxy")},
+            "locked": ["archive"],
+            **{name: ["in"] for name in ("archive", "unarchive", "delete", "reset")},
         },
-        "not": {"required": ["at", "after"]},
+        "if": {"required": ["say"]},
+        "then": {"anyOf": [{"required": ["as"]}, {"required": ["via"]}]},
+        "not": {"anyOf": [{"required": list(both)} for both in (("at", "after"), *SPEAKERS)]},
         "oneOf": [{"required": [action]} for action in STEP_ACTIONS],
     }
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Trunkline scenario, version 1"}

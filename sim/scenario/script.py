@@ -163,12 +163,61 @@ class QueueStep(Model):
     """The process that is asked."""
 
 
+class Rotate(Model):
+    """An account gets a new token: older ones are not taken any more. A process that starts has the newest."""
+
+    platform: str
+    """Which platform."""
+    account: str | None = None
+    """Which account; not given: the only one, else `default`."""
+    tell: Duration = 0.0
+    """After so long the processes that run are given it."""
+
+
+class WebhookStep(Model):
+    """A webhook of the gateway cannot be used any more."""
+
+    place: str = Field(validation_alias="in")
+    """The room that it is in, or a thread of that."""
+    state: Literal["deleted", "forbidden"]
+    """`deleted`: it is gone, and another one may be made. `forbidden`: the account may use and make none there."""
+
+
+class Bind(Model):
+    """An operator binds a conversation to a session. What is wrong with it is for the gateway to say."""
+
+    place: str = Field(validation_alias="in")
+    """The conversation."""
+    session: str
+    """The session: a place whose session is meant, or a session key."""
+    agent: str | None = None
+    """Whose session, for a place; not given: the default agent."""
+    idle: Duration | None = None
+    """It ends when nothing was said for so long; not given: as the channel is configured."""
+    max_age: Duration | None = None
+    """It ends so long after now; not given: as the channel is configured."""
+    label: str = ""
+    """What people call it."""
+
+
+class Unbind(Model):
+    """An operator ends the binding of a conversation, or all bindings of a session."""
+
+    place: str | None = Field(default=None, validation_alias="in")
+    """The conversation."""
+    session: str | None = None
+    """The session: a place whose session is meant, or a session key."""
+    agent: str | None = None
+    """Whose session, for a place; not given: the default agent."""
+
+
 class Fault(Model):
     """Something that will go wrong, named and counted."""
 
-    on: Literal["send", "lookup", "store", "queue", "mirror", "ready", "connect", "boot"]
-    """What goes wrong: sending, asking the platform about a send, writing to the store, what is stored to be sent,
-    remembering what was sent, being ready to send, the connection of an account, or the start of a process."""
+    on: Literal["send", "lookup", "thread", "store", "queue", "mirror", "ready", "connect", "boot"]
+    """What goes wrong: sending, asking the platform about a send, opening a thread, writing to the store, what is
+    stored to be sent, remembering what was sent, being ready to send, the connection of an account, or the start of a
+    process."""
     do: Literal[
         "lose-response",
         "drop",
@@ -188,13 +237,14 @@ class Fault(Model):
     and the connection breaks instead of an answer. `reset-before`: it breaks before the request arrives; the sender
     cannot tell the two apart. `refuse-connection`: it cannot even leave, and the sender knows. `no-receipt`: accepted,
     but the answer names no message. `refuse`: refused for good. `rate-limit`: wait `for`. `error`: not taken, may pass.
-    `slow`: takes `for` longer. For `lookup`: `error`, `drop` or `slow`. For `store`: `error`, the disk is full, and
-    `write-error`. For `queue`: `damage`, at once: the rows of open messages become such as nobody can read; a process
-    that has them in memory goes on with what it has. For `mirror`: `refuse`, for the time `for` the store takes all but
-    the transcript lines of what was sent. For `ready`: `error`, the account is not ready for the time `for`. For
-    `connect`: `error`, the connection breaks, and there is none for the time `for`; what needs it fails before it was
-    sent. For `boot`: `missing`, the adapter is not there when the process starts, and is installed after `for`; at 0s
-    this strikes the first process."""
+    `slow`: takes `for` longer. For `lookup`: `error`, `drop` or `slow`. For `thread`, which strikes in the room of the
+    thread: `error`, `refuse`, `drop`, `slow`, and `lose-response`: opened, but no answer. For `store`: `error`, the
+    disk is full, and `write-error`. For `queue`: `damage`, at once: the rows of open messages become such as nobody
+    can read; a process that has them in memory goes on with what it has. For `mirror`: `refuse`, for the time `for`
+    the store takes all but the transcript lines of what was sent. For `ready`: `error`, the account is not ready
+    for the time `for`. For `connect`: `error`, the connection breaks, and there is none for the time `for`; what
+    needs it fails before it was sent. For `boot`: `missing`, the adapter is not there when the process starts, and
+    is installed after `for`; at 0s this strikes the first process."""
     place: str | None = Field(default=None, validation_alias="in")
     """Only there. For `ready`, `connect` and `boot`: only the account that sees this place; not given: all of them."""
     text: str | None = None
@@ -223,7 +273,7 @@ class Step(Model):
     as_: str | None = Field(default=None, validation_alias="as")
     """Who says it (with `say`)."""
     place: str | None = Field(default=None, validation_alias="in")
-    """Where (with `say`, `archive`, `delete`, `reset`)."""
+    """Where (with `say`, `archive`, `unarchive`, `delete`, `reset`)."""
     id: str | None = None
     """A name for a `say`, to be used by `replay`; by default m1, m2, ... in order."""
     secret: str | None = None
@@ -231,6 +281,14 @@ class Step(Model):
     reply_chain: str | None = None
     """With `say`: an id of a chain of replies that the platform puts on the message as if it were a thread. There is
     no such thread, and sends to it are refused."""
+    bot: Literal[True] | None = None
+    """With `say`: who says it is a bot."""
+    via: str | None = None
+    """With `say`, instead of `as`: somebody's webhook of this name says it, which is no person. On Discord."""
+    proxy: str | None = None
+    """With `say`: a proxy takes the message away and posts it again by its webhook of this name. On Discord."""
+    locked: Literal[True] | None = None
+    """With `archive`: so that only operators can unarchive it, and nobody can post."""
     say: str | None = None
     """A person says this."""
     send: SendStep | None = None
@@ -248,9 +306,15 @@ class Step(Model):
     )
     replay: Annotated[Replay | None, BeforeValidator(as_settings)] = None
     archive: Literal[True] | None = None
-    """The thread named by `in` is archived."""
+    """The thread named by `in` is archived. A person who posts in it reopens it."""
+    unarchive: Literal[True] | None = None
+    """The thread named by `in` is archived no longer."""
     delete: Literal[True] | None = None
     """The thread named by `in` is deleted."""
+    rotate: Rotate | None = None
+    webhook: WebhookStep | None = None
+    bind: Bind | None = None
+    unbind: Unbind | None = None
     fault: Fault | None = None
     note: str | None = None
     """Nothing happens; for readers."""

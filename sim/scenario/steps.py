@@ -15,7 +15,7 @@ from sim.scenario.problems import Path, Report, shown
 #: what a step can be: exactly one of them
 STEP_ACTIONS = (
     *("say", "send", "queue", "wake", "crash", "restart", "second", "freeze", "reload", "reset", "replay"),
-    *("archive", "delete", "fault", "note"),
+    *("archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
 )
 #: what an action of an agent can be: exactly one of them
 AGENT_ACTIONS = ("think", "reply", "send", "delegate", "fail", "silent")
@@ -27,9 +27,20 @@ BARE_ACTIONS = ("crash", "restart", "second", "freeze", "reset", "replay")
 _COMPANIONS = {
     "as": ("say",),
     "id": ("say",),
-    "in": ("say", "archive", "delete", "reset"),
+    "in": ("say", "archive", "unarchive", "delete", "reset"),
     "secret": ("say",),
     "reply_chain": ("say",),
+    "bot": ("say",),
+    "via": ("say",),
+    "proxy": ("say",),
+    "locked": ("archive",),
+}
+#: who says it: two that do not go together, and why
+SPEAKERS = {
+    ("via", "as"): "a webhook is nobody of the world",
+    ("via", "bot"): "a webhook is no person anyway",
+    ("via", "proxy"): "a proxy takes messages of people away",
+    ("proxy", "bot"): "a proxy takes messages of people away",
 }
 #: what can go wrong where
 FAULTS: dict[str, tuple[str, ...]] = {
@@ -38,6 +49,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
         *("refuse", "rate-limit", "error", "slow"),
     ),
     "lookup": ("lose-response", "drop", "refuse", "rate-limit", "error", "slow"),
+    "thread": ("error", "refuse", "drop", "slow", "lose-response"),
     "store": ("error", "write-error"),
     "queue": ("damage",),
     "mirror": ("refuse",),
@@ -48,11 +60,11 @@ FAULTS: dict[str, tuple[str, ...]] = {
 _FAULT_KINDS = frozenset(kind for kinds in FAULTS.values() for kind in kinds)
 #: what chooses among requests, and what it goes with
 _SELECTORS = {
-    "in": ("send", "lookup", "queue", "ready", "connect", "boot"),
+    "in": ("send", "lookup", "thread", "queue", "ready", "connect", "boot"),
     "transport": ("send",),
     "carries": ("store",),
-    "nth": ("send", "lookup", "store", "boot"),
-    "times": ("send", "lookup", "store", "boot"),
+    "nth": ("send", "lookup", "thread", "store", "boot"),
+    "times": ("send", "lookup", "thread", "store", "boot"),
 }
 
 
@@ -141,21 +153,49 @@ def _check_step(step: dict[str, Any], path: Path, report: Report) -> None:
         if step.get(field) is not None and not any(name in step for name in goes_with):
             names = " or ".join(f"`{name}`" for name in goes_with)
             report.add((*path, field), f"`{field}` goes with {names} only, found `{action}`", at_key=True)
-    for field, what in (("as", "who says it"), ("in", "where it is said")):
-        if action == "say" and step.get(field) is None:
-            report.add((*path, "say"), f"`say` needs `{field}`: {what}", at_key=True)
-    if action in ("archive", "delete", "reset") and step.get("in") is None:
+    if action == "say":
+        _check_say(step, path, report)
+    if action in ("archive", "unarchive", "delete", "reset") and step.get("in") is None:
         what = "the place whose session it is" if action == "reset" else "the thread"
         report.add((*path, action), f"`{action}` needs `in`: {what}", at_key=True)
     if action == "send":
         _check_send(step["send"], (*path, "send"), report)
     if action == "queue":
         _check_queue(step["queue"], (*path, "queue"), report)
+    if action == "unbind":
+        _check_unbind(step["unbind"], (*path, "unbind"), report)
+    if action == "fault":
+        _check_fault(step["fault"], (*path, "fault"), report)
+
+
+def _check_say(step: dict[str, Any], path: Path, report: Report) -> None:
+    """Somebody says it somewhere: a person, or a webhook."""
+    for field, what in (("as", "who says it"), ("in", "where it is said")):
+        if step.get(field) is None and not (field == "as" and step.get("via") is not None):
+            report.add((*path, "say"), f"`say` needs `{field}`: {what}", at_key=True)
+    for (field, other), why in SPEAKERS.items():
+        if step.get(field) is not None and step.get(other) is not None:
+            report.add((*path, other), f"expected `{field}` or `{other}`, found both", why, at_key=True)
     said, secret = step.get("say"), step.get("secret")
     if isinstance(said, str) and isinstance(secret, str) and (not secret or secret not in said):
         report.add((*path, "secret"), f"expected words of `say`, found {shown(secret)}", f"it says {shown(said)}")
-    if action == "fault":
-        _check_fault(step["fault"], (*path, "fault"), report)
+    for field in ("via", "proxy"):
+        name = step.get(field)
+        if isinstance(name, str) and not name.strip():
+            report.add((*path, field), f"expected the name of a webhook, found {shown(name)}")
+
+
+def _check_unbind(unbind: object, path: Path, report: Report) -> None:
+    """One conversation, or all of one session."""
+    found = cast("dict[str, Any]", unbind) if isinstance(unbind, dict) else {}
+    given = [name for name in ("in", "session") if found.get(name) is not None]
+    if len(given) > 1:
+        report.add((*path, "session"), "expected `in` or `session`, found both", "remove one", at_key=True)
+    elif isinstance(unbind, dict) and not given:
+        hint = "`in` is a place, `session` that of one, or a key"
+        report.add(path, "expected `in` or `session`, found neither", hint)
+    elif given == ["in"] and found.get("agent") is not None:
+        report.add((*path, "agent"), "`agent` goes with `session` only", at_key=True)
 
 
 def _check_fault(fault: object, path: Path, report: Report) -> None:

@@ -85,6 +85,9 @@ class PlatformSpec(Model):
     misplaces: bool = False
     """`true`: what is sent to a deleted thread is accepted in its room, and the receipt says so (as seen on Telegram);
     otherwise it is refused."""
+    echoes: bool = False
+    """`true`: what webhooks of the gateway say comes back to it, as messages of people do. Only where there are any:
+    on Discord."""
     latency: Duration = 0.05
     """Usual time of a request, each way."""
 

@@ -203,7 +203,7 @@ def test_a_crash_or_a_fault_may_wait_for_a_thread_that_opens_later():
 
 
 def test_an_error_in_the_world_itself_is_no_run(monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise RuntimeError("a defect of the fake")
 
     monkeypatch.setattr(FakePlatform, "close_room", fail)

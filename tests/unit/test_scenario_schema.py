@@ -63,7 +63,7 @@ def test_the_schema_is_for_editors() -> None:
 
 
 def test_every_action_is_a_field() -> None:
-    companions = {"at", "after", "as", "in", "id", "secret", "reply_chain"}
+    companions = {"at", "after", "as", "in", "id", "secret", "reply_chain", "bot", "via", "proxy", "locked"}
     assert set(STEP_ACTIONS) | companions == set(fields_of(Step))
     assert set(AGENT_ACTIONS) == set(fields_of(Action))
 

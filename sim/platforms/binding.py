@@ -1,0 +1,179 @@
+"""The gateway's side of platforms whose conversations can be bound: the core's own managers, over the fakes' APIs."""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+from core.bindings.port import BindsConversations
+from core.bindings.values import Placement, PlaceState
+from core.channels.discord_threads import DiscordThreads, ThreadManagers
+from core.channels.telegram_topics import TelegramTopics
+from core.errors import IdentityGone, PlaceGone, Refused
+from core.values import Address, Identity, SendRequest
+from sim.platforms.base import FakePlatform
+from sim.platforms.discord_rest import FakeDiscordRest
+from sim.platforms.rest import number_of, token_text
+from sim.platforms.rooms import WorldPort
+from sim.platforms.telegram_bot import FakeTelegramBot
+
+
+class Binding(Protocol):
+    """What an adapter has for bindings, beside its sends."""
+
+    @property
+    def port(self) -> BindsConversations:
+        """What the gateway asks."""
+        ...
+
+    @property
+    def token(self) -> int:
+        """The number of the token that its requests carry now."""
+        ...
+
+    def renew(self, token: int) -> None:
+        """The operator's code gives it the number of a newer token."""
+        ...
+
+    async def speak(self, request: SendRequest) -> None:
+        """Find the webhook of a request that has an identity. Raises `IdentityGone`, before anything is sent."""
+        ...
+
+    def gone(self, identity: Identity) -> None:
+        """The platform refused to let it speak."""
+        ...
+
+
+class DiscordBinding:
+    """Threads and webhooks: `core.channels.discord_threads` over the fake's REST API."""
+
+    def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: int) -> None:
+        self._account = account
+        self._managers = ThreadManagers(FakeDiscordRest(platform, account, world))
+        self._manager = self._managers.create(account, token_text(token))
+        self._threads = DiscordThreads(self._manager)
+
+    @property
+    def port(self) -> BindsConversations:
+        """Its threads."""
+        return self._threads
+
+    @property
+    def token(self) -> int:
+        """That of the manager."""
+        return number_of(self._manager.tokens.current)
+
+    def renew(self, token: int) -> None:
+        """The manager is created again, as code does that reads its settings anew."""
+        self._managers.create(self._account, token_text(token))
+
+    async def speak(self, request: SendRequest) -> None:
+        """As the real adapter does, which needs the webhook's secret to send."""
+        if request.identity is None:
+            return
+        try:
+            await self._threads.webhook(request.address, request.identity)
+        except (IdentityGone, PlaceGone):
+            raise
+        except Refused as error:
+            raise IdentityGone(error.facts) from error
+
+    def gone(self, identity: Identity) -> None:
+        """The next one that is asked for is looked up again, or made."""
+        self._manager.forget_webhook(identity.id)
+
+
+class TelegramBinding:
+    """Topics: `core.channels.telegram_topics` over the fake's Bot API."""
+
+    def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: int) -> None:
+        self.token = token
+        self._topics = TelegramTopics(FakeTelegramBot(platform, account, world, lambda: self.token))
+
+    @property
+    def port(self) -> BindsConversations:
+        """Its topics."""
+        return self._topics
+
+    def renew(self, token: int) -> None:
+        """The next request has it."""
+        self.token = token
+
+    async def speak(self, request: SendRequest) -> None:
+        """There are no webhooks."""
+        if request.identity is not None:
+            raise IdentityGone("there are no webhooks here")
+
+    def gone(self, identity: Identity) -> None:
+        """There was none."""
+
+
+class NoBinding:
+    """A platform whose conversations cannot be bound."""
+
+    placements: tuple[Placement, ...] = ()
+
+    def __init__(self, token: int) -> None:
+        self.token = token
+
+    @property
+    def port(self) -> BindsConversations:
+        """It refuses everything."""
+        return self
+
+    def renew(self, token: int) -> None:
+        """The next request has it."""
+        self.token = token
+
+    async def speak(self, request: SendRequest) -> None:
+        """There are no webhooks."""
+        if request.identity is not None:
+            raise IdentityGone("there are no webhooks here")
+
+    def gone(self, identity: Identity) -> None:
+        """There was none."""
+
+    async def open_child(self, parent: Address, title: str, key: str) -> Address:
+        """There is no such call."""
+        raise Refused("threads cannot be opened here")
+
+    async def inspect(self, place: Address) -> PlaceState:
+        """There is no such call."""
+        raise Refused("nothing is told of conversations here")
+
+    async def reopen(self, place: Address) -> None:
+        """There is no such call."""
+        raise PlaceGone("nothing can be reopened here")
+
+    async def identity(self, place: Address, name: str) -> Identity | None:
+        """There are no webhooks."""
+        return None
+
+
+class PlainBinding(NoBinding):
+    """A platform that opens no threads for the gateway, and tells whether a conversation is there."""
+
+    placements = (Placement.CURRENT,)
+
+    def __init__(self, platform: FakePlatform, world: WorldPort, token: int) -> None:
+        super().__init__(token)
+        self._platform = platform
+        self._world = world
+
+    async def inspect(self, place: Address) -> PlaceState:
+        """One call that answers with the state."""
+
+        def look() -> PlaceState:
+            return self._platform.threads.state(place)
+
+        answer = self._world.future()
+        self._platform.calls.call(("info", *place.lane), place, self.token, look, answer)
+        return cast("PlaceState", await answer)
+
+
+def binding_of(platform: FakePlatform, account: str, world: WorldPort, token: int) -> Binding:
+    """What an account has on a platform."""
+    if platform.channel == "discord":
+        return DiscordBinding(platform, account, world, token)
+    if platform.channel == "telegram":
+        return TelegramBinding(platform, account, world, token)
+    return PlainBinding(platform, world, token) if platform.channel == "slack" else NoBinding(token)

@@ -1,0 +1,106 @@
+"""The fake Discord as its REST API shows it to one account: `core.channels.discord_threads.DiscordRest`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from core.channels.discord_threads import Channel, Webhook
+from core.errors import PlaceGone
+from core.values import Address, ChatKind
+from sim.platforms.base import FakePlatform
+from sim.platforms.rest import asked_key, number_of
+from sim.platforms.rooms import Room, WorldPort
+
+
+class FakeDiscordRest:
+    """Requests of one account. They name channels and threads by their ids alone, as the real ones do."""
+
+    def __init__(self, platform: FakePlatform, account: str, world: WorldPort) -> None:
+        self._platform = platform
+        self._account = account
+        self._world = world
+
+    async def create_thread(self, token: str, parent: str, name: str, reason: str) -> str:
+        """Open a thread under a channel; its id. People will call it by what it was asked for."""
+        key = asked_key(reason)
+
+        def create() -> str:
+            return self._platform.threads.child(self._at(parent), name, key).conversation
+
+        return cast("str", await self._call(("child", key), parent, token, create, opens=True))
+
+    async def list_threads(self, token: str, parent: str) -> Sequence[Channel]:
+        """The threads under a channel, archived ones too."""
+
+        def look() -> list[Channel]:
+            return [_channel(room) for room in self._platform.rooms_under(self._room(parent))]
+
+        return cast("list[Channel]", await self._call(("threads", parent), parent, token, look))
+
+    async def channel(self, token: str, channel: str) -> Channel:
+        """What is known of a channel or thread."""
+
+        def look() -> Channel:
+            return _channel(self._room(channel))
+
+        return cast("Channel", await self._call(("channel", channel), channel, token, look))
+
+    async def unarchive(self, token: str, thread: str) -> None:
+        """Let a thread take messages again."""
+
+        def unarchive() -> None:
+            self._platform.threads.unarchive(self._at(thread))
+
+        await self._call(("unarchive", thread), thread, token, unarchive)
+
+    async def create_webhook(self, token: str, channel: str, name: str) -> Webhook:
+        """Make a webhook in a channel."""
+
+        def make() -> Webhook:
+            return self._shown(self._account, self._platform.webhooks.make(self._at(channel), name), name)
+
+        return cast("Webhook", await self._call(("webhook", channel), channel, token, make))
+
+    async def list_webhooks(self, token: str, channel: str) -> Sequence[Webhook]:
+        """The webhooks of a channel, those of other accounts too."""
+
+        def look() -> list[Webhook]:
+            self._room(channel)
+            return [self._shown(*known) for known in self._platform.webhooks.listed(self._at(channel))]
+
+        return cast("list[Webhook]", await self._call(("webhooks", channel), channel, token, look))
+
+    def _shown(self, owner: str, webhook: str, name: str) -> Webhook:
+        """A webhook; its secret is for whoever made it."""
+        return Webhook(id=webhook, name=name, secret=f"secret of {webhook}" if owner == self._account else None)
+
+    def _at(self, channel: str) -> Address:
+        return Address(
+            channel=self._platform.channel, account=self._account, kind=ChatKind.CHANNEL, conversation=channel
+        )
+
+    def _room(self, channel: str) -> Room:
+        """A channel or thread that the account can see. Raises `PlaceGone`."""
+        room = self._platform.room_at(self._at(channel))
+        if room is None or self._account not in room.accounts or room.closed == "deleted":
+            raise PlaceGone(f"there is no channel {channel}")
+        return room
+
+    async def _call(
+        self, what: tuple[str, ...], channel: str, token: str, do: Callable[[], Any], *, opens: bool = False
+    ) -> Any:
+        answer = self._world.future()
+        self._platform.calls.call(what, self._at(channel), number_of(token), do, answer, opens=opens)
+        return await answer
+
+
+def _channel(room: Room) -> Channel:
+    return Channel(
+        id=room.conversation,
+        name=room.title or room.name,
+        thread=room.parent is not None,
+        parent=room.parent,
+        archived=room.closed == "archived",
+        locked=room.locked,
+    )

@@ -1,0 +1,68 @@
+"""The fake Telegram as its Bot API shows it to one bot: `core.channels.telegram_topics.TelegramBot`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from core.bindings.values import PlaceState
+from core.errors import PlaceArchived, PlaceGone, Refused
+from core.values import Address, ChatKind
+from sim.platforms.base import FakePlatform
+from sim.platforms.rest import asked_key
+from sim.platforms.rooms import WorldPort
+
+
+class FakeTelegramBot:
+    """Requests of one bot. `token` is asked for at each of them: the real one has it in its address."""
+
+    def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: Callable[[], int]) -> None:
+        self._platform = platform
+        self._account = account
+        self._world = world
+        self._token = token
+
+    async def create_forum_topic(self, chat: int, name: str) -> int:
+        """Open a topic; its number. People will call it by what it was asked for."""
+        key, place = asked_key(name), self._at(chat, None)
+
+        def create() -> int:
+            return int(self._platform.threads.child(place, name, key).thread or 0)
+
+        return cast("int", await self._call(("child", key), place, create, opens=True))
+
+    async def reopen_forum_topic(self, chat: int, topic: int) -> None:
+        """Let a topic take messages again; one that is open stays so."""
+        place = self._at(chat, topic)
+
+        def reopen() -> None:
+            self._platform.threads.unarchive(place)
+
+        await self._call(("reopen", str(topic)), place, reopen)
+
+    async def send_typing(self, chat: int, topic: int | None) -> None:
+        """Show that the bot is typing: refused where a message would be."""
+        place = self._at(chat, topic)
+
+        def show() -> None:
+            state = self._platform.threads.state(place)
+            if state is PlaceState.GONE:
+                raise PlaceGone("message thread not found")
+            if state is PlaceState.ARCHIVED:
+                raise PlaceArchived("TOPIC_CLOSED")
+
+        await self._call(("typing", str(topic)), place, show)
+
+    def _at(self, chat: int, topic: int | None) -> Address:
+        kind = ChatKind.GROUP if chat < 0 else ChatKind.DIRECT
+        thread = None if topic is None else str(topic)
+        return Address(
+            channel=self._platform.channel, account=self._account, kind=kind, conversation=str(chat), thread=thread
+        )
+
+    async def _call(self, what: tuple[str, ...], place: Address, do: Callable[[], Any], *, opens: bool = False) -> Any:
+        if self._platform.room_above(place) is None and opens:
+            raise Refused("chat not found")
+        answer = self._world.future()
+        self._platform.calls.call(what, place, self._token(), do, answer, opens=opens)
+        return await answer

@@ -1,0 +1,135 @@
+"""Threads and topics of a platform: opened on messages, by sends, or for the gateway; archived, deleted, reopened.
+
+Everything here is state of the world; what a request has to go through before it gets here is `sim.platforms.rest`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Protocol
+
+from core.bindings.values import PlaceState
+from core.errors import PlaceGone, Refused, UnknownName
+from core.events import Recorder
+from core.events.bodies import ThreadClosed, ThreadOpened, ThreadReopened
+from core.values import Address, ChatKind
+from sim.platforms.rooms import Room
+
+#: so much of a title is kept in events
+_TITLE = 40
+
+
+class Grounds(Protocol):
+    """What threads need of the platform that they are on."""
+
+    events: Recorder
+    has_threads: bool
+    opens_threads: bool
+    opens_by_sending: bool
+
+    def new_id(self, *what: str) -> str: ...
+    def thread_room(self, parent: Room, name: str, thread_id: str) -> Room: ...
+    def add_room(self, room: Room, under: str | None = None) -> Room: ...
+    def room_at(self, address: Address) -> Room | None: ...
+    def room_above(self, address: Address) -> Room | None: ...
+    def said_as(self, conversation: str, message_id: str) -> str | None: ...
+
+
+class Threads:
+    """The threads of one platform."""
+
+    def __init__(self, platform: Grounds) -> None:
+        self._platform = platform
+        #: everything that a thread can be opened on: owner and id of its conversation, and its own id
+        self._roots: set[tuple[str, str, str]] = set()
+        #: (conversation of the room, key) -> how many threads were opened for it
+        self._made: Counter[tuple[str, str]] = Counter()
+
+    # ------------------------------------------------------------ opening
+
+    def note_root(self, room: Room, message_id: str) -> None:
+        """A message was posted; a thread can be opened on it, unless it is in one."""
+        if room.thread is None:
+            self._roots.add((room.owner, room.conversation, message_id))
+
+    def on_message(self, place: Address, message_id: str, title: str) -> Room | None:
+        """The thread on a message, opened if it is not; `place` is its room, or it. None where there can be none."""
+        platform = self._platform
+        parent = platform.room_above(place)
+        if parent is None or not platform.opens_threads:
+            return None
+        name = platform.said_as(parent.conversation, message_id) or message_id
+        thread = platform.thread_room(parent, f"{parent.name}/{name}", message_id)
+        known = platform.room_at(thread.address(place.account))
+        return known if known is not None else self._open(thread, parent, place.account, title, message_id)
+
+    def by_sending(self, place: Address, title: str) -> Room | None:
+        """The thread that a send opens by naming a message as its thread; none where that opens nothing."""
+        parent, root = self._platform.room_above(place), place.thread
+        if not self._platform.opens_by_sending or parent is None or root is None:
+            return None
+        known = (parent.owner, parent.conversation, root) in self._roots
+        return self.on_message(place, root, title) if known else None
+
+    def child(self, place: Address, title: str, key: str) -> Room:
+        """A new thread in the room of a place, called by its key: asked again, there is another. Raises `Refused`."""
+        platform = self._platform
+        parent = platform.room_above(place)
+        if parent is None or place.account not in parent.accounts:
+            raise Refused("no such conversation")
+        if parent.kind is ChatKind.DIRECT or not platform.has_threads:
+            raise Refused("there are no threads here")
+        self._made[parent.conversation, key] += 1
+        count = self._made[parent.conversation, key]
+        name = key if count == 1 else f"{key}+{count}"
+        thread_id, more = platform.new_id("thread", parent.name, name), 0
+        while platform.room_at(platform.thread_room(parent, "", thread_id).address(place.account)) is not None:
+            more += 1
+            thread_id = platform.new_id("thread", parent.name, name, str(more))
+        thread = platform.thread_room(parent, f"{parent.name}/{name}", thread_id)
+        return self._open(thread, parent, place.account, title, None)
+
+    def _open(self, thread: Room, parent: Room, account: str, title: str, on_message: str | None) -> Room:
+        thread.title = title
+        self._platform.add_room(thread, under=parent.name)
+        body = ThreadOpened(address=thread.address(account), name=title[:_TITLE], on_message=on_message)
+        self._platform.events.record(body)
+        return thread
+
+    # ------------------------------------------------------------ closing and reopening
+
+    def state(self, place: Address) -> PlaceState:
+        """What the platform says of a conversation that an account asks for."""
+        room = self._platform.room_at(place)
+        if room is None or place.account not in room.accounts or room.closed == "deleted":
+            return PlaceState.GONE
+        return PlaceState.OPEN if room.closed is None else PlaceState.ARCHIVED
+
+    def close(self, room: Room, how: str, cause: int | None, *, locked: bool = False) -> None:
+        """Archive or delete a thread: it takes no messages any more. A `locked` one only operators open again."""
+        room.closed, room.locked = how, locked
+        self._platform.events.record(ThreadClosed(address=room.address(room.accounts[0]), how=how), cause)
+
+    def reopen(self, room: Room, cause: int | None = None, *, account: str | None = None) -> None:
+        """An archived thread takes messages again. Raises `UnknownName` for one that is not archived."""
+        if room.closed != "archived":
+            raise UnknownName(f"{room.name} is {room.closed or 'open'}, not archived")
+        room.closed, room.locked = None, False
+        self._platform.events.record(ThreadReopened(address=room.address(account or room.accounts[0])), cause)
+
+    def unarchive(self, place: Address) -> None:
+        """The gateway reopens a thread; one that is open stays so. Raises `Refused` where that is not allowed."""
+        room = self._platform.room_at(place)
+        if room is None or place.account not in room.accounts or room.closed == "deleted":
+            raise PlaceGone("no such thread")
+        if room.locked:
+            raise Refused(f"{room.name} is archived and locked")
+        if room.closed is not None:
+            self.reopen(room, account=place.account)
+
+    def posted(self, room: Room, cause: int | None) -> None:
+        """A person is about to post: that reopens an archived thread. Raises `UnknownName` where nobody can."""
+        if room.closed == "deleted" or room.locked:
+            raise UnknownName(f"nobody can post in {room.name}: it is {room.closed}{' and locked' * room.locked}")
+        if room.closed is not None:
+            self.reopen(room, cause)

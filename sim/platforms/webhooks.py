@@ -1,0 +1,96 @@
+"""Webhooks of a platform: who else than the bot can speak for the gateway, and in which room.
+
+Rules taken over from Discord: a webhook belongs to one room and speaks in its threads too, under any name; what it
+says has no nonce, so that the platform cannot recognise a repeat; one that was deleted is gone for good, and the next
+that is made has another id; an account may lose the right to use those of a room.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Protocol
+
+from core.errors import IdentityGone, Refused
+from core.events import Recorder
+from core.events.bodies import WebhookGone
+from core.values import Address, ChatKind, Identity
+from sim.platforms.rooms import Room
+
+
+class Grounds(Protocol):
+    """What webhooks need of the platform that they are on."""
+
+    channel: str
+    events: Recorder
+
+    def new_id(self, *what: str) -> str: ...
+    def room_above(self, address: Address) -> Room | None: ...
+
+
+class Webhooks:
+    """The webhooks that accounts of the gateway have made."""
+
+    def __init__(self, platform: Grounds) -> None:
+        self._platform = platform
+        #: (account, conversation of the room) -> id and name of the webhook that is there now
+        self._here: dict[tuple[str, str], tuple[str, str]] = {}
+        self._made: Counter[tuple[str, str]] = Counter()
+        #: rooms in which an account may not use webhooks
+        self._forbidden: set[tuple[str, str]] = set()
+
+    def found(self, place: Address) -> str | None:
+        """The id of the webhook that an account has in the room of a place, if there is one."""
+        return self._here.get(self._where(place) or ("", ""), (None,))[0]
+
+    def listed(self, place: Address) -> list[tuple[str, str, str]]:
+        """Account, id and name of all webhooks in the room of a place. Raises `Refused` where that is not told."""
+        where = self._where(place)
+        if where in self._forbidden:
+            raise Refused("missing permissions: webhooks")
+        return [(owner, *known) for (owner, room), known in self._here.items() if where and room == where[1]]
+
+    def make(self, place: Address, name: str) -> str:
+        """A new webhook in the room of a place; its id. Raises `Refused` where that cannot be."""
+        where, room = self._where(place), self._platform.room_above(place)
+        if where is None or room is None or place.account not in room.accounts:
+            raise Refused("no such conversation")
+        if room.kind is ChatKind.DIRECT:
+            raise Refused("there are no webhooks in a direct conversation")
+        if where in self._forbidden:
+            raise Refused("missing permissions: webhooks")
+        self._made[where] += 1
+        count = self._made[where]
+        more = () if count == 1 else (str(count),)
+        found = self._platform.new_id("webhook", place.account, room.name, *more)
+        self._here[where] = found, name
+        return found
+
+    def check(self, identity: Identity, place: Address) -> None:
+        """Raise `IdentityGone` unless this webhook can speak at a place."""
+        where = self._where(place)
+        if where in self._forbidden:
+            raise IdentityGone(f"the account may not use {identity}")
+        if self.found(place) != identity.id:
+            raise IdentityGone(f"there is no {identity}")
+
+    def end(self, place: Address, how: str, cause: int | None) -> bool:
+        """The webhook in the room of a place is ``deleted``, or ``forbidden`` with all to come; false: it was."""
+        where = self._where(place)
+        if where is None:
+            return False
+        known = self.found(place)
+        if how == "forbidden":
+            if where in self._forbidden:
+                return False
+            self._forbidden.add(where)
+        elif known is None:
+            return False
+        else:
+            del self._here[where]
+        body = WebhookGone(channel=self._platform.channel, webhook=known or "", how=how)
+        self._platform.events.record(body, cause)
+        return True
+
+    def _where(self, place: Address) -> tuple[str, str] | None:
+        room = self._platform.room_above(place)
+        return None if room is None else (place.account, room.conversation)

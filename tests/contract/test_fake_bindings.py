@@ -1,0 +1,428 @@
+"""What bindings need of fake platforms: threads for the gateway, archives, webhooks, echoes, tokens, faults."""
+
+from typing import Any
+
+import anyio
+import pytest
+from msgspec import structs
+
+from core.bindings.port import BindsConversations
+from core.bindings.values import Placement, PlaceState
+from core.errors import IdentityGone, PlaceArchived, PlaceGone, PlatformError, Refused, Unauthorized, UnknownName
+from core.events.bodies import (
+    CredentialRotated,
+    PeerSaid,
+    ThreadOpened,
+    ThreadReopened,
+    WebhookGone,
+    WireAccepted,
+    WireDeduplicated,
+    WireRefused,
+    WorldPlace,
+)
+from core.reasons import Reason
+from core.values import Address, Identity
+from sim.bugs.ports import AdapterWrapper
+from sim.platforms.pushes import Speaker
+from tests.contract.stage import ALL, THREADED, Stage, play, request
+
+#: conversations can be bound
+BINDING = ["discord", "telegram"]
+
+
+async def webhook(stage: Stage, place: Address, name: str = "clerk") -> Identity:
+    found = await stage.adapter("discord", place.account).identity(place, name)
+    assert found is not None
+    return found
+
+
+async def refused(call: Any) -> PlatformError:
+    with pytest.raises(PlatformError) as caught:
+        await call
+    return caught.value
+
+
+# ---------------------------------------------------------------- threads for the gateway
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_only_some_platforms_bind_conversations(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter = stage.adapter(platform)
+        assert isinstance(adapter, BindsConversations)
+        both = (Placement.CURRENT, Placement.CHILD)
+        only = (Placement.CURRENT,) if platform == "slack" else ()
+        assert adapter.placements == (both if platform in BINDING else only)
+        if platform not in BINDING:
+            assert isinstance(await refused(adapter.open_child(stage.place(f"{platform}/both"), "", "")), Refused)
+            assert isinstance(await refused(adapter.reopen(stage.place(f"{platform}/both"))), PlaceGone)
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", BINDING)
+@pytest.mark.parametrize("spot", ["both", "both/deploy"])
+def test_a_child_thread_is_called_by_what_it_is_for(platform: str, spot: str) -> None:
+    async def test(stage: Stage) -> None:
+        place = await stage.adapter(platform).open_child(stage.place(f"{platform}/{spot}"), "count lamps", "m1.hand1")
+        assert place == stage.thread(platform, "both/m1.hand1")
+        assert [(body.name, body.under) for body in stage.told(WorldPlace)][-2:] == [("both/m1.hand1", "both")] * 2
+        [opened] = stage.told(ThreadOpened)
+        assert (opened.address, opened.on_message) == (place, None)
+        assert opened.name.startswith("count lamps")
+        receipt = await stage.adapter(platform).send(request(place))
+        assert receipt.address == place
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", BINDING)
+def test_a_key_has_one_thread(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, room = stage.adapter(platform), stage.place(f"{platform}/both")
+        found = [await adapter.open_child(room, "lamps", key) for key in ("m1.hand1", "m1.hand1", "m1.hand2")]
+        assert found[0] == found[1] != found[2]
+        assert len(stage.told(ThreadOpened)) == 2
+
+    play(test)
+
+
+def test_a_hundred_threads_have_a_hundred_ids() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, room = stage.adapter("telegram"), stage.place("telegram/both")
+        found = {await adapter.open_child(room, "lamps", f"m{number}.hand1") for number in range(100)}
+        assert len(found) == 100
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", BINDING)
+def test_there_are_no_threads_where_there_is_no_room(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, room = stage.adapter(platform), stage.place(f"{platform}/both")
+        lost = structs.replace(room, conversation=f"{room.conversation}404")
+        strange = structs.replace(stage.place(f"{platform}/mine"), account="second")
+        for account, place in (("default", stage.place(f"{platform}/@ana")), ("default", lost), ("second", strange)):
+            error = await refused(stage.adapter(platform, account).open_child(place, "lamps", "m1.hand1"))
+            assert isinstance(error, Refused)
+        assert stage.told(ThreadOpened) == []
+        assert adapter.account == "default"
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", BINDING)
+@pytest.mark.parametrize("kind", ["error", "refuse", "drop", "slow", "lose-response"])
+def test_the_opening_of_a_thread_can_fail(platform: str, kind: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, room = stage.adapter(platform), stage.place(f"{platform}/both")
+        stage.fault(kind, "thread", **{"in": f"{platform}/both", "for": "5s", "nth": 2})
+        assert await adapter.open_child(room, "lamps", "m0.hand1")
+        began, found = stage.world.now(), None
+        failed: type[Exception] | None = None
+        try:
+            with anyio.fail_after(30.0):
+                found = await adapter.open_child(stage.place(f"{platform}/both/deploy"), "lamps", "m1.hand1")
+        except (PlatformError, TimeoutError) as error:
+            failed = type(error)
+        assert failed is {"error": PlatformError, "refuse": Refused, "slow": None}.get(kind, TimeoutError)
+        assert (found is not None) is (kind == "slow")
+        if kind == "slow":
+            assert stage.world.now() - began > 5.0
+        opened = 2 if kind in ("slow", "lose-response") else 1
+        assert len(stage.told(ThreadOpened)) == opened
+        again = await adapter.open_child(room, "lamps", "m1.hand1")
+        assert found in (None, again)
+        # Discord lists its threads; Telegram tells nobody of a topic that was opened unheard.
+        twice = kind == "lose-response" and platform == "telegram"
+        assert len(stage.told(ThreadOpened)) == (3 if twice else 2)
+        assert again == stage.thread(platform, "both/m1.hand1+2" if twice else "both/m1.hand1")
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", ["discord", "slack", "matrix"])
+def test_the_same_faults_strike_threads_on_messages(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, room = stage.adapter(platform), stage.place(f"{platform}/both")
+        message = stage.say("m1", f"{platform}/both")
+        stage.fault("error", "thread", **{"in": f"{platform}/mine"})
+        stage.fault("refuse", "thread", **{"in": f"{platform}/both"})
+        assert isinstance(await refused(adapter.open_thread(room, message, "lamps")), Refused)
+        assert stage.told(ThreadOpened) == []
+        assert await adapter.open_thread(room, message, "lamps") == stage.thread(platform, "both/m1")
+
+    play(test)
+
+
+# ---------------------------------------------------------------- archives
+
+
+@pytest.mark.parametrize("platform", BINDING)
+def test_the_state_of_a_thread_is_known(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, thread = stage.adapter(platform), stage.place(f"{platform}/both/deploy")
+        lost = stage.place(f"{platform}/mine")
+        assert await adapter.inspect(thread) is PlaceState.OPEN
+        assert await adapter.inspect(stage.place(f"{platform}/both")) is PlaceState.OPEN
+        stage.close(f"{platform}/both/deploy")
+        assert await adapter.inspect(thread) is PlaceState.ARCHIVED
+        stage.close(f"{platform}/both/deploy", "deleted")
+        assert await adapter.inspect(thread) is PlaceState.GONE
+        assert await stage.adapter(platform, "second").inspect(structs.replace(lost, account="second")) is (
+            PlaceState.GONE
+        )
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", BINDING)
+def test_what_is_sent_to_an_archived_thread_is_refused_until_it_is_reopened(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, thread = stage.adapter(platform), stage.place(f"{platform}/both/deploy")
+        stage.close(f"{platform}/both/deploy")
+        assert isinstance(await refused(adapter.send(request(thread))), PlaceArchived)
+        await adapter.reopen(thread)
+        await adapter.reopen(thread)
+        assert [body.address for body in stage.told(ThreadReopened)] == [thread]
+        await adapter.send(request(thread, attempt=2))
+        stage.close(f"{platform}/both/deploy", "deleted")
+        error = await refused(adapter.send(request(thread, key="k2/0")))
+        assert isinstance(error, PlaceGone)
+        assert not isinstance(error, PlaceArchived)
+        assert isinstance(await refused(adapter.reopen(thread)), PlaceGone)
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", BINDING)
+def test_a_locked_thread_stays_archived(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        own = stage.world.platforms[platform]
+        room = own.room_named("default", "both/deploy")
+        assert room is not None
+        own.close_room(room, "archived", None, locked=True)
+        error = await refused(stage.adapter(platform).reopen(stage.place(f"{platform}/both/deploy")))
+        assert isinstance(error, PlaceGone)
+        with pytest.raises(UnknownName, match="archived and locked"):
+            stage.say("m1", f"{platform}/both/deploy")
+        assert stage.told(ThreadReopened) == []
+        own.threads.reopen(room)
+        stage.say("m2", f"{platform}/both/deploy")
+        assert len(stage.told(PeerSaid)) == 1
+
+    play(test)
+
+
+@pytest.mark.parametrize("platform", THREADED)
+def test_a_person_who_posts_reopens_a_thread(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        stage.close(f"{platform}/both/deploy")
+        stage.say("m1", f"{platform}/both/deploy")
+        stage.say("m2", f"{platform}/both/deploy")
+        assert [body.address for body in stage.told(ThreadReopened)] == [stage.place(f"{platform}/both/deploy")]
+        taken = await stage.taken(stage.adapter(platform), ack=True)
+        assert len(taken) == 2
+        stage.close(f"{platform}/both/deploy", "deleted")
+        with pytest.raises(UnknownName, match="deleted"):
+            stage.say("m3", f"{platform}/both/deploy")
+
+    play(test)
+
+
+# ---------------------------------------------------------------- webhooks
+
+
+@pytest.mark.parametrize("platform", ALL)
+def test_only_discord_has_webhooks(platform: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter = stage.adapter(platform)
+        found = await adapter.identity(stage.place(f"{platform}/mine"), "clerk")
+        assert (found is not None) is (platform == "discord")
+        assert (adapter.capabilities.identities is not None) is (platform == "discord")
+        assert await adapter.identity(stage.place(f"{platform}/@ana"), "clerk") is None
+
+    play(test)
+
+
+def test_a_webhook_belongs_to_a_room_and_is_found_again() -> None:
+    async def test(stage: Stage) -> None:
+        in_room = await webhook(stage, stage.place("discord/both"))
+        in_thread = await webhook(stage, stage.place("discord/both/deploy"), "smith")
+        elsewhere = await webhook(stage, stage.place("discord/mine"))
+        of_another = await webhook(stage, stage.place("discord:second/both"))
+        assert in_room.id == in_thread.id
+        assert in_room.name != in_thread.name
+        assert len({in_room.id, elsewhere.id, of_another.id}) == 3
+
+    play(test)
+
+
+def test_a_webhook_speaks_under_its_name_and_knows_no_keys() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("discord"), stage.place("discord/both/deploy")
+        who = await webhook(stage, place)
+        first = await adapter.send(request(place, identity=who))
+        again = await adapter.send(request(place, identity=who, attempt=2))
+        assert first.provider_id != again.provider_id
+        assert await adapter.find(place, "k1/0") is None
+        assert stage.told(WireDeduplicated) == []
+        await adapter.send(request(place, attempt=3))
+        assert [body.identity for body in stage.told(WireAccepted)] == [str(who), str(who), None]
+        assert stage.told(PeerSaid) == []
+
+    play(test)
+
+
+@pytest.mark.parametrize("state", ["deleted", "forbidden"])
+def test_a_webhook_that_is_gone_says_nothing(state: str) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("discord"), stage.place("discord/both/deploy")
+        who = await adapter.identity(place, "clerk")
+        assert who is not None
+        assert stage.world.platforms["discord"].webhooks.end(place, state, None)
+        assert not stage.world.platforms["discord"].webhooks.end(place, state, None)
+        assert [(body.webhook, body.how) for body in stage.told(WebhookGone)] == [(who.id, state)]
+        assert isinstance(await refused(adapter.send(request(place, identity=who))), IdentityGone)
+        assert [body.reason for body in stage.told(WireRefused)] == [Reason.IDENTITY_GONE]
+        assert stage.told(WireAccepted) == []
+        await adapter.send(request(place))
+        if state == "deleted":
+            other = await adapter.identity(place, "clerk")
+            assert other is not None
+            assert other.id != who.id
+            await adapter.send(request(place, key="k2/0", identity=other))
+        else:
+            assert isinstance(await refused(stage.adapter("discord").identity(place, "clerk")), Refused)
+
+    play(test)
+
+
+def test_a_webhook_does_not_speak_in_other_rooms() -> None:
+    async def test(stage: Stage) -> None:
+        who = await webhook(stage, stage.place("discord/both"))
+        adapter, other = stage.adapter("discord"), stage.place("discord/mine")
+        assert isinstance(await refused(adapter.send(request(other, identity=who))), IdentityGone)
+        stranger = Identity(id="404", name="clerk")
+        error = await refused(adapter.send(request(stage.place("discord/both"), identity=stranger)))
+        assert isinstance(error, IdentityGone)
+        assert stage.told(WireAccepted) == []
+
+    play(test)
+
+
+@pytest.mark.parametrize("echoes", [False, True])
+def test_what_a_webhook_says_comes_back_where_the_platform_does_so(echoes: bool) -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("discord"), stage.place("discord/both/deploy")
+        who = await webhook(stage, place)
+        receipt = await adapter.send(request(place, "lamps are lit", identity=who))
+        await adapter.send(request(place, "said by the bot", key="k2/0"))
+        taken = await stage.taken(adapter, ack=True)
+        assert [(one.message_id, one.text, one.webhook, one.bot) for one in taken] == (
+            [(receipt.provider_id, "lamps are lit", who.id, True)] if echoes else []
+        )
+        assert [(body.echo_of, body.bot) for body in stage.told(PeerSaid)] == ([(who.id, True)] if echoes else [])
+
+    play(test, {"discord": f"echoes: {str(echoes).lower()}"})
+
+
+def test_bots_and_webhooks_of_others_say_who_they_are() -> None:
+    async def test(stage: Stage) -> None:
+        stage.say("m1", "discord/both", speaker=Speaker(bot=True))
+        stage.say("m2", "discord/both", speaker=Speaker(bot=True, webhook="77", stands_for="1"))
+        stage.say("m3", "discord/both")
+        taken = await stage.taken(stage.adapter("discord"), ack=True)
+        found = [(one.bot, one.webhook, one.stands_for) for one in sorted(taken, key=lambda one: one.sent_at)]
+        assert sorted(found, key=str) == sorted([(True, None, None), (True, "77", "1"), (False, None, None)], key=str)
+        assert [(body.bot, body.stands_for, body.echo_of) for body in stage.told(PeerSaid)] == [
+            (True, None, None),
+            (True, "1", None),
+            (False, None, None),
+        ]
+
+    play(test)
+
+
+# ---------------------------------------------------------------- tokens
+
+
+def test_an_older_token_is_not_taken() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("discord"), stage.place("discord/both/deploy")
+        who = await adapter.identity(place, "clerk")
+        message = stage.say("m1", "discord/both")
+        assert stage.world.platforms["discord"].tokens.rotate("default", None) == 2
+        [rotated] = stage.told(CredentialRotated)
+        assert (rotated.channel, rotated.account, rotated.number) == ("discord", "default", 2)
+        calls: list[Any] = [
+            adapter.send(request(place)),
+            adapter.send(request(place, identity=who)),
+            adapter.open_child(place, "lamps", "m1.hand1"),
+            adapter.open_thread(stage.place("discord/both"), message, "lamps"),
+            adapter.inspect(place),
+            adapter.reopen(place),
+            adapter.identity(stage.place("discord/mine"), "clerk"),
+            adapter.find(place, "k1/0"),
+        ]
+        for call in calls:
+            assert isinstance(await refused(call), Unauthorized)
+        with pytest.raises(Unauthorized):
+            async with adapter.connect():
+                pass
+        assert stage.told(WireAccepted) == stage.told(ThreadOpened) == []
+        assert [(body.reason, body.credential) for body in stage.told(WireRefused)] == [
+            (Reason.UNAUTHORIZED, 1),
+            (Reason.UNAUTHORIZED, 1),
+        ]
+        await stage.adapter("discord", "second").send(request(stage.place("discord:second/both")))
+
+    play(test)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_an_adapter_is_given_the_newest_token(wrapped: bool) -> None:
+    async def test(stage: Stage) -> None:
+        inner, place = stage.adapter("discord"), stage.place("discord/both/deploy")
+        adapter = AdapterWrapper(inner) if wrapped else inner
+        who = await webhook(stage, place)
+        tokens = stage.world.platforms["discord"].tokens
+        tokens.rotate("default", None)
+        tokens.rotate("default", None)
+        adapter.renew(3)
+        adapter.renew(2)
+        await adapter.send(request(place))
+        await adapter.send(request(place, key="k2/0", identity=who))
+        assert await adapter.open_child(place, "lamps", "m1.hand1")
+        assert [body.credential for body in stage.told(WireAccepted)] == [3, 3]
+        await stage.adapter("discord").send(request(place, key="k3/0"))
+
+    play(test)
+
+
+def test_tokens_are_told_only_where_they_are_counted() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, place = stage.adapter("discord"), stage.place("discord/both/deploy")
+        await adapter.send(request(place))
+        stage.world.platforms["discord"].tokens.declare("default")
+        await adapter.send(request(place, key="k2/0"))
+        assert [body.credential for body in stage.told(WireAccepted)] == [0, 1]
+
+    play(test)
+
+
+# ---------------------------------------------------------------- wrappers
+
+
+def test_a_wrapped_adapter_binds_as_the_inner_one() -> None:
+    async def test(stage: Stage) -> None:
+        adapter, room = AdapterWrapper(stage.adapter("discord")), stage.place("discord/both")
+        assert isinstance(adapter, BindsConversations)
+        assert adapter.placements == (Placement.CURRENT, Placement.CHILD)
+        place = await adapter.open_child(room, "lamps", "m1.hand1")
+        assert await adapter.inspect(place) is PlaceState.OPEN
+        await adapter.reopen(place)
+        assert await adapter.identity(place, "clerk") == await webhook(stage, place)
+        assert AdapterWrapper(stage.adapter("matrix")).placements == ()
+
+    play(test)
