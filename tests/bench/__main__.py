@@ -6,13 +6,26 @@
 import gc
 import sys
 
-from tests.bench import backlog, chunking, explore, history, loop, pipeline, routing, scenario, sessions, transcripts
+from tests.bench import (
+    backlog,
+    bindings,
+    chunking,
+    explore,
+    history,
+    loop,
+    pipeline,
+    routing,
+    scenario,
+    sessions,
+    transcripts,
+)
 
 PARTS = {
     "loop": loop,
     "scenario": scenario,
     "routing": routing,
     "sessions": sessions,
+    "bindings": bindings,
     "chunking": chunking,
     "transcripts": transcripts,
     "explore": explore,

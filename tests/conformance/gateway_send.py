@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 
+from core.bindings.values import SessionBindingRecord
 from core.channels import Resolved, known_channels
 from core.config import GatewayConfig
 from core.decisions import Decisions
@@ -127,6 +128,10 @@ class _World:
 
     def account(self, channel: str, named: str | None) -> str | None:
         return (named or "").strip() or None
+
+    def bound(self, address: Address) -> SessionBindingRecord | None:
+        """No case has bound conversations."""
+        return None
 
     async def look_up(self, channel: str, account: str, text: str) -> Looked:
         if self._given.get("target_error"):

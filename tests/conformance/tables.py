@@ -22,6 +22,12 @@ AREAS = {
     "chunking": "chunker",
     "mirror_text": "media_urls",
     "retry_backoff": "kind",
+    "bindings": "steps",
+    "delivery_router": "queue_outcome",
+}
+#: area -> operations by which its cases are known, where other areas have `op` too
+OPERATIONS = {
+    "delivery_router": ("resolve_destination", "completion_destination", "announce_dispatch", "bound_reply"),
 }
 FOLDER = Path(__file__).parent
 AUGUST = "2026-08"
@@ -77,6 +83,9 @@ def area_of(path: Path, case: Fields) -> str:
     for area in AREAS:
         if path.stem.replace("-", "_").startswith(area):
             return area
+    for area, operations in OPERATIONS.items():
+        if case["given"].get("op") in operations:
+            return area
     for area, field in AREAS.items():
         if field in case["given"]:
             return area
@@ -87,13 +96,20 @@ def area_of(path: Path, case: Fields) -> str:
 def checks_of(case: Fields, area: str, *, also_august: bool = False) -> list[Check]:
     """The check of a case, and that of what August changed."""
     checks = [Check(id=case["id"], area=area, case=case, expect=case["expect"], profile=profile_of(case))]
-    differs = (case.get("differs") or {}).get(AUGUST)
+    differs = _changes(case)
     if also_august and differs is not None:
         expect = changed(case["expect"], differs)
         checks.append(
             Check(id=f"{case['id']}-{AUGUST}", area=area, case=case, expect=expect, profile=Profile.OPENCLAW_2026_08)
         )
     return checks
+
+
+def _changes(case: Fields) -> Fields | None:
+    """What August changed of a result. A note alone tells people, and is no result."""
+    differs = (case.get("differs") or {}).get(AUGUST)
+    fields = {name: value for name, value in (differs or {}).items() if name != "note"}
+    return None if differs is None or (differs and not fields) else fields
 
 
 def profile_of(case: Fields) -> Profile:

@@ -15,6 +15,7 @@ from tests.conformance.tables import (
     TableError,
     area_of,
     changed,
+    checks_of,
     difference,
     failure,
     load,
@@ -131,6 +132,20 @@ def test_a_change_is_some_fields_or_the_whole_answer() -> None:
     assert changed({"a": 1, "b": 2}, {"b": None}) == {"a": 1, "b": None}
     assert changed({"a": 1}, {"route": None}) == {"route": None}
     assert changed({"error": "x"}, {"a": 1}) == {"a": 1}
+
+
+def test_a_note_alone_is_no_change_of_a_result() -> None:
+    case = {"id": "x", "given": {}, "expect": {"a": 1}, "differs": {"2026-08": {"note": "told to people"}}}
+    assert [check.id for check in checks_of(case, "bindings", also_august=True)] == ["x"]
+    case["differs"] = {"2026-08": {"note": "told to people", "a": 2}}
+    assert [check.expect for check in checks_of(case, "bindings", also_august=True)] == [{"a": 1}, {"a": 2}]
+
+
+def test_operations_of_an_area_are_known_in_a_file_of_any_name() -> None:
+    path = FOLDER / "hidden.json"
+    assert area_of(path, {"id": "x", "given": {"op": "announce_dispatch"}}) == "delivery_router"
+    assert area_of(path, {"id": "x", "given": {"op": "main"}}) == "session_keys"
+    assert area_of(path, {"id": "x", "given": {"clock_start": 0, "steps": []}}) == "bindings"
 
 
 # -------------------------------------------------------------------- files
