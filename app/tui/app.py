@@ -11,7 +11,9 @@ from textual.timer import Timer
 from app.runs import Run, RunSource, ScenarioEntry
 from app.tui.commands import TableCommands
 from app.tui.desk import Desk
+from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import RunScreen
+from app.tui.screens.bindings import BindingsScreen
 from app.tui.screens.help import HelpScreen
 from app.tui.screens.picker import PickerScreen
 from app.tui.screens.sessions import SessionsScreen
@@ -64,7 +66,11 @@ class TrunklineApp(App[int]):
     async def on_mount(self) -> None:
         """Open the timeline, and the picker above it when no run is given."""
         self.theme_changed_signal.subscribe(self, lambda _theme: self._repaint())
-        self._run_screens = {"timeline": TimelineScreen(self.desk), "sessions": SessionsScreen(self.desk)}
+        self._run_screens = {
+            "timeline": TimelineScreen(self.desk),
+            "sessions": SessionsScreen(self.desk),
+            "bindings": BindingsScreen(self.desk),
+        }
         for name, screen in self._run_screens.items():
             screen.set_class(self.ascii_only, "-ascii")
             self.install_screen(screen, name)  # pyright: ignore[reportUnknownMemberType]
@@ -159,7 +165,7 @@ class TrunklineApp(App[int]):
     def _repaint(self) -> None:
         self._palette = None
         for screen in (*self._run_screens.values(), *self.screen_stack):
-            if isinstance(screen, RunScreen | PickerScreen | HelpScreen):
+            if isinstance(screen, RunScreen | PickerScreen | HelpScreen | AskScreen):
                 screen.repaint()
 
 

@@ -56,7 +56,8 @@ def show(key: str) -> str:
 
 TIMELINE = ("timeline",)
 PICKER = ("picker",)
-RUN = ("timeline", "sessions")
+BINDINGS = ("bindings",)
+RUN = ("timeline", "sessions", "bindings")
 EVERY = (*RUN, "picker")
 
 
@@ -110,11 +111,13 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("first_violation", "!", "first violation", RUN),
         _key("twin", "t", "the other copy of a duplicate", RUN, footer="Twin", rank=6),
         _key("chain", "c", "light the causal chain of the event", TIMELINE, footer="Chain", rank=7),
+        _key("ask", "o", "ask where a conversation goes, and why", BINDINGS, footer="Ask", rank=2),
         _key("filter", "/", "filter the list", PICKER, footer="Filter", rank=4),
     ),
     "view": (
         _key("timeline", "2", "Timeline: who said what to whom, and why", RUN, action="show('timeline')"),
         _key("sessions", "4", "Sessions: the transcript beside what people saw", RUN, action="show('sessions')"),
+        _key("bindings", "5", "Bindings: which conversation belongs to which session", RUN, action="show('bindings')"),
         _key("fold", "m", "unfold or fold what happens inside the gateway", TIMELINE),
         _key("zoom", "z", "zoom the pane that has the focus", RUN, footer="Zoom", rank=12),
         _key("why", "e", "explain: the Why pane, large", RUN, footer="Explain", rank=10),

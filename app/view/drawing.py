@@ -17,7 +17,8 @@ class Drawing:
     def __init__(self, view: RunView, lanes: Lanes) -> None:
         self.view = view
         self.lanes = lanes
-        self._fallbacks = {event.intent for event in view.events if isinstance(event.body, b.Fallback)}
+        fallbacks = (event for event in view.events if isinstance(event.body, b.Fallback | b.IdentityFallback))
+        self._fallbacks = {event.intent for event in fallbacks}
         #: processes that stood by
         self.stood_by = {event.generation for event in view.events if isinstance(event.body, b.LeaseAwaited)}
 

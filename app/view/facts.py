@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
+from app.view.bound_facts import own_bound_facts, routed_facts, spoken_facts
 from app.view.fact import Fact, Tone, because
 from app.view.labels import describe, step_words
 from app.view.routes import own_facts, requested_facts, route_facts, target_facts
 from app.view.story import RunView
 from app.view.text import clean, count, quoted
+from core.decisions import BOUND_TIER
 from core.events import Event
 from core.events import bodies as b
 
@@ -21,7 +25,7 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
 
     A decision that stands for itself, such as a target or what became of a session, tells itself.
     """
-    own = tuple(own_facts(event.body, view.places.label, event.seq))
+    own = (*own_facts(event.body, view.places.label, event.seq), *own_bound_facts(view, event))
     if own:
         yield from own
         return
@@ -60,6 +64,8 @@ def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
     yield Fact(
         label="to", text=f"{view.places.label(body.address)}  ({body.intent_kind}{chunks}{named})", seq=prepared.seq
     )
+    if body.identity:
+        yield Fact(label="as", text=clean(body.identity), seq=prepared.seq)
     if body.media:
         yield Fact(label="files", text=clean(", ".join(body.media)), seq=prepared.seq)
     if body.named_session and body.mirror_key:
@@ -69,6 +75,7 @@ def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
     yield from _hooks(view, prepared.intent)
     for event in view.of_intent(prepared.intent, b.Fallback, b.TransportFallback):
         yield Fact(label="fallback", text=describe(view, event), tone=Tone.WARN, seq=event.seq)
+    yield from spoken_facts(view, prepared.intent)
     for event in view.of_intent(prepared.intent, b.LaneWaiting):
         yield _numbered("waited", view, event)
     for event in view.of_intent(prepared.intent, b.WireAccepted, b.WireRefused, b.WireResponseLost, b.WireDeduplicated):
@@ -120,6 +127,7 @@ def _numbered(label: str, view: RunView, event: Event, tone: Tone = Tone.PLAIN) 
 
 
 def _completion(view: RunView, event: Event) -> Iterator[Fact]:
+    yield from routed_facts(view, event)
     planned = view.of_delegation(event.delegation, b.CompletionPlanned)
     near = view.nearest(event.seq, b.CompletionPlanned)
     for plan in planned or ([near] if near else []):
@@ -141,6 +149,9 @@ def _routes(view: RunView, event: Event, inbound: str | None) -> Iterator[Fact]:
 def _route(view: RunView, event: Event) -> Iterator[Fact]:
     body = event.body
     assert isinstance(body, b.RouteDecided)
+    if body.matched_by == BOUND_TIER:
+        # Ids of session bindings are long, and screens number them.
+        body = msgspec.structs.replace(body, binding=view.bindings.name(body.binding))
     yield from route_facts(body, view.places.label, event.seq)
 
 

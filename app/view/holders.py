@@ -2,18 +2,20 @@
 
 A conversation may get another session (`session.left`), and several agents may answer in one. A message belongs to the
 session that heard it, an answer to the session whose turn gave it. What was said outside of such turns belongs to the
-session that the conversation had by then.
+session that the conversation had by then. While a conversation is bound, it is that of the bound session, whoever has
+said something there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from app.view.bindings import Standing
 from app.view.places import PlaceKey
 from app.view.story import RunView, Seen
 from core.events import Event
 from core.events import bodies as b
-from core.values import Address
+from core.values import Address, IntentKind
 
 
 class Holders:
@@ -29,10 +31,33 @@ class Holders:
         self._left: dict[PlaceKey, list[tuple[int, str, str]]] = {}
         #: sessions that some conversation has left
         self.deserted: set[str] = set()
+        sessions = view.at(view.last).sessions
+        #: the conversation that a session was made for
+        self._own = {key: facts.address for key, facts in sessions.items() if facts.address is not None}
+        #: sessions that have a place only while it is bound to them, where others have it too
+        self._guests = self._find_guests()
         for event in view.events:
             if isinstance(event.body, b.SessionLeft):
                 self.deserted.add(view.homes.last_key(event.body.old_key, event.seq))
                 self._learn(event, event.body)
+
+    def _find_guests(self) -> dict[PlaceKey, set[str]]:
+        homes, found = self._view.homes, dict[PlaceKey, set[str]]()
+        for row in self._view.bindings.rows(self._view.last):
+            place, key = row.conversation.lane, homes.last_key(row.session_key, row.since)
+            address = self._own.get(key)
+            if address is None or address.lane != place:
+                found.setdefault(place, set()).add(key)
+        hosted = {place for key, places in self._places.items() for place in places if key not in found.get(place, ())}
+        return {place: keys for place, keys in found.items() if place in hosted}
+
+    def _bound_to(self, place: PlaceKey, seq: int) -> str | None:
+        """The session that a conversation is bound to after event `seq`; one that is ending is still its."""
+        bindings = self._view.bindings
+        for row in bindings.of_place(place, seq):
+            if bindings.standing(row, seq) in (Standing.ACTIVE, Standing.ENDING):
+                return self._view.homes.last_key(row.session_key, row.since)
+        return None
 
     def _learn(self, event: Event, body: b.SessionLeft) -> None:
         homes = self._view.homes
@@ -55,6 +80,11 @@ class Holders:
 
     def has(self, key: str, place: PlaceKey, seq: int) -> bool:
         """Whether a conversation of a session is still, or already, its own after event `seq`."""
+        bound = self._bound_to(place, seq)
+        if bound is not None:
+            return bound == key
+        if key in self._guests.get(place, ()):
+            return False
         left = self._left.get(place, [])
         if not any(key in (old, new) for _, old, new in left):
             return True
@@ -66,10 +96,22 @@ class Holders:
     def _holders(self, one: Seen) -> Collection[str]:
         if one.who:
             return self._heard.get(one.seq, ())
-        prepared = self._view.of_intent(one.intent, b.IntentPrepared)
-        turn = self._view.nearest(prepared[0].seq, b.TurnStarted) if prepared else None
-        if turn is None or not isinstance(turn.body, b.TurnStarted) or turn.body.origin is None:
-            return ()
-        if turn.body.origin.lane != one.place:
-            return ()
-        return (self._view.homes.last_key(turn.body.session_key, turn.seq),)
+        for prepared in self._view.of_intent(one.intent, b.IntentPrepared):
+            assert isinstance(prepared.body, b.IntentPrepared)
+            if prepared.body.intent_kind is IntentKind.NOTICE:
+                # It tells of what is said nowhere: nobody's answer, so it is the conversation's own.
+                return [key for key, address in self._own.items() if address.lane == one.place]
+            key = self._answering(self._view.nearest(prepared.seq, b.TurnStarted), one.place)
+            if key is not None:
+                return (key,)
+            row = self._view.bindings.row(prepared.binding, prepared.seq)
+            if row is not None and row.conversation.lane == one.place:
+                return (self._view.homes.last_key(row.session_key, row.since),)
+        return ()
+
+    def _answering(self, turn: Event | None, place: PlaceKey) -> str | None:
+        """The session of a turn that answers where it was asked."""
+        body = turn.body if turn is not None else None
+        if turn is None or not isinstance(body, b.TurnStarted) or body.origin is None or body.origin.lane != place:
+            return None
+        return self._view.homes.last_key(body.session_key, turn.seq)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from app.view.bound_words import BOUND_LABELS
 from app.view.queue import QUEUE_LABELS
 from app.view.story import RunView
 from app.view.text import clean, count, quoted
@@ -21,7 +22,10 @@ def describe(view: RunView, event: Event) -> str:
 
 def _said(view: RunView, _event: Event, body: b.PeerSaid) -> str:
     who = view.places.person(body.address.channel, body.peer.id, body.peer.name)
-    return f"{who} says {quoted(body.text)} in {view.places.label(body.address)}"
+    bot = "bot " if body.bot else ""
+    copy = f", for {body.stands_for} that it took away" if body.stands_for else ""
+    copy += f", which the gateway said by {body.echo_of}" if body.echo_of else ""
+    return f"{bot}{who} says {quoted(body.text)} in {view.places.label(body.address)}{copy}"
 
 
 def _pushed(view: RunView, _event: Event, body: b.PlatformPushed) -> str:
@@ -168,7 +172,8 @@ def _recovery(_view: RunView, _event: Event, body: b.RecoveryDecided) -> str:
 def _accepted(view: RunView, _event: Event, body: b.WireAccepted) -> str:
     asked = f", asked for {view.places.label(body.requested)}" if body.requested.lane != body.address.lane else ""
     place = view.places.short(view.places.of(body.address))
-    return f"{body.address.channel} accepts {quoted(body.text)} in {place}{asked}"
+    who = f", said by {body.identity}" if body.identity else ""
+    return f"{body.address.channel} accepts {quoted(body.text)} in {place}{asked}{who}"
 
 
 def _deduplicated(view: RunView, _event: Event, body: b.WireDeduplicated) -> str:
@@ -361,6 +366,7 @@ _LABELS = cast(
         b.IntentSettled: _settled,
         b.MirrorAppended: _mirror,
         b.Fallback: _fallback,
+        **BOUND_LABELS,
         **QUEUE_LABELS,
         **UPKEEP_LABELS,
     },

@@ -28,6 +28,8 @@ LABEL_EDGES = 7
 TAIL = 5
 #: marks a thread under its parent
 CHILD = "└▸"
+#: marks a thread, or any other place, that is bound to a session at the cursor
+CHILD_BOUND, BOUND = "└◆", "◆"
 
 
 class LaneKind(Enum):
@@ -47,6 +49,8 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     group: str = ""
     place: PlaceKey | None = None
     child: bool = False
+    #: it is bound to a session at some time of the run
+    bound: bool = False
     #: nothing ever happens in it
     idle: bool = False
 
@@ -56,7 +60,8 @@ class Lanes:
 
     def __init__(self, view: RunView) -> None:
         busy = _busy(view)
-        places = [_place_lane(view, place.key, busy) for place in view.places.in_order()]
+        bound = {address.lane for address in view.bindings.places()}
+        places = [_place_lane(view, place.key, busy, bound) for place in view.places.in_order()]
         hands = dict.fromkeys(e.body.hand for e in view.events if isinstance(e.body, b.DelegationAccepted))
         self.gateway = len(places)
         self.all: tuple[Lane, ...] = (
@@ -85,6 +90,7 @@ def _busy(view: RunView) -> set[PlaceKey]:
                 | b.ThreadClosed(address=address)
                 | b.ThreadOpened(address=address)
                 | b.IntentPrepared(address=address)
+                | b.BindingBound(conversation=address)
             ):
                 found.add(address.lane)
             case _:
@@ -93,7 +99,7 @@ def _busy(view: RunView) -> set[PlaceKey]:
     return found | {parent for key in found if key in view.places and (parent := view.places.at(key).parent)}
 
 
-def _place_lane(view: RunView, key: PlaceKey, busy: Collection[PlaceKey]) -> Lane:
+def _place_lane(view: RunView, key: PlaceKey, busy: Collection[PlaceKey], bound: Collection[PlaceKey]) -> Lane:
     place = view.places.at(key)
     accounts = {other.key[1] for other in view.places.in_order() if other.channel == place.channel}
     group = f"{place.channel}:{place.key[1]}" if len(accounts) > 1 else place.channel
@@ -103,6 +109,7 @@ def _place_lane(view: RunView, key: PlaceKey, busy: Collection[PlaceKey]) -> Lan
         group=group,
         place=key,
         child=place.parent is not None and place.parent in view.places,
+        bound=key in bound,
         idle=key not in busy,
     )
 
@@ -221,7 +228,7 @@ def _middle(width: int) -> int:
 def _name_width(lanes: Lanes, index: int, places: list[int]) -> int:
     """What a lane needs for its own name, and alone in its group for the name of the group."""
     lane = lanes.all[index]
-    name = cell_len(lane.label) + (len(CHILD) if lane.child else 0)
+    name = cell_len(lane.label) + (len(CHILD) if lane.child else len(BOUND) if lane.bound else 0)
     if sum(lanes.all[other].group == lane.group for other in places) == 1:
         name = max(name, cell_len(lane.group))
     return max(min(name + 1, LANE_MAX), LANE_MIN)

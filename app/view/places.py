@@ -8,6 +8,7 @@ import msgspec
 
 from core.events import Event
 from core.events.bodies import (
+    BindingBound,
     IntentPrepared,
     PeerSaid,
     SessionCreated,
@@ -63,6 +64,7 @@ class Places:
                 | IntentPrepared(address=address)
                 | SessionCreated(address=Address() as address)
                 | WorldSession(address=Address() as address)
+                | BindingBound(conversation=address)
             ):
                 if address.lane not in self._by_key:
                     self._add(address, "", None)

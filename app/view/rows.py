@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from app.view.bound_rows import BOUND_ROWS
 from app.view.drawing import Drawing
 from app.view.labels import describe
 from app.view.row import Look, Row
@@ -63,7 +64,7 @@ def _deduplicated(draw: Drawing, event: Event, body: b.WireDeduplicated) -> Row:
 
 
 #: refusals that a later attempt may survive
-_MAY_PASS = frozenset({Reason.RATE_LIMITED, Reason.PLATFORM_ERROR, Reason.NOT_SENT})
+_MAY_PASS = frozenset({Reason.RATE_LIMITED, Reason.PLATFORM_ERROR, Reason.NOT_SENT, Reason.IDENTITY_GONE})
 
 
 def _refused(draw: Drawing, event: Event, body: b.WireRefused) -> Row:
@@ -83,8 +84,8 @@ def _looked_up(draw: Drawing, event: Event, body: b.WireLookedUp) -> Row:
 
 def _attempt_ended(draw: Drawing, event: Event, body: b.AttemptEnded) -> Row | None:
     address = draw.target(event)
-    # What is settled or misplaced has its accept and its end as rows.
-    if body.decision in ("settle", "misplaced") or address is None:
+    # What is settled or misplaced has its accept and its end as rows; who speaks instead, a fallback.
+    if body.decision in ("settle", "misplaced", "as-bot") or address is None:
         return None
     when = f" at {seconds(body.retry_at)}" if body.retry_at is not None else ""
     if body.decision in ("retry", "fallback"):
@@ -329,5 +330,6 @@ _DRAW = cast(
         b.BugEnabled: _bug,
         b.FaultFired: _fault,
         b.RunEnded: _ended,
+        **BOUND_ROWS,
     },
 )

@@ -116,6 +116,10 @@ class Sessions:
                 self._places[key][facts.address.lane] = None
             for said in self._learn(key):
                 heard.setdefault(said, []).append(key)
+        for row in view.bindings.rows(view.last):
+            bound = view.homes.last_key(row.session_key, row.since)
+            if bound in self._places:
+                self._places[bound][row.conversation.lane] = None
         self._holders = Holders(view, self._places, heard)
         owned = {place for places in self._places.values() for place in places}
         #: where people saw something and no session exists
@@ -165,7 +169,7 @@ class Sessions:
             key=key,
             name=facts.key if facts else key,
             generation=facts.generation if facts else 0,
-            place=", ".join(self._label(place) for place in places) or self._homeless(key),
+            place=", ".join(self._label(place) for place in places) or self._homeless(key, seq),
             heard=facts.heard if facts else 0,
             said=facts.said if facts else 0,
             copies=copies,
@@ -174,7 +178,9 @@ class Sessions:
             since=self._facts[key].since,
         )
 
-    def _homeless(self, key: str) -> str:
+    def _homeless(self, key: str, seq: int) -> str:
+        if any(place in self.view.bindings.bound(seq) for place in self._places[key]):
+            return "bound to another"
         return "left" if key in self._holders.deserted else "no conversation"
 
     def _orphan(self, place: PlaceKey, seq: int) -> SessionRow:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from app.runs import Run
+from app.view.bindings import Bindings
 from app.view.chain import Causes
 from app.view.fold import Fold, Moment
 from app.view.homes import Homes
@@ -59,6 +60,7 @@ class RunView:
         self.last = len(self.events)
         self.places = Places(self.events)
         self.homes = Homes(self.events)
+        self.bindings = Bindings(self.events)
         self.causes = Causes(self.events)
         self.marks = Marks(run.violations, self.events, self.causes)
         self._fold = Fold(self.events)

@@ -30,6 +30,8 @@ def telegram_dm(peer: str) -> Address:
 OPS = discord("501")
 DEPLOY = discord("601", "501")
 AUDIT = discord("602", "501")
+#: made for a task, and bound to its session
+RELEASE = discord("603", "501")
 IDLE = discord("502")
 DM = telegram_dm("77")
 
@@ -38,6 +40,7 @@ KEYS = {
     DEPLOY: "jeeves:discord:main:channel:501:thread:601",
     AUDIT: "jeeves:discord:main:channel:501:thread:602",
     DM: "jeeves:telegram:main:direct:77",
+    RELEASE: "jeeves:subagent:d1",
 }
 
 

@@ -9,12 +9,13 @@ import pytest
 
 from app.tui.desk import Desk
 from app.tui.keys import GROUPS, KEYS, as_markdown, bindings_of, footer_of, keys_of, show
+from app.tui.screens.bindings import BindingsScreen
 from app.tui.screens.picker import PickerScreen
 from app.tui.screens.sessions import SessionsScreen
 from app.tui.screens.timeline import TimelineScreen
 from tests.snapshot._traces import ListedRuns
 
-SCREENS = {"timeline": TimelineScreen, "sessions": SessionsScreen, "picker": PickerScreen}
+SCREENS = {"timeline": TimelineScreen, "sessions": SessionsScreen, "bindings": BindingsScreen, "picker": PickerScreen}
 
 
 def test_every_screen_of_the_table_exists():

@@ -169,12 +169,12 @@ def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
         ),
         (b.SendRefused(key="k", reason=Reason.BAD_TARGET, detail="x"), Look.DEAD, "send refused: bad-target"),
         (
-            b.SendPreviewed(key="k", address=OPS, session_key="s", chunks=("news", "more")),
+            b.SendPreviewed(key="k", address=OPS, session_key="s", chunks=("news", "more"), reason=Reason.DRY_RUN),
             Look.SUPPRESSED,
             "dry run: “news more”",
         ),
         (
-            b.SendPreviewed(key="k", address=OPS, session_key=None, chunks=(), media=("a.png",)),
+            b.SendPreviewed(key="k", address=OPS, session_key=None, chunks=(), media=("a.png",), reason=Reason.DRY_RUN),
             Look.SUPPRESSED,
             "dry run: 1 file",
         ),

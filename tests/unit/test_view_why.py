@@ -123,7 +123,9 @@ def test_a_message_with_a_reply_chain_tells_what_became_of_it():
 def test_a_dry_run_tells_place_session_and_texts():
     author = Author()
     author.world([(OPS, "ops", None)])
-    body = b.SendPreviewed(key="k", address=OPS, session_key=OWN, chunks=("one", "two"), media=("a.png",))
+    body = b.SendPreviewed(
+        key="k", address=OPS, session_key=OWN, chunks=("one", "two"), media=("a.png",), reason=Reason.DRY_RUN
+    )
     seq = author.gateway.record(body)
     lines = explain(RunView(Run(trace=author.trace("dry", title=""), verdicts=verdicts())), seq).lines
     assert [(line.label, line.text) for line in lines][:6] == [

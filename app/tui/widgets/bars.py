@@ -16,7 +16,7 @@ from app.view.status import Mode, StatusLine
 from app.view.text import cut, middle_cut
 
 #: number, name, screen
-TABS = (("2", "Timeline", "timeline"), ("4", "Sessions", "sessions"))
+TABS = (("2", "Timeline", "timeline"), ("4", "Sessions", "sessions"), ("5", "Bindings", "bindings"))
 
 #: from this width on the verdict is told in words
 ROOMY = 96

@@ -1,6 +1,8 @@
-"""The Why pane: facts with their labels, wrapped to the width. Lines that name an event lead to it."""
+"""Facts with their labels, wrapped to the width: the Why pane. Lines that name an event lead to it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import msgspec
 from rich.cells import cell_len
@@ -22,45 +24,25 @@ class WhyLine(msgspec.Struct, frozen=True):
     first: bool
 
 
-class Inspector(RowList):
-    """Explains the event under the cursor."""
+class FactList(RowList):
+    """A list of facts. What was recorded after the cursor is dim."""
 
     def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.desk = desk
-        self.border_title = "Why"
         self.lines: list[WhyLine] = []
-        self._shown: tuple[object, ...] = ()
 
     @property
     def count(self) -> int:
         """Lines, after wrapping."""
         return len(self.lines)
 
-    def empty_text(self) -> str:
-        """No run is open."""
-        return "nothing to explain yet"
-
-    def sync(self) -> None:
-        """Follow the desk."""
-        if self.desk.opened is None or not self.size.width:
-            return
-        shown = (self.desk.opened, self.desk.cursor, self.size.width)
-        if shown == self._shown:
-            return
-        moved = self._shown[:2] != shown[:2]
-        self._shown = shown
-        why = self.desk.why()
-        self.entitle(why.title)
-        self.lines = [line for fact in why.lines for line in self._wrapped(fact, self.size.width - 2)]
-        if moved:
+    def write(self, facts: Iterable[Fact], *, anew: bool) -> None:
+        """Show these facts; `anew`: they are of another thing, so begin at the top."""
+        self.lines = [line for fact in facts for line in self._wrapped(fact, self.size.width - 2)]
+        if anew:
             self.top, self.selected = 0, -1
         self.forget()
-
-    def on_resize(self) -> None:
-        """Wrap again."""
-        self.sync()
-        super().on_resize()
 
     def target(self) -> int | None:
         """The event that the selected line names."""
@@ -87,3 +69,34 @@ class Inspector(RowList):
             canvas.put(width - cell_len(line.fact.mark) - 1, line.fact.mark, mark_style)
         canvas.put(LABEL, line.text, style)
         return canvas
+
+
+class Inspector(FactList):
+    """Explains the event under the cursor."""
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(desk, id=id)
+        self.border_title = "Why"
+        self._shown: tuple[object, ...] = ()
+
+    def empty_text(self) -> str:
+        """No run is open."""
+        return "nothing to explain yet"
+
+    def sync(self) -> None:
+        """Follow the desk."""
+        if self.desk.opened is None or not self.size.width:
+            return
+        shown = (self.desk.opened, self.desk.cursor, self.size.width)
+        if shown == self._shown:
+            return
+        moved = self._shown[:2] != shown[:2]
+        self._shown = shown
+        why = self.desk.why()
+        self.entitle(why.title)
+        self.write(why.lines, anew=moved)
+
+    def on_resize(self) -> None:
+        """Wrap again."""
+        self.sync()
+        super().on_resize()

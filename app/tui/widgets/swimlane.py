@@ -15,7 +15,7 @@ from app.tui.desk import Desk
 from app.tui.theme import FILLED
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
-from app.view.lanes import CHILD, LABEL_EDGES, NO_WISH, Column, LaneKind, Layout, lay_out
+from app.view.lanes import BOUND, CHILD, CHILD_BOUND, LABEL_EDGES, NO_WISH, Column, LaneKind, Layout, lay_out
 from app.view.row import Look, Row
 from app.view.text import cut, seconds
 from app.view.timeline import Timeline
@@ -152,9 +152,10 @@ class Swimlane(RowList):
         if self._roomy:
             canvas.put(8, "t (s)", style)
         current = self.timeline.rows[self.selected] if 0 <= self.selected < self.count else None
+        bound = self.desk.run.view.bindings.bound(self.desk.cursor)
         for column in layout.columns:
             chosen = current is not None and column.index in (current.start, current.end)
-            self._draw_label(canvas, column, chosen=chosen)
+            self._draw_label(canvas, column, chosen=chosen, bound=column.lane.place in bound)
         return canvas
 
     def _draw_groups(self, canvas: Canvas, layout: Layout) -> None:
@@ -175,15 +176,16 @@ class Swimlane(RowList):
         gateway = next(column for column in layout.columns if column.lane.kind is LaneKind.GATEWAY)
         canvas.put(left + gateway.x - cell_len(text) - 2, text, self.palette.dim)
 
-    def _draw_label(self, canvas: Canvas, column: Column, *, chosen: bool) -> None:
+    def _draw_label(self, canvas: Canvas, column: Column, *, chosen: bool, bound: bool) -> None:
         lane = column.lane
         style = self.palette.primary + Style(bold=True) if lane.kind is LaneKind.GATEWAY else self.palette.base
-        if lane.child:
-            style = self.palette.dim
+        if lane.child or bound:
+            style = self.palette.primary if bound else self.palette.dim
         if chosen:
             style = style + Style(bold=True, underline=True)
         room = column.width if lane.kind is LaneKind.GATEWAY else column.width - 1
-        text = cut((CHILD if lane.child else "") + lane.label, room)
+        mark = (CHILD_BOUND if lane.child else BOUND) if bound else CHILD if lane.child else ""
+        text = cut(mark + lane.label, room)
         at = column.x - (cell_len(text) - 1) // 2
         at = max(column.left, min(at, column.left + room - cell_len(text)))
         canvas.put(self._gutter + at, text, style)
@@ -259,6 +261,8 @@ class _Pen:
         x = self._x(row.start)
         style = self.palette.look(row.look)
         dot = "·" if row.look is Look.INTERNAL else "●"
+        if self.layout.x(row.start) is None:
+            dot = "‹" if x == 0 else "›"
         self.canvas.put(self.left + x, dot, style)
         room_right = self.layout.width - x - 3
         if x == self.gateway.x and row.look is Look.INTERNAL:

@@ -1,0 +1,112 @@
+"""Asking the resolver: type a conversation, read to which session it goes at the cursor, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.widgets import Input
+
+from app.tui.desk import Desk
+from app.tui.screens.base import TooSmall
+from app.tui.screens.overlay import Overlay
+from app.tui.widgets.inspector import FactList
+from app.view.fact import Fact, Tone
+from app.view.resolve import Resolution, answer, read_place, resolution_facts, resolve
+from app.view.text import clean, seconds
+from core.errors import UsageError
+
+
+class Answers(FactList):
+    """The answer to what is typed; while nothing is, the answers for every place of the run."""
+
+    can_focus = False
+
+    def empty_text(self) -> str:
+        """Nobody is anywhere."""
+        return "this run has no place: channel:account/conversation[/thread] can be typed"
+
+
+class AskScreen(Overlay[Resolution]):
+    """Ends with the answer, or with nothing when it is closed."""
+
+    CSS_PATH = "ask.tcss"
+    AUTO_FOCUS = "#asked"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,ctrl+n", "down", "next line", show=False, priority=True),
+        Binding("up,ctrl+p", "up", "previous line", show=False, priority=True),
+        Binding("pagedown", "page_down", "a page down", show=False, priority=True),
+        Binding("pageup", "page_up", "a page up", show=False, priority=True),
+        Binding("escape,f1", "back", "close", show=False, priority=True),
+        Binding("ctrl+c", "quit", "quit", show=False, priority=True),
+    ]
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.desk = desk
+        self.list = Answers(desk, id="answers")
+        self.asked = Input(
+            placeholder="a place of this run, or channel:account/conversation[/thread]", id="asked", compact=True
+        )
+        self.asked.cursor_blink = False
+        self._found: Resolution | None = None
+
+    def compose(self) -> ComposeResult:
+        """A line to type in above the answer."""
+        at = f"after #{self.desk.cursor}, t={seconds(self.desk.run.view.time(self.desk.cursor))} s"
+        with Container(id="ask") as box:
+            box.border_title = f"Where does a conversation go {at}?"
+            box.border_subtitle = "type a conversation, Enter takes the answer along, Esc closes"
+            yield self.asked
+            yield self.list
+        yield TooSmall(id="too-small", markup=False)
+
+    def on_mount(self) -> None:
+        """Plain borders where only ASCII may be drawn."""
+        self.set_class(self.trunkline.ascii_only, "-ascii")
+        self.call_after_refresh(self.ask, "")
+
+    def on_resize(self) -> None:
+        """Wrap again."""
+        self.call_after_refresh(self.ask, self.asked.value)
+
+    def on_input_changed(self, message: Input.Changed) -> None:
+        """Answer while typing."""
+        self.ask(message.value)
+
+    def ask(self, text: str) -> None:
+        """Show the answer for a typed conversation, or why there is none."""
+        self.list.write(self._facts(text), anew=True)
+
+    def _facts(self, text: str) -> Iterator[Fact]:
+        view, cursor = self.desk.run.view, self.desk.cursor
+        self._found = None
+        if not text.strip():
+            for place in view.places.in_order():
+                found = resolve(view, place.address, cursor)
+                tone = Tone.GOOD if found.binding else Tone.DIM
+                yield Fact(label="", text=answer(view, found), tone=tone, seq=0)
+            return
+        try:
+            place = read_place(view.places, text)
+        except UsageError as error:
+            yield Fact(label="unknown", text=clean(error.facts or str(error)), tone=Tone.WARN)
+            return
+        self._found = resolve(view, place, cursor)
+        yield from resolution_facts(view, self._found)
+
+    def on_input_submitted(self) -> None:
+        """Close with the answer, when there is one."""
+        if self._found is not None:
+            self.dismiss(self._found)
+
+    def action_back(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    async def action_quit(self) -> None:
+        """Leave the app."""
+        self.trunkline.exit(0)

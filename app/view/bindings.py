@@ -1,0 +1,341 @@
+"""Session bindings at any moment of a run: a fold of the trace into one record a binding, and the story of its life.
+
+A record is kept for every event that changed it, so that any moment is found by bisection. What is told here is what
+the gateway recorded; only `Standing` adds the clock: a binding whose deadline has passed does not route any more, even
+before the gateway has ended it (invariant B1).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import cast
+
+import msgspec
+
+from app.view.places import PlaceKey
+from core.bindings.values import BindingStatus
+from core.decisions import BOUND_TIER
+from core.events import Body, Event
+from core.events import bodies as b
+from core.reasons import Reason
+from core.values import Address
+
+
+class Standing(StrEnum):
+    """What a binding is worth at a moment."""
+
+    #: not bound yet
+    LATER = "later"
+    ACTIVE = "active"
+    #: its deadline has passed and the gateway has not ended it yet: it does not route
+    EXPIRED = "expired"
+    ENDING = "ending"
+    ENDED = "ended"
+
+
+class Mark(StrEnum):
+    """What a point of a life bar stands for."""
+
+    BOUND = "bound"
+    TOUCHED = "touched"
+    #: it was used when it did not route any more
+    WRONG = "wrong"
+    ENDING = "ending"
+    ENDED = "ended"
+
+
+class Point(msgspec.Struct, frozen=True):
+    """A moment in the life of a binding."""
+
+    at: float
+    seq: int
+    mark: Mark
+
+
+class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One binding as it was after an event. Times are in virtual seconds."""
+
+    id: str
+    #: seq of the event that made it
+    since: int
+    conversation: Address
+    session_key: str
+    target_kind: str = ""
+    placement: str = ""
+    #: ``spawn``, ``operator``, or a peer
+    by: str = ""
+    label: str = ""
+    #: who speaks there; none: the bot
+    identity: str | None = None
+    #: why it is the bot all the same
+    degraded: Reason | None = None
+    #: chunks that went out as the bot instead
+    as_bot: int = 0
+    status: BindingStatus = BindingStatus.ACTIVE
+    bound_at: float
+    idle_timeout: float = 0.0
+    max_age: float = 0.0
+    expires_at: float | None = None
+    touches: int = 0
+    active_at: float
+    #: why it is ending or has ended
+    reason: Reason | None = None
+    #: turns and messages that were under way when it began to end
+    under_way: int = 0
+    ending_at: float | None = None
+    ended_at: float | None = None
+    #: who ended it; empty: nobody, it came about
+    ended_by: str = ""
+    detail: str = ""
+    #: the binding that its conversation had before
+    instead_of: str | None = None
+    #: the last event that changed it
+    last: int
+
+    def standing(self, seq: int, now: float) -> Standing:
+        """What it is worth after event `seq`."""
+        if seq < self.since:
+            return Standing.LATER
+        if self.status is BindingStatus.ACTIVE and self.expires_at is not None and self.expires_at <= now:
+            return Standing.EXPIRED
+        return Standing(self.status.value)
+
+
+class Bindings:
+    """Every binding of a run, in the order in which they were made."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = events
+        self._states: dict[str, list[BindingRow]] = {}
+        self._by_place: dict[PlaceKey, list[str]] = {}
+        self._points: dict[str, list[Point]] = {}
+        #: events that concern a binding, in order
+        self._stories: dict[str, list[Event]] = {}
+        #: ids are long; on screens bindings are numbered
+        self._names: dict[str, str] = {}
+        for event in events:
+            self._learn(event)
+
+    def __len__(self) -> int:
+        """How many there ever were."""
+        return len(self._states)
+
+    def name(self, binding: str | None) -> str:
+        """What a binding is called on screens: ``b1`` for the first of the run. An unknown one goes by its id."""
+        return self._names.get(binding or "", binding or "a binding")
+
+    # ------------------------------------------------------------ at a moment
+
+    def time(self, seq: int) -> float:
+        """Virtual time after event `seq`; 0 before the first."""
+        return self._events[min(seq, len(self._events)) - 1].at if seq and self._events else 0.0
+
+    def rows(self, seq: int) -> list[BindingRow]:
+        """Every binding of the run after event `seq`. One that is made later is as it will begin."""
+        return [self._at(states, seq) for states in self._states.values()]
+
+    def row(self, binding: str | None, seq: int) -> BindingRow | None:
+        """One binding after event `seq`."""
+        states = self._states.get(binding or "")
+        return self._at(states, seq) if states else None
+
+    def of_place(self, place: PlaceKey, seq: int) -> list[BindingRow]:
+        """The bindings that a conversation has or had after event `seq`, the last one first."""
+        states = (self._states[binding] for binding in self._by_place.get(place, ()))
+        return [self._at(several, seq) for several in states if several[0].since <= seq][::-1]
+
+    def standing(self, row: BindingRow, seq: int) -> Standing:
+        """What a binding is worth after event `seq`."""
+        return row.standing(seq, self.time(seq))
+
+    def bound(self, seq: int) -> dict[PlaceKey, str]:
+        """The conversations that are bound after event `seq`: those whose messages go to a session of theirs."""
+        now = self.time(seq)
+        rows = (row for row in self.rows(seq) if row.standing(seq, now) is Standing.ACTIVE)
+        return {row.conversation.lane: row.id for row in rows}
+
+    def _at(self, states: Sequence[BindingRow], seq: int) -> BindingRow:
+        return states[max(bisect_right(states, seq, key=lambda row: row.last) - 1, 0)]
+
+    # ------------------------------------------------------------ over time
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The scale of the life bars: from the first binding to the end of the run."""
+        first = min((states[0].bound_at for states in self._states.values()), default=0.0)
+        return first, max(self.time(len(self._events)), first)
+
+    def points(self, binding: str) -> Sequence[Point]:
+        """The life of a binding, in order."""
+        return self._points.get(binding, ())
+
+    def story(self, binding: str | None) -> Sequence[Event]:
+        """Every event that concerns a binding, in order."""
+        return self._stories.get(binding or "", ())
+
+    def places(self) -> Iterator[Address]:
+        """Every conversation that was ever bound."""
+        yield from (states[0].conversation for states in self._states.values())
+
+    def concerned(self, event: Event) -> str | None:
+        """The binding that an event is about: the one it names, the chosen one, or the active one of its place."""
+        named = event.binding or _named(event.body)
+        if named in self._states:
+            return named
+        place = getattr(event.body, "conversation", None) or getattr(event.body, "address", None)
+        if not isinstance(place, Address):
+            return None
+        return next((row.id for row in self.of_place(place.lane, event.seq)), None)
+
+    # ------------------------------------------------------------ folding
+
+    def _learn(self, event: Event) -> None:
+        binding = event.binding or _named(event.body)
+        if binding is None:
+            return
+        fold = _FOLDS.get(type(event.body))
+        known = self._states.get(binding, [None])[-1]
+        if _misused(event, known):
+            self._mark(binding, event, Mark.WRONG)
+        row = fold(known, event, event.body) if fold else None
+        if row is not None:
+            if row.id not in self._states:
+                self._names[row.id] = f"b{len(self._names) + 1}"
+                self._by_place.setdefault(row.conversation.lane, []).append(row.id)
+            self._states.setdefault(row.id, []).append(row)
+            mark = _MARKS.get(type(event.body))
+            if mark is not None:
+                self._mark(row.id, event, mark)
+        if row is not None or known is not None:
+            self._stories.setdefault(binding, []).append(event)
+
+    def _mark(self, binding: str, event: Event, mark: Mark) -> None:
+        points = self._points.setdefault(binding, [])
+        if not points or points[-1].seq != event.seq:
+            points.append(Point(event.at, event.seq, mark))
+
+
+def _named(body: Body) -> str | None:
+    """The binding that a decision chose."""
+    if isinstance(body, b.RouteDecided) and body.matched_by == BOUND_TIER:
+        return body.binding
+    if isinstance(body, b.RouterDecided):
+        return next((one.binding for one in body.candidates if one.chosen), None)
+    return None
+
+
+def _misused(event: Event, known: BindingRow | None) -> bool:
+    """It decided, or was touched, when it did not route any more (invariant B1). What ends may still be touched."""
+    if known is None or not isinstance(event.body, b.RouteDecided | b.RouterDecided | b.BindingTouched):
+        return False
+    if isinstance(event.body, b.BindingTouched):
+        return known.status is BindingStatus.ENDED
+    if _named(event.body) != known.id:
+        return False
+    return known.standing(event.seq, event.at) is not Standing.ACTIVE
+
+
+def _bound(known: BindingRow | None, event: Event, body: b.BindingBound) -> BindingRow | None:
+    if event.binding is None:
+        return None
+    return BindingRow(
+        id=event.binding,
+        since=known.since if known else event.seq,
+        conversation=body.conversation,
+        session_key=body.session_key,
+        target_kind=body.target_kind,
+        placement=body.placement,
+        by=body.by,
+        label=body.label,
+        identity=body.identity,
+        bound_at=event.at,
+        idle_timeout=body.idle_timeout,
+        max_age=body.max_age,
+        expires_at=body.expires_at,
+        active_at=event.at,
+        instead_of=body.instead_of,
+        last=event.seq,
+    )
+
+
+def _touched(known: BindingRow | None, event: Event, body: b.BindingTouched) -> BindingRow | None:
+    if known is None:
+        return None
+    return msgspec.structs.replace(
+        known,
+        touches=known.touches + 1,
+        active_at=body.last_activity_at,
+        expires_at=body.expires_at,
+        last=event.seq,
+    )
+
+
+def _found(event: Event, body: b.BindingEnding | b.BindingEnded) -> BindingRow:
+    """A binding that an earlier run made."""
+    return BindingRow(
+        id=event.binding or "",
+        since=event.seq,
+        conversation=body.conversation,
+        session_key=body.session_key,
+        bound_at=event.at,
+        active_at=event.at,
+        last=event.seq,
+    )
+
+
+def _ending(known: BindingRow | None, event: Event, body: b.BindingEnding) -> BindingRow:
+    return msgspec.structs.replace(
+        known or _found(event, body),
+        status=BindingStatus.ENDING,
+        reason=body.reason,
+        under_way=body.under_way,
+        ending_at=event.at,
+        last=event.seq,
+    )
+
+
+def _ended(known: BindingRow | None, event: Event, body: b.BindingEnded) -> BindingRow:
+    return msgspec.structs.replace(
+        known or _found(event, body),
+        status=BindingStatus.ENDED,
+        reason=body.reason,
+        ended_at=event.at,
+        ended_by=body.by or "",
+        detail=body.detail,
+        last=event.seq,
+    )
+
+
+def _degraded(known: BindingRow | None, event: Event, body: b.BindingDegraded) -> BindingRow | None:
+    return msgspec.structs.replace(known, degraded=body.reason, last=event.seq) if known else None
+
+
+def _spoke_as_bot(known: BindingRow | None, event: Event, _body: b.IdentityFallback) -> BindingRow | None:
+    return msgspec.structs.replace(known, as_bot=known.as_bot + 1, last=event.seq) if known else None
+
+
+_MARKS: dict[type[Body], Mark] = {
+    b.BindingBound: Mark.BOUND,
+    b.BindingTouched: Mark.TOUCHED,
+    b.BindingEnding: Mark.ENDING,
+    b.BindingEnded: Mark.ENDED,
+}
+
+_FOLDS = cast(
+    "dict[type[Body], Callable[[BindingRow | None, Event, Body], BindingRow | None]]",
+    {
+        b.BindingBound: _bound,
+        b.BindingTouched: _touched,
+        b.BindingEnding: _ending,
+        b.BindingEnded: _ended,
+        b.BindingDegraded: _degraded,
+        b.IdentityFallback: _spoke_as_bot,
+    },
+)
+
+
+def active(rows: Iterable[BindingRow], seq: int, now: float) -> int:
+    """How many of them route after event `seq`."""
+    return sum(row.standing(seq, now) is Standing.ACTIVE for row in rows)

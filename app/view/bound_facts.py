@@ -1,0 +1,209 @@
+"""Explanations of session bindings: a record with its story, a decision of the router, and what was denied.
+
+Like `app.view.facts`, nothing is reconstructed: the router's candidates and reasons are those that it recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.view.bindings import BindingRow, Standing
+from app.view.bound_words import command
+from app.view.fact import Fact, Tone, because
+from app.view.labels import describe
+from app.view.resolve import answer, resolve, title
+from app.view.story import RunView
+from app.view.text import clean, count, seconds
+from core.bindings.request import OPERATOR
+from core.events import Event
+from core.events import bodies as b
+from core.reasons import Reason
+
+_TONES = {Standing.ACTIVE: Tone.GOOD, Standing.EXPIRED: Tone.WARN, Standing.ENDING: Tone.WARN}
+
+
+def _fact(label: str, text: str, seq: int = 0, tone: Tone = Tone.PLAIN) -> Fact:
+    return Fact(label=label, text=clean(text), tone=tone, seq=seq)
+
+
+# ---------------------------------------------------------------- one binding
+
+
+def record_facts(view: RunView, row: BindingRow, seq: int) -> Iterator[Fact]:
+    """A binding after event `seq`: its fields, who resolves to it, and its story."""
+    standing = view.bindings.standing(row, seq)
+    yield _fact("status", _status(view, row, standing), row.last, _TONES.get(standing, Tone.DIM))
+    place = f"{row.conversation.channel} {title(view.places, row.conversation)}  ({row.conversation})"
+    yield _fact("place", place, row.since)
+    kind = f"  ({row.target_kind})" if row.target_kind else ""
+    yield _fact("session", f"{row.session_key}{kind}", row.since)
+    yield _fact("by", f"{row.by or 'not told'}{f', label {row.label}' if row.label else ''}", row.since)
+    yield _fact("identity", _identity(row), row.since, Tone.WARN if row.degraded or row.as_bot else Tone.PLAIN)
+    instead = f", instead of {view.bindings.name(row.instead_of)}" if row.instead_of else ""
+    yield _fact("bound", f"at {seconds(row.bound_at)}, {row.placement or 'found in the store'}{instead}", row.since)
+    yield _fact("touched", _touches(row), row.last)
+    yield _fact("ends", _ends(row), row.last)
+    if row.reason is not None:
+        yield because(row.reason, row.last)
+    if view.bindings.name(row.id) != row.id:
+        yield _fact("id", row.id, row.since)
+    if standing is not Standing.LATER:
+        yield _fact("resolves", answer(view, resolve(view, row.conversation, seq)), row.last)
+    yield from story_facts(view, row.id)
+
+
+def happened_facts(view: RunView, event: Event) -> Iterator[Fact]:
+    """An event in the life of a binding: what it is, what holds since, and the whole story."""
+    yield _fact("what", describe(view, event), event.seq)
+    reason = getattr(event.body, "reason", None)
+    if isinstance(reason, Reason):
+        yield because(reason, event.seq)
+    row = view.bindings.row(event.binding, event.seq)
+    if row is None:
+        return
+    yield _fact("status", _status(view, row, view.bindings.standing(row, event.seq)), event.seq)
+    yield _fact("ends", _ends(row), event.seq)
+    if row.identity is not None:
+        yield _fact("identity", _identity(row), row.since, Tone.WARN if row.degraded or row.as_bot else Tone.PLAIN)
+    yield _fact("resolves", answer(view, resolve(view, row.conversation, event.seq)), event.seq)
+    yield from story_facts(view, row.id)
+
+
+def _status(view: RunView, row: BindingRow, standing: Standing) -> str:
+    name = view.bindings.name(row.id)
+    if standing is Standing.LATER:
+        return f"{name} is bound later, at #{row.since}"
+    if standing is Standing.EXPIRED:
+        return f"{name} expired: its deadline has passed, it does not route"
+    return f"{name} {standing}"
+
+
+def _identity(row: BindingRow) -> str:
+    if row.identity is None:
+        return "the bot"
+    lost = f", the bot since it was lost: {row.degraded}" if row.degraded else ""
+    times = f", {count(row.as_bot, 'chunk')} as the bot" if row.as_bot else ""
+    return f"{row.identity}{lost}{times}"
+
+
+def _touches(row: BindingRow) -> str:
+    return f"{count(row.touches, 'time')}, last at {seconds(row.active_at)}" if row.touches else "not yet"
+
+
+def _ends(row: BindingRow) -> str:
+    if row.ended_at is not None:
+        who = f", by {row.ended_by}" if row.ended_by else ""
+        return f"ended at {seconds(row.ended_at)}{who}{f' ({row.detail})' if row.detail else ''}"
+    if row.ending_at is not None:
+        return f"ending since {seconds(row.ending_at)}, {count(row.under_way, 'thing')} under way then"
+    if row.expires_at is None:
+        return "never by itself"
+    limits = [f"idle {row.idle_timeout:g} s"] if row.idle_timeout else []
+    limits += [f"age {row.max_age:g} s"] if row.max_age else []
+    return f"at {seconds(row.expires_at)} unless touched  ({', '.join(limits)})".replace("  ()", "")
+
+
+def story_facts(view: RunView, binding: str) -> Iterator[Fact]:
+    """What happened to a binding, in order. Touches by messages are counted in the record, and go without saying."""
+    told = (event for event in view.bindings.story(binding) if not _comes_along(event.body))
+    for number, event in enumerate(told):
+        text = f"#{event.seq} {seconds(event.at)} {describe(view, event)}"
+        yield _fact("" if number else "story", text, event.seq)
+
+
+def _comes_along(body: b.Body) -> bool:
+    """A touch by a message, which has a line of its own."""
+    return isinstance(body, b.BindingTouched) and body.by != OPERATOR
+
+
+# ---------------------------------------------------------------- the router
+
+
+def router_facts(view: RunView, event: Event) -> Iterator[Fact]:
+    """A decision of the router: what was asked, what was tried, and what came of it."""
+    body, seq = event.body, event.seq
+    assert isinstance(body, b.RouterDecided)
+    yield _fact("router", f"#{seq} {body.event_kind} of session {body.target_session_key}", seq)
+    asked = view.places.label(body.requester) if body.requester else "nobody that is known"
+    closed = "fail closed: no guess" if body.fail_closed else "fail open: a guess is allowed"
+    yield _fact("asked by", f"{asked}  ({closed})", seq)
+    for number, one in enumerate(body.candidates):
+        which = f"{'✓' if one.chosen else '✗'} {view.bindings.name(one.binding)} {one.status}"
+        text = f"{which} {view.places.label(one.conversation)}  {_told(one.reason)}"
+        yield _fact("" if number else "tried", text, seq, Tone.GOOD if one.chosen else Tone.DIM)
+    if not body.candidates:
+        yield _fact("tried", "no binding of that session was there", seq, Tone.DIM)
+    where = view.places.label(body.conversation) if body.conversation else "no bound conversation"
+    tone = Tone.GOOD if body.conversation else Tone.WARN
+    yield _fact(
+        "chosen" if body.conversation else "fallback", f"{body.mode} → {where}  {_told(body.reason)}", seq, tone
+    )
+
+
+def _told(reason: Reason) -> str:
+    return f"{reason}: {reason.sentence}"
+
+
+def routed_facts(view: RunView, event: Event) -> Iterator[Fact]:
+    """What the router said of the completion that an event belongs to, and what was denied after it."""
+    near = view.nearest(event.seq, b.RouterDecided)
+    decided = view.of_delegation(event.delegation, b.RouterDecided) or ([near] if near else [])
+    for one in decided:
+        yield from router_facts(view, one)
+    denied = view.of_delegation(event.delegation, b.FallbackDenied)
+    denied += [one for one in view.of_intent(event.intent, b.FallbackDenied) if one not in denied]
+    for one in denied:
+        yield from denied_facts(view, one)
+
+
+def denied_facts(view: RunView, event: Event) -> Iterator[Fact]:
+    """What was not said elsewhere instead."""
+    assert isinstance(event.body, b.FallbackDenied)
+    yield _fact("denied", f"#{event.seq} {describe(view, event)}", event.seq, Tone.WARN)
+    yield because(event.body.reason, event.seq)
+
+
+def spoken_facts(view: RunView, intent: str | None) -> Iterator[Fact]:
+    """Who spoke, where it was somebody else than it should have been, and what was done to be able to."""
+    for event in view.of_intent(intent, b.IdentityFallback):
+        assert isinstance(event.body, b.IdentityFallback)
+        yield _fact("identity", f"#{event.seq} {describe(view, event)}", event.seq, Tone.WARN)
+        yield because(event.body.reason, event.seq)
+    for event in view.of_intent(intent, b.PlaceReopened):
+        yield _fact("reopened", f"#{event.seq} {describe(view, event)}", event.seq)
+
+
+# ---------------------------------------------------------------- what stands for itself
+
+
+def own_bound_facts(view: RunView, event: Event) -> Iterator[Fact]:
+    """What an event of bindings tells by itself; of any other event nothing."""
+    match event.body:
+        case b.RouterDecided():
+            yield from router_facts(view, event)
+            for one in view.of_delegation(event.delegation, b.FallbackDenied):
+                yield from denied_facts(view, one)
+        case b.FallbackDenied():
+            yield from denied_facts(view, event)
+            near = view.nearest(event.seq, b.RouterDecided)
+            for one in [near] if near else view.of_delegation(event.delegation, b.RouterDecided):
+                yield from router_facts(view, one)
+        case b.BindingRefused(verb=verb, conversation=place, session_key=key, reason=reason, detail=detail, by=by):
+            yield _fact("refused", f"{verb} of {view.places.target(place)}", event.seq, Tone.WARN)
+            yield _fact("session", key or "none was named", event.seq)
+            yield because(reason, event.seq)
+            yield _fact("detail", detail, event.seq)
+            yield _fact("by", by or "not told", event.seq)
+        case b.ControlCalled(argument=argument, by=by):
+            yield _fact("command", f"{command(event.body)} {argument}".rstrip(), event.seq)
+            yield _fact("by", by, event.seq)
+        case b.ControlEnded(outcome=outcome, reason=reason, detail=detail):
+            yield _fact("command", f"{command(event.body)}: {outcome}", event.seq)
+            if reason is not None:
+                yield because(reason, event.seq)
+            if detail:
+                yield _fact("detail", detail, event.seq)
+        case b.BindingBound() | b.BindingTouched() | b.BindingEnding() | b.BindingEnded() | b.BindingDegraded():
+            yield from happened_facts(view, event)
+        case _:
+            pass

@@ -1,0 +1,96 @@
+"""What the events of session bindings draw on the timeline; the rest of the table is in `app.view.rows`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from app.view.bound_words import command
+from app.view.drawing import Drawing
+from app.view.labels import describe
+from app.view.row import Look, Row
+from app.view.text import clean
+from core.events import Body, Event
+from core.events import bodies as b
+
+
+def _bound(draw: Drawing, event: Event, body: b.BindingBound) -> Row:
+    text = f"{draw.view.bindings.name(event.binding)} → {clean(body.label or body.session_key)}"
+    return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
+
+
+def _ending(draw: Drawing, event: Event, body: b.BindingEnding) -> Row:
+    text = f"{draw.view.bindings.name(event.binding)} ending: {body.reason}"
+    return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
+
+
+def _ended(draw: Drawing, event: Event, body: b.BindingEnded) -> Row:
+    text = f"{draw.view.bindings.name(event.binding)} ended: {body.reason}"
+    return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
+
+
+def _degraded(draw: Drawing, event: Event, body: b.BindingDegraded) -> Row:
+    row = draw.view.bindings.row(event.binding, event.seq)
+    lane = draw.lanes.of(row.conversation) if row else None
+    return draw.note(
+        event, Look.ALARM, f"{draw.view.bindings.name(event.binding)}: only the bot now, {body.reason}", lane
+    )
+
+
+def _decided(draw: Drawing, event: Event, body: b.RouterDecided) -> Row:
+    if body.conversation is None:
+        return draw.note(event, Look.ALARM, f"router: nowhere bound, {body.reason}")
+    place = draw.view.places.of(body.conversation)
+    return draw.note(event, Look.NOTE, f"router → {draw.view.places.short(place)}: {body.reason}")
+
+
+def _denied(draw: Drawing, event: Event, body: b.FallbackDenied) -> Row:
+    text = f"denied: {body.reason}"
+    if body.refused is None:
+        return draw.note(event, Look.SUPPRESSED, text, draw.lanes.of(body.asked), ("sup",))
+    return draw.outbound(event, Look.SUPPRESSED, body.refused, text, "sup")
+
+
+def _as_bot(draw: Drawing, event: Event, body: b.IdentityFallback) -> Row:
+    lane = draw.lanes.of(draw.target(event))
+    return draw.note(event, Look.NOTE, f"as {clean(body.used)}: {body.reason}", lane, ("FB",))
+
+
+def _at_place(draw: Drawing, event: Event, body: b.PlaceReopened | b.ThreadReopened) -> Row:
+    place = draw.view.places.of(body.address).name
+    how = "unarchived by the gateway" if isinstance(body, b.PlaceReopened) else "open again"
+    return draw.note(event, Look.NOTE, f"{place} {how}", draw.lanes.of(body.address))
+
+
+def _control_ended(draw: Drawing, event: Event, body: b.ControlEnded) -> Row:
+    reason = f": {body.reason}" if body.reason else ""
+    return draw.note(event, Look.NOTE, f"{clean(command(body))} {clean(body.outcome)}{reason}")
+
+
+def _told(draw: Drawing, event: Event, _body: Body) -> Row:
+    return draw.note(event, Look.NOTE, describe(draw.view, event))
+
+
+def _alarm(draw: Drawing, event: Event, _body: Body) -> Row:
+    return draw.note(event, Look.ALARM, describe(draw.view, event))
+
+
+#: by the type of the body; touches and the call of a command, whose message has a row, are internal
+BOUND_ROWS = cast(
+    "dict[type[Body], Callable[[Drawing, Event, Body], Row | None]]",
+    {
+        b.BindingBound: _bound,
+        b.BindingEnding: _ending,
+        b.BindingEnded: _ended,
+        b.BindingRefused: _alarm,
+        b.BindingDegraded: _degraded,
+        b.RouterDecided: _decided,
+        b.FallbackDenied: _denied,
+        b.IdentityFallback: _as_bot,
+        b.PlaceReopened: _at_place,
+        b.ThreadReopened: _at_place,
+        b.ControlEnded: _control_ended,
+        b.CredentialRotated: _told,
+        b.WebhookGone: _alarm,
+    },
+)

@@ -1,0 +1,239 @@
+"""To which session a conversation resolves at a moment of a run, and why every binding won or lost.
+
+A binding wins by the full reference only: channel, account, conversation and thread, as the channel compares them
+(`core.bindings.places`). Without one the conversation goes its default route, which is taken from the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from app.view.bindings import BindingRow, Standing
+from app.view.fact import Fact, Tone
+from app.view.places import UNDER, Place, Places
+from app.view.story import RunView
+from app.view.text import clean, count, seconds
+from core.bindings.places import hangs_under, same_place
+from core.channels import rules_for
+from core.decisions import BOUND_TIER
+from core.errors import UsageError
+from core.events import Event
+from core.events import bodies as b
+from core.values import Address, ChatKind
+
+#: stands between a parent and its thread on screens
+CHILD_OF = " ▸ "
+
+
+class Considered(msgspec.Struct, frozen=True, kw_only=True):
+    """A binding that was looked at, and why it won or lost."""
+
+    row: BindingRow
+    standing: Standing
+    chosen: bool
+    why: str
+
+
+class Resolution(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer for one conversation."""
+
+    asked: Address
+    #: none: the default route
+    binding: BindingRow | None
+    #: none: nothing was ever said there, so no session is known
+    session_key: str | None
+    #: what decided: the binding, or the route of the last message before the cursor
+    because: str
+    #: the event that says so; 0: there is none
+    seq: int = 0
+    considered: tuple[Considered, ...] = ()
+
+
+def title(places: Places, address: Address) -> str:
+    """A conversation as screens of bindings show it: ``#ops ▸ deploy``."""
+    return places.short(places.of(address)).replace(UNDER, CHILD_OF)
+
+
+# ---------------------------------------------------------------- resolving
+
+
+def resolve(view: RunView, place: Address, seq: int) -> Resolution:
+    """To which binding, or to which default route, a conversation resolves after event `seq`."""
+    considered = tuple(_considered(view, place, seq))
+    won = next((one.row for one in considered if one.chosen), None)
+    if won is not None:
+        because = "it is bound: same channel, account, conversation and thread"
+        return Resolution(
+            asked=place,
+            binding=won,
+            session_key=won.session_key,
+            because=because,
+            seq=won.since,
+            considered=considered,
+        )
+    route = _last_route(view, place, seq)
+    if route is None:
+        because = "it is not bound, and nothing was said there so far"
+        return Resolution(asked=place, binding=None, session_key=None, because=because, considered=considered)
+    body = route.body
+    assert isinstance(body, b.RouteDecided)
+    key = view.homes.key_at(view.homes.last_key(body.session_key, route.seq), seq)
+    because = f"it is not bound; its last message went its default route ({body.matched_by})"
+    return Resolution(asked=place, binding=None, session_key=key, because=because, seq=route.seq, considered=considered)
+
+
+def _considered(view: RunView, place: Address, seq: int) -> Iterator[Considered]:
+    """Every binding made so far, those of the conversation itself first, then its parent's and its threads'."""
+    found: list[tuple[int, Considered]] = []
+    now = view.time(seq)
+    for row in view.bindings.rows(seq):
+        standing = row.standing(seq, now)
+        if standing is Standing.LATER:
+            continue
+        rank, why = _compare(row.conversation, place)
+        chosen = rank == 0 and standing is Standing.ACTIVE
+        if rank == 0:
+            why = "same channel, account, conversation and thread" if chosen else _not_any_more(row, standing)
+        found.append((rank, Considered(row=row, standing=standing, chosen=chosen, why=why)))
+    # Newest first: the one that a conversation has now is before those that it had.
+    ordered = sorted(found, key=lambda one: (not one[1].chosen, one[0], -one[1].row.since))
+    yield from (considered for _, considered in ordered)
+
+
+def _compare(bound: Address, place: Address) -> tuple[int, str]:
+    """How near a bound conversation is to the one that was asked for; 0: it is the same."""
+    if same_place(bound, place):
+        return 0, ""
+    if bound.channel != place.channel:
+        return 5, "another platform"
+    if bound.account.lower() != place.account.lower():
+        return 4, "same platform, another account"
+    if hangs_under(place, bound):
+        return 1, "the conversation above it: a binding does not take the threads below"
+    if hangs_under(bound, place):
+        return 1, "a thread of it: only what is said in that thread goes there"
+    if same_place(_room(bound), _room(place)):
+        return 2, "same conversation, another thread"
+    return 3, "same account, another conversation"
+
+
+def _room(place: Address) -> Address:
+    return msgspec.structs.replace(place, thread=None)
+
+
+def _not_any_more(row: BindingRow, standing: Standing) -> str:
+    reason = f": {row.reason}" if row.reason else ""
+    if standing is Standing.EXPIRED:
+        return f"the same place, but its deadline passed at {seconds(row.expires_at or 0.0)}: it does not route"
+    if standing is Standing.ENDING:
+        return f"the same place, but it is ending and takes nothing new{reason}"
+    return f"the same place, but it ended at {seconds(row.ended_at or 0.0)}{reason}"
+
+
+def _last_route(view: RunView, place: Address, seq: int) -> Event | None:
+    """The last decision before the cursor about a message of the conversation, other than by a binding."""
+    for event in reversed(view.events[:seq]):
+        body = event.body
+        if not isinstance(body, b.RouteDecided) or body.matched_by == BOUND_TIER:
+            continue
+        received = view.of_inbound(event.inbound, b.InboundReceived)
+        origin = received[0].body if received else None
+        if isinstance(origin, b.InboundReceived) and same_place(origin.address, place):
+            return event
+    return None
+
+
+# ---------------------------------------------------------------- what people type
+
+
+def read_place(places: Places, text: str) -> Address:
+    """The conversation that somebody means: a place of the run by its name, or by its ids.
+
+    ``#ops``, ``ops/deploy``, ``#ops ▸ deploy``, ``discord/ops/deploy``, ``deploy`` where only one place is called so;
+    ``discord:main/501`` and ``discord:main/501/601``. Raises `UsageError` with what there is instead.
+    """
+    wanted = _plain(text)
+    if not wanted:
+        raise UsageError("name a conversation: its name in this run, or channel:account/conversation[/thread]")
+    known = places.in_order()
+    for names in (_full_names, _own_names):
+        found = [place for place in known if wanted in names(places, place)]
+        if len(found) == 1:
+            return found[0].address
+        if found:
+            several = ", ".join(places.label(place.address) for place in found)
+            raise UsageError(f"{count(len(found), 'place')} are called so: {several}")
+    return _by_ids(places, text.strip(), wanted)
+
+
+def _plain(text: str) -> str:
+    parts = text.replace("▸", UNDER).replace(">", UNDER).lower().split(UNDER)
+    return UNDER.join(part.strip().lstrip("#@") for part in parts)
+
+
+def _full_names(places: Places, place: Place) -> tuple[str, ...]:
+    return _plain(places.label(place.address)), _plain(str(place.address))
+
+
+def _own_names(places: Places, place: Place) -> tuple[str, ...]:
+    return _plain(places.short(place)), _plain(place.name)
+
+
+def _by_ids(places: Places, text: str, wanted: str) -> Address:
+    head, *ids = text.split(UNDER)
+    channel, colon, account = head.partition(":")
+    if not (colon and channel.strip() and account.strip() and 1 <= len(ids) <= 2 and all(ids)):
+        raise UsageError(f"no place of this run is called {clean(text)!r}{_near(places, wanted)}")
+    channel, account = channel.strip().lower(), account.strip()
+    if len(ids) == 2 and rules_for(channel).thread_is_conversation:
+        address = _address(channel, account, ids[1], None, parent=ids[0])
+    else:
+        address = _address(channel, account, ids[0], ids[1] if len(ids) == 2 else None)
+    # One that the run knows is known with its kind and its parent.
+    return places.of(address).address
+
+
+def _address(channel: str, account: str, conversation: str, thread: str | None, parent: str | None = None) -> Address:
+    return Address(
+        channel=channel,
+        account=account,
+        kind=ChatKind.CHANNEL,
+        conversation=conversation,
+        thread=thread,
+        parent=parent,
+    )
+
+
+def _near(places: Places, wanted: str) -> str:
+    last = wanted.rpartition(UNDER)[2]
+    found = [places.label(place.address) for place in places.in_order() if last and last in _plain(place.name)]
+    return f"; there is {', '.join(found[:3])}" if found else ""
+
+
+# ---------------------------------------------------------------- in words
+
+
+def answer(view: RunView, found: Resolution) -> str:
+    """The answer in one line: ``resolve discord #ops ▸ deploy → b1 → session …``."""
+    asked = f"resolve {found.asked.channel} {title(view.places, found.asked)} → "
+    if found.binding is not None:
+        return clean(f"{asked}{view.bindings.name(found.binding.id)} → session {found.session_key}")
+    session = f"session {found.session_key}" if found.session_key else "no session yet"
+    return clean(f"{asked}not bound → default route → {session}")
+
+
+def resolution_facts(view: RunView, found: Resolution) -> Iterator[Fact]:
+    """The answer with its reason and everything that was looked at."""
+    tone = Tone.GOOD if found.binding is not None else Tone.PLAIN
+    yield Fact(label="answer", text=answer(view, found), tone=tone, seq=found.seq)
+    yield Fact(label="because", text=f"{found.because}{f'  #{found.seq}' if found.seq else ''}", seq=found.seq)
+    if not found.considered:
+        yield Fact(label="bindings", text="none was made so far", tone=Tone.DIM)
+    for number, one in enumerate(found.considered):
+        mark = "✓" if one.chosen else "✗"
+        where = f"{one.row.conversation.channel} {title(view.places, one.row.conversation)}"
+        text = clean(f"{mark} {view.bindings.name(one.row.id)} {one.standing} {where}: {one.why}")
+        tone = Tone.GOOD if one.chosen else Tone.DIM
+        yield Fact(label="" if number else "bindings", text=text, tone=tone, seq=one.row.last)

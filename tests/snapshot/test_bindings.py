@@ -1,0 +1,217 @@
+"""The Bindings screen: its pictures, what its keys do, and the question that it answers."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input
+
+from app.tui.app import TrunklineApp
+from app.tui.screens.ask import AskScreen
+from app.tui.screens.bindings import BindingsScreen
+from app.tui.screens.timeline import TimelineScreen
+from app.tui.widgets.bindinglist import BindingList, BindingRecord
+from app.tui.widgets.swimlane import Swimlane
+from tests.snapshot._app import SIZES, app, press, settle, text_of
+from tests.snapshot._bound import bound_threads
+from tests.snapshot._traces import ENTRIES
+
+pytestmark = pytest.mark.anyio
+
+ALL = pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+#: a moment at which three are bound, one of them touched
+REWOUND = ("$", "5", *["["] * 39)
+
+
+def bound(**settings) -> TrunklineApp:
+    return app(run=bound_threads(), at_violation=False, **settings)
+
+
+def pressing(*keys: str):
+    async def before(pilot):
+        await press(pilot, *keys)
+
+    return before
+
+
+# ---------------------------------------------------------------- pictures
+
+
+@ALL
+def test_bindings(snap_compare, size):
+    assert snap_compare(bound(), terminal_size=size, run_before=pressing("$", "5"))
+
+
+@ALL
+def test_bindings_rewound(snap_compare, size):
+    assert snap_compare(bound(), terminal_size=size, run_before=pressing(*REWOUND))
+
+
+@ALL
+def test_no_binding_in_the_run(snap_compare, size):
+    assert snap_compare(app(ENTRIES[1]), terminal_size=size, run_before=pressing("$", "5"))
+
+
+@ALL
+def test_asking_where_a_conversation_goes(snap_compare, size):
+    keys = ("$", "5", "o", *"random")
+    assert snap_compare(bound(), terminal_size=size, run_before=pressing(*keys))
+
+
+@ALL
+def test_timeline_of_bound_threads(snap_compare, size):
+    assert snap_compare(bound(), terminal_size=size, run_before=pressing(*REWOUND, "2"))
+
+
+def test_asking_for_a_place_that_is_none(snap_compare):
+    assert snap_compare(bound(), terminal_size=(80, 24), run_before=pressing("$", "5", "o", *"dep"))
+
+
+def test_explanation_of_a_completion(snap_compare):
+    keys = ("$", *["["] * 19, "e")
+    assert snap_compare(bound(), terminal_size=(120, 40), run_before=pressing(*keys))
+
+
+@pytest.mark.parametrize("theme", ["textual-light", "high-contrast", "ansi-dark"])
+def test_themes(snap_compare, theme):
+    assert snap_compare(bound(theme=theme), terminal_size=(80, 24), run_before=pressing(*REWOUND))
+
+
+def test_plain_ascii(snap_compare):
+    assert snap_compare(bound(ascii_only=True), terminal_size=(80, 24), run_before=pressing(*REWOUND))
+
+
+# ---------------------------------------------------------------- keys
+
+
+def list_of(one: TrunklineApp) -> BindingList:
+    return one.screen.query_one(BindingList)
+
+
+def record_of(one: TrunklineApp) -> list[str]:
+    return [line.text for line in one.screen.query_one(BindingRecord).lines]
+
+
+async def test_the_cursor_selects_the_binding_that_an_event_is_about():
+    one = bound()
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, *REWOUND)
+        assert isinstance(one.screen, BindingsScreen)
+        chosen = list_of(one).chosen
+        assert chosen is not None
+        assert (chosen.id, chosen.touches) == ("b1", 1)
+        await press(pilot, *["]"] * 3)
+        chosen = list_of(one).chosen
+        assert chosen is not None
+        assert (chosen.id, chosen.status) == ("b2", "ended")
+
+
+async def test_another_binding_is_chosen_without_moving_the_cursor():
+    one = bound()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "$", "5", "j", "j")
+        assert one.desk.cursor == one.desk.run.view.last
+        assert record_of(one)[0].startswith("b3 expired")
+        await press(pilot, "G")
+        assert record_of(one)[0] == "b5 active"
+
+
+async def test_a_line_of_the_record_leads_to_its_event():
+    one = bound()
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "$", "5", "j", "enter", "G", "enter")
+        assert isinstance(one.screen, TimelineScreen)
+        assert one.desk.run.view.event(one.desk.cursor).kind == "binding.ended"
+        assert one.desk.run.view.event(one.desk.cursor).binding == "b2"
+
+
+async def test_a_click_selects_and_a_second_one_goes_in():
+    one = bound()
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "$", "5")
+        await pilot.click(BindingList, offset=(4, 4))
+        await settle(one)
+        chosen = list_of(one).chosen
+        assert chosen is not None
+        assert chosen.id == "b3"
+        await pilot.click(BindingList, offset=(4, 4))
+        await settle(one)
+        assert one.focused is one.screen.query_one(BindingRecord)
+
+
+async def test_panes_zoom_and_share_again_at_every_size():
+    one = bound()
+    async with one.run_test(size=(200, 60)) as pilot:
+        await press(pilot, "$", "5", "tab", "z")
+        assert one.screen.query_one(BindingRecord).size.width > 190
+        await press(pilot, "escape", "e")
+        assert one.focused is not None
+        assert one.focused.id == "why"
+        await press(pilot, "escape", "h")
+        assert list_of(one).has_focus
+        await press(pilot, "l")
+        assert one.screen.query_one(BindingRecord).has_focus
+        await pilot.resize_terminal(80, 24)
+        await settle(one)
+        assert list_of(one).size.width > 70
+        assert list_of(one).outer_size.height == 8
+
+
+async def test_the_question_is_answered_and_the_answer_taken_along():
+    one = bound()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "$", "5", "o")
+        assert isinstance(one.screen, AskScreen)
+        assert "resolve discord #random → b5" in text_of(one)
+        await press(pilot, *"nowhere")
+        assert "no place of this run is called 'nowhere'" in text_of(one)
+        await press(pilot, "enter")
+        assert isinstance(one.screen, AskScreen), "there is no answer to take along"
+        one.screen.query_one(Input).value = "discord:main/502"
+        await settle(one)
+        await press(pilot, "enter")
+        assert isinstance(one.screen, BindingsScreen)
+        chosen = list_of(one).chosen
+        assert chosen is not None
+        assert chosen.id == "b5"
+        assert [note.message.startswith("resolve discord #random → b5") for note in one._notifications] == [True]
+
+
+async def test_an_answer_without_a_binding_selects_nothing_else():
+    one = bound()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "$", "5", "j", "o", *"ops/deploy", "enter")
+        chosen = list_of(one).chosen
+        assert chosen is not None
+        assert chosen.id == "b2"
+        assert ["default route" in note.message for note in one._notifications] == [True]
+
+
+async def test_the_question_is_closed_without_an_answer():
+    one = bound()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "$", "5", "o", "escape")
+        assert isinstance(one.screen, BindingsScreen)
+        assert not one._notifications
+
+
+async def test_without_a_run_there_is_nothing_to_ask():
+    one = app(None)
+    async with one.run_test(size=(80, 24)) as pilot:
+        await settle(one)
+        screen = BindingsScreen(one.desk)
+        await one.push_screen(screen)
+        await press(pilot, "o", "j", "enter")
+        assert one.screen is screen
+        assert ["no run is open" in note.message for note in one._notifications] == [True]
+
+
+async def test_lanes_are_marked_while_they_are_bound():
+    one = bound()
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, *REWOUND, "2")
+        assert one.screen.query_one(Swimlane).count
+        assert "└◆release 41" in text_of(one)
+        assert "◆@bo" in text_of(one)
+        await press(pilot, "$")
+        assert "└▸release 41" in text_of(one)
+        assert "◆#random" in text_of(one)
