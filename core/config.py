@@ -303,6 +303,8 @@ class ControlConfig(Model):
     """Messages that begin with such a word are commands, and reach no agent."""
     owners: tuple[str, ...] = ()
     """People who may bind and unbind any conversation, as `<channel>:<id>`."""
+    names: tuple[str, ...] = ()
+    """Names of the gateway's own bots, for commands such as `/focus@name`; none given: any name is taken for one."""
 
 
 class GatewayConfig(Model):

@@ -80,7 +80,9 @@ class InvalidSend(UsageError):
 class BindingError(UsageError):
     """The conversation cannot be bound or unbound as asked."""
 
-    def __init__(self, facts: str = "", reason: Reason = Reason.BINDING_FAILED, placement: str | None = None) -> None:
+    def __init__(
+        self, facts: str = "", reason: Reason = Reason.BINDING_CREATE_FAILED, placement: str | None = None
+    ) -> None:
         super().__init__(facts)
         #: what to write into events
         self.reason = reason

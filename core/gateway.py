@@ -38,6 +38,7 @@ from core.shell.bound import Bound
 from core.shell.context import Context
 from core.shell.control import Control
 from core.shell.delivery import Delivery
+from core.shell.farewells import Farewells
 from core.shell.hands import Hands
 from core.shell.intake import Intake
 from core.shell.outbox import Outbox
@@ -97,6 +98,8 @@ class Gateway:
         self._preparing = Preparing(self._ctx, hooks or Hooks())
         self._delivery = Delivery(self._ctx, self._preparing)
         self._preparing.tell(room=self._delivery.backlog.room)
+        self._farewells = Farewells(self._ctx, self._preparing, self._delivery.queue)
+        self.bindings.farewell = self._farewells.say
         targets = Targets(self._ctx)
         #: what an earlier process left open is queued: from now on something new may be
         self._up = anyio.Event()
@@ -154,6 +157,7 @@ class Gateway:
                 self._up.set()
                 self._group = group
                 group.start_soon(self.queue.run, name="upkeep")
+                self._farewells.lanes.start(group)
                 group.start_soon(self.bindings.run, name="bindings")
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")

@@ -70,11 +70,11 @@ class Reason(StrEnum):
     MAX_AGE_EXPIRED = "max-age-expired"
     THREAD_ARCHIVED = "thread-archived"
     THREAD_GONE = "thread-gone"
-    BINDING_UNAVAILABLE = "binding-adapter-unavailable"
-    BINDING_UNSUPPORTED = "binding-capability-unsupported"
-    BINDING_FAILED = "binding-create-failed"
-    BINDING_CONFLICT = "bound-by-another"
-    BINDING_SELECTOR = "binding-selector-missing"
+    BINDING_ADAPTER_UNAVAILABLE = "binding-adapter-unavailable"
+    BINDING_CAPABILITY_UNSUPPORTED = "binding-capability-unsupported"
+    BINDING_CREATE_FAILED = "binding-create-failed"
+    BOUND_BY_ANOTHER = "bound-by-another"
+    BINDING_SELECTOR_MISSING = "binding-selector-missing"
     UNKNOWN_SESSION = "unknown-session"
     BAD_TTL = "bad-ttl"
     IDENTITY_GONE = "identity-gone"
@@ -205,11 +205,11 @@ _SENTENCES: dict[Reason, str] = {
     Reason.MAX_AGE_EXPIRED: "The binding reached its greatest age.",
     Reason.THREAD_ARCHIVED: "The thread is archived, and may not be unarchived.",
     Reason.THREAD_GONE: "The thread is deleted, or cannot be seen any more.",
-    Reason.BINDING_UNAVAILABLE: "No adapter of that channel and account can bind conversations.",
-    Reason.BINDING_UNSUPPORTED: "The adapter cannot bind a conversation in this way.",
-    Reason.BINDING_FAILED: "The platform did not give a conversation to bind.",
-    Reason.BINDING_CONFLICT: "The conversation is bound by somebody else.",
-    Reason.BINDING_SELECTOR: "Neither a binding nor a session was named.",
+    Reason.BINDING_ADAPTER_UNAVAILABLE: "No adapter of that channel and account can bind conversations.",
+    Reason.BINDING_CAPABILITY_UNSUPPORTED: "The adapter cannot bind a conversation in this way.",
+    Reason.BINDING_CREATE_FAILED: "The platform did not give a conversation to bind.",
+    Reason.BOUND_BY_ANOTHER: "The conversation is bound by somebody else.",
+    Reason.BINDING_SELECTOR_MISSING: "Neither a binding nor a session was named.",
     Reason.UNKNOWN_SESSION: "There is no such session.",
     Reason.BAD_TTL: "A time to live is a positive number of seconds.",
     Reason.IDENTITY_GONE: "The webhook that should speak is gone or may not be used.",

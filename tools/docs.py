@@ -302,6 +302,7 @@ _EVENTS = {
     "The world": "core.events.world",
     "The gateway, and what comes in": "core.events.gateway",
     "The gateway, on the way out": "core.events.delivery",
+    "Bound conversations": "core.events.bindings",
     "The gateway, for itself": "core.events.upkeep",
 }
 

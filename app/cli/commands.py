@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
+from app.cli.bindings import app as bindings
 from app.cli.explain import app as explain
 from app.cli.queue import app as queue
 from core.errors import UsageError
@@ -259,6 +260,7 @@ def transcript(session: str | None = None, /, *, store: Path) -> int:
 
 app.command(explain)
 app.command(queue)
+app.command(bindings)
 
 
 def dispatch(arguments: Sequence[str]) -> int:

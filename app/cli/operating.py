@@ -38,7 +38,7 @@ class _Refused(Exception):
     """It is not possible, and nothing was changed."""
 
 
-def _or_nothing(command: Callable[P, int]) -> Callable[P, int]:
+def or_nothing(command: Callable[P, int]) -> Callable[P, int]:
     """Tell what is not possible, with its exit code."""
 
     @wraps(command)
@@ -61,7 +61,7 @@ def print_list(store: Path, which: Filter, *, everything: bool, limit: int, json
     if not everything and not which.states:
         which = msgspec.structs.replace(which, states=NOTICEABLE)
     now = time.time()
-    with _looking(store) as connection:
+    with looking(store) as connection:
         found = outside.overview(connection, which, limit=limit, now=now)
     if json:
         print(as_json(list_json(found, now)))
@@ -74,41 +74,41 @@ def print_list(store: Path, which: Filter, *, everything: bool, limit: int, json
 def print_one(store: Path, intent: str, *, json: bool) -> int:
     """Print one intent. Raises `UnknownName`."""
     now = time.time()
-    with _looking(store) as connection:
+    with looking(store) as connection:
         found = outside.inspect(connection, intent, now=now)
     print(as_json(shown_json(found, now, store)) if json else shown_text(found, now, store))
     return 0
 
 
-@_or_nothing
+@or_nothing
 def retry_named(store: Path, intents: Sequence[str], *, json: bool) -> int:
     """Have intents tried again, all or none."""
-    with _changing(store) as connection:
+    with changing(store) as connection:
         done = outside.retry(connection, intents, now=time.time())
     return _told("retry", done, json=json)
 
 
-@_or_nothing
+@or_nothing
 def retry_all(store: Path, which: Filter, *, json: bool) -> int:
     """Have all of some states tried again."""
     never = [state.value for state in which.states if state not in RETRYABLE]
     if never:
         can = ", ".join(state.value for state in RETRYABLE)
         raise _Refused(f"what is {', '.join(never)} cannot be tried again; what is {can} can")
-    with _changing(store) as connection:
+    with changing(store) as connection:
         done = outside.retry_all(connection, which, now=time.time())
     return _told("retry", done, json=json)
 
 
-@_or_nothing
+@or_nothing
 def resolve_one(store: Path, intent: str, verdict: Verdict, *, message_id: str, json: bool) -> int:
     """Say what became of a chunk in doubt."""
-    with _changing(store) as connection:
+    with changing(store) as connection:
         done = outside.resolve(connection, intent, verdict, now=time.time(), provider_id=message_id)
     return _told(verdict.value, done, json=json)
 
 
-@_or_nothing
+@or_nothing
 def purge_some(store: Path, which: Filter, *, older_than: str, yes: bool, json: bool) -> int:
     """Remove intents that have ended, asking first."""
     if older_than:
@@ -117,13 +117,13 @@ def purge_some(store: Path, which: Filter, *, older_than: str, yes: bool, json: 
         outside.check_purge(which)
     except IllegalTransition as error:
         raise _Refused(error.facts) from error
-    with _looking(store) as connection:
+    with looking(store) as connection:
         counts = operate.to_purge(connection, which)
     if counts and not (yes or _agreed(conservation(counts))):
         raise _Refused("not agreed to")
     removed = 0
     if counts:
-        with _changing(store) as connection:
+        with changing(store) as connection:
             removed = outside.purge(connection, which)
     print(as_json(purged_json(counts, removed)) if json else f"{count(removed, 'intent')} removed")
     return 0
@@ -154,7 +154,7 @@ def _told(verb: str, done: Changed, *, json: bool) -> int:
 
 
 @contextmanager
-def _looking(store: Path) -> Generator[sqlite3.Connection, None, None]:
+def looking(store: Path) -> Generator[sqlite3.Connection, None, None]:
     """A store to look into. Raises `UsageError` for what is none."""
     try:
         with outside.looking(store) as connection:
@@ -164,7 +164,7 @@ def _looking(store: Path) -> Generator[sqlite3.Connection, None, None]:
 
 
 @contextmanager
-def _changing(store: Path) -> Generator[sqlite3.Connection, None, None]:
+def changing(store: Path) -> Generator[sqlite3.Connection, None, None]:
     """A store to be changed. Raises `UsageError` for what is none, and `_Refused` for what cannot be done to it."""
     opened = False
     try:

@@ -45,7 +45,11 @@ _COMMANDS = {
 
 def as_json(document: Mapping[str, Any]) -> str:
     """A document with its version, as indented text."""
-    whole = {"trunkline_queue": QUEUE_VERSION, **document}
+    return as_json_of({"trunkline_queue": QUEUE_VERSION, **document})
+
+
+def as_json_of(whole: Mapping[str, Any]) -> str:
+    """A document as indented text that is harmless on a terminal."""
     return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode().translate(_UNSAFE)
 
 

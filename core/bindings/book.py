@@ -9,6 +9,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
+import msgspec
+
 from core.bindings.places import PlaceId, place_id
 from core.bindings.values import BindingStatus, SessionBindingRecord
 from core.values import Address
@@ -19,7 +21,7 @@ class BindingBook:
 
     def __init__(self) -> None:
         self._by_id: dict[str, SessionBindingRecord] = {}
-        self._by_place: dict[PlaceId, str] = {}
+        self._by_place: dict[PlaceId, SessionBindingRecord] = {}
         self._by_session: dict[str, dict[str, None]] = {}
         self._webhooks: dict[tuple[str, str], int] = {}
         #: deadline as it was when it was put here, number, id: one entry for each binding that has a deadline
@@ -54,10 +56,19 @@ class BindingBook:
             self._webhooks[webhook] = self._webhooks.get(webhook, 0) + 1
         self._by_id[record.binding_id] = record
         if record.status is BindingStatus.ACTIVE:
-            self._by_place[place_id(record.conversation)] = record.binding_id
+            self._by_place[place_id(record.conversation)] = record
         else:
             self._leave(record)
         self._queue(record)
+
+    def move(self, before: str, after: str) -> None:
+        """A session has another key: what is bound to it stays bound to it."""
+        for binding in tuple(self._by_session.pop(before, ())):
+            record = msgspec.structs.replace(self._by_id[binding], target_session_key=after)
+            self._by_id[binding] = record
+            if record.status is BindingStatus.ACTIVE:
+                self._by_place[place_id(record.conversation)] = record
+            self._by_session.setdefault(after, {})[binding] = None
 
     def remove(self, binding: str) -> None:
         """A binding that has ended."""
@@ -74,7 +85,8 @@ class BindingBook:
     def _leave(self, record: SessionBindingRecord) -> None:
         """Its conversation is free: another binding may have it already."""
         place = place_id(record.conversation)
-        if self._by_place.get(place) == record.binding_id:
+        here = self._by_place.get(place)
+        if here is not None and here.binding_id == record.binding_id:
             del self._by_place[place]
 
     def _forget_webhook(self, record: SessionBindingRecord) -> None:
@@ -89,10 +101,7 @@ class BindingBook:
 
     def at(self, address: Address) -> SessionBindingRecord | None:
         """The active binding of a conversation; it may be over by its deadlines."""
-        if not self._by_place:
-            return None
-        binding = self._by_place.get(place_id(address))
-        return None if binding is None else self._by_id[binding]
+        return self._by_place.get(place_id(address)) if self._by_place else None
 
     def of_session(self, session_key: str) -> tuple[SessionBindingRecord, ...]:
         """The bindings of a session, in the order in which they were made."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from enum import StrEnum
+from typing import Any, TypedDict, TypeVar
 
 import msgspec
 
@@ -13,12 +15,15 @@ from core.errors import BindingError, KeyFormatError, TargetError
 from core.keys import SessionKey
 from core.keys.codec import read_key
 from core.reasons import Reason
+from core.text import well_formed
 from core.values import Address, ChatKind, DelegationId
 
+E = TypeVar("E", bound=StrEnum)
 #: who may do anything
 OPERATOR = "operator"
 #: work that was delegated
 SPAWN = "spawn"
+NO_SESSION = "no session is named: give the key of the session that gets the messages"
 
 
 class BindRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,13 +52,85 @@ class BindRequest(msgspec.Struct, frozen=True, kw_only=True):
     new_session: bool = False
 
 
+class BindFields(TypedDict, total=False):
+    """The fields of a `BindRequest`, as keyword arguments. Kind and placement may be given by their names."""
+
+    target_session_key: str
+    target_kind: TargetKind | str
+    conversation: Address | ConversationRef
+    placement: Placement | str | None
+    idle_timeout: float | None
+    max_age: float | None
+    ttl: float | None
+    label: str
+    title: str
+    metadata: dict[str, str]
+    by: str
+    rebind: bool
+    request: str | None
+    delegation: DelegationId | None
+    new_session: bool
+
+
+def request_of(asked: BindRequest | None, fields: BindFields) -> BindRequest:
+    """The request that is meant: a whole one, or its fields. Raises `BindingError` for neither, both, or a part."""
+    if asked is not None:
+        if fields:
+            raise BindingError("give a request or its fields, not both", Reason.BAD_TARGET)
+        return asked
+    if not fields.get("target_session_key"):
+        raise BindingError(NO_SESSION, Reason.UNKNOWN_SESSION)
+    if fields.get("conversation") is None:
+        raise BindingError("no conversation is named: give the one that is to be bound", Reason.BAD_TARGET)
+    given: dict[str, Any] = {**fields}
+    return BindRequest(**given)
+
+
+def shown(asked: BindRequest | None, fields: BindFields) -> tuple[str, str, str]:
+    """Conversation, session and asker of a request that may be none, for people."""
+    if asked is not None:
+        return _named(asked.conversation), asked.target_session_key, asked.by
+    return _named(fields.get("conversation")), str(fields.get("target_session_key", "")), fields.get("by", OPERATOR)
+
+
+def _named(place: Address | ConversationRef | None) -> str:
+    if isinstance(place, ConversationRef):
+        return f"{place.channel}:{place.account_id}/{place.conversation_id}"
+    return "" if place is None else str(place)
+
+
+def normal(asked: BindRequest) -> BindRequest:
+    """A request as it can be stored. Raises `BindingError` for other words than there are, and for what is no text."""
+    placement = asked.placement
+    for key, value in asked.metadata.items():
+        if not (isinstance(key, str) and isinstance(value, str)):  # pyright: ignore[reportUnnecessaryIsInstance] -- given by users
+            raise BindingError(f"metadata {key!r} is {value!r}: give texts", Reason.BAD_TARGET)
+    return msgspec.structs.replace(
+        asked,
+        target_session_key=asked.target_session_key.strip(),
+        target_kind=_word(TargetKind, asked.target_kind, "target_kind", Reason.UNSUPPORTED),
+        placement=placement and _word(Placement, placement, "placement", Reason.BINDING_CAPABILITY_UNSUPPORTED),
+        label=well_formed(asked.label),
+        title=well_formed(asked.title),
+        by=well_formed(asked.by),
+        request=None if asked.request is None else well_formed(asked.request),
+        metadata={well_formed(key): well_formed(value) for key, value in asked.metadata.items()},
+    )
+
+
+def _word(words: type[E], word: str, what: str, reason: Reason) -> E:
+    try:
+        return words(word)
+    except ValueError as error:
+        there = ", ".join(one.value for one in words)
+        raise BindingError(f"{what} is {word!r}; it can be: {there}", reason) from error
+
+
 def read_target(key: str, config: GatewayConfig) -> SessionKey:
     """The session that is named. Raises `BindingError` for what is no key, and for an agent that is not there."""
     text = key.strip()
     if not text:
-        raise BindingError(
-            "no session is named: give the key of the session that gets the messages", Reason.UNKNOWN_SESSION
-        )
+        raise BindingError(NO_SESSION, Reason.UNKNOWN_SESSION)
     try:
         found = read_key(text, config.profile, config.session.main_key)
     except KeyFormatError as error:
@@ -72,19 +149,29 @@ def check_request(asked: BindRequest, config: GatewayConfig) -> Address:
         )
     read_target(asked.target_session_key, config)
     for name, seconds in (("ttl", asked.ttl), ("idle_timeout", asked.idle_timeout), ("max_age", asked.max_age)):
-        least = 0.0 if name != "ttl" else math.ulp(0.0)
-        if seconds is not None and not least <= seconds < math.inf:
-            raise BindingError(f"{name} is {seconds!r}: give a positive number of seconds", Reason.BAD_TTL)
+        _check_seconds(name, seconds)
     try:
         place = asked.conversation if isinstance(asked.conversation, Address) else place_of(asked.conversation)
     except TargetError as error:
         raise BindingError(error.facts, Reason.BAD_TARGET) from error
     if not place.channel.strip() or not place.conversation.strip():
-        raise BindingError("a conversation needs a channel and an id", Reason.BAD_TARGET)
+        raise BindingError(f"{place}: a conversation needs a channel and an id", Reason.BAD_TARGET)
+    if well_formed(str(place)) != str(place):
+        raise BindingError(f"{well_formed(str(place))}: that is no text", Reason.BAD_TARGET)
     if not config.channel(place.channel).thread_bindings.enabled:
         facts = f"channels.{place.channel}.thread_bindings.enabled is off: switch it on"
-        raise BindingError(facts, Reason.BINDING_UNSUPPORTED)
+        raise BindingError(facts, Reason.BINDING_CAPABILITY_UNSUPPORTED)
     return place
+
+
+def _check_seconds(name: str, seconds: object) -> None:
+    """Raise `BindingError` for what is no time. Zero is one, but not to live."""
+    if seconds is None:
+        return
+    least = 0.0 if name != "ttl" else math.ulp(0.0)
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not least <= seconds < math.inf:
+        never = "" if name == "ttl" else ", or 0 for never"
+        raise BindingError(f"{name} is {seconds!r}: give a positive number of seconds{never}", Reason.BAD_TTL)
 
 
 def choose_placement(asked: BindRequest, place: Address, offered: tuple[Placement, ...]) -> Placement:
@@ -92,27 +179,35 @@ def choose_placement(asked: BindRequest, place: Address, offered: tuple[Placemen
     placement = asked.placement or Placement.CURRENT
     where = f"{place.channel}:{place.account}"
     if not offered:
-        raise BindingError(f"the adapter of {where} cannot bind conversations", Reason.BINDING_UNSUPPORTED)
+        facts = f"{place}: the adapter of {where} cannot bind conversations; another channel may"
+        raise BindingError(facts, Reason.BINDING_CAPABILITY_UNSUPPORTED)
     if placement not in offered:
         there = ", ".join(one.value for one in offered)
         facts = f"{where} cannot bind a {placement.value} conversation; it can: {there}"
-        raise BindingError(facts, Reason.BINDING_UNSUPPORTED, placement.value)
+        raise BindingError(facts, Reason.BINDING_CAPABILITY_UNSUPPORTED, placement.value)
     if placement is Placement.CHILD and place.kind is ChatKind.DIRECT:
         facts = f"{place} is a direct conversation, which has no threads: bind it itself"
-        raise BindingError(facts, Reason.BINDING_UNSUPPORTED, placement.value)
+        raise BindingError(facts, Reason.BINDING_CAPABILITY_UNSUPPORTED, placement.value)
     return placement
 
 
-def may_replace(asked: BindRequest, had: SessionBindingRecord) -> None:
-    """Whether a conversation that is bound may be bound again. Raises `BindingError` when it is somebody else's."""
-    if asked.rebind or asked.by in (OPERATOR, had.bound_by):
+def may_replace(asked: BindRequest, had: SessionBindingRecord) -> bool:
+    """Whether a conversation that is bound may be bound again by whoever asks."""
+    return asked.rebind or asked.by in (OPERATOR, had.bound_by)
+
+
+def check_replace(asked: BindRequest, had: SessionBindingRecord) -> None:
+    """Raise `BindingError` where a conversation is bound by somebody else."""
+    if may_replace(asked, had):
         return
     facts = f"{had.conversation} is bound to {had.target_session_key} by {had.bound_by}: unbind it first"
-    raise BindingError(facts, Reason.BINDING_CONFLICT)
+    raise BindingError(facts, Reason.BOUND_BY_ANOTHER)
 
 
 def is_same(asked: BindRequest, place: Address, had: SessionBindingRecord) -> bool:
-    """Whether a conversation is bound already as it is to be bound."""
+    """Whether a conversation is bound already as it is to be bound. Binding again brings a lost identity back."""
+    if had.degraded is not None and may_replace(asked, had):
+        return False
     same = had.target_session_key == asked.target_session_key.strip() and same_place(had.conversation, place)
     return (
         same and had.target_kind is asked.target_kind and (asked.idle_timeout, asked.max_age, asked.ttl) == (None,) * 3

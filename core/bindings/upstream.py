@@ -162,16 +162,16 @@ class UpstreamBindings:
         place = f"{ref.channel}:{ref.account_id}"
         adapter = self._for(ref)
         if adapter is None:
-            raise BindingError(f"no adapter of {place} is there", Reason.BINDING_UNAVAILABLE)
+            raise BindingError(f"no adapter of {place} is there", Reason.BINDING_ADAPTER_UNAVAILABLE)
         if not adapter.can_bind:
-            raise BindingError(f"the adapter of {place} does not bind", Reason.BINDING_UNSUPPORTED)
+            raise BindingError(f"the adapter of {place} does not bind", Reason.BINDING_CAPABILITY_UNSUPPORTED)
         placement = asked.placement or (Placement.CURRENT if ref.conversation_id else Placement.CHILD).value
         if placement not in placements_of(adapter.declared):
             facts = f"the adapter of {place} does not bind a {placement} conversation"
-            raise BindingError(facts, Reason.BINDING_UNSUPPORTED, placement)
+            raise BindingError(facts, Reason.BINDING_CAPABILITY_UNSUPPORTED, placement)
         record = await adapter.bind(msgspec.structs.replace(asked, conversation=ref, placement=placement))
         if record is None:
-            raise BindingError(f"the adapter of {place} bound nothing", Reason.BINDING_FAILED, placement)
+            raise BindingError(f"the adapter of {place} bound nothing", Reason.BINDING_CREATE_FAILED, placement)
         return record
 
     def list_by_session(self, session_key: str) -> tuple[UpstreamRecord, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
 import msgspec
@@ -28,15 +29,20 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 _NAMES = {name.value: name for name in CommandName}
 
 
-def read_command(text: str) -> Command | None:
-    """The command that a message is; none: it is none. Telegram writes the bot behind it: ``/focus@bot main``."""
+def read_command(text: str, names: Collection[str] = ()) -> Command | None:
+    """The command that a message is; none: it is none.
+
+    Telegram writes the bot behind it: ``/focus@bot main``. `names`: those of this gateway's bots, in lower case; empty:
+    any name is one of them.
+    """
     word, _, rest = text.strip().partition(" ")
     if not word.startswith("/"):
         return None
-    name = _NAMES.get(word[1:].partition("@")[0].lower())
+    said, _, bot = word[1:].lower().partition("@")
+    name = _NAMES.get(said) if not bot or not names or bot in names else None
     return None if name is None else Command(name=name, argument=" ".join(rest.split()))
 
 
-def is_command(text: str) -> bool:
-    """Whether a message is a command."""
-    return read_command(text) is not None
+def is_command(text: str, names: Collection[str] = ()) -> bool:
+    """Whether a message is a command for this gateway; see `read_command`."""
+    return read_command(text, names) is not None

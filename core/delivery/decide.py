@@ -15,7 +15,7 @@ from core.channels import rules_for
 from core.config import DeliveryConfig
 from core.delivery.retry import is_permanent, wait_after
 from core.delivery.states import DeliveryEvent
-from core.errors import Ambiguous, NotSent, PlatformError
+from core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
 from core.reasons import Reason
 from core.values import (
     Address,
@@ -64,6 +64,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     unsent: bool = False
     #: seconds that the platform asks to wait
     retry_after: float | None = None
+    #: the thread is archived: it may take messages again one day
+    archived: bool = False
     detail: str = ""
 
 
@@ -148,6 +150,7 @@ def outcome_of(error: PlatformError) -> Outcome:
         retryable=error.retryable,
         ambiguous=error.ambiguous,
         unsent=isinstance(error, NotSent),
+        archived=isinstance(error, PlaceArchived),
         retry_after=error.retry_after,
         detail=error.facts,
     )

@@ -123,6 +123,7 @@ class IntentPrepared(Body, frozen=True, kw_only=True):
     #: who says it, as people will see it; none: the bot
     identity: str | None = None
 
+
 class IntentReopened(Body, frozen=True, kw_only=True):
     """Committed: an operator had an intent that had ended tried again; its next chunk is number `chunk`."""
 

@@ -202,6 +202,8 @@ class CredentialRotated(Body, frozen=True, kw_only=True):
     channel: str
     account: str
     number: int
+    #: seconds until the gateway is given it
+    tell: float = 0.0
 
 
 class WebhookGone(Body, frozen=True, kw_only=True):

@@ -6,8 +6,9 @@ be asked for, threads and webhooks, is asked for before anything is stored: a bi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 import anyio
 import msgspec
@@ -16,28 +17,32 @@ from core.bindings.places import PlaceId, place_id, place_of
 from core.bindings.port import BindsConversations
 from core.bindings.request import (
     OPERATOR,
+    BindFields,
     BindRequest,
+    check_replace,
     check_request,
     choose_placement,
     is_same,
-    may_replace,
+    normal,
     read_target,
     record_of,
+    request_of,
+    shown,
 )
 from core.bindings.values import BindingStatus, ConversationRef, Placement, PlaceState, SessionBindingRecord
 from core.channels import ChannelAdapter
 from core.config import ThreadBindingsConfig
-from core.errors import BindingError, PlaceGone, PlatformError, TargetError
-from core.events.bodies import BindingBound, BindingDegraded, BindingRefused
+from core.errors import Ambiguous, BindingError, KeyFormatError, PlatformError, TargetError
+from core.events.bodies import BindingBound, BindingDegraded, BindingRefused, PlaceReopened
+from core.keys.codec import read_key
 from core.reasons import Reason
 from core.shell.context import Context
+from core.shell.sweeping import Sweeping
 from core.store.bindings import Bound as Stored
 from core.text import well_formed
 from core.values import Address, ChatKind
 
 T = TypeVar("T")
-#: conversations that are looked at in one sweep
-_PROBES = 50
 
 
 class SessionBindingService:
@@ -48,25 +53,38 @@ class SessionBindingService:
         self._bound = context.bound
         #: conversations that are being bound
         self._busy: dict[PlaceId, anyio.Lock] = {}
-        self._wake = anyio.Event()
-        #: says farewell where a binding has expired
-        self.farewell: Callable[[SessionBindingRecord, Reason], None] = _nobody
+        self._sweeping = Sweeping(context)
+        #: says farewell where a binding has expired; the seq of its end is the cause
+        self.farewell: Callable[[SessionBindingRecord, Reason, int | None], None] = _nobody
         #: until the store was read
         self.up = anyio.Event()
-        context.bound.tell(changed=self._deadlines_changed, ended=self._ended)
+        context.bound.tell(changed=self._sweeping.changed, ended=self._ended)
 
     async def load(self, cause: int | None) -> None:
         """Read what is bound; what has ended does not come back (B131)."""
         records, broken = await self._ctx.store.open_bindings()
         for binding, problem in broken.items():
-            body = BindingRefused(
-                verb="load", conversation="", session_key="", reason=Reason.BROKEN_ROW, detail=well_formed(problem)
-            )
-            self._ctx.events.record(body, cause, binding=binding)
+            self._not_loaded(binding, "", "", BindingError(problem, Reason.BROKEN_ROW), cause)
         for record in records:
+            try:
+                read_key(record.target_session_key, self._ctx.config.profile, self._ctx.config.session.main_key)
+            except KeyFormatError as error:
+                wrong = BindingError(error.facts, Reason.BAD_SESSION_KEY)
+                where = str(record.conversation)
+                self._not_loaded(record.binding_id, where, record.target_session_key, wrong, cause)
+                continue
             self._bound.add(record)
         for binding, count in (await self._ctx.store.under_way()).items():
             self._bound.hold(binding, count)
+        for channel, webhook in await self._ctx.store.own_webhooks():
+            self._bound.own(channel, webhook)
+
+    def _not_loaded(self, binding: str, place: str, key: str, error: BindingError, cause: int | None) -> None:
+        """A binding that cannot be followed stops no start; its conversation goes its default route."""
+        body = BindingRefused(
+            verb="load", conversation=place, session_key=key, reason=error.reason, detail=well_formed(error.facts)
+        )
+        self._ctx.events.record(body, cause, binding=binding)
 
     def settle(self, cause: int | None) -> None:
         """After the start: those that were ending and have nothing under way any more have ended."""
@@ -75,21 +93,25 @@ class SessionBindingService:
 
     # ------------------------------------------------------------ the contract of seed 002
 
-    async def bind(self, asked: BindRequest, cause: int | None = None) -> SessionBindingRecord:
-        """Bind a conversation to a session. Durable when it returns.
+    async def bind(
+        self, asked: BindRequest | None = None, cause: int | None = None, **fields: Unpack[BindFields]
+    ) -> SessionBindingRecord:
+        """Bind a conversation to a session, as a request says or as its fields do. Durable when it returns.
 
         Raises `BindingError` for what cannot be done as asked: nothing was changed. Bound to the same session already,
         it is left as it is.
         """
         await self.up.wait()
         try:
+            asked = normal(request_of(asked, fields))
             before = None if asked.request is None else await self._ctx.store.find_binding(request=asked.request)
             if before is not None:
                 return before
             place = check_request(asked, self._ctx.config)
             return await self._in_turn(asked, place, cause)
         except BindingError as error:
-            self._refused("bind", str(_shown(asked.conversation)), asked.target_session_key, error, asked.by, cause)
+            where, key, by = shown(asked, fields)
+            self._refused("bind", where, key, error, by, cause)
             raise
 
     def list_by_session(self, target_session_key: str) -> tuple[SessionBindingRecord, ...]:
@@ -109,8 +131,19 @@ class SessionBindingService:
         return self._bound.at(place)
 
     def touch(self, binding_id: str, at: float | None = None, by: str = OPERATOR, cause: int | None = None) -> None:
-        """Something happened in a bound conversation, now or at a time: its idle deadline moves, never backwards."""
-        self._bound.touch(binding_id, by, cause, at)
+        """Something happened in a bound conversation, now or at a time: its idle deadline moves, never backwards.
+
+        What is to come has not happened: it counts as now. What is over by its deadlines stays over. Raises
+        `BindingError` for a time that is none.
+        """
+        now = self._ctx.env.now()
+        if at is not None and not math.isfinite(at):
+            error = BindingError(
+                f"{binding_id}: {at!r} is no time: give seconds on the gateway's clock", Reason.BAD_TTL
+            )
+            self._refused("touch", "", "", error, by, cause)
+            raise error
+        self._bound.touch(binding_id, by, cause, now if at is None else min(at, now))
 
     async def unbind(
         self,
@@ -129,8 +162,9 @@ class SessionBindingService:
         names nothing changes nothing: the answer is empty.
         """
         await self.up.wait()
-        if not any((binding_id, target_session_key, conversation)):
-            error = BindingError("name a binding, a session or a conversation", Reason.BINDING_SELECTOR)
+        binding_id, target_session_key = (binding_id or "").strip(), (target_session_key or "").strip()
+        if not (binding_id or target_session_key or conversation is not None):
+            error = BindingError("name a binding, a session or a conversation", Reason.BINDING_SELECTOR_MISSING)
             self._refused("unbind", "", "", error, by, cause)
             raise error
         found = [
@@ -138,7 +172,7 @@ class SessionBindingService:
             for record in self._bound.book
             if record.status is BindingStatus.ACTIVE
             and (not binding_id or record.binding_id == binding_id)
-            and (not target_session_key or record.target_session_key == target_session_key.strip())
+            and (not target_session_key or record.target_session_key == target_session_key)
             and (conversation is None or _is_at(record, conversation))
         ]
         ended: list[SessionBindingRecord] = []
@@ -169,27 +203,28 @@ class SessionBindingService:
         if had is not None and is_same(asked, place, had):
             return had
         if had is not None:
-            may_replace(asked, had)
+            check_replace(asked, had)
         await self._check_session(asked)
         if placement is Placement.CHILD:
             key = asked.delegation or asked.request or ctx.env.ids.new("thread", *place.lane)
             title = asked.title or asked.label or asked.target_session_key
-            where = await self._asked(adapter.open_child(place, title, key), placement)
+            where = await self._opened(adapter, place, title, key)
+            _check_child(where, place)
         else:
             where = place
-            await self._check_place(adapter, place)
+            await self._check_place(adapter, place, cause)
         settings = ctx.config.channel(place.channel).thread_bindings
         binding = ctx.env.ids.new("binding", *where.lane)
         record = record_of(asked, where, binding, ctx.env.now(), settings)
         if settings.identity == "webhook" and where.kind is not ChatKind.DIRECT:
-            record = await self._with_identity(adapter, record)
+            record = await self._with_identity(adapter, record, settings)
         return await self._store(asked, record, placement, cause)
 
     def _adapter(self, place: Address) -> BindsConversations:
         adapter: ChannelAdapter | None = self._ctx.adapters.get((place.channel, place.account))
         if not isinstance(adapter, BindsConversations):
-            facts = f"no adapter of {place.channel}:{place.account} can bind conversations"
-            raise BindingError(facts, Reason.BINDING_UNAVAILABLE)
+            facts = f"{place}: no adapter of {place.channel}:{place.account} can bind conversations: install one"
+            raise BindingError(facts, Reason.BINDING_ADAPTER_UNAVAILABLE)
         return adapter
 
     async def _check_session(self, asked: BindRequest) -> None:
@@ -197,33 +232,59 @@ class SessionBindingService:
         key = asked.target_session_key.strip()
         if asked.new_session or await self._ctx.store.session(key) is not None:
             return
-        raise BindingError(f"there is no session {key!r}", Reason.UNKNOWN_SESSION)
+        facts = f"there is no session {key!r}: name one that there is, or have it made with `new_session`"
+        raise BindingError(facts, Reason.UNKNOWN_SESSION)
 
-    async def _check_place(self, adapter: BindsConversations, place: Address) -> None:
-        """The conversation takes messages, or will once it is unarchived."""
+    async def _check_place(self, adapter: BindsConversations, place: Address, cause: int | None) -> None:
+        """The conversation takes messages, if need be because it is unarchived now."""
+        current = Placement.CURRENT
         if place.kind is ChatKind.DIRECT:
             return
-        state = await self._asked(adapter.inspect(place), Placement.CURRENT)
-        if state is PlaceState.ARCHIVED:
-            await self._asked(adapter.reopen(place), Placement.CURRENT)
-        elif state is PlaceState.GONE:
-            raise BindingError(f"{place} is not there", Reason.BINDING_FAILED, Placement.CURRENT.value)
+        state = await self._asked(adapter.inspect(place), place, current)
+        if state is PlaceState.GONE:
+            raise BindingError(f"{place} is not there: name another one", Reason.BINDING_CREATE_FAILED, current.value)
+        if state is PlaceState.OPEN:
+            return
+        if not self._ctx.config.channel(place.channel).thread_bindings.unarchive:
+            facts = f"{place} is archived: unarchive it, or allow it with thread_bindings.unarchive"
+            raise BindingError(facts, Reason.THREAD_ARCHIVED, current.value)
+        await self._asked(adapter.reopen(place), place, current)
+        self._ctx.events.record(PlaceReopened(address=place), cause)
 
-    async def _asked(self, call: Awaitable[T], placement: Placement) -> T:
-        """What an adapter answers in time. Raises `BindingError`."""
+    async def _opened(self, adapter: BindsConversations, place: Address, title: str, key: str) -> Address:
+        """A thread under a conversation. Where no answer came it is asked for once more: it may be there already."""
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout):
+                return await adapter.open_child(place, title, key)
+        except Exception as error:
+            if not isinstance(error, TimeoutError | Ambiguous):
+                facts = f"{place}: {_failure(error, self._ctx.config.delivery.request_timeout)}"
+                raise BindingError(facts, Reason.BINDING_CREATE_FAILED, Placement.CHILD.value) from error
+        return await self._asked(adapter.open_child(place, title, key), place, Placement.CHILD)
+
+    async def _asked(self, call: Awaitable[T], place: Address, placement: Placement) -> T:
+        """What an adapter answers in time. Raises `BindingError`."""
+        limit = self._ctx.config.delivery.request_timeout
+        try:
+            with anyio.fail_after(limit):
                 return await call
         except Exception as error:
-            facts = error.facts if isinstance(error, PlatformError) else f"{type(error).__name__}: {error}"
-            raise BindingError(well_formed(facts), Reason.BINDING_FAILED, placement.value) from error
+            raise BindingError(
+                f"{place}: {_failure(error, limit)}", Reason.BINDING_CREATE_FAILED, placement.value
+            ) from error
 
-    async def _with_identity(self, adapter: BindsConversations, record: SessionBindingRecord) -> SessionBindingRecord:
-        """Who speaks there. A platform that gives no webhook now leaves it to the bot, visibly."""
+    async def _with_identity(
+        self, adapter: BindsConversations, record: SessionBindingRecord, settings: ThreadBindingsConfig
+    ) -> SessionBindingRecord:
+        """Who speaks there. Where there is no webhook now the bot does, visibly, if it may; else `BindingError`."""
+        limit = self._ctx.config.delivery.request_timeout
         try:
-            with anyio.fail_after(self._ctx.config.delivery.request_timeout):
+            with anyio.fail_after(limit):
                 identity = await adapter.identity(record.conversation, record.label)
-        except Exception:  # noqa: BLE001 -- it can be bound all the same; that somebody else speaks is told
+        except Exception as error:
+            if settings.identity_fallback == "none":
+                facts = f"{record.conversation}: there is no webhook to speak there: {_failure(error, limit)}"
+                raise BindingError(facts, Reason.IDENTITY_GONE) from error
             return msgspec.structs.replace(record, degraded=Reason.IDENTITY_GONE)
         return msgspec.structs.replace(record, identity=identity)
 
@@ -245,7 +306,11 @@ class SessionBindingService:
             body = _bound_event(record, placement, instead_of)
             seq = ctx.events.record(body, cause, binding=record.binding_id, delegation=record.delegation)
             if record.degraded is not None:
-                lost = BindingDegraded(identity=f"webhook as {record.label}", reason=record.degraded, fallbacks=0)
+                lost = BindingDegraded(
+                    identity=f"webhook as {record.label or record.target_session_key}",
+                    reason=record.degraded,
+                    fallbacks=0,
+                )
                 ctx.events.record(lost, seq, binding=record.binding_id)
             return stored
 
@@ -272,77 +337,31 @@ class SessionBindingService:
     # ------------------------------------------------------------ what ends by itself
 
     async def run(self) -> None:
-        """End what is over by its deadlines, at the cost of what ends; now and then look whether places are there."""
-        probed = self._ctx.env.now()
-        after = ""
-        while True:
-            now = self._ctx.env.now()
-            for record in self._bound.book.due(now):
-                self._bound.end_soon(record, record.expiry_reason, cause=None)
-            if now - probed >= self._sweep_every():
-                probed, after = now, await self._probe(after)
-            await self._rest(now, probed)
+        """End what is over by itself, until cancelled; see `core.shell.sweeping`."""
+        await self._sweeping.run()
 
-    async def _rest(self, now: float, probed: float) -> None:
-        """Until something may be over, or bindings have changed."""
-        self._wake = anyio.Event()
-        ends, book = self._bound.book.next_due, self._bound.book
-        until = [probed + self._sweep_every()] if len(book) else []
-        until += [] if ends is None else [ends]
-        if not until:
-            await self._wake.wait()
-            return
-        with anyio.move_on_after(max(min(until) - now, 0.001)):
-            await self._wake.wait()
-
-    def _sweep_every(self) -> float:
-        return min((self._settings(name).sweep for name in self._ctx.channels), default=120.0)
-
-    def _settings(self, channel: str) -> ThreadBindingsConfig:
-        return self._ctx.config.channel(channel).thread_bindings
-
-    async def _probe(self, after: str) -> str:
-        """Ask for some bound conversations whether they take messages; the id to go on after. The cost is bounded."""
-        records = sorted((one for one in self._bound.book if one.status is BindingStatus.ACTIVE), key=_id)
-        some = [record for record in records if record.binding_id > after][:_PROBES]
-        for record in some:
-            await self._look_at(record)
-        return some[-1].binding_id if len(some) == _PROBES else ""
-
-    async def _look_at(self, record: SessionBindingRecord) -> None:
-        adapter = self._ctx.adapters.get((record.conversation.channel, record.conversation.account))
-        if not isinstance(adapter, BindsConversations) or record.conversation.kind is ChatKind.DIRECT:
-            return
-        try:
-            with anyio.fail_after(self._ctx.config.delivery.request_timeout):
-                state = await adapter.inspect(record.conversation)
-        except PlaceGone:
-            state = PlaceState.GONE
-        except Exception:  # noqa: BLE001 -- what a platform does not tell now, it tells another time
-            return
-        if state is PlaceState.GONE:
-            self._bound.gone(record.binding_id, Reason.THREAD_GONE, None)
-
-    def _deadlines_changed(self) -> None:
-        self._wake.set()
-
-    def _ended(self, record: SessionBindingRecord) -> None:
+    def _ended(self, record: SessionBindingRecord, cause: int | None) -> None:
         """A binding has ended: a word of farewell, where it came about by itself."""
         if record.reason is Reason.IDLE_EXPIRED or record.reason is Reason.MAX_AGE_EXPIRED:
-            self.farewell(record, record.reason)
+            self.farewell(record, record.reason, cause)
 
 
-def _nobody(_record: SessionBindingRecord, _reason: Reason) -> None: ...
+def _nobody(_record: SessionBindingRecord, _reason: Reason, _cause: int | None) -> None: ...
 
 
-def _id(record: SessionBindingRecord) -> str:
-    return record.binding_id
+def _check_child(child: Address, parent: Address) -> None:
+    """Raise `BindingError` where an adapter gives something else than a conversation of its own for a thread."""
+    elsewhere = (child.channel, child.account) != (parent.channel, parent.account)
+    if elsewhere or place_id(child) == place_id(parent):
+        facts = f"{parent}: its adapter gave {child}, and not a thread under it"
+        raise BindingError(facts, Reason.BINDING_CREATE_FAILED, Placement.CHILD.value)
 
 
-def _shown(conversation: Address | ConversationRef) -> str:
-    if isinstance(conversation, Address):
-        return str(conversation)
-    return f"{conversation.channel}:{conversation.account_id}/{conversation.conversation_id}"
+def _failure(error: Exception, limit: float) -> str:
+    """What came of asking an adapter."""
+    if isinstance(error, TimeoutError):
+        return f"no answer within {limit:g} s: try again"
+    return well_formed(error.facts if isinstance(error, PlatformError) else f"{type(error).__name__}: {error}")
 
 
 def _is_at(record: SessionBindingRecord, conversation: Address | ConversationRef) -> bool:

@@ -34,22 +34,37 @@ class Bound:
         self._store = store
         self._env = env
         self._events = events
-        self.book = BindingBook()
+        self._book = BindingBook()
+        #: old and new keys of sessions that were moved; told by the thread that committed
+        self._moves: deque[tuple[str, str]] = deque()
         #: turns and messages that are under way for a binding
         self._under_way: dict[str, int] = {}
         #: touches that are durable; told by the thread that committed
         self._touched: deque[SessionBindingRecord] = deque()
         #: webhooks that the gateway speaks or has spoken through
         self._own: set[tuple[str, str]] = set()
-        self._ended: list[Callable[[SessionBindingRecord], None]] = []
+        #: the event that tells of an end, until the book follows it
+        self._ends: dict[str, int] = {}
+        self._ended: list[Callable[[SessionBindingRecord, int | None], None]] = []
         self._changed: Callable[[], None] = _nothing
 
-    def tell(self, *, changed: Callable[[], None], ended: Callable[[SessionBindingRecord], None]) -> None:
-        """Who is told that deadlines have changed, and of each binding that has ended."""
+    def tell(self, *, changed: Callable[[], None], ended: Callable[[SessionBindingRecord, int | None], None]) -> None:
+        """Who is told that deadlines have changed, and of each binding that has ended, with the event that tells it."""
         self._changed = changed
         self._ended.append(ended)
 
     # ------------------------------------------------------------ what holds now
+
+    @property
+    def book(self) -> BindingBook:
+        """What is bound, as of the last commit."""
+        while self._moves:
+            self._book.move(*self._moves.popleft())
+        return self._book
+
+    def moved(self, before: str, after: str) -> None:
+        """A session has another key, durably. May be called by any thread."""
+        self._moves.append((before, after))
 
     def at(self, place: Address) -> SessionBindingRecord | None:
         """The binding by which a place belongs to a session now."""
@@ -68,11 +83,15 @@ class Bound:
         webhook = envelope.webhook
         return webhook is not None and (envelope.address.channel, webhook) in self._own
 
+    def own(self, channel: str, webhook: str) -> None:
+        """A webhook that the gateway speaks or has spoken through."""
+        self._own.add((channel, webhook))
+
     def add(self, record: SessionBindingRecord) -> None:
         """A binding is durable."""
         self.book.add(record)
         if record.identity is not None:
-            self._own.add((record.conversation.channel, record.identity.id))
+            self.own(record.conversation.channel, record.identity.id)
         self._changed()
 
     # ------------------------------------------------------------ what is under way
@@ -199,7 +218,7 @@ class Bound:
                 by=by,
                 detail=detail,
             )
-            self._events.record(body, cause, binding=after.binding_id)
+            self._ends[after.binding_id] = self._events.record(body, cause, binding=after.binding_id)
         return after
 
     # ------------------------------------------------------------ who speaks
@@ -248,8 +267,9 @@ class Bound:
             return
         self.add(after)
         if after.status is BindingStatus.ENDED:
+            cause = self._ends.pop(after.binding_id, None)
             for tell in self._ended:
-                tell(after)
+                tell(after, cause)
         elif after.status is BindingStatus.ENDING:
             # What was under way may have been finished meanwhile.
             self.drained(after.binding_id, None)

@@ -139,6 +139,7 @@ class Context:
     def tell_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
         """Record what a write did to a session: created it, moved it under its new key, or left the one before."""
         if row.moved_from is not None:
+            self.bound.moved(row.moved_from, row.key)
             self.events.record(session_moved(row, row.moved_from, row.id), cause)
         if row.left is not None:
             left = SessionLeft(

@@ -13,17 +13,13 @@ from core.channels import ChannelAdapter, Readiness
 from core.delivery.decide import DeliveryDecision, Left, Next, Outcome, RecoveryAction, Tried
 from core.delivery.states import DeliveryEvent, is_final, next_state
 from core.errors import IllegalTransition
-from core.events.bodies import (
-    AttemptEnded,
-    IntentSettled,
-    LaneWaiting,
-    RecoveryDecided,
-)
+from core.events.bodies import AttemptEnded, IntentSettled, LaneWaiting, RecoveryDecided
 from core.reasons import Reason
 from core.shell.attempts import Attempts, can_of, other_way, transport_of
 from core.shell.backlog import Backlog
 from core.shell.context import Context, Queued
 from core.shell.lanes import HELD, Lanes
+from core.shell.pacing import Pacing
 from core.shell.preparing import Preparing
 from core.shell.settling import Settling, Waiter, ids_of
 from core.store.rows import IntentRow
@@ -45,8 +41,7 @@ class Delivery:
         self.backlog = Backlog(context)
         #: adapters that have said that they are ready, and not shown the contrary since
         self._ready: set[tuple[str, str]] = set()
-        #: when the next recovered message of an account may go, where that is paced
-        self._paced: dict[tuple[str, str], float] = {}
+        self._pacing = Pacing(context)
         self.lanes: Lanes[_Lane, Queued] = Lanes(
             "delivery", self._handle, workers=context.config.delivery.lanes, now=context.env.now
         )
@@ -101,6 +96,7 @@ class Delivery:
 
     def take(self, row: IntentRow, cause: int | None) -> None:
         """Have an intent sent that an operator has reopened."""
+        self._ctx.bound.hold(row.binding)
         self._put(row.address.lane, Queued(id=row.id, row=None, cause=cause))
 
     # ------------------------------------------------------------ one visit to the head of a lane
@@ -170,7 +166,7 @@ class Delivery:
                 item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
                 continue
             if decided.next not in (Next.SETTLE, Next.MISPLACED):
-                return await self._not_settled(lane, item, row, decided, ended)
+                return await self._not_settled(lane, item, row, decided, ended, archived=outcome.archived)
             assert outcome.receipt is not None
             if decided.next is Next.MISPLACED:
                 await self._settling.misplaced(row, outcome.receipt, ended)
@@ -223,7 +219,7 @@ class Delivery:
 
             await self._ctx.store.bury(item.id, state, Reason.BROKEN_ROW, self._ctx.env.now(), story)
         if row is None or isinstance(row, str) or is_final(row.state):
-            self._settling.gone(item.id)
+            self._settling.gone(item.id, row.binding if isinstance(row, IntentRow) else None)
             return None
         return msgspec.structs.replace(item, row=row)
 
@@ -254,22 +250,8 @@ class Delivery:
             item.cause,
             **ids_of(row),
         )
-        at = decision.at if self._too_old(row) else self._pace(row, decision.at, seq)
+        at = decision.at if self._too_old(row) else self._pacing.slot(row, decision.at, seq)
         return msgspec.structs.replace(item, row=row, cause=seq, action=decision.action, not_before=at, left=False)
-
-    def _pace(self, row: IntentRow, at: float | None, cause: int) -> float | None:
-        """When a recovered message may go, at the configured rate of its account."""
-        rate = self._ctx.config.delivery.recovery_rate
-        if rate is None:
-            return at
-        account, now = (row.address.channel, row.address.account), self._ctx.env.now()
-        slot = max(self._paced.get(account, now), at or now)
-        self._paced[account] = slot + 1 / rate
-        if slot <= max(at or now, now):
-            return at
-        body = LaneWaiting(address=row.address, reason=Reason.PACED, until=slot, detail=f"{rate:g} a second")
-        self._ctx.events.record(body, cause, **ids_of(row))
-        return slot
 
     def _too_old(self, row: IntentRow) -> bool:
         return self._ctx.env.now() - row.created_at > self._ctx.config.delivery.max_age
@@ -370,10 +352,10 @@ class Delivery:
         return msgspec.structs.replace(after, state=next_state(row.state, DeliveryEvent.DEFER)), seq
 
     async def _not_settled(
-        self, lane: _Lane, item: Queued, row: IntentRow, decided: DeliveryDecision, cause: int
+        self, lane: _Lane, item: Queued, row: IntentRow, decided: DeliveryDecision, cause: int, *, archived: bool
     ) -> float | None:
         if decided.next not in (Next.RETRY, Next.LOOKUP):
-            await self._settling.end(row, decided.event, decided.reason, cause)
+            await self._settling.end(row, decided.event, decided.reason, cause, archived=archived)
             return None
         ctx, at = self._ctx, decided.at or self._ctx.env.now()
         row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=decided.doubt_at)

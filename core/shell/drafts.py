@@ -6,6 +6,7 @@ import msgspec
 
 from core.bindings.values import SessionBindingRecord
 from core.decisions import MirrorQuestion
+from core.keys.codec import read_key
 from core.routing.outbound import OutboundRoute
 from core.shell.context import Context
 from core.store.rows import DelegationRow, IntentRow, Work
@@ -110,26 +111,33 @@ class Drafts:
 
     def notice(self, like: IntentRow, to: Address) -> IntentRow:
         """A short word at another place, instead of an intent that cannot be delivered."""
+        draft = self._notice(f"{like.id}.notice", like.agent, to)
+        return msgspec.structs.replace(draft, turn=like.turn, inbound=like.inbound, delegation=like.delegation)
+
+    def farewell(self, record: SessionBindingRecord) -> IntentRow:
+        """The last word in a conversation that was bound."""
+        config = self._ctx.config
+        agent = read_key(record.target_session_key, config.profile, config.session.main_key).agent
+        return self._notice(f"{record.binding_id}.farewell", agent, record.conversation)
+
+    def _notice(self, id: str, agent: str, to: Address) -> IntentRow:  # noqa: A002 -- the word
         ctx = self._ctx
         bound = ctx.bound.at(to)
         question = MirrorQuestion(
             kind=IntentKind.NOTICE,
-            agent=like.agent,
+            agent=agent,
             running="",
             origin=None,
             target=to,
             bound=None if bound is None else bound.target_session_key,
         )
         return IntentRow(
-            id=IntentId(f"{like.id}.notice"),
+            id=IntentId(id),
             kind=IntentKind.NOTICE,
             address=to,
             chunks=(),
-            agent=like.agent,
+            agent=agent,
             mirror_key=ctx.decisions.plan_mirror(question, ctx.config).key,
-            turn=like.turn,
-            inbound=like.inbound,
-            delegation=like.delegation,
             binding=None if bound is None else bound.binding_id,
             identity=identity_of(bound),
             created_at=ctx.env.now(),

@@ -120,11 +120,11 @@ class Intake:
             envelope.cause,
             inbound=inbound,
         )
-        ctx.activity.inbound(place.channel, place.account, ctx.env.now())
         dropped = self._dropped(envelope)
         if dropped is not None:
             ctx.events.record(InboundDropped(reason=dropped), received, inbound=inbound)
             return inbound, received
+        ctx.activity.inbound(place.channel, place.account, ctx.env.now())
         work, routed = self._route(inbound, envelope, received)
         identity = ctx.decisions.identify(envelope, adapter.capabilities)
         person = person_in_shared(work.agent, work.reply_to or place, envelope.peer, ctx.config)
@@ -136,7 +136,13 @@ class Intake:
         def story(admission: Admission) -> Told | None:
             return self._tell(work, admission, routed, repeated)
 
-        await ctx.store.admit(work, identity, session, ctx.env.now(), story, then=lambda told: self._start(work, told))
+        # From now on it is under way for the binding: one that ends meanwhile is ending until it was answered.
+        ctx.bound.hold(work.binding)
+        now = ctx.env.now()
+        try:
+            await ctx.store.admit(work, identity, session, now, story, then=lambda told: self._start(work, told))
+        finally:
+            ctx.bound.release(work.binding, received)
         return inbound, received
 
     def _dropped(self, envelope: Envelope) -> Reason | None:
@@ -161,7 +167,9 @@ class Intake:
         else:
             reply = ReplyPlan(address=envelope.address, reason=Reason.REPLY_TO_ORIGIN)
         decided = route_decided(route, reply, ctx.config)
-        control = ctx.config.control.enabled and is_command(envelope.text)
+        control = ctx.config.control.enabled and is_command(
+            envelope.text, {name.lower() for name in ctx.config.control.names}
+        )
         work = Work(
             id=inbound,
             kind=WorkKind.CONTROL if control else WorkKind.MESSAGE,

@@ -163,8 +163,10 @@ class Settling:
             seq = await ctx.store.misplace(row, receipt, None, now, story)
         self._over(after, Reason.MISPLACED, receipt, seq)
 
-    async def end(self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None) -> None:
-        """Give up, visibly; what was accepted so far is mirrored as partial."""
+    async def end(
+        self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None, *, archived: bool = False
+    ) -> None:
+        """Give up, visibly; what was accepted so far is mirrored as partial. `archived`: its thread may come back."""
         ctx = self._ctx
         state = next_state(row.state, event, accepted_chunks=row.acked)
         after = msgspec.structs.replace(row, state=state)
@@ -188,7 +190,7 @@ class Settling:
             seq = await ctx.store.end_intent(row, state, reason, None, now, story, mirror_due=due, notice=notice)
             self.mirrors_due = True
         if reason is Reason.PLACE_GONE:
-            ctx.bound.gone(row.binding, Reason.THREAD_GONE, seq)
+            ctx.bound.gone(row.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
         if notice is not None and told:
             self._deliver(notice, told[0])
         self._over(after, reason, None, seq)
@@ -213,11 +215,13 @@ class Settling:
 
     def _tell_denied(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> Iterator[int]:
         """Record that what cannot be said where it belongs is said nowhere else; the seq of the notice."""
-        if notice is None:
+        if notice is None and (row.binding is None or reason is not Reason.PLACE_GONE):
             return
-        posted = not is_final(notice.state)
+        posted = notice is not None and not is_final(notice.state)
         body = FallbackDenied(asked=row.address, refused=row.notice_to, reason=reason, notice=posted)
         seq = self._ctx.events.record(body, cause, binding=row.binding, **ids_of(row))
+        if notice is None:
+            return
         yield self._ctx.tell_prepared(notice, targeted=False, reason=Reason.THREAD_NOTICE, cause=seq)
 
     async def store_due(self) -> None:
@@ -269,8 +273,9 @@ class Settling:
             for waiter in waiters:
                 waiter.tell(ended)
 
-    def gone(self, intent: IntentId) -> None:
+    def gone(self, intent: IntentId, binding: str | None) -> None:
         """It is over, and not by this process, or its row is broken: whoever waits looks at what is stored."""
+        self._ctx.bound.release(binding)
         for waiter in self._waiters.pop(intent, ()):
             waiter.tell(None)
 

@@ -67,6 +67,10 @@ class BindingStore(Protocol):
         """What has not ended, in the order in which it was made; and by id what cannot be read, and why."""
         ...
 
+    async def own_webhooks(self) -> tuple[tuple[str, str], ...]:
+        """Channel and id of each webhook that a binding has, or had."""
+        ...
+
     async def under_way(self) -> dict[str, int]:
         """How many open messages there are for each binding."""
         ...

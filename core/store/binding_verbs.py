@@ -73,6 +73,10 @@ class BindingVerbs:
         """See the port."""
         return await self._db.run(bindings.open_bindings)
 
+    async def own_webhooks(self) -> tuple[tuple[str, str], ...]:
+        """See the port."""
+        return await self._db.run(bindings.own_webhooks)
+
     async def under_way(self) -> dict[str, int]:
         """See the port."""
         return await self._db.run(bindings.under_way)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +19,13 @@ from core.values import Address
 
 _json = msgspec.json.Encoder().encode
 _record = msgspec.json.Decoder(SessionBindingRecord).decode
-_COLUMNS = "id, status, last_activity_at, body"
+# As bytes: what is no text is one broken row, and not a refusal of the whole database.
+_COLUMNS = (
+    "CAST(id AS BLOB), CAST(status AS BLOB), CASE typeof(last_activity_at) WHEN 'real' THEN last_activity_at END,"
+    " CAST(body AS BLOB)"
+)
+#: what reading a broken row raises
+BROKEN = (ValueError, TypeError)
 
 
 class Bound(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +44,11 @@ def _place(address: Address) -> str:
 
 
 def _read(row: tuple[Any, ...]) -> SessionBindingRecord:
-    return msgspec.structs.replace(_record(row[3]), status=BindingStatus(row[1]), last_activity_at=row[2])
+    at = row[2]
+    if not isinstance(at, float):
+        # SQLite keeps whatever it is given in a column of numbers.
+        raise TypeError("its last activity is no time")
+    return msgspec.structs.replace(_record(row[3]), status=BindingStatus(row[1].decode()), last_activity_at=at)
 
 
 def _find(c: sqlite3.Connection, where: str, value: str) -> SessionBindingRecord | None:
@@ -61,10 +72,7 @@ def bind(c: sqlite3.Connection, record: SessionBindingRecord, session: NewSessio
     if before is not None:
         return Bound(new=False, record=before)
     place = _place(record.conversation)
-    had = _find(c, "status = 'active' AND place = ?", place)
-    ended = None
-    if had is not None:
-        ended = _change(c, had, BindingEvent.END, {"reason": Reason.REBOUND, "ended_at": now})
+    ended = _leave(c, place, now)
     row = None if session is None else ensure_session(c, session, now)
     c.execute(
         "INSERT INTO bindings (id, place, session_key, status, last_activity_at, request, body)"
@@ -80,6 +88,19 @@ def bind(c: sqlite3.Connection, record: SessionBindingRecord, session: NewSessio
         ),
     )
     return Bound(new=True, record=record, ended=ended, session=row)
+
+
+def _leave(c: sqlite3.Connection, place: str, now: float) -> SessionBindingRecord | None:
+    """End the binding that a conversation has until now; none where it has none, or one that nobody can read."""
+    try:
+        had = _find(c, "status = 'active' AND place = ?", place)
+    except BROKEN:
+        # It was told of when it was read last, and binds nothing. It must not keep its conversation for ever.
+        c.execute("UPDATE bindings SET status = 'ended' WHERE status = 'active' AND place = ?", (place,))
+        return None
+    if had is None:
+        return None
+    return _change(c, had, BindingEvent.END, {"reason": Reason.REBOUND, "ended_at": now})
 
 
 def change(
@@ -106,24 +127,35 @@ def _change(
 
 
 def touch(c: sqlite3.Connection, binding: str, at: float) -> SessionBindingRecord | None:
-    """Something was said in a bound conversation; how it is then, or none where that is no news."""
-    done = c.execute(
-        "UPDATE bindings SET last_activity_at = ? WHERE id = ? AND status <> 'ended' AND last_activity_at < ?",
-        (at, binding, at),
-    )
-    return find(c, binding) if done.rowcount == 1 else None
+    """Something was said in a bound conversation; how it is then, or none where that is no news.
+
+    One that is over by its deadlines already does not come back by that. Nor does a touch fail for a row that cannot be
+    read: whatever it comes with is stored.
+    """
+    try:
+        record = find(c, binding)
+    except BROKEN:
+        return None
+    if record is None or record.status is BindingStatus.ENDED or not record.last_activity_at < at < math.inf:
+        return None
+    if record.status is BindingStatus.ACTIVE and record.expired(at):
+        return None
+    c.execute("UPDATE bindings SET last_activity_at = ? WHERE id = ?", (at, binding))
+    return msgspec.structs.replace(record, last_activity_at=at)
 
 
 def open_bindings(c: sqlite3.Connection) -> tuple[tuple[SessionBindingRecord, ...], dict[str, str]]:
     """What is active or ending, in the order in which it was made; and what cannot be read, and why."""
-    found: list[SessionBindingRecord] = []
-    broken: dict[str, str] = {}
-    for row in c.execute(f"SELECT {_COLUMNS} FROM bindings WHERE status <> 'ended' ORDER BY n"):  # noqa: S608 -- names
-        try:
-            found.append(_read(row))
-        except (ValueError, TypeError) as error:
-            broken[str(row[0])] = f"{type(error).__name__}: {error}"
-    return tuple(found), broken
+    return read_all(c, ended=False)
+
+
+def own_webhooks(c: sqlite3.Connection) -> tuple[tuple[str, str], ...]:
+    """Channel and id of each webhook that a binding has or had: what comes back of them is no message (D8)."""
+    sql = (
+        "SELECT DISTINCT json_extract(body, '$.conversation.channel'), json_extract(body, '$.identity.id')"
+        " FROM bindings WHERE json_valid(body) AND json_extract(body, '$.identity.id') IS NOT NULL"
+    )
+    return tuple((str(row[0]), str(row[1])) for row in c.execute(sql))
 
 
 def under_way(c: sqlite3.Connection) -> dict[str, int]:
@@ -135,8 +167,19 @@ def under_way(c: sqlite3.Connection) -> dict[str, int]:
     return {binding: count for binding, count in c.execute(sql).fetchall() if binding is not None}
 
 
-def list_bindings(c: sqlite3.Connection, *, ended: bool = False) -> tuple[SessionBindingRecord, ...]:
-    """Bindings in the order in which they were made; those that have ended too, where asked for."""
+def read_all(c: sqlite3.Connection, *, ended: bool) -> tuple[tuple[SessionBindingRecord, ...], dict[str, str]]:
+    """Bindings in the order in which they were made; and by id what cannot be read, and why."""
+    found: list[SessionBindingRecord] = []
+    broken: dict[str, str] = {}
     where = "" if ended else " WHERE status <> 'ended'"
-    rows = c.execute(f"SELECT {_COLUMNS} FROM bindings{where} ORDER BY n").fetchall()  # noqa: S608 -- fixed texts
-    return tuple(_read(row) for row in rows)
+    for row in c.execute(f"SELECT {_COLUMNS} FROM bindings{where} ORDER BY n"):  # noqa: S608 -- fixed texts
+        try:
+            found.append(_read(row))
+        except BROKEN as error:
+            broken[row[0].decode(errors="replace")] = f"{type(error).__name__}: {error}"
+    return tuple(found), broken
+
+
+def list_bindings(c: sqlite3.Connection, *, ended: bool = False) -> tuple[SessionBindingRecord, ...]:
+    """Bindings in the order in which they were made, as far as they can be read; ended ones too, where asked for."""
+    return read_all(c, ended=ended)[0]

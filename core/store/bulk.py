@@ -34,11 +34,12 @@ class Odd(Exception):
 
 
 class Sending(msgspec.Struct, frozen=True):
-    """The arguments of `core.store.ops.begin_send`, of a send whose session is known to exist."""
+    """The arguments of `core.store.ops.begin_send`. No `entry`: the session is known to exist."""
 
     send: SendRow
     intent: IntentRow
     now: float
+    entry: NewSession | None = None
 
 
 class Acking(msgspec.Struct, frozen=True):
@@ -75,9 +76,8 @@ _SESSIONS = (
     " AND p.lane = json_extract(w.value, '$[2]')"
     " LEFT JOIN session_map o ON o.session_id = json_extract(w.value, '$[3]'))"
 )
-_found = msgspec.json.Decoder(
-    list[tuple[int, str | None, int | None, str | None, str | None, int | None]],
-).decode
+_Found = tuple[int, str | None, int | None, str | None, str | None, int | None]
+_found = msgspec.json.Decoder(list[_Found]).decode
 
 
 def begin_sends(c: sqlite3.Connection, writes: Sequence[Sending]) -> list[Begun]:
@@ -93,7 +93,25 @@ def begin_sends(c: sqlite3.Connection, writes: Sequence[Sending]) -> list[Begun]
     for write in writes:
         intents += values(write.intent, write.now)
     _insert(c, statements, intents, len(writes))
-    return [Begun(new=True, send=write.send, intent=write.intent) for write in writes]
+    sessions = _entries(c, writes)
+    return [
+        Begun(new=True, send=write.send, intent=write.intent, session=session)
+        for write, session in zip(writes, sessions, strict=True)
+    ]
+
+
+def _entries(c: sqlite3.Connection, writes: Sequence[Sending]) -> list[SessionRow | None]:
+    """The sessions that sends ask for; none where one asks for none. Those that are missing are made."""
+    found: list[SessionRow | None] = [None] * len(writes)
+    asked = [_place(write.entry, None) for write in writes]
+    if not any(asked):
+        return found
+    for n, session, generation, tied, _, _ in _look(c, asked):
+        write = writes[n]
+        if write.entry is not None:
+            there = _there(write.entry, session, generation, tied)
+            found[n] = there or ensure_session(c, write.entry, write.now)
+    return found
 
 
 def ack_last(c: sqlite3.Connection, writes: Sequence[Acking]) -> list[Settled]:
@@ -140,33 +158,45 @@ def _ack(write: Acking) -> tuple[object, ...]:
 def _sessions(c: sqlite3.Connection, writes: Sequence[Acking]) -> list[SessionRow | None]:
     """The session that holds the text of each; none where none does. Those that are missing are made."""
     asked = [_asked(write) for write in writes]
-    # One row whatever they are: each row of an answer is a statement's worth of waiting.
-    answer = c.execute(_SESSIONS, (_json(asked).decode(),)).fetchone()[0]
     found: list[SessionRow | None] = [None] * len(writes)
-    for n, session, generation, tied, own_key, own_generation in _found(answer):
+    for n, session, generation, tied, own_key, own_generation in _look(c, asked):
         mirror, intent = writes[n].mirror, writes[n].intent
         if mirror is None:
             continue
-        place = mirror.address is not None and mirror.key_of is not None
         if own_key is not None and own_generation is not None and intent.session is not None:
             found[n] = SessionRow(key=own_key, id=intent.session, generation=own_generation, created=False)
         elif intent.session is not None:
             # It was reset or merged meanwhile.
             found[n] = own_session(c, intent) or ensure_session(c, mirror, writes[n].now)
-        elif session is not None and generation is not None and (tied == mirror.key or not place):
-            found[n] = SessionRow(key=mirror.key, id=SessionId(session), generation=generation, created=False)
         else:
-            found[n] = ensure_session(c, mirror, writes[n].now)
+            there = _there(mirror, session, generation, tied)
+            found[n] = there or ensure_session(c, mirror, writes[n].now)
     return found
 
 
+def _look(c: sqlite3.Connection, asked: Sequence[tuple[str | None, ...]]) -> list[_Found]:
+    """What there is of sessions. One row whatever they are: each row of an answer is a statement's worth of waiting."""
+    return _found(c.execute(_SESSIONS, (_json(asked).decode(),)).fetchone()[0])
+
+
+def _there(new: NewSession, session: str | None, generation: int | None, tied: str | None) -> SessionRow | None:
+    """The session, where it is there and its place is tied to it, so that nothing is to be changed."""
+    place = new.address is not None and new.key_of is not None
+    if session is None or generation is None or (place and tied != new.key) or new.person is not None:
+        return None
+    return SessionRow(key=new.key, id=SessionId(session), generation=generation, created=False)
+
+
 def _asked(write: Acking) -> tuple[str | None, ...]:
-    """What is to be known of a mirror: key, agent and place of its session, and the session it belongs to by its id."""
-    new = write.mirror
+    """What is to be known of a mirror: that of its session, and the session it belongs to by its id."""
+    return _place(write.mirror, None if write.intent.mirror_key is None else write.intent.session)
+
+
+def _place(new: NewSession | None, own: SessionId | None) -> tuple[str | None, ...]:
+    """Key, agent and place of a session that is asked for."""
     if new is None:
         return ()
-    lane = None if new.address is None else lane_text(new.address)
-    return new.key, new.agent, lane, None if write.intent.mirror_key is None else write.intent.session
+    return new.key, new.agent, None if new.address is None else lane_text(new.address), own
 
 
 def _insert(c: sqlite3.Connection, statements: dict[int, str], values: Sequence[Any], rows: int) -> None:

@@ -133,7 +133,8 @@ def _check(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
+def in_transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
+    """All of it, or nothing."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -144,7 +145,7 @@ def _transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
         raise
 
 
-def _holder(connection: sqlite3.Connection, now: float) -> str | None:
+def holder_of(connection: sqlite3.Connection, now: float) -> str | None:
     """Who works the store, as far as its lease tells."""
     row = lease.read(connection)
     return row.owner if row.owner and now < row.until else None
@@ -157,12 +158,12 @@ def overview(connection: sqlite3.Connection, which: Filter, *, limit: int, now: 
     """Intents in the order in which they were created, at most `limit`."""
     rows = operate.list_intents(connection, which, limit=limit)
     left = operate.count(connection, which) - len(rows) if len(rows) == limit else 0
-    return Overview(counts=operate.counts(connection), rows=rows, more=left, holder=_holder(connection, now))
+    return Overview(counts=operate.counts(connection), rows=rows, more=left, holder=holder_of(connection, now))
 
 
 def inspect(connection: sqlite3.Connection, intent: str, *, now: float) -> Inspected:
     """One intent, and what can be done to it. Raises `UnknownName`."""
-    holder, shown, problem = _holder(connection, now), None, ""
+    holder, shown, problem = holder_of(connection, now), None, ""
     try:
         shown = operate.show(connection, intent)
     except StoreError as error:
@@ -202,9 +203,9 @@ def _can(row: IntentRow) -> tuple[DeliveryEvent, ...]:
 
 def retry(connection: sqlite3.Connection, intents: Sequence[str], *, now: float) -> Changed:
     """Have intents tried again: all of them, or none. Raises as `operate.retry`."""
-    with _transaction(connection):
+    with in_transaction(connection):
         changes = tuple([_retry(connection, intent, now) for intent in dict.fromkeys(intents)])
-    return Changed(changes=changes, holder=_holder(connection, now))
+    return Changed(changes=changes, holder=holder_of(connection, now))
 
 
 def retry_all(connection: sqlite3.Connection, which: Filter, *, now: float) -> Changed:
@@ -216,13 +217,13 @@ def retry_all(connection: sqlite3.Connection, which: Filter, *, now: float) -> C
     skipped: list[Skipped] = []
     ids = operate.ids(connection, which)
     for start in range(0, len(ids), _SOME):
-        with _transaction(connection):
+        with in_transaction(connection):
             for intent in ids[start : start + _SOME]:
                 try:
                     changes.append(_retry(connection, intent, now, in_doubt=False))
                 except TrunklineError as error:
                     skipped.append(Skipped(id=intent, why=error.facts))
-    return Changed(changes=tuple(changes), skipped=tuple(skipped), holder=_holder(connection, now))
+    return Changed(changes=tuple(changes), skipped=tuple(skipped), holder=holder_of(connection, now))
 
 
 def _retry(connection: sqlite3.Connection, intent: str, now: float, *, in_doubt: bool = True) -> Change:
@@ -239,10 +240,10 @@ def resolve(
     connection: sqlite3.Connection, intent: str, verdict: Verdict, *, now: float, provider_id: str = ""
 ) -> Changed:
     """Say what became of the chunk in doubt. Raises as `operate.resolve`."""
-    with _transaction(connection):
+    with in_transaction(connection):
         before, _ = operate.resolve(connection, intent, verdict, now, provider_id=provider_id)
         change = _changed(connection, before)
-    return Changed(changes=(change,), holder=_holder(connection, now))
+    return Changed(changes=(change,), holder=holder_of(connection, now))
 
 
 def _changed(connection: sqlite3.Connection, before: IntentRow, *, was_in_doubt: bool = False) -> Change:
@@ -262,7 +263,7 @@ def purge(connection: sqlite3.Connection, which: Filter) -> int:
     check_purge(which)
     total, last = 0, BATCH
     while last == BATCH:
-        with _transaction(connection):
+        with in_transaction(connection):
             last = operate.purge(connection, which)
             if last:
                 operate.note_purge(connection, which, last)

@@ -91,6 +91,12 @@ def _retie(c: sqlite3.Connection, old: str, new: str) -> None:
     c.execute("UPDATE session_places SET session_key = ? WHERE session_key = ?", (new, old))
     c.execute("UPDATE OR REPLACE session_people SET session_key = ? WHERE session_key = ?", (new, old))
     c.execute("UPDATE session_moves SET new_key = ? WHERE new_key = ?", (new, old))
+    # Conversations that are bound to the session stay bound to it.
+    c.execute(
+        "UPDATE bindings SET session_key = ?, body = json_set(body, '$.target_session_key', ?)"
+        " WHERE session_key = ? AND status <> 'ended' AND json_valid(body)",
+        (new, new, old),
+    )
 
 
 def _lead(c: sqlite3.Connection, old: str, new: str) -> None:

@@ -318,11 +318,9 @@ class SqliteStore(SqliteReads, BindingVerbs):
         then: Callable[[T], None] | None = None,
     ) -> T:
         """See the port."""
-        many = given = None
-        if entry is None:
-            many, given = bulk.begin_sends, bulk.Sending(send, intent, now)
+        given = bulk.Sending(send, intent, now, entry)
         return await self._writer.write(
-            lambda c: ops.begin_send(c, send, intent, entry, again, now), story, then, many, given
+            lambda c: ops.begin_send(c, send, intent, entry, again, now), story, then, bulk.begin_sends, given
         )
 
     # ------------------------------------------------------------ operators, and keeping the store in order

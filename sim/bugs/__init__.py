@@ -2,6 +2,7 @@
 
 from core.errors import UnknownName
 from sim.bugs.base import Bug
+from sim.bugs.bindings import BINDING_BUGS
 from sim.bugs.completions import COMPLETION_BUGS
 from sim.bugs.delivery import DELIVERY_BUGS
 from sim.bugs.hands import HAND_BUGS
@@ -14,6 +15,7 @@ from sim.bugs.routes import ROUTE_BUGS
 from sim.bugs.saying import SAYING_BUGS
 from sim.bugs.sending import SENDING_BUGS
 from sim.bugs.sessions import SESSION_BUGS
+from sim.bugs.speaking import SPEAKING_BUGS
 
 #: every bug switch by name
 BUGS: dict[str, Bug] = {
@@ -21,7 +23,8 @@ BUGS: dict[str, Bug] = {
     for bug in (
         *(*HAND_BUGS, *COMPLETION_BUGS, *PLACE_BUGS, *ROUTE_BUGS, *SESSION_BUGS),
         *(*DELIVERY_BUGS, *LEASE_BUGS, *OUTBOUND_BUGS),
-        *(*SENDING_BUGS, *QUEUE_BUGS, *MIRROR_BUGS, *SAYING_BUGS),
+        *(*SENDING_BUGS, *QUEUE_BUGS, *MIRROR_BUGS, *SAYING_BUGS, *SPEAKING_BUGS),
+        *BINDING_BUGS,
     )
 }
 

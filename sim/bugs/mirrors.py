@@ -104,9 +104,12 @@ class RememberingAgainStore(TwoWritersStore):
         story: Callable[[Any], T],
         *,
         then: Callable[[T], None] | None = None,
+        kept: bool = False,
     ) -> T:
         """And the last answer is remembered once more."""
-        answer = await super().finish_delegation(delegation, result, callback, intents, now, story, then=then)
+        answer = await super().finish_delegation(
+            delegation, result, callback, intents, now, story, then=then, kept=kept
+        )
         session = None if callback is None else await self.session(callback[0].session_key)
         if session is not None:
             said = [line for line in await self.history(session.id) if line.role == "assistant"]
@@ -128,6 +131,7 @@ class WholeTextStore(SqliteStore):
         story: Callable[[Settled], T],
         *,
         mirror_due: bool = False,
+        notice: IntentRow | None = None,
     ) -> T:
         """With all chunks."""
         whole = "\n".join(intent.chunks)
@@ -135,7 +139,9 @@ class WholeTextStore(SqliteStore):
         def told(settled: Settled) -> T:
             return story(msgspec.structs.replace(settled, mirror_text=whole))
 
-        answer = await super().end_intent(intent, state, reason, mirror, now, told, mirror_due=mirror_due)
+        answer = await super().end_intent(
+            intent, state, reason, mirror, now, told, mirror_due=mirror_due, notice=notice
+        )
         await self._writer.write(
             lambda c: c.execute("UPDATE transcript SET text = ? WHERE ref = ?", (whole, intent.id)), lambda _: None
         )

@@ -153,10 +153,11 @@ class LoggingStore(SqliteStore):
         now: float,
         story: Callable[[Settled], T],
         *,
+        then: Callable[[T], None] | None = None,
         mirror_due: bool = False,
     ) -> T:
         """The receipt is all that is stored."""
-        return await super().ack_chunk(intent, receipt, mirror, now, story)
+        return await super().ack_chunk(intent, receipt, mirror, now, story, then=then)
 
 
 def keeping(store: type[SqliteStore]) -> Callable[[Wiring], None]:

@@ -2,7 +2,8 @@
 
 A crash changes when things happen, and what then may rightly be otherwise is told by name, never passed over:
 
-- A chunk on a platform with neither key nor look-up may be parked: never twice, and the intent says ``unknown``.
+- A chunk on a platform with neither key nor look-up, or by a webhook, may be parked: never twice, and the intent says
+  ``unknown``.
 - Or it is sent once more with a mark, where the configuration says so: then people may see it once or twice.
 - A hand may be lost with its process: then its result, and what the agent makes of it, are others.
 - A client or a schedule finds no process, or one that dies before it has stored anything.
@@ -11,6 +12,7 @@ A crash changes when things happen, and what then may rightly be otherwise is to
 - It is prepared under another configuration, because the script replaces that meanwhile.
 - A fault of the script strikes this send instead of another one.
 - An operator of the script says that the platform has a chunk, whatever is true here.
+- A message ends in another way, for one of these causes, and a notice is said instead of it, or is not.
 - A platform refuses a send that would have come at another time, or takes one that it would have refused.
 
 Whatever is left over is a breach. On platforms with a key or look-up each chunk of everything that was prepared is seen
@@ -30,6 +32,9 @@ from core.values import Idempotency, IntentKind, IntentState
 from sim.explore.told import Heard, Lane, Said, Seen, Told, seen_of
 from sim.platforms import PLATFORMS
 from sim.scenario import ScenarioFile
+
+#: how the notice is called that is said instead of a message
+_NOTICE = ".notice"
 
 
 class Cause(StrEnum):
@@ -100,6 +105,7 @@ class Truth:
         before, now = self._told.intents.get(name, []), here.intents.get(name, [])
         if not more and less.total() <= sum(said.missing for said in now if self._is_parked(said)):
             yield Cause.PARKED
+        yield from self._of_notice(name, here)
         if self._mark is not None and self._same_but_marked(name, here, self._mark):
             yield Cause.MARKED
         if _below(name, self._told.lost ^ here.lost):
@@ -124,6 +130,13 @@ class Truth:
         if not less and more.total() <= sum(said.missing for said in ended_otherwise):
             yield Cause.TAKEN
 
+    def _of_notice(self, name: str, here: Told) -> Iterator[Cause]:
+        """A notice is there exactly when the message that it stands for is known not to be."""
+        about = name.removesuffix(_NOTICE)
+        ends = [{said.state for said in told.intents.get(about, ())} for told in (self._told, here)]
+        if about != name and ends[0] != ends[1]:
+            yield Cause.PARKED if IntentState.UNKNOWN in ends[0] | ends[1] else Cause.REFUSED
+
     def _same_but_marked(self, name: str, here: Told, mark: str) -> bool:
         """Whether both runs show the same, each chunk once or twice, but for marks that say so."""
         before, now = (_unmarked(told.seen, name, mark) for told in (self._told, here))
@@ -131,7 +144,9 @@ class Truth:
         return unsure and before.keys() == now.keys() and max(now.values(), default=0) <= 2
 
     def _is_parked(self, said: Said) -> bool:
-        return said.state is IntentState.UNKNOWN and said.body.address.channel not in self._sure
+        # No platform recognises what a webhook says.
+        sure = said.body.identity is None and said.body.address.channel in self._sure
+        return said.state is IntentState.UNKNOWN and not sure
 
     def _unseen(self, now: Sequence[Said]) -> Iterator[str]:
         """Chunks of this run that nobody saw, and nothing explains it."""

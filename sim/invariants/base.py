@@ -69,7 +69,7 @@ class Checker:
     def __init__(self, story: Story) -> None:
         #: what is known of the run so far; already knows the event that a handler is given
         self.story = story
-        self.exercised = 0
+        self.exercised: int = 0
         self.violations: list[Violation] = []
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:

@@ -9,18 +9,29 @@ from core.events.bodies import (
     BindingBound,
     BindingEnded,
     BindingRefused,
+    FaultFired,
     InboundAdmitted,
+    InboundDropped,
     InboundReceived,
-    MirrorAppended,
     PeerSaid,
     RouteDecided,
     RouterDecided,
     ThreadOpened,
+    TranscriptAppended,
     TurnStarted,
 )
+from core.reasons import Reason
 from core.values import Address
 from sim.invariants.base import Checker
+from sim.invariants.places import key_is_of
 from sim.invariants.story import Lane, Story
+
+#: what comes before the name of delegated work in the key of its session
+_SUBAGENT = ":subagent:"
+#: the fault by which a thread is opened and nobody is told
+_NEVER_TOLD = "thread/lose-response"
+
+_Message = tuple[str, str, str, str]
 
 
 class BindingLife(Checker):
@@ -38,6 +49,8 @@ class BindingLife(Checker):
         super().__init__(story)
         #: threads that were opened under a name, and are not bound yet: by what asked for them
         self._opened: dict[Lane, Event] = {}
+        #: the answer to whoever opens the next one is lost: it cannot be known
+        self._lost = False
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """Bindings, routes, and the router."""
@@ -47,6 +60,7 @@ class BindingLife(Checker):
             BindingBound: self._bound,
             BindingEnded: self._ended,
             ThreadOpened: self._thread,
+            FaultFired: self._fault,
             BindingRefused: self._refused,
         }
 
@@ -63,9 +77,13 @@ class BindingLife(Checker):
         active = self.story.bound.routing(place, event.at)
         if active is not None and body.session_key != active.body.session_key:
             self._wrong(event, place, f"session {active.body.session_key}, by {active.id}", active.bound)
-        elif active is None and self.story.bound.holds(place, body.session_key):
+        elif active is None and self._taken_still(place, body.session_key):
             last = facts.ended or facts.ending or facts.bound if facts is not None else event
             self._wrong(event, place, "the default route: the binding is over", last)
+
+    def _taken_still(self, place: Address, session_key: str) -> bool:
+        """A session that a place was bound to, and that is not its own anyway."""
+        return self.story.bound.holds(place, session_key) and not key_is_of(session_key, place, self.story)
 
     def _wrong(self, event: Event, place: Address, expected: str, evidence: Event) -> None:
         body = event.body
@@ -131,18 +149,30 @@ class BindingLife(Checker):
     def _thread(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, ThreadOpened)
-        if event.cause is not None or event.delegation is not None:
+        if body.on_message is None and not self._lost:
             self._opened[body.address.lane] = event
+        self._lost = False
+
+    def _fault(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, FaultFired)
+        self._lost |= body.fault == _NEVER_TOLD
 
     def _refused(self, event: Event) -> None:
         """Whatever was opened for it and is not bound would be left behind (B130)."""
         self.exercised += 1
+        body = event.body
+        assert isinstance(body, BindingRefused)
+        work = body.session_key.rpartition(_SUBAGENT)[2]
         for lane, opened in tuple(self._opened.items()):
-            if opened.delegation is not None and opened.delegation == event.delegation:
+            assert isinstance(opened.body, ThreadOpened)
+            name = self.story.name(opened.body.address)
+            # People call a thread that was opened for delegated work by the name of that work.
+            if work and name.rpartition("/")[2] == work:
                 del self._opened[lane]
                 self.violate(
                     at=event.seq,
-                    summary=f"binding was refused, and a thread was left behind at {lane}",
+                    summary=f"binding was refused, and {name} was left behind",
                     expected=["no thread"],
                     actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (opened, event)],
                     evidence=[opened.seq, event.seq],
@@ -162,49 +192,77 @@ class NoSelfEcho(Checker):
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
-        #: place and id of own messages that came back
-        self._echoes: dict[tuple[Lane, str], Event] = {}
+        #: what was said on the platforms, by all but the gateway's bots
+        self._said: dict[_Message, Event] = {}
+        #: inbound id -> what was said
         self._inbound: dict[str, Event] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
-        """What comes back, and what starts of it."""
+        """What is said and comes back, what starts of it, and what is dropped."""
         return {
-            PeerSaid: self._said,
+            PeerSaid: self._peer_said,
             InboundReceived: self._received,
             InboundAdmitted: self._started,
             TurnStarted: self._started,
-            MirrorAppended: self._mirrored,
+            TranscriptAppended: self._started,
+            InboundDropped: self._dropped,
         }
 
-    def _said(self, event: Event) -> None:
+    def _peer_said(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, PeerSaid)
-        if body.echo_of is not None:
-            self._echoes[body.address.lane, body.message_id] = event
+        self._said[_message(body)] = event
 
     def _received(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, InboundReceived)
-        echo = self._echoes.get((body.address.lane, body.message_id))
-        if echo is not None:
-            self.exercised += 1
-            self._inbound[event.inbound or ""] = echo
+        said = self._said.get(_message(body))
+        if said is not None:
+            self.exercised += _speaks(said).bot
+            self._inbound[event.inbound or ""] = said
 
     def _started(self, event: Event) -> None:
-        echo = self._inbound.get(event.inbound or "")
-        if echo is not None:
-            self._wrong(event, echo)
-
-    def _mirrored(self, event: Event) -> None:
-        if event.intent is None and event.inbound in self._inbound:
-            self._wrong(event, self._inbound[event.inbound or ""])
-
-    def _wrong(self, event: Event, echo: Event) -> None:
+        said = self._inbound.get(event.inbound or "")
+        if said is None or _speaks(said).echo_of is None:
+            return
+        # What follows follows from this.
+        del self._inbound[event.inbound or ""]
         self.violate(
             at=event.seq,
             summary=f"the gateway's own words came back as {event.inbound}, and {event.kind} followed",
             expected=["inbound.dropped (own-echo)"],
-            actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (echo, event)],
-            evidence=[echo.seq, event.seq],
+            actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (said, event)],
+            evidence=[said.seq, event.seq],
             first_wrong=event.seq,
         )
+
+    def _dropped(self, event: Event) -> None:
+        """Each of the two reasons is true of somebody, and of nobody else."""
+        body, said = event.body, self._inbound.get(event.inbound or "")
+        assert isinstance(body, InboundDropped)
+        if said is None or body.reason not in (Reason.OWN_ECHO, Reason.BOT_IGNORED):
+            return
+        who = _speaks(said)
+        # What a proxy posts for a person is a person's.
+        true = who.bot and who.stands_for is None if body.reason is Reason.BOT_IGNORED else who.echo_of is not None
+        if true:
+            return
+        self.violate(
+            at=event.seq,
+            summary=f"{event.inbound}, which {who.peer.name} said, was dropped as {body.reason.value}",
+            expected=["what the policy for other bots says" if who.bot else "a turn: a person has said it"],
+            actual=[f"#{event.seq} {event.at:.3f}s {event.kind} ({body.reason.value})"],
+            evidence=[said.seq, event.seq],
+            first_wrong=event.seq,
+        )
+
+
+def _message(body: PeerSaid | InboundReceived) -> _Message:
+    """A message, whichever account sees it."""
+    place = body.address
+    return place.channel, place.conversation, place.thread or "", body.message_id
+
+
+def _speaks(event: Event) -> PeerSaid:
+    assert isinstance(event.body, PeerSaid)
+    return event.body

@@ -14,6 +14,7 @@ from core.events.bodies import (
     BindingTouched,
     Fallback,
     IdentityFallback,
+    PeerSaid,
 )
 from core.values import Address
 
@@ -52,8 +53,10 @@ class BoundFacts:
         self.of_delegation: dict[str, BindingFacts] = {}
         #: delegations, or intents, whose result was said to go elsewhere than it belongs
         self.fell_back: set[str] = set()
-        #: intent and chunk -> the event that says that another identity says it
-        self.other_identity: dict[tuple[str, int], Event] = {}
+        #: intent -> the chunk from which on the bot says it, as was told
+        self.by_bot: dict[str, int] = {}
+        #: (channel, id of what a proxy posted) -> id of the message that it posted again
+        self.proxied: dict[tuple[str, str], str] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """The events that it is made from."""
@@ -65,6 +68,7 @@ class BoundFacts:
             BindingDegraded: self._degraded,
             Fallback: self._fallback,
             IdentityFallback: self._identity,
+            PeerSaid: self._said,
         }
 
     def routing(self, place: Address, at: float) -> BindingFacts | None:
@@ -122,7 +126,13 @@ class BoundFacts:
             if name is not None:
                 self.fell_back.add(name)
 
+    def _said(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, PeerSaid)
+        if body.stands_for is not None:
+            self.proxied[body.address.channel, body.message_id] = body.stands_for
+
     def _identity(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, IdentityFallback)
-        self.other_identity[event.intent or "", body.chunk] = event
+        self.by_bot.setdefault(event.intent or "", body.chunk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from core.events import Body, Event
 from core.events.bodies import (
@@ -189,10 +190,21 @@ class Bounded(Checker):
         self._wait: dict[str, tuple[int, float, Event]] = {}
         #: account -> recovered messages that this process has sent, each by the event of its first attempt
         self._paced: dict[_Account, dict[str, Event]] = {}
+        #: process -> when it ended
+        self._died: dict[int | None, float] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """Attempts, and what bounds them."""
-        return {ProcessStarted: self._process_started, WireRefused: self._refused, AttemptStarted: self._started}
+        return {
+            ProcessStarted: self._process_started,
+            ProcessCrashed: self._process_died,
+            ProcessStopped: self._process_died,
+            WireRefused: self._refused,
+            AttemptStarted: self._started,
+        }
+
+    def _process_died(self, event: Event) -> None:
+        self._died[event.generation] = event.at
 
     def _process_started(self, _event: Event) -> None:
         self._paced.clear()
@@ -225,7 +237,9 @@ class Bounded(Checker):
         """What was said of the attempt before."""
         said = before.body
         assert isinstance(said, AttemptEnded)
-        if said.decision == "fail":
+        # What a process had no time to store before it died, the next one does not know.
+        known = facts.settled or before.at < self._died.get(before.generation, inf) - _SLACK
+        if said.decision == "fail" and known:
             self._beyond(event, f"{event.intent} was tried again after a refusal for good", "it is over", before)
         attempt, until, refused = self._wait.get(event.intent or "", (0, 0.0, before))
         if attempt == said.attempt and event.at < until - _SLACK:

@@ -10,6 +10,7 @@ from core.events.bodies import (
     CompletionPlanned,
     DelegationAccepted,
     DelegationFinished,
+    FallbackDenied,
     InboundAdmitted,
     IntentPrepared,
     IntentSettled,
@@ -78,6 +79,7 @@ class EveryRunReports(Checker):
             InboundAdmitted: self._admitted,
             IntentPrepared: self._prepared,
             IntentSettled: self._settled,
+            FallbackDenied: self._denied,
             TurnStarted: self._started,
             TurnEnded: self._ended,
             ProcessStarted: self._process_up,
@@ -109,9 +111,17 @@ class EveryRunReports(Checker):
     def _prepared(self, event: Event) -> None:
         body, run = event.body, self._runs.get(event.delegation or "")
         assert isinstance(body, IntentPrepared)
-        if run is None or run.origin is None or body.intent_kind is not IntentKind.ANNOUNCE:
+        if run is None or body.intent_kind not in (IntentKind.ANNOUNCE, IntentKind.NOTICE):
             return
-        run.told |= body.address.lane == run.origin.lane
+        bound = self.story.bound.of_delegation.get(event.delegation or "")
+        places = [run.origin, None if bound is None else bound.body.conversation]
+        run.told |= any(place is not None and body.address.lane == place.lane for place in places)
+
+    def _denied(self, event: Event) -> None:
+        """It is said nowhere, as the operator wants it where its conversation cannot be used: that is told."""
+        run = self._runs.get(event.delegation or "")
+        if run is not None:
+            run.told = True
 
     def _settled(self, event: Event) -> None:
         """A hook that cancels the announcement is an end that is told."""

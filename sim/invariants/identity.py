@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from core.events import Body, Event
-from core.events.bodies import ChunkAcked, CredentialRotated, IntentPrepared, WireAccepted, WireRefused
+from core.events.bodies import (
+    BindingTouched,
+    ChunkAcked,
+    CredentialRotated,
+    InboundAdmitted,
+    IntentPrepared,
+    WireAccepted,
+    WireRefused,
+)
+from core.reasons import Reason
+from core.values import WorkKind
 from sim.invariants.base import Checker
+from sim.invariants.bound import BindingFacts
 from sim.invariants.story import Story
 
 #: seconds within which a gateway that was given a new token is to use it
 _TO_LEARN = 0.5
 #: seconds by which the story of a commit may be later than what it tells
 _SLACK = 5.0
+#: acks of what people see elsewhere, or of what nobody but an operator says that they see
+_NOT_THERE = (Reason.MISPLACED, Reason.OPERATOR_SENT)
 
 
 class FreshActivity(Checker):
@@ -20,41 +33,75 @@ class FreshActivity(Checker):
 
     def __init__(self, story: Story) -> None:
         super().__init__(story)
-        #: binding -> the last ack for it
-        self._acked: dict[str, Event] = {}
+        #: binding -> what was said there, that it has not been told of
+        self._said: dict[str, Event] = {}
         self._tokens: dict[tuple[str, str], Event] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
-        """Acks, and what platforms say of tokens."""
+        """What is said by both sides, what bindings are told of it, and what platforms say of tokens."""
         return {
-            ChunkAcked: self._ack,
+            InboundAdmitted: self._admitted,
+            ChunkAcked: self._acked,
+            BindingTouched: self._touched,
             CredentialRotated: self._rotated,
             WireAccepted: self._used,
             WireRefused: self._used,
         }
 
-    def _ack(self, event: Event) -> None:
-        facts = self.story.intents.get(event.intent or "")
-        if facts is not None and facts.prepared.binding is not None:
-            self.exercised += 1
-            self._acked[facts.prepared.binding] = event
+    def _admitted(self, event: Event) -> None:
+        body, routed = event.body, self.story.routed.get(event.inbound or "")
+        assert isinstance(body, InboundAdmitted)
+        # What is said to the gateway itself is seen by its answer.
+        if routed is not None and body.work is WorkKind.MESSAGE:
+            self._active(routed.binding, event)
+
+    def _acked(self, event: Event) -> None:
+        body, facts = event.body, self.story.intents.get(event.intent or "")
+        assert isinstance(body, ChunkAcked)
+        if facts is not None and body.reason not in _NOT_THERE:
+            self._active(facts.prepared.binding, event)
+
+    def _active(self, binding: str | None, event: Event) -> None:
+        """Something is said in a conversation, for its binding."""
+        bound = self.story.bound.by_id.get(binding or "")
+        if bound is None or (bound.ended is not None and bound.ended.seq < event.seq):
+            return
+        if bound.ending is None and not bound.routes(event.at):
+            return  # over by its deadlines, which nothing moves any more
+        self.exercised += 1
+        self._look(bound, event.at)
+        if bound.last_activity_at < event.at - _SLACK:
+            self._said.setdefault(bound.id, event)
+
+    def _touched(self, event: Event) -> None:
+        body, said = event.body, self._said.get(event.binding or "")
+        assert isinstance(body, BindingTouched)
+        bound = self.story.bound.by_id.get(event.binding or "")
+        if said is None or bound is None:
+            return
+        self._look(bound, event.at)
+        if body.last_activity_at >= said.at - _SLACK:
+            self._said.pop(bound.id, None)
 
     def finish(self, last: Event) -> None:
-        """Bindings that were not told of the last thing that was said in them."""
-        for binding, acked in self._acked.items():
-            facts = self.story.bound.by_id.get(binding)
-            if facts is None or facts.last_activity_at >= acked.at - _SLACK:
-                continue
-            if facts.ended is not None and facts.ended.seq < acked.seq:
-                continue
-            self.violate(
-                at=acked.seq,
-                summary=f"something was said in {self.story.name(facts.body.conversation)}, and {binding} was not told",
-                expected=[f"binding.touched of {binding} at {acked.at:.3f}s"],
-                actual=[f"its last activity is {facts.last_activity_at:.3f}s"],
-                evidence=[facts.bound.seq, acked.seq],
-                first_wrong=acked.seq,
-            )
+        """Bindings that were never told."""
+        for binding in tuple(self._said):
+            self._look(self.story.bound.by_id[binding], None)
+
+    def _look(self, bound: BindingFacts, now: float | None) -> None:
+        """Something was said, and the binding was not told in time: the deadlines that it had were too early."""
+        said = self._said.get(bound.id)
+        if said is None or (now is not None and now <= said.at + _SLACK):
+            return
+        del self._said[bound.id]
+        self.violate(
+            at=said.seq,
+            summary=f"something was said in {self.story.name(bound.body.conversation)}, and {bound.id} was not told",
+            expected=[f"binding.touched of {bound.id} at {said.at:.3f}s"],
+            actual=[f"#{said.seq} {said.at:.3f}s {said.kind}, and nothing for {_SLACK:g} s"],
+            evidence=[bound.bound.seq, said.seq],
+            first_wrong=said.seq,
+        )
 
     def _rotated(self, event: Event) -> None:
         body = event.body
@@ -68,12 +115,13 @@ class FreshActivity(Checker):
         if newest is None or not body.credential or not isinstance(newest.body, CredentialRotated):
             return
         self.exercised += 1
-        if body.credential >= newest.body.number or event.at <= newest.at + _TO_LEARN:
+        given = newest.at + newest.body.tell
+        if body.credential >= newest.body.number or event.at <= given + _TO_LEARN:
             return
         self.violate(
             at=event.seq,
             summary=f"{event.intent} was sent with token {body.credential} of {body.address.channel}",
-            expected=[f"token {newest.body.number}, which the gateway has since {newest.at:.3f}s"],
+            expected=[f"token {newest.body.number}, which the gateway has since {given:.3f}s"],
             actual=[f"#{event.seq} {event.at:.3f}s token {body.credential}"],
             evidence=[newest.seq, event.seq],
             first_wrong=event.seq,
@@ -106,8 +154,9 @@ class SpokenAsMeant(Checker):
         if facts is None or (facts.body.identity is None and body.identity is None):
             return
         self.exercised += 1
-        other = (event.intent or "", body.chunk) in self.story.bound.other_identity
-        if body.identity == facts.body.identity or (body.identity is None and other):
+        since = self.story.bound.by_bot.get(event.intent or "")
+        told = since is not None and since <= body.chunk
+        if body.identity == facts.body.identity or (body.identity is None and told):
             return
         self.violate(
             at=event.seq,

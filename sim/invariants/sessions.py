@@ -75,7 +75,7 @@ class OneKey(Checker):
         """A target may be another name of a conversation: the key is that of the conversation where people see it."""
         body, facts = event.body, self.story.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
-        if facts is None or body.address.kind is facts.body.address.kind:
+        if facts is None or facts.prepared.binding is not None or body.address.kind is facts.body.address.kind:
             return
         if facts.body.mirror_key is not None and not facts.body.named_session:
             self.exercised += 1
@@ -123,12 +123,20 @@ class OneKey(Checker):
         if place is None or body.work is not WorkKind.MESSAGE:
             return
         self.exercised += 1
+        if self._is_bound(event):
+            self._one_id(body.session_key, body.session_id, event)
+            return
         key, lane = body.session_key, place.lane
         agent = _agent(key)
         if not self._known(agent, lane, key) and key_is_of(key, place, self.story):
             self._one_key(place, lane, key, event)
         self._one_id(key, body.session_id, event)
         self._same_session((agent, lane), place, body.session_id, event)
+
+    def _is_bound(self, admitted: Event) -> bool:
+        """A binding has chosen the session, as long as it holds: whose it is B1 judges, and M1 for what is said."""
+        routed = self.story.routed.get(admitted.inbound or "")
+        return routed is not None and routed.binding is not None
 
     def _known(self, agent: str, lane: Lane, key: str) -> bool:
         """Whether this is the key that the place is known to have, under today's scopes."""
@@ -155,7 +163,7 @@ class OneKey(Checker):
         named = self._asked.get(event.cause or 0) if self._asked else None
         if named is not None:
             self._obeyed(named, body, event)
-        if body.mirror_key is None or body.named_session or self._own(event, body):
+        if body.mirror_key is None or body.named_session or event.binding is not None or self._own(event, body):
             return
         self.exercised += 1
         self._one_key(body.address, self.story.intents[event.intent or ""].lane, body.mirror_key, event)
@@ -261,6 +269,8 @@ class Injective(Checker):
         if place is None or routed is None or body.work is not WorkKind.MESSAGE:
             return
         assert isinstance(routed.body, RouteDecided)
+        if routed.binding is not None:
+            return  # it belongs to a session that somebody chose: B1 judges that
         if self._scopes != self.story.scopes_changed:
             self._scopes = self.story.scopes_changed
             self._places.clear()

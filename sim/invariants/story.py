@@ -282,8 +282,8 @@ class Story:
         body, inbound = event.body, event.inbound or ""
         assert isinstance(body, InboundReceived)
         lane, message = body.address.lane, body.message_id
-        if self._original:
-            message = self._original.get((lane, message), message)
+        again = self.bound.proxied.get((lane[0], message), message)
+        message = self._original.get((lane, message), again)
         self.received[inbound] = event
         self.messages[inbound] = (lane, message)
 

@@ -12,6 +12,7 @@ from core.events.bodies import (
     Fallback,
     InboundAdmitted,
     InboundDropped,
+    InboundReceived,
     IntentPrepared,
     IntentSettled,
     OperatorActed,
@@ -67,6 +68,10 @@ class EverythingEnds(Checker):
         if message is not None:
             (channel, _account, conversation, thread), message_id = message
             self._said.pop((channel, conversation, thread, message_id), None)
+            # What a proxy posts is said twice, and both are to end.
+            received = self.story.received[inbound or ""].body
+            if isinstance(received, InboundReceived):
+                self._said.pop((channel, conversation, thread, received.message_id), None)
 
     def _admitted(self, event: Event) -> None:
         self.exercised += 1

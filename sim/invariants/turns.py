@@ -25,6 +25,9 @@ from sim.invariants.base import Checker
 from sim.invariants.identity import FreshActivity
 from sim.invariants.story import Story
 
+#: what the gateway says by itself; a notice is said instead of an answer, where people wait for it: R1 and R2 judge it
+_NO_ANSWERS = (IntentKind.ANNOUNCE, IntentKind.NOTICE)
+
 
 class FrozenRoute(Checker):
     """R3: where answers go is decided once, by the message itself, and nothing that happens later changes it."""
@@ -59,7 +62,7 @@ class FrozenRoute(Checker):
     def _prepared(self, event: Event) -> None:
         body, routed = event.body, self.story.routed.get(event.inbound or "")
         assert isinstance(body, IntentPrepared)
-        if routed is None or body.targeted or body.intent_kind is IntentKind.ANNOUNCE:
+        if routed is None or body.targeted or body.intent_kind in _NO_ANSWERS:
             return
         assert isinstance(routed.body, RouteDecided)
         frozen = routed.body.reply_to

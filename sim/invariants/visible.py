@@ -16,6 +16,7 @@ from core.events.bodies import (
     IntentSuppressed,
     LaneWaiting,
     MirrorRefused,
+    PlaceReopened,
     PlatformPushed,
     ProcessCrashed,
     ProcessStopped,
@@ -24,6 +25,7 @@ from core.events.bodies import (
     WireAccepted,
     WireRefused,
 )
+from core.reasons import Reason
 from core.values import IntentState
 from sim.invariants.base import Checker
 from sim.invariants.story import Lane, Story
@@ -73,6 +75,7 @@ class NothingSilent(Checker):
             WireAccepted: self._accepted,
             WireRefused: self._wire_refused,
             AttemptEnded: self._attempt_ended,
+            PlaceReopened: self._reopened,
             StoreFailed: self._store_refused,
             LaneWaiting: self._waiting,
             HookSending: self._hook_sending,
@@ -133,6 +136,11 @@ class NothingSilent(Checker):
         assert isinstance(body, WireRefused)
         self.exercised += 1
         self._refused[event.intent or "", body.chunk, body.attempt] = event
+
+    def _reopened(self, event: Event) -> None:
+        """A bound thread was archived: what was refused for that is sent once more in the same attempt."""
+        for refused in [key for key, told in self._refused.items() if key[0] == event.intent and _for_place(told)]:
+            del self._refused[refused]
 
     def _attempt_ended(self, event: Event) -> None:
         if not self._refused:
@@ -267,3 +275,8 @@ class NothingSilent(Checker):
         for facts in self.story.intents.values():
             if not facts.over and facts.prepared.seq < last.get(facts.lane, 0):
                 yield facts.prepared
+
+
+def _for_place(event: Event) -> bool:
+    """Whether a platform refused something since its place takes no messages."""
+    return isinstance(event.body, WireRefused) and event.body.reason is Reason.PLACE_GONE

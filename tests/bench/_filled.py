@@ -18,7 +18,6 @@ _PLACED = "replace({0}, :conversation, numbers.conversation)"
 #: what is not the same for all, by table; the first names the row
 _OWN = {
     "intents": {"id": "'send:' || numbers.key", "address": _PLACED, "mirror_key": _PLACED},
-    "sends": {"key": "numbers.key", "intent_id": "'send:' || numbers.key", "session_key": _PLACED},
     "transcript": {"ref": "'send:' || numbers.key", "session_id": "numbers.session"},
 }
 
@@ -53,11 +52,10 @@ def _multiply(connection: sqlite3.Connection, table: str) -> None:
     own = _OWN[table]
     columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[1] != "n"]
     values = [own[name].format(f"t.{name}") if name in own else f"t.{name}" for name in columns]
-    template = _KEY if table == "sends" else f"send:{_KEY}"
     connection.execute(
         f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(values)} FROM {table} t, numbers"
         f" WHERE t.{next(iter(own))} = :template ORDER BY numbers.key",
-        {"template": template, "conversation": place(0).conversation},
+        {"template": f"send:{_KEY}", "conversation": place(0).conversation},
     )
 
 
@@ -78,7 +76,8 @@ async def fill(path: Path, count: int, conversations: int, *, over: bool) -> Non
         connection.execute("PRAGMA synchronous=OFF")
         connection.execute("PRAGMA cache_size=-400000")
         connection.execute("PRAGMA temp_store=MEMORY")
-        (session_key,) = connection.execute("SELECT session_key FROM sends WHERE key = ?", (_KEY,)).fetchone()
+        sql = "SELECT mirror_key FROM intents WHERE id = ?"
+        (session_key,) = connection.execute(sql, (f"send:{_KEY}",)).fetchone()
         connection.execute("BEGIN")
         # The template is one of them.
         _number(connection, count - 1, conversations, session_key)

@@ -5,6 +5,7 @@ import gc
 import sqlite3
 import statistics
 import time
+from array import array
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -307,9 +308,10 @@ class Running:
             if time.perf_counter() - since > STUCK:
                 raise TimeoutError(f"{witness.delivered} delivered, {witness.told} told, {messages} wanted: stuck")
 
-    async def give(self, load: Load, *, salt: str = "") -> list[float]:
+    async def give(self, load: Load, *, salt: str = "") -> "array[float]":
         """Hand all messages over, each caller one after another; the seconds that each took to be durable."""
-        seconds: list[float] = []
+        # Not objects: memory is measured too, and these are none of the gateway's.
+        seconds = array("d")
         numbers = iter(range(load.messages))
 
         async def caller() -> None:

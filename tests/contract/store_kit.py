@@ -53,8 +53,8 @@ class Opened:
     die: Callable[[], None]
     #: the writer has ended, because another process holds the store
     ended: anyio.Event
-    #: put something into a column of an intent that no gateway would have put there
-    spoil: Callable[[str, str, object], Awaitable[None]]
+    #: put something into a column of an intent, or of a row of another table, that no gateway would have put there
+    spoil: Callable[..., Awaitable[None]]
 
     async def open_rows(self) -> tuple[IntentRow, ...]:
         """The open intents in their order, as they were stored."""

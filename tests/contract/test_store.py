@@ -15,6 +15,7 @@ from core.store import Db, SqliteStore, connect_file
 from sim.disk import Disk
 from sim.loop import SimLoop, run
 from tests.contract.store_kit import CHECKS, Check, Opened
+from tests.contract.store_kit_bindings import BINDING_CHECKS
 from tests.contract.store_kit_lease import LEASE_CHECKS
 from tests.contract.store_kit_left import LEFT_CHECKS
 from tests.contract.store_kit_mirrors import MIRROR_CHECKS
@@ -32,6 +33,7 @@ ALL = [
     *OPERATE_CHECKS,
     *PURGE_CHECKS,
     *LEFT_CHECKS,
+    *BINDING_CHECKS,
 ]
 
 
@@ -63,10 +65,10 @@ async def open_sqlite(connect: Callable[[], Db], durable: Callable[[Db], int]) -
         count = await dbs[0].run(lambda raw: raw.execute("PRAGMA page_count").fetchone())
         await set_room(str(count[0]))
 
-    async def spoil(intent: str, column: str, value: object) -> None:
+    async def spoil(intent: str, column: str, value: object, table: str = "intents") -> None:
         # Texts that are none can only come by this way.
-        sql = f"UPDATE intents SET {column} = CAST(? AS TEXT) WHERE id = ?"
-        plain = f"UPDATE intents SET {column} = ? WHERE id = ?"
+        sql = f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE id = ?"
+        plain = f"UPDATE {table} SET {column} = ? WHERE id = ?"
         await dbs[0].run(
             lambda raw: raw.execute(sql if isinstance(value, bytes) else plain, (value, intent)).fetchall()
         )

@@ -23,6 +23,10 @@ REPORTS = {"B001", "B002", "B013", "B043", "B044", "B050", "B061", "B108"} | {
     *("B008", "B026", "B060", "B152", "B153", "B155"),
     # busy and ending sessions, hands, schedules
     *("B011", "B020", "B022", "B023", "B025", "B041"),
+    # bound conversations: who speaks, proxies, reopened threads
+    *("B134", "B136", "B139"),
+    # bound conversations
+    *("B056", "B130", "B131", "B133", "B137"),
 }
 
 

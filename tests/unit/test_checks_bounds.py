@@ -240,6 +240,39 @@ def test_what_was_refused_for_good_is_over():
     story.prepared()
     story.started()
     story.ended(Reason.REFUSED, "fail")
+    story.now += 5
+    story.crashed()
+    story.started(2)
+    assert story.wrong == ["i1 was tried again after a refusal for good"]
+
+
+def test_in_the_same_process_at_once():
+    story = Story("L5")
+    story.prepared()
+    story.started()
+    story.ended(Reason.REFUSED, "fail")
+    story.started(2)
+    assert story.wrong == ["i1 was tried again after a refusal for good"]
+
+
+def test_what_a_process_took_with_it_the_next_one_does_not_know():
+    story = Story("L5")
+    story.prepared()
+    story.started()
+    story.refused()
+    story.ended(Reason.REFUSED, "fail")
+    story.crashed()
+    story.started(2)
+    assert story.wrong == []
+
+
+def test_but_it_knows_what_was_stored():
+    story = Story("L5")
+    story.prepared()
+    story.started()
+    story.refused()
+    story.ended(Reason.REFUSED, "fail")
+    story.settled(IntentState.FAILED, reason=Reason.REFUSED)
     story.crashed()
     story.started(2)
     assert story.wrong == ["i1 was tried again after a refusal for good"]

@@ -38,13 +38,14 @@ def asked(key: str, where: int) -> tuple[SendRow, IntentRow]:
     return send, msgspec.structs.replace(row, kind=IntentKind.SEND)
 
 
-def send_write(key: str, where: int, *, in_bulk: bool) -> Write:
+def send_write(key: str, where: int, *, in_bulk: bool, entry: bool = False) -> Write:
     send, row = asked(key, where)
+    new = place(where) if entry else None
 
     def op(c: sqlite3.Connection) -> Any:
-        return ops.begin_send(c, send, row, None, lambda _: False, 2.0)
+        return ops.begin_send(c, send, row, new, lambda _: False, 2.0)
 
-    return _write(op, bulk.begin_sends, bulk.Sending(send, row, 2.0), in_bulk=in_bulk)
+    return _write(op, bulk.begin_sends, bulk.Sending(send, row, 2.0, new), in_bulk=in_bulk)
 
 
 def ack_write(key: str, where: int, *, in_bulk: bool, mirrored: bool = True, session: str | None = None) -> Write:
@@ -79,7 +80,7 @@ def _plain(answer: Any) -> str:
     return repr(answer)
 
 
-#: key, conversation, whether it is mirrored
+#: key, conversation, whether it is mirrored; every third key asks for its session
 SENDS = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 4), st.booleans()), min_size=1, max_size=300)
 
 
@@ -90,7 +91,7 @@ def test_sends_and_their_ends_are_stored_as_they_are_singly(sends: list[tuple[in
         for key, where, mirrored in sends:
             known.setdefault(key, (where, mirrored))
         return [
-            [send_write(f"k{key}", where, in_bulk=in_bulk) for key, where, _ in sends],
+            [send_write(f"k{key}", where, in_bulk=in_bulk, entry=key % 3 == 0) for key, where, _ in sends],
             [
                 ack_write(f"k{key}", where, in_bulk=in_bulk, mirrored=mirrored)
                 for key, (where, mirrored) in known.items()
@@ -98,6 +99,22 @@ def test_sends_and_their_ends_are_stored_as_they_are_singly(sends: list[tuple[in
         ]
 
     assert played(steps(in_bulk=True)) == played(steps(in_bulk=False))
+
+
+@pytest.mark.parametrize("in_bulk", [True, False])
+def test_a_key_that_was_tried_again_is_known_without_its_first_try(in_bulk: bool) -> None:
+    with database() as c:
+        ensure_session(c, place(1), 1.0)
+        send, row = asked("k3", 1)
+        ops.begin_send(c, send, row, None, lambda _: False, 2.0)
+        # It has failed, and its client asks again.
+        c.execute("UPDATE intents SET state = 'failed'")
+        again = ops.begin_send(c, send, row, None, lambda _: True, 3.0)
+        assert (again.new, again.send.tries) == (True, 2)
+        c.execute("DELETE FROM intents WHERE id = 'send:k3'")
+        answers = _transact(c, [send_write(f"k{n}", 1, in_bulk=in_bulk) for n in range(10)], None)
+        assert [n for n, answer in enumerate(answers) if not answer.new] == [3]
+        assert answers[3].send == again.send
 
 
 def test_many_go_in_with_few_statements() -> None:

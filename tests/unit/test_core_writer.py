@@ -60,3 +60,52 @@ def test_a_write_that_fails_hands_nothing_on():
 
     run(main)
     assert handed_on == [2]
+
+
+async def _turns(turns: int) -> None:
+    for _ in range(turns):
+        await anyio.lowlevel.checkpoint()
+
+
+def commits_of(*groups: tuple[int, int, bool]) -> int:
+    """How many transactions it takes: each group is the turn of the loop in which it comes, its size and urgency."""
+    counted: list[int] = []
+
+    async def main(loop: SimLoop):
+        disk = Disk(lambda: None, lambda _: None)
+        db = disk.connect()
+        await db
+        writer = Writer(db, EventLog(loop.time).recorder("test"))
+        done: list[int] = []
+
+        def submit(urgent: bool) -> None:
+            writer.submit(lambda _: None, lambda _: 1, done.append, lambda _: None, urgent=urgent)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(writer.run)
+            await anyio.sleep(1)
+            passed = 0
+            for turn, size, urgent in groups:
+                await _turns(turn - passed)
+                passed = turn
+                for _ in range(size):
+                    submit(urgent)
+            await anyio.sleep(1)
+            assert len(done) == sum(size for _, size, _ in groups)
+            group.cancel_scope.cancel()
+        disk.discard()
+        counted.append(writer.commits)
+
+    run(main, order="fifo")
+    return counted[0]
+
+
+def test_many_writes_wait_for_those_whose_turn_has_come() -> None:
+    assert commits_of((0, 20, True), (2, 20, True)) == 1
+    # A few do not wait: nobody comes after most of them.
+    assert commits_of((0, 1, True), (2, 1, True)) == 2
+
+
+def test_what_nobody_waits_for_goes_with_others_and_goes_in_the_end() -> None:
+    assert commits_of((0, 1, False), (2, 1, True)) == 1
+    assert commits_of((0, 1, False)) == 1

@@ -12,6 +12,7 @@ CREATE TABLE bindings (
 );
 CREATE UNIQUE INDEX bindings_place ON bindings (place) WHERE status = 'active';
 CREATE UNIQUE INDEX bindings_request ON bindings (request) WHERE request IS NOT NULL;
+CREATE INDEX bindings_session ON bindings (session_key) WHERE status <> 'ended';
 CREATE INDEX bindings_open ON bindings (n) WHERE status <> 'ended';
 
 -- Of a message: the binding that it is said for, who says it, and where a short notice goes if it cannot be said there.

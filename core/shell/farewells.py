@@ -1,0 +1,70 @@
+"""The last word in a conversation whose binding has expired, where one is configured (seed 002).
+
+It is said by the bot, and belongs to no binding any more. It is no promise: where the process dies before it is stored,
+nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.bindings.values import SessionBindingRecord
+from core.errors import InvalidSend
+from core.events.bodies import IntentSuppressed
+from core.reasons import Reason
+from core.shell.context import Context
+from core.shell.drafts import Drafts
+from core.shell.lanes import Lanes
+from core.shell.preparing import Preparing
+from core.store.rows import IntentRow
+from core.values import IntentState
+
+_Lane = tuple[str, str, str, str]
+#: conversations that are told at the same time
+_WORKERS = 16
+
+
+class Farewells:
+    """Says farewell."""
+
+    def __init__(
+        self, context: Context, preparing: Preparing, deliver: Callable[[IntentRow, int | None], None]
+    ) -> None:
+        self._ctx = context
+        self._preparing = preparing
+        self._deliver = deliver
+        self._drafts = Drafts(context)
+        self.lanes: Lanes[_Lane, tuple[SessionBindingRecord, Reason, int | None]] = Lanes(
+            "farewells", self._handle, workers=_WORKERS, now=context.env.now
+        )
+
+    def say(self, record: SessionBindingRecord, reason: Reason, cause: int | None) -> None:
+        """Have farewell said, in a conversation that nobody has bound again."""
+        if self._text(record):
+            self.lanes.put(record.conversation.lane, (record, reason, cause))
+
+    def _text(self, record: SessionBindingRecord) -> str:
+        return self._ctx.config.channel(record.conversation.channel).thread_bindings.farewell
+
+    async def _handle(self, _lane: _Lane, item: tuple[SessionBindingRecord, Reason, int | None]) -> None:
+        ctx, (record, reason, cause), text = self._ctx, item, self._text(item[0])
+        draft = self._drafts.farewell(record)
+        if draft.binding is not None:
+            # Somebody has bound it again, and goes on there.
+            return
+        try:
+            row = await self._preparing.prepare(draft, text, cause)
+        except InvalidSend as error:
+            ctx.events.record(IntentSuppressed(reason=error.reason, text=text), cause, binding=record.binding_id)
+            return
+        if not row.chunks and row.state is not IntentState.CANCELLED:
+            return
+
+        def story(new: bool) -> int | None:
+            return ctx.tell_prepared(row, targeted=False, reason=reason, cause=cause) if new else None
+
+        def then(prepared: int | None) -> None:
+            if prepared is not None:
+                self._deliver(row, prepared)
+
+        await ctx.store.enqueue(row, ctx.env.now(), story, then=then)

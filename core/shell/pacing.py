@@ -1,0 +1,32 @@
+"""What an earlier process left goes out at the configured rate of its account (B114)."""
+
+from __future__ import annotations
+
+from core.events.bodies import LaneWaiting
+from core.reasons import Reason
+from core.shell.context import Context
+from core.shell.settling import ids_of
+from core.store.rows import IntentRow
+
+
+class Pacing:
+    """When recovered messages may go."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+        #: when the next recovered message of an account may go, where that is paced
+        self._next: dict[tuple[str, str], float] = {}
+
+    def slot(self, row: IntentRow, at: float | None, cause: int) -> float | None:
+        """When a message may go that is not to go before `at`; told where it has to wait."""
+        rate = self._ctx.config.delivery.recovery_rate
+        if rate is None:
+            return at
+        account, now = (row.address.channel, row.address.account), self._ctx.env.now()
+        slot = max(self._next.get(account, now), at or now)
+        self._next[account] = slot + 1 / rate
+        if slot <= max(at or now, now):
+            return at
+        body = LaneWaiting(address=row.address, reason=Reason.PACED, until=slot, detail=f"{rate:g} a second")
+        self._ctx.events.record(body, cause, **ids_of(row))
+        return slot

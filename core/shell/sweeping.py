@@ -1,0 +1,95 @@
+"""What ends bindings by itself: their deadlines, and conversations that are not there any more (seed 002).
+
+The two are apart: a platform that does not answer holds up no deadline. An expired binding routes nothing even before
+it is swept; the sweep makes its end durable, and told.
+"""
+
+from __future__ import annotations
+
+import anyio
+
+from core.bindings.port import BindsConversations
+from core.bindings.values import BindingStatus, PlaceState, SessionBindingRecord
+from core.errors import PlaceArchived, PlaceGone
+from core.reasons import Reason
+from core.shell.context import Context
+from core.values import ChatKind
+
+#: conversations that are looked at in one sweep
+_PROBES = 50
+#: least seconds between two looks at the deadlines
+_LEAST = 0.001
+
+
+class Sweeping:
+    """Ends what is over."""
+
+    def __init__(self, context: Context) -> None:
+        self._ctx = context
+        self._bound = context.bound
+        self._wake = anyio.Event()
+        #: there is something to be probed
+        self._some = anyio.Event()
+
+    def changed(self) -> None:
+        """Bindings, and so their deadlines, have changed."""
+        self._wake.set()
+        if len(self._bound.book):
+            self._some.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._expire, name="expiry of bindings")
+            group.start_soon(self._probe, name="probes of bindings")
+
+    async def _expire(self) -> None:
+        """End what is over by its deadlines, at the cost of what ends."""
+        while True:
+            self._wake = anyio.Event()
+            for record in self._bound.book.due(self._ctx.env.now()):
+                self._bound.end_soon(record, record.expiry_reason, cause=None)
+            ends = self._bound.book.next_due
+            if ends is None:
+                await self._wake.wait()
+                continue
+            with anyio.move_on_after(max(ends - self._ctx.env.now(), _LEAST)):
+                await self._wake.wait()
+
+    async def _probe(self) -> None:
+        """Now and then ask for some bound conversations whether they are there. The cost is bounded."""
+        after = ""
+        while True:
+            self._some = anyio.Event()
+            if not len(self._bound.book):
+                await self._some.wait()
+            await anyio.sleep(self._every())
+            records = sorted((one for one in self._bound.book if one.status is BindingStatus.ACTIVE), key=_id)
+            some = [record for record in records if record.binding_id > after][:_PROBES]
+            for record in some:
+                await self._look_at(record)
+            after = some[-1].binding_id if len(some) == _PROBES else ""
+
+    def _every(self) -> float:
+        channels = self._ctx.channels
+        return min((self._ctx.config.channel(name).thread_bindings.sweep for name in channels), default=120.0)
+
+    async def _look_at(self, record: SessionBindingRecord) -> None:
+        adapter = self._ctx.adapters.get((record.conversation.channel, record.conversation.account))
+        if not isinstance(adapter, BindsConversations) or record.conversation.kind is ChatKind.DIRECT:
+            return
+        try:
+            with anyio.fail_after(self._ctx.config.delivery.request_timeout):
+                state = await adapter.inspect(record.conversation)
+        except PlaceArchived:
+            return
+        except PlaceGone:
+            state = PlaceState.GONE
+        except Exception:  # noqa: BLE001 -- what a platform does not tell now, it tells another time
+            return
+        if state is PlaceState.GONE:
+            self._bound.gone(record.binding_id, Reason.THREAD_GONE, None)
+
+
+def _id(record: SessionBindingRecord) -> str:
+    return record.binding_id

@@ -1,0 +1,209 @@
+"""Defects in who speaks in bound conversations, and in what is heard there of bots, proxies and reopened threads."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import msgspec
+
+from core import Gateway
+from core.channels import ChannelAdapter, InboundStream
+from core.decisions import identify
+from core.errors import IdentityGone
+from core.shell.bound import Bound
+from core.store import SqliteStore
+from core.store.rows import IntentRow, NewSession, Settled
+from core.values import Capabilities, Envelope, Receipt, SendRequest
+from sim.bugs.base import Bug, deciding, making
+from sim.bugs.ports import AdapterWrapper, wrapping
+from sim.bugs.stores import keeping
+from sim.platforms import FakeAdapter
+from sim.wiring import Wiring
+
+T = TypeVar("T")
+
+
+class _BotInstead(AdapterWrapper):
+    """A webhook that is gone is no error: the bot says it."""
+
+    async def send(self, request: SendRequest) -> Receipt:
+        """By whoever can."""
+        try:
+            return await self.inner.send(request)
+        except IdentityGone:
+            return await self.inner.send(msgspec.structs.replace(request, identity=None))
+
+
+class _DeafAdapter(FakeAdapter):
+    """Joins the threads that are open when it starts, and those that are opened later; nobody listens to reopenings."""
+
+    def connect(self) -> InboundStream:
+        """Without what is said in threads that were archived at the start."""
+        return self._hearing()
+
+    @asynccontextmanager
+    async def _hearing(self) -> AsyncGenerator[AsyncIterator[Envelope], None]:
+        archived = frozenset(self._archived())
+        async with super().connect() as envelopes:
+            yield self._without(envelopes, archived)
+
+    async def _without(self, envelopes: AsyncIterator[Envelope], archived: frozenset[str]) -> AsyncIterator[Envelope]:
+        async for envelope in envelopes:
+            if envelope.address.conversation in archived:
+                # The platform has handed it over; that nobody took it is not its concern.
+                await self.ack(envelope)
+            else:
+                yield envelope
+
+    def _archived(self) -> list[str]:
+        rooms = (self._platform.room_named(self.account, name) for name in self._platform.spec.rooms)
+        threads = (thread for room in rooms if room is not None for thread in self._platform.rooms_under(room))
+        return [thread.conversation for thread in threads if thread.closed == "archived"]
+
+
+class _FirstTokenAdapter(FakeAdapter):
+    """A manager that is there already is given back as it is, with the token that it was made with (seed 002)."""
+
+    def renew(self, token: int) -> None:
+        """The bot has the new one, the manager of its threads and webhooks does not."""
+        self._token = max(token, self._token)
+
+
+def _being(adapter: type[FakeAdapter]) -> Callable[[Wiring], None]:
+    """An installer that has the fake adapters be of another kind."""
+
+    def install(wiring: Wiring) -> None:
+        before = wiring.wrap_adapter
+
+        def wrap(plain: ChannelAdapter) -> ChannelAdapter:
+            if isinstance(plain, FakeAdapter):
+                plain.__class__ = adapter
+            return before(plain)
+
+        wiring.wrap_adapter = wrap
+
+    return install
+
+
+class _HearsItself(Bound):
+    """Nobody remembers which webhooks are the gateway's own."""
+
+    def is_echo(self, envelope: Envelope) -> bool:
+        """Never."""
+        return False
+
+
+class _HearsNoWebhook(Bound):
+    """Whatever comes by a webhook is taken for the gateway's own."""
+
+    def is_echo(self, envelope: Envelope) -> bool:
+        """By any webhook."""
+        return envelope.webhook is not None
+
+
+def _knowing(bound: type[Bound]) -> Callable[[Wiring], None]:
+    """An installer that has the gateway know bindings like this."""
+
+    class Knowing(Gateway):
+        def __init__(self, **parts: Any) -> None:
+            super().__init__(**parts)
+            # Others hold it already, so it is changed in its place.
+            self._ctx.bound.__class__ = bound
+
+    return making(Knowing)
+
+
+def _identify_by_own_id(envelope: Envelope, can: Capabilities) -> str:
+    """The message that a proxy posts has an id of its own, so it is another one."""
+    return identify(msgspec.structs.replace(envelope, stands_for=None), can)
+
+
+def _unbound(intent: IntentRow) -> IntentRow:
+    return intent if intent.identity is None else msgspec.structs.replace(intent, binding=None)
+
+
+class InactiveStore(SqliteStore):
+    """What a webhook says is stored as said, and is no activity of the binding (seed 002)."""
+
+    async def ack_chunk(
+        self,
+        intent: IntentRow,
+        receipt: Receipt,
+        mirror: NewSession | None,
+        now: float,
+        story: Callable[[Settled], T],
+        *,
+        then: Callable[[T], None] | None = None,
+        mirror_due: bool = False,
+    ) -> T:
+        """Without the binding."""
+        return await super().ack_chunk(_unbound(intent), receipt, mirror, now, story, then=then, mirror_due=mirror_due)
+
+    def settle(
+        self,
+        intent: IntentRow,
+        receipt: Receipt,
+        mirror: NewSession | None,
+        now: float,
+        story: Callable[[Settled], T],
+        *,
+        then: Callable[[T], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Without the binding."""
+        super().settle(_unbound(intent), receipt, mirror, now, story, then=then, failed=failed)
+
+
+SPEAKING_BUGS = (
+    Bug(
+        name="bot-instead-in-silence",
+        reports=("B134",),
+        sentence="A webhook that is gone is swallowed before the bot posts: who speaks changes, and nothing tells.",
+        caught_by=("R2",),
+        install=wrapping(_BotInstead),
+    ),
+    Bug(
+        name="proxied-twice",
+        reports=("B136",),
+        sentence="A message that a proxy posts again has another author and id, and is handled as another message.",
+        caught_by=("D7",),
+        install=deciding(identify=_identify_by_own_id),
+    ),
+    Bug(
+        name="webhooks-dropped",
+        reports=("B136",),
+        sentence="To keep its own echoes out, the gateway drops whatever comes by a webhook, of relays too.",
+        caught_by=("D8",),
+        install=_knowing(_HearsNoWebhook),
+    ),
+    Bug(
+        name="deaf-to-reopened",
+        reports=("B139",),
+        sentence="Threads that are archived at the start are not joined, and reopening one has no handler.",
+        caught_by=("L1",),
+        install=_being(_DeafAdapter),
+    ),
+    Bug(
+        name="echo-is-inbound",
+        reports=(),
+        sentence="What the gateway's own webhook says comes back, and is taken for a message of somebody else.",
+        caught_by=("D8",),
+        install=_knowing(_HearsItself),
+    ),
+    Bug(
+        name="stale-token",
+        reports=(),
+        sentence="A thread manager that is used again keeps the token that it was made with (seed 002).",
+        caught_by=("B2",),
+        install=_being(_FirstTokenAdapter),
+    ),
+    Bug(
+        name="missing-activity",
+        reports=(),
+        sentence="What a webhook says is no activity: a thread that is in use expires (seed 002).",
+        caught_by=("B2",),
+        install=keeping(InactiveStore),
+    ),
+)

@@ -1,0 +1,143 @@
+"""Commands of peers: how they are read, who may do what, and what is said to whom."""
+
+import pytest
+
+from core.bindings.values import BindingStatus, SessionBindingRecord, TargetKind
+from core.config import ControlConfig
+from core.control import decide
+from core.control.command import Command, CommandName, is_command, read_command
+from core.errors import BindingError
+from core.reasons import Reason
+from core.values import Peer
+from tests.factories import direct
+
+PLACE = direct("100", channel="telegram")
+ELSEWHERE = direct("200", channel="telegram")
+CONFIG = ControlConfig(enabled=True, owners=("telegram:1",))
+OWNER, BINDER, STRANGER = "telegram:1", "telegram:2", "telegram:3"
+
+
+def bound(name: str = "b1", key: str = "main:subagent:d1", by: str = BINDER, **more: object) -> SessionBindingRecord:
+    fields: dict[str, object] = {"conversation": PLACE, "bound_at": 0.0, "last_activity_at": 0.0, **more}
+    return SessionBindingRecord(
+        binding_id=name, target_session_key=key, target_kind=TargetKind.SUBAGENT, bound_by=by, **fields
+    )  # type: ignore[arg-type]
+
+
+def refused(call: object, *what: object) -> Reason:
+    with pytest.raises(BindingError) as caught:
+        call(*what)  # type: ignore[operator]
+    return caught.value.reason
+
+
+# ---------------------------------------------------------------- reading
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "argument"),
+    [
+        ("/focus main", CommandName.FOCUS, "main"),
+        ("  /focus   main:subagent:m1.hand1 ", CommandName.FOCUS, "main:subagent:m1.hand1"),
+        ("/focus the  long\tname", CommandName.FOCUS, "the long name"),
+        ("/focus", CommandName.FOCUS, ""),
+        ("/FOCUS x", CommandName.FOCUS, "x"),
+        ("/focus@trunkline_bot x", CommandName.FOCUS, "x"),
+        ("/unfocus", CommandName.UNFOCUS, ""),
+        ("/unfocus now", CommandName.UNFOCUS, "now"),
+        ("/agents", CommandName.AGENTS, ""),
+    ],
+)
+def test_a_command_is_read_with_what_stands_behind_it(text: str, name: CommandName, argument: str) -> None:
+    assert read_command(text) == Command(name=name, argument=argument)
+    assert is_command(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "/", "focus main", "please /focus main", "/focussed", "/focus: main", "//focus", "/ focus", "/help", "@focus"],
+)
+def test_anything_else_is_a_message(text: str) -> None:
+    assert read_command(text) is None
+    assert not is_command(text)
+
+
+# ---------------------------------------------------------------- who may
+
+
+def test_people_are_named_by_channel_and_id_never_by_the_name_they_chose() -> None:
+    assert decide.person(PLACE, Peer(id="1", name="telegram:9")) == OWNER
+    assert decide.is_owner(OWNER, CONFIG)
+    assert not decide.is_owner("discord:1", CONFIG)
+    assert not decide.is_owner(OWNER, ControlConfig(enabled=True))
+
+
+def test_only_owners_focus() -> None:
+    decide.may_focus(OWNER, CONFIG)
+    assert refused(decide.may_focus, BINDER, CONFIG) is Reason.NOT_PERMITTED
+    assert refused(decide.may_focus, STRANGER, CONFIG) is Reason.NOT_PERMITTED
+
+
+def test_an_owner_and_whoever_bound_it_unfocus() -> None:
+    decide.may_unfocus(OWNER, bound(), CONFIG)
+    decide.may_unfocus(BINDER, bound(), CONFIG)
+    assert refused(decide.may_unfocus, STRANGER, bound(), CONFIG) is Reason.NOT_PERMITTED
+    assert refused(decide.may_unfocus, BINDER, bound(by="spawn"), CONFIG) is Reason.NOT_PERMITTED
+
+
+# ---------------------------------------------------------------- which session
+
+KNOWN = (
+    bound("b1", "main:subagent:d1", label="codex", delegation="d1"),
+    bound("b2", "main:subagent:d2", label="codex", delegation="d2"),
+    bound("b3", "main:subagent:d3", label="clerk", delegation="d3"),
+    bound("b4", "main:subagent:d3", label="clerk", delegation="d3", conversation=ELSEWHERE),
+)
+
+
+@pytest.mark.parametrize(
+    ("argument", "key"),
+    [
+        ("main", "main:main"),
+        ("Main", "main:main"),
+        ("d2", "main:subagent:d2"),
+        ("b1", "main:subagent:d1"),
+        ("clerk", "main:subagent:d3"),
+        ("main:subagent:d9", "main:subagent:d9"),
+    ],
+)
+def test_a_session_is_named_by_its_key_or_by_what_people_call_its_work(argument: str, key: str) -> None:
+    assert decide.choose_target(argument, "main:main", KNOWN) == key
+
+
+@pytest.mark.parametrize("argument", ["", "codex"])
+def test_nothing_is_guessed_where_nothing_or_several_things_are_named(argument: str) -> None:
+    assert refused(decide.choose_target, argument, "main:main", KNOWN) is Reason.UNKNOWN_SESSION
+
+
+def test_a_binding_without_a_label_has_no_name() -> None:
+    assert decide.choose_target("x", "main:main", [bound()]) == "x"
+
+
+# ---------------------------------------------------------------- what is said
+
+
+def test_an_owner_sees_everything_and_anybody_else_what_is_bound_here() -> None:
+    here, there = bound("b1", label="codex"), bound("b2", "main:main", conversation=ELSEWHERE)
+    ending = bound("b3", "main:x", status=BindingStatus.ENDING)
+    lines = decide.agents([here, there, ending], here, all_of_them=True).splitlines()
+    assert lines == [
+        f"* codex: main:subagent:d1 in {PLACE} (active)",
+        f"- subagent: main:main in {ELSEWHERE} (active)",
+        f"- subagent: main:x in {PLACE} (ending)",
+    ]
+    assert decide.agents([here, there, ending], here, all_of_them=False).splitlines() == lines[:1]
+    assert decide.agents([there], None, all_of_them=False) == "Nothing is bound here."
+    assert decide.agents([], None, all_of_them=True) == "No conversation is bound to a session."
+
+
+def test_answers_name_the_session() -> None:
+    assert "main:subagent:d1" in decide.focused(bound())
+    assert decide.unfocused([bound()]) == "The session main:subagent:d1 is left."
+    assert decide.unfocused(()) == "This conversation is bound to no session."
+    error = BindingError("only an owner of this gateway may do that", Reason.NOT_PERMITTED)
+    assert decide.refused(error) == "Not done: only an owner of this gateway may do that."
