@@ -6,7 +6,6 @@ import pytest
 
 from core import Gateway
 from core.channels.discord_threads import ThreadManagers, ThreadSettings
-from core.events import Event
 from core.events.bodies import (
     BindingBound,
     BindingEnded,
@@ -57,7 +56,7 @@ def run(script: list[str], bindings: str | None = None, **options: Any) -> RunRe
     return run_scenario(load_text(text, "made.yaml"), **options)
 
 
-def told(result: RunResult, kind: type[Any]) -> list[Event]:
+def told(result: RunResult, kind: type[Any]) -> list[Any]:
     return [event for event in result.trace.events if isinstance(event.body, kind)]
 
 

@@ -1,5 +1,8 @@
 """Commands of peers: how they are read, who may do what, and what is said to whom."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from core.bindings.values import BindingStatus, SessionBindingRecord, TargetKind
@@ -17,16 +20,16 @@ CONFIG = ControlConfig(enabled=True, owners=("telegram:1",))
 OWNER, BINDER, STRANGER = "telegram:1", "telegram:2", "telegram:3"
 
 
-def bound(name: str = "b1", key: str = "main:subagent:d1", by: str = BINDER, **more: object) -> SessionBindingRecord:
-    fields: dict[str, object] = {"conversation": PLACE, "bound_at": 0.0, "last_activity_at": 0.0, **more}
+def bound(name: str = "b1", key: str = "main:subagent:d1", by: str = BINDER, **more: Any) -> SessionBindingRecord:
+    fields: dict[str, Any] = {"conversation": PLACE, "bound_at": 0.0, "last_activity_at": 0.0, **more}
     return SessionBindingRecord(
         binding_id=name, target_session_key=key, target_kind=TargetKind.SUBAGENT, bound_by=by, **fields
-    )  # type: ignore[arg-type]
+    )
 
 
-def refused(call: object, *what: object) -> Reason:
+def refused(call: Callable[..., object], *what: Any) -> Reason:
     with pytest.raises(BindingError) as caught:
-        call(*what)  # type: ignore[operator]
+        call(*what)
     return caught.value.reason
 
 
