@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import anyio
 
 from core.events import Event, Trace, TraceHeader
-from core.events.bodies import RunEnded, RunPhase
+from core.events.bodies import InboundReceived, RunEnded, RunPhase, WireAccepted
 from sim.crash import CrashAt, Crashes
 from sim.expect import check_expectations
 from sim.invariants import CHECKERS, Judge
@@ -31,6 +31,8 @@ from sim.world import World
 REST_BOUND = 4 * 3600.0
 #: virtual seconds without anything open after which a run is at rest: what comes late, comes by then
 LINGER = 10.0
+#: events after the script, beyond ten times those of the script, after which a run is taken to go round in circles
+MOST_EVENTS = 5_000
 #: callbacks after which a run is taken for endless
 MAX_STEPS = 50_000_000
 
@@ -83,14 +85,16 @@ class _Run:
         world.faults.heal()
         self.player.heal()
         world.events.record(RunPhase(phase="healed"))
-        at_rest = await self._rest(REST_BOUND)
+        at_rest = await self._rest(REST_BOUND, most=MOST_EVENTS + 11 * len(world.log.events))
         world.events.record(RunPhase(phase="rest"))
         world.events.record(RunEnded(at_rest=at_rest, open=() if at_rest else world.progress.open))
         self.judge.finish()
 
-    async def _rest(self, bound: float) -> bool:
-        """Wait until nothing has been open for a while; false when the bound passes first."""
-        with anyio.move_on_after(bound):
+    async def _rest(self, bound: float, most: int | None = None) -> bool:
+        """Wait until nothing has been open for a while; false when the bound passes first, or with too many events."""
+        with anyio.move_on_after(bound) as scope:
+            if most is not None:
+                self._stop_at(most, scope)
             while True:
                 while not self._at_rest:
                     self._changed = anyio.Event()
@@ -101,6 +105,16 @@ class _Run:
                 if self._at_rest and len(self.world.log.events) == seen:
                     return True
         return self._at_rest
+
+    def _stop_at(self, most: int, scope: anyio.CancelScope) -> None:
+        """Have a run end that goes round in circles: an answer that is taken for a question has no end."""
+        events = self.world.log.events
+
+        def see(_: Event) -> None:
+            if len(events) > most:
+                scope.cancel()
+
+        self.world.log.subscribe(see, InboundReceived, WireAccepted)
 
 
 class Prepare(Protocol):

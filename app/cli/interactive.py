@@ -14,7 +14,7 @@ from core.events import read_trace
 from sim import find_scenarios, judge, run_scenario, scenario_home
 
 #: what can stand where `trunkline` also takes paths
-COMMANDS = ("run", "tour", "replay", "explore", "explain", "queue", "transcript", "bugs", "schema")
+COMMANDS = ("run", "tour", "replay", "explore", "explain", "queue", "bindings", "transcript", "bugs", "schema")
 
 
 def open_app(paths: tuple[Path, ...], *, ascii: bool, theme: str | None) -> int:  # noqa: A002

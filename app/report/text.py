@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from app.outcome import Outcome
@@ -12,6 +13,11 @@ from app.view.why import path_of, reproduction
 from sim.invariants import Status, Verdict, Violation
 
 _WIDTH = 34
+#: a run that goes round in circles breaks the same promise thousands of times: so many are told of each
+_VIOLATIONS = 5
+_EXPECTATIONS = 20
+#: steps at the ends of a long causal path
+_STEPS = 20
 
 
 def run_line(outcome: Outcome) -> str:
@@ -37,14 +43,22 @@ def blocks(outcome: Outcome) -> Iterator[str]:
     run = outcome.run
     view = RunView(run)
     titles = {verdict.id: verdict for verdict in run.verdicts}
+    told: Counter[str] = Counter()
     for violation in run.violations:
-        yield "\n".join(_violation(view, violation, titles[violation.invariant]))
-    for unmet in run.unmet:
+        told[violation.invariant] += 1
+        if told[violation.invariant] <= _VIOLATIONS:
+            yield "\n".join(_violation(view, violation, titles[violation.invariant]))
+    for invariant, number in told.items():
+        if number > _VIOLATIONS:
+            yield f"  ✗ {invariant} {titles[invariant].title}: {number - _VIOLATIONS} more; --json has all of them"
+    for unmet in run.unmet[:_EXPECTATIONS]:
         where = f"{run.trace.header.path}:{unmet.line}: " if unmet.line else ""
         lines = [f"  ✗ expectation missed: {where}{clean(unmet.summary)}"]
         lines += _listed("expected", unmet.expected)
         lines += _listed("actual", unmet.actual)
         yield "\n".join(lines)
+    if len(run.unmet) > _EXPECTATIONS:
+        yield f"  ✗ {len(run.unmet) - _EXPECTATIONS} more expectations missed; --json has all of them"
     if not outcome.holds:
         yield f"  repro     {reproduction(run.trace.header)}"
 
@@ -54,8 +68,17 @@ def _violation(view: RunView, violation: Violation, verdict: Verdict) -> Iterato
     yield f"    {verdict.sentence}"
     yield from _listed("expected", violation.expected)
     yield from _listed("actual", violation.actual)
-    for number, fact in enumerate(path_of(view, violation)):
-        yield _line("path" if number == 0 else "", _marked(fact))
+    for number, text in enumerate(_shortened([_marked(fact) for fact in path_of(view, violation)])):
+        yield _line("path" if number == 0 else "", text)
+
+
+def _shortened(steps: list[str]) -> list[str]:
+    """Both ends of a long path; its first wrong step is kept."""
+    left_out = steps[_STEPS:-_STEPS]
+    if len(left_out) < 2:
+        return steps
+    kept = [step for step in left_out if "←" in step]
+    return [*steps[:_STEPS], f"... {count(len(left_out) - len(kept), 'more step')}", *kept, *steps[-_STEPS:]]
 
 
 def _marked(fact: Fact) -> str:
