@@ -10,6 +10,7 @@ from typing import Any
 from app.cli.operating import changing, looking, or_nothing
 from app.report.queue import ago, as_json_of, moment
 from app.view.text import clean, count
+from core.bindings.places import ref_of
 from core.bindings.values import SessionBindingRecord
 from core.store import outside_bindings as outside
 from core.store.outside_bindings import BindingsFound
@@ -66,7 +67,7 @@ def _row(one: SessionBindingRecord) -> dict[str, Any]:
     return {
         "id": one.binding_id,
         "status": one.status,
-        "conversation": one.ref,
+        "conversation": ref_of(one.conversation),
         "session_key": one.target_session_key,
         "target_kind": one.target_kind,
         "bound_by": one.bound_by,

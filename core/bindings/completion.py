@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from core.bindings.places import ref_of
 from core.bindings.router import TASK_COMPLETION, resolve_destination
 from core.bindings.values import ConversationRef, SessionBindingRecord
 from core.keys.openclaw import account_id, fold
@@ -66,7 +67,7 @@ def completion_destination(
         profile=profile,
     )
     if decision.binding is not None:
-        destination = _filled(_bound(decision.binding.ref), known)
+        destination = _filled(_bound(ref_of(decision.binding.conversation)), known)
     else:
         destination = known if hook is None else _filled(_normal(hook), known)
     return CompletionDestination(

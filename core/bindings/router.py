@@ -169,7 +169,7 @@ def _upstream(
     if not ref.channel or not ref.conversation_id:
         return _Verdict(Reason.INVALID_REQUESTER)
     near = [record for record in live if _upstream_near(record, ref, profile)]
-    exact = (record for record in near if record.ref.conversation_id.strip() == ref.conversation_id)
+    exact = (record for record in near if ref_of(record.conversation).conversation_id.strip() == ref.conversation_id)
     found = next(exact, None) or _only(near)
     if found is not None:
         return _Verdict(Reason.REQUESTER_MATCH, found)

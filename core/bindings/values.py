@@ -115,16 +115,3 @@ class SessionBindingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defau
     def routes(self, now: float) -> bool:
         """Whether messages of the conversation go to the session (invariant B1)."""
         return self.status is BindingStatus.ACTIVE and not self.expired(now)
-
-    @property
-    def ref(self) -> ConversationRef:
-        """The conversation as seed 002 names it."""
-        place = self.conversation
-        tail = "" if place.thread is None else f":topic:{place.thread}"
-        parent = place.parent if place.thread is None else place.conversation
-        return ConversationRef(
-            channel=place.channel,
-            account_id=place.account,
-            conversation_id=f"{place.conversation}{tail}",
-            parent_conversation_id=parent,
-        )

@@ -49,6 +49,8 @@ class StorePruned(Body, frozen=True, kw_only=True):
     inbounds: int
     sends: int
     reason: Reason
+    #: session bindings that have ended
+    bindings: int = 0
 
 
 class AdapterInstalled(Body, frozen=True, kw_only=True):

@@ -134,10 +134,14 @@ class Upkeep:
         cutoff = self._ctx.env.now() - self._ctx.config.delivery.retention
 
         def story(pruned: Pruned) -> bool:
-            some = bool(pruned.intents or pruned.inbounds)
+            some = bool(pruned.intents or pruned.inbounds or pruned.bindings)
             if some:
                 body = StorePruned(
-                    intents=pruned.intents, inbounds=pruned.inbounds, sends=pruned.sends, reason=Reason.RETENTION
+                    intents=pruned.intents,
+                    inbounds=pruned.inbounds,
+                    sends=pruned.sends,
+                    bindings=pruned.bindings,
+                    reason=Reason.RETENTION,
                 )
                 self._ctx.events.record(body)
             return some

@@ -346,6 +346,7 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
     intents: int
     inbounds: int
     sends: int
+    bindings: int = 0
 
 
 def prune(c: sqlite3.Connection, cutoff: float) -> Pruned:
@@ -365,4 +366,9 @@ def prune(c: sqlite3.Connection, cutoff: float) -> Pruned:
         " admitted_at >= ? ORDER BY n LIMIT 1), (SELECT max(n) + 1 FROM inbox)) AND state = 'done' ORDER BY n LIMIT ?)",
         (cutoff, BATCH),
     ).rowcount
-    return Pruned(intents=len(old), inbounds=inbounds, sends=sends)
+    bindings = c.execute(
+        "DELETE FROM bindings WHERE n IN"
+        " (SELECT n FROM bindings WHERE status = 'ended' AND last_activity_at < ? ORDER BY n LIMIT ?)",
+        (cutoff, BATCH),
+    ).rowcount
+    return Pruned(intents=len(old), inbounds=inbounds, sends=sends, bindings=bindings)

@@ -367,3 +367,16 @@ async def a_binding_follows_its_session_to_its_new_key(bench: Bench) -> None:
         assert ended is not None
         # What has ended stays as it was.
         assert ended.target_session_key == "old"
+
+
+@check
+async def what_ended_long_ago_is_removed_and_what_holds_is_kept(bench: Bench) -> None:
+    async with bench.opened() as it:
+        for name, conversation in (("b1", "501"), ("b2", "502"), ("b3", "503")):
+            await bind(it, made(name, room(conversation), idle_timeout=1e9))
+        await change(it, "b1", E.END, reason=Reason.UNBOUND, ended_at=30.0)
+        await change(it, "b2", E.END, reason=Reason.UNBOUND, ended_at=30.0, last_activity_at=5000.0)
+        removed = await it.store.prune(1000.0, same)
+        assert removed.bindings == 1
+        assert await there(it, ended=True) == [("b2", "ended"), ("b3", "active")]
+        assert (await it.store.prune(1000.0, same)).bindings == 0
