@@ -237,7 +237,6 @@ def test_difference_august_reads_accounts_as_keys_have_them() -> None:
 )
 def test_a_reference_names_the_place_that_it_was_made_of(place: Address) -> None:
     assert same_place(place, place_of(ref_of(place)))
-    assert ref_of(place) == bound(place).ref
 
 
 def test_a_reference_may_name_thread_and_room_apart() -> None:
