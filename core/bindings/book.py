@@ -1,4 +1,4 @@
-"""The bindings of a running gateway, found by conversation, by session, by webhook and by deadline.
+"""The bindings of a running gateway, found by conversation, by session and by deadline.
 
 It holds what is durable and not ended. Each look-up costs the same whatever the number of bindings; what is due is
 found at the cost of what is due: a touch moves no entry of the heap, an entry that comes up too early is put back.
@@ -23,7 +23,6 @@ class BindingBook:
         self._by_id: dict[str, SessionBindingRecord] = {}
         self._by_place: dict[PlaceId, SessionBindingRecord] = {}
         self._by_session: dict[str, dict[str, None]] = {}
-        self._webhooks: dict[tuple[str, str], int] = {}
         #: deadline as it was when it was put here, number, id: one entry for each binding that has a deadline
         self._due: list[tuple[float, int, str]] = []
         self._queued: set[str] = set()
@@ -46,14 +45,8 @@ class BindingBook:
         if record.status is BindingStatus.ENDED:
             self.remove(record.binding_id)
             return
-        before = self._by_id.get(record.binding_id)
-        if before is not None and before.identity != record.identity:
-            self._forget_webhook(before)
-        if before is None:
+        if record.binding_id not in self._by_id:
             self._by_session.setdefault(record.target_session_key, {})[record.binding_id] = None
-        if record.identity is not None and (before is None or before.identity != record.identity):
-            webhook = record.conversation.channel, record.identity.id
-            self._webhooks[webhook] = self._webhooks.get(webhook, 0) + 1
         self._by_id[record.binding_id] = record
         if record.status is BindingStatus.ACTIVE:
             self._by_place[place_id(record.conversation)] = record
@@ -76,7 +69,6 @@ class BindingBook:
         if record is None:
             return
         self._leave(record)
-        self._forget_webhook(record)
         others = self._by_session[record.target_session_key]
         del others[binding]
         if not others:
@@ -89,16 +81,6 @@ class BindingBook:
         if here is not None and here.binding_id == record.binding_id:
             del self._by_place[place]
 
-    def _forget_webhook(self, record: SessionBindingRecord) -> None:
-        if record.identity is None:
-            return
-        webhook = record.conversation.channel, record.identity.id
-        left = self._webhooks.get(webhook, 0) - 1
-        if left > 0:
-            self._webhooks[webhook] = left
-        else:
-            self._webhooks.pop(webhook, None)
-
     def at(self, address: Address) -> SessionBindingRecord | None:
         """The active binding of a conversation; it may be over by its deadlines."""
         return self._by_place.get(place_id(address)) if self._by_place else None
@@ -106,10 +88,6 @@ class BindingBook:
     def of_session(self, session_key: str) -> tuple[SessionBindingRecord, ...]:
         """The bindings of a session, in the order in which they were made."""
         return tuple(self._by_id[binding] for binding in self._by_session.get(session_key, ()))
-
-    def has_webhook(self, channel: str, webhook: str) -> bool:
-        """Whether a binding speaks through a webhook."""
-        return (channel, webhook) in self._webhooks
 
     # ------------------------------------------------------------ deadlines
 

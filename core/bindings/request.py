@@ -26,6 +26,11 @@ SPAWN = "spawn"
 NO_SESSION = "no session is named: give the key of the session that gets the messages"
 
 
+def spawn_request(delegation: DelegationId) -> str:
+    """What asks for the conversation of delegated work: always the same, so that it is made once."""
+    return f"{SPAWN}:{delegation}"
+
+
 class BindRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation that is to belong to a session. Times are seconds; none: as the channel is configured."""
 

@@ -9,7 +9,7 @@ import anyio.abc
 import msgspec
 
 from core.agent import CallbackFacts
-from core.bindings.request import SPAWN, BindRequest
+from core.bindings.request import SPAWN, BindRequest, spawn_request
 from core.bindings.router import TASK_COMPLETION
 from core.bindings.values import Placement, TargetKind
 from core.errors import HandError, InvariantBroken
@@ -130,7 +130,7 @@ class Hands:
             label=asked.hand,
             title=f"{asked.hand}: {asked.task}",
             by=SPAWN,
-            request=f"spawn:{id}",
+            request=spawn_request(id),
             delegation=id,
             new_session=True,
         )
@@ -287,7 +287,14 @@ class Hands:
         started: list[tuple[Work, SessionId, int]] = []
         now = ctx.env.now()
         told = await ctx.store.finish_delegation(
-            row.id, result, callback, intents, now, story, then=then, kept=plan.denied
+            row.id,
+            result,
+            callback,
+            intents,
+            now,
+            story,
+            then=then,
+            kept=plan.denied or (callback is None and not posted),
         )
         return told is not None
 
@@ -295,7 +302,7 @@ class Hands:
         """The conversation that a result belongs to and that is bound no more."""
         if done.routed is None or done.routed.binding is not None:
             return None
-        record = await self._ctx.store.find_binding(request=f"spawn:{row.id}")
+        record = await self._ctx.store.find_binding(request=spawn_request(row.id))
         return None if record is None else record.conversation
 
     def _elsewhere(

@@ -13,7 +13,6 @@ from core.bindings import book as module
 from core.bindings.book import BindingBook
 from core.bindings.places import place_id
 from core.bindings.values import BindingStatus, SessionBindingRecord, TargetKind
-from core.values import Identity
 from tests.factories import room
 
 S = BindingStatus
@@ -78,19 +77,6 @@ def test_a_session_that_gets_another_key_takes_its_bindings_along() -> None:
     assert names(book.of_session("main:new")) == ["b2", "b3"]
 
 
-def test_webhooks_are_counted() -> None:
-    clerk, other = Identity(id="w1", name="clerk"), Identity(id="w2", name="clerk")
-    book = BindingBook()
-    book.add(made("b1", identity=clerk))
-    book.add(made("b2", "501", identity=clerk))
-    book.add(made("b2", "501", identity=other))
-    assert (book.has_webhook("discord", "w1"), book.has_webhook("discord", "w2")) == (True, True)
-    book.remove("b1")
-    book.remove("b2")
-    assert (book.has_webhook("discord", "w1"), book.has_webhook("discord", "w2")) == (False, False)
-    assert not book.has_webhook("telegram", "w2")
-
-
 @pytest.fixture
 def pops(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One item for each that was taken from a heap."""
@@ -153,15 +139,13 @@ class Naive(RuleBasedStateMachine):
         session=st.sampled_from(["main:main", "ops:main"]),
         idle=st.sampled_from([0.0, 3.0, 8.0]),
         age=st.sampled_from([0.0, 5.0, 20.0]),
-        webhook=st.sampled_from([None, "w1", "w2"]),
     )
-    def bind(self, place: str, session: str, idle: float, age: float, webhook: str | None) -> None:
+    def bind(self, place: str, session: str, idle: float, age: float) -> None:
         self.count += 1
         for had in self._active_at(place):
             self._become(replace(had, status=S.ENDED))
-        identity = None if webhook is None else Identity(id=webhook, name="clerk")
         times = {"bound_at": self.now, "last_activity_at": self.now, "idle_timeout": idle, "max_age": age}
-        self._become(made(f"b{self.count}", place, session, identity=identity, **times))
+        self._become(made(f"b{self.count}", place, session, **times))
 
     @rule(seconds=st.sampled_from([0.0, 1.0, 4.0]))
     def pass_time(self, seconds: float) -> None:
@@ -214,9 +198,6 @@ class Naive(RuleBasedStateMachine):
         for session in ("main:main", "ops:main", "dev:main"):
             there = {one.binding_id for one in self.all.values() if one.target_session_key == session}
             assert set(names(self.book.of_session(session))) == there
-        for webhook in ("w1", "w2"):
-            used = any(one.identity is not None and one.identity.id == webhook for one in self.all.values())
-            assert self.book.has_webhook("discord", webhook) is used
 
     @invariant()
     def nothing_is_over_before_it_is_to_be_looked_at(self) -> None:
