@@ -10,10 +10,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import cached_property
 from typing import cast
 
 import msgspec
 
+from app.view.open_bindings import OpenBindings
 from app.view.places import PlaceKey
 from core.bindings.values import BindingStatus
 from core.decisions import BOUND_TIER
@@ -111,6 +113,7 @@ class Bindings:
         self._states: dict[str, list[BindingRow]] = {}
         self._by_place: dict[PlaceKey, list[str]] = {}
         self._points: dict[str, list[Point]] = {}
+        self._open = OpenBindings()
         #: events that concern a binding, in order
         self._stories: dict[str, list[Event]] = {}
         #: ids are long; on screens bindings are numbered
@@ -143,8 +146,13 @@ class Bindings:
 
     def of_place(self, place: PlaceKey, seq: int) -> list[BindingRow]:
         """The bindings that a conversation has or had after event `seq`, the last one first."""
-        states = (self._states[binding] for binding in self._by_place.get(place, ()))
-        return [self._at(several, seq) for several in states if several[0].since <= seq][::-1]
+        return list(self._newest(place, seq))
+
+    def _newest(self, place: PlaceKey, seq: int) -> Iterator[BindingRow]:
+        """The same, one by one."""
+        for binding in reversed(self._by_place.get(place, ())):
+            if self._states[binding][0].since <= seq:
+                yield self._at(self._states[binding], seq)
 
     def standing(self, row: BindingRow, seq: int) -> Standing:
         """What a binding is worth after event `seq`."""
@@ -152,16 +160,24 @@ class Bindings:
 
     def bound(self, seq: int) -> dict[PlaceKey, str]:
         """The conversations that are bound after event `seq`: those whose messages go to a session of theirs."""
+        found = ((place, self._newest_open(place, seq, Standing.ACTIVE)) for place in self._open.at(seq))
+        return {place: row.id for place, row in found if row is not None}
+
+    def held(self, place: PlaceKey, seq: int) -> BindingRow | None:
+        """The binding that a conversation has after event `seq`, the newest; one that is ending is still its."""
+        return self._newest_open(place, seq, Standing.ACTIVE, Standing.ENDING)
+
+    def _newest_open(self, place: PlaceKey, seq: int, *wanted: Standing) -> BindingRow | None:
         now = self.time(seq)
-        rows = (row for row in self.rows(seq) if row.standing(seq, now) is Standing.ACTIVE)
-        return {row.conversation.lane: row.id for row in rows}
+        rows = (self._at(self._states[one], seq) for one in reversed(self._open.at(seq).get(place, ())))
+        return next((row for row in rows if row.standing(seq, now) in wanted), None)
 
     def _at(self, states: Sequence[BindingRow], seq: int) -> BindingRow:
         return states[max(bisect_right(states, seq, key=lambda row: row.last) - 1, 0)]
 
     # ------------------------------------------------------------ over time
 
-    @property
+    @cached_property
     def span(self) -> tuple[float, float]:
         """The scale of the life bars: from the first binding to the end of the run."""
         first = min((states[0].bound_at for states in self._states.values()), default=0.0)
@@ -187,7 +203,7 @@ class Bindings:
         place = getattr(event.body, "conversation", None) or getattr(event.body, "address", None)
         if not isinstance(place, Address):
             return None
-        return next((row.id for row in self.of_place(place.lane, event.seq)), None)
+        return next((row.id for row in self._newest(place.lane, event.seq)), None)
 
     # ------------------------------------------------------------ folding
 
@@ -204,12 +220,19 @@ class Bindings:
             if row.id not in self._states:
                 self._names[row.id] = f"b{len(self._names) + 1}"
                 self._by_place.setdefault(row.conversation.lane, []).append(row.id)
+            self._tell_open(known, row)
             self._states.setdefault(row.id, []).append(row)
             mark = _MARKS.get(type(event.body))
             if mark is not None:
                 self._mark(row.id, event, mark)
         if row is not None or known is not None:
             self._stories.setdefault(binding, []).append(event)
+
+    def _tell_open(self, known: BindingRow | None, row: BindingRow) -> None:
+        """Where a binding begins, ends, or is bound anew, those that are open change."""
+        is_open = row.status is not BindingStatus.ENDED
+        if known is None or is_open != (known.status is not BindingStatus.ENDED):
+            self._open.change(row.last, row.conversation.lane, row.id, is_open=is_open)
 
     def _mark(self, binding: str, event: Event, mark: Mark) -> None:
         points = self._points.setdefault(binding, [])

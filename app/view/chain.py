@@ -6,9 +6,6 @@ from collections.abc import Sequence
 
 from core.events import Event
 
-#: from the narrowest correlation id to the widest
-_IDS = ("intent", "delegation", "turn", "inbound")
-
 
 class Causes:
     """Parents and children of every event.
@@ -20,7 +17,8 @@ class Causes:
     def __init__(self, events: Sequence[Event]) -> None:
         self._parents: list[int] = [0]
         self._children: dict[int, list[int]] = {}
-        self._first: dict[tuple[str, str], int] = {}
+        #: the first event that carries an id: of each kind, from the narrowest to the widest
+        self._firsts: tuple[dict[str, int], ...] = ({}, {}, {}, {})
         for event in events:
             related = self._related(event)
             parent = event.cause or related or 0
@@ -32,10 +30,11 @@ class Causes:
 
     def _related(self, event: Event) -> int | None:
         found: int | None = None
-        for name in _IDS:
-            value = getattr(event, name)
+        for firsts, value in zip(
+            self._firsts, (event.intent, event.delegation, event.turn, event.inbound), strict=True
+        ):
             if value is not None:
-                first = self._first.setdefault((name, value), event.seq)
+                first = firsts.setdefault(value, event.seq)
                 if found is None and first != event.seq:
                     found = first
         return found

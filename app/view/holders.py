@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from app.view.bindings import Standing
 from app.view.places import PlaceKey
 from app.view.story import RunView, Seen
 from core.events import Event
@@ -53,11 +52,8 @@ class Holders:
 
     def _bound_to(self, place: PlaceKey, seq: int) -> str | None:
         """The session that a conversation is bound to after event `seq`; one that is ending is still its."""
-        bindings = self._view.bindings
-        for row in bindings.of_place(place, seq):
-            if bindings.standing(row, seq) in (Standing.ACTIVE, Standing.ENDING):
-                return self._view.homes.last_key(row.session_key, row.since)
-        return None
+        row = self._view.bindings.held(place, seq)
+        return self._view.homes.last_key(row.session_key, row.since) if row else None
 
     def _learn(self, event: Event, body: b.SessionLeft) -> None:
         homes = self._view.homes

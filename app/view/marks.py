@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -33,6 +34,8 @@ class Marks:
 
     def __init__(self, violations: Iterable[Violation], events: Sequence[Event], causes: Causes) -> None:
         self.violations = tuple(violations)
+        #: the events at which violations were seen, in order, each once
+        self.stops: tuple[int, ...] = tuple(sorted({violation.at for violation in self.violations}))
         self._events = events
         self._causes = causes
         #: every set of copies, each in order
@@ -45,7 +48,11 @@ class Marks:
         for violation in self.violations:
             for seq in {*violation.evidence, violation.at}:
                 self._by_evidence.setdefault(seq, []).append(violation)
+        self._broken_at: dict[str, int] = {}
+        for violation in sorted(self.violations, key=lambda violation: violation.at):
+            self._broken_at.setdefault(violation.invariant, violation.at)
         self._number_copies()
+        self._later_copies = sorted(seq for seq, copy in self.copies.items() if copy.number > 1)
         self._find_misplaced()
         self._find_mirrors()
 
@@ -61,10 +68,13 @@ class Marks:
         group = self.groups[copy.group]
         return group[copy.number % len(group)]
 
-    @property
-    def stops(self) -> tuple[int, ...]:
-        """The events at which violations were seen, in order, each once."""
-        return tuple(sorted({violation.at for violation in self.violations}))
+    def broken_by(self, seq: int) -> tuple[str, ...]:
+        """Invariants that are broken after event `seq`, in the order in which they broke."""
+        return tuple(invariant for invariant, at in self._broken_at.items() if at <= seq)
+
+    def copies_by(self, seq: int) -> int:
+        """How many deliveries up to event `seq` are copies of an earlier one."""
+        return bisect_right(self._later_copies, seq)
 
     def _accepted(self, violation: Violation) -> list[int]:
         return [seq for seq in violation.evidence if self._kind(seq) == "wire.accepted"]
@@ -89,16 +99,16 @@ class Marks:
         return self._events[seq - 1].kind if 0 < seq <= len(self._events) else ""
 
     def _number_copies(self) -> None:
-        merged: list[set[int]] = []
+        #: seq -> the set that it is in
+        member: dict[int, set[int]] = {}
         for violation in self.violations:
             found = self._copies(violation)
             if len(found) < 2:
                 continue
-            for other in [group for group in merged if group & found]:
-                merged.remove(other)
+            for other in {id(group): group for seq in found if (group := member.get(seq)) is not None}.values():
                 found |= other
-            merged.append(found)
-        self.groups = sorted(tuple(sorted(group)) for group in merged)
+            member.update(dict.fromkeys(found, found))
+        self.groups = sorted({tuple(sorted(group)) for group in member.values()})
         for index, group in enumerate(self.groups):
             self.copies |= {seq: Copy(number, index) for number, seq in enumerate(group, 1)}
 

@@ -88,11 +88,16 @@ def _considered(view: RunView, place: Address, seq: int) -> Iterator[Considered]
     """Every binding made so far, those of the conversation itself first, then its parent's and its threads'."""
     found: list[tuple[int, Considered]] = []
     now = view.time(seq)
+    # A long run binds the same few conversations over and over.
+    compared: dict[Address, tuple[int, str]] = {}
     for row in view.bindings.rows(seq):
         standing = row.standing(seq, now)
         if standing is Standing.LATER:
             continue
-        rank, why = _compare(row.conversation, place)
+        known = compared.get(row.conversation)
+        if known is None:
+            known = compared[row.conversation] = _compare(row.conversation, place)
+        rank, why = known
         chosen = rank == 0 and standing is Standing.ACTIVE
         if rank == 0:
             why = "same channel, account, conversation and thread" if chosen else _not_any_more(row, standing)

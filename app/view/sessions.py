@@ -11,6 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
+from app.view.aligned import AlignedIndex
 from app.view.fold import SessionFacts
 from app.view.holders import Holders
 from app.view.places import PlaceKey
@@ -52,7 +53,10 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def seq(self) -> int:
         """The event that this row stands for: the earlier of its sides."""
-        return min(side.seq for side in (self.line, self.seen) if side is not None)
+        if self.line is None or self.seen is None:
+            side = self.line or self.seen
+            return side.seq if side is not None else 0
+        return min(self.line.seq, self.seen.seq)
 
     @property
     def at(self) -> float:
@@ -125,6 +129,7 @@ class Sessions:
         #: where people saw something and no session exists
         self.orphans: tuple[PlaceKey, ...] = tuple(place for place in view.seen_places() if place not in owned)
         self._pairs: dict[str | PlaceKey, list[Pair]] = {}
+        self._indexes: dict[str | PlaceKey, AlignedIndex] = {}
 
     def _learn(self, key: str) -> Iterator[int]:
         """Which conversations feed a session, and which posted message became which transcript entry: the messages."""
@@ -163,7 +168,7 @@ class Sessions:
         return facts if facts is not None and facts.since == self._facts[key].since else None
 
     def _row(self, key: str, facts: SessionFacts | None, seq: int) -> SessionRow:
-        copies, differences = self._wrongs(self.pairs(key), seq)
+        index = self.index(key)
         places = [place for place in self._places[key] if self._holders.has(key, place, seq)]
         return SessionRow(
             key=key,
@@ -172,8 +177,8 @@ class Sessions:
             place=", ".join(self._label(place) for place in places) or self._homeless(key, seq),
             heard=facts.heard if facts else 0,
             said=facts.said if facts else 0,
-            copies=copies,
-            differences=differences,
+            copies=index.copies(seq),
+            differences=index.differences(seq),
             last=facts.last if facts else 0.0,
             since=self._facts[key].since,
         )
@@ -184,26 +189,18 @@ class Sessions:
         return "left" if key in self._holders.deserted else "no conversation"
 
     def _orphan(self, place: PlaceKey, seq: int) -> SessionRow:
-        pairs = self.pairs(place)
-        copies, differences = self._wrongs(pairs, seq)
-        by_then = [pair.at for pair in pairs if pair.seq <= seq]
+        index = self.index(place)
         return SessionRow(
             key="",
             place=self._label(place),
             heard=0,
             said=0,
-            copies=copies,
-            differences=differences,
-            last=by_then[-1] if by_then else 0.0,
-            since=pairs[0].seq,
+            copies=index.copies(seq),
+            differences=index.differences(seq),
+            last=index.last(seq),
+            since=self.pairs(place)[0].seq,
             orphan=place,
         )
-
-    def _wrongs(self, pairs: Sequence[Pair], seq: int) -> tuple[int, int]:
-        by_then = [pair for pair in pairs if pair.seq <= seq]
-        marked = (self.view.marks.copies.get(pair.seen.seq) for pair in by_then if pair.seen)
-        copies = sum(copy is not None and copy.number > 1 for copy in marked)
-        return copies, sum(pair.wrong for pair in by_then)
 
     def _label(self, place: PlaceKey) -> str:
         return self.view.places.label(self.view.places.at(place).address)
@@ -216,6 +213,13 @@ class Sessions:
             seen = self._seen(owner) if isinstance(owner, str) else self.view.seen(owner)
             known = sorted(self._align(lines, seen), key=lambda pair: pair.seq)
             self._pairs[owner] = known
+        return known
+
+    def index(self, owner: str | PlaceKey) -> AlignedIndex:
+        """The counts of an alignment at any moment."""
+        known = self._indexes.get(owner)
+        if known is None:
+            known = self._indexes[owner] = AlignedIndex(self.pairs(owner), self.view.marks)
         return known
 
     def _seen(self, key: str) -> list[Seen]:

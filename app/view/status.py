@@ -9,7 +9,6 @@ import msgspec
 from app.view.fact import Tone
 from app.view.story import RunView
 from app.view.text import count
-from sim.invariants.base import Status
 
 
 class Mode(StrEnum):
@@ -19,6 +18,10 @@ class Mode(StrEnum):
     PAUSED = "PAUSED"
     #: stopped by itself, because an invariant broke
     AUTO_PAUSED = "AUTO-PAUSED"
+    #: stands at the end, and goes along when the run grows
+    FOLLOWING = "FOLLOWING"
+    #: stopped by itself, at a breakpoint
+    BREAKPOINT = "BREAKPOINT"
     #: the cursor stands before the furthest event reached
     REWOUND = "REWOUND"
     ENDED = "ENDED"
@@ -69,10 +72,9 @@ def status_line(view: RunView, *, seq: int, head: int, mode: Mode, speed: float 
 
 def verdict_chip(view: RunView, seq: int) -> Chip:
     """What the invariants say: broken by now, broken later, or all well, and how much of it was exercised."""
-    broken = [violation for violation in view.violations() if violation.at <= seq]
-    if broken:
+    if view.marks.stops and view.marks.stops[0] <= seq:
         text, short = _broken_words(view, seq)
-        return Chip(text=text, tone=Tone.BAD, hint=f"first #{broken[0].at}", short=short)
+        return Chip(text=text, tone=Tone.BAD, hint=f"first #{view.marks.stops[0]}", short=short)
     ahead = len(view.marks.stops)
     if ahead:
         return Chip(text=f"{count(ahead, 'violation')} ahead", tone=Tone.WARN, hint="n jumps there")
@@ -86,12 +88,9 @@ def verdict_chip(view: RunView, seq: int) -> Chip:
 
 
 def _broken_words(view: RunView, seq: int) -> tuple[str, str]:
-    ids = dict.fromkeys(
-        verdict.id
-        for verdict in view.run.verdicts
-        if verdict.status is Status.VIOLATED and any(v.at <= seq for v in verdict.violations)
-    )
-    copies = sum(copy.number > 1 and at <= seq for at, copy in view.marks.copies.items())
+    broken = view.marks.broken_by(seq)
+    ids = [verdict.id for verdict in view.run.verdicts if verdict.id in broken]
+    copies = view.marks.copies_by(seq)
     words = f"  {copies} {'DUPLICATE' if copies == 1 else 'DUPLICATES'}" if copies else ""
     short = f"✗ {' '.join(ids)}"
     return short + words, short

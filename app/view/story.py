@@ -5,8 +5,8 @@ Everything here is computed once when a run is opened; the screens only ask for 
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -64,16 +64,19 @@ class RunView:
         self.causes = Causes(self.events)
         self.marks = Marks(run.violations, self.events, self.causes)
         self._fold = Fold(self.events)
-        self._by_intent = _grouped(self.events, lambda event: event.intent)
-        self._by_delegation = _grouped(self.events, lambda event: event.delegation)
-        self._by_inbound = _grouped(self.events, lambda event: event.inbound)
+        self._by_intent: dict[str, list[Event]] = {}
+        self._by_delegation: dict[str, list[Event]] = {}
+        self._by_inbound: dict[str, list[Event]] = {}
         self._transcripts: dict[str, list[Line]] = {}
         self._seen: dict[PlaceKey, list[Seen]] = {}
         self._said: dict[tuple[str, str], Event] = {}
         #: ids of sessions that were replaced by a reset
         self._ended: set[str] = set()
         for event in self.events:
-            self._collect(event)
+            self._group(event)
+            # Most events are none of these: asking a set is cheaper than trying each case.
+            if type(event.body) in _COLLECTED:
+                self._collect(event)
 
     def event(self, seq: int) -> Event:
         """The event with this seq, from 1."""
@@ -90,6 +93,10 @@ class RunView:
     def seq_at(self, at: float) -> int:
         """The last event not later than a time."""
         return bisect_right(self.events, at, key=lambda event: event.at)
+
+    def seq_before(self, at: float) -> int:
+        """The last event earlier than a time; a microsecond, the clock's grain, is the same time."""
+        return bisect_left(self.events, at - 5e-7, key=lambda event: event.at)
 
     def of_intent(self, intent: str | None, *kinds: type[b.Body]) -> list[Event]:
         """Events of one intent, of these kinds."""
@@ -137,15 +144,27 @@ class RunView:
 
     def next_violation(self, seq: int) -> int | None:
         """The next event after `seq` at which a violation was seen."""
-        return next((stop for stop in self.marks.stops if stop > seq), None)
+        stops = self.marks.stops
+        index = bisect_right(stops, seq)
+        return stops[index] if index < len(stops) else None
 
     def previous_violation(self, seq: int) -> int | None:
         """The last event before `seq` at which a violation was seen."""
-        return next((stop for stop in reversed(self.marks.stops) if stop < seq), None)
+        stops = self.marks.stops
+        index = bisect_left(stops, seq)
+        return stops[index - 1] if index else None
 
     def violations(self) -> Sequence[Violation]:
         """All violations of the run, in order."""
         return self.marks.violations
+
+    def _group(self, event: Event) -> None:
+        if event.intent is not None:
+            self._by_intent.setdefault(event.intent, []).append(event)
+        if event.delegation is not None:
+            self._by_delegation.setdefault(event.delegation, []).append(event)
+        if event.inbound is not None:
+            self._by_inbound.setdefault(event.inbound, []).append(event)
 
     def _collect(self, event: Event) -> None:
         match event.body:
@@ -199,13 +218,9 @@ class RunView:
         self._seen.setdefault(seen.place, []).append(seen)
 
 
-def _grouped(events: Iterable[Event], key: Callable[[Event], str | None]) -> dict[str, list[Event]]:
-    groups: dict[str, list[Event]] = {}
-    for event in events:
-        value = key(event)
-        if value is not None:
-            groups.setdefault(value, []).append(event)
-    return groups
+_COLLECTED: frozenset[type[b.Body]] = frozenset(
+    {b.TranscriptAppended, b.MirrorAppended, b.SessionReset, b.PeerSaid, b.WireAccepted}
+)
 
 
 def _of(groups: dict[str, list[Event]], key: str | None, kinds: tuple[type[b.Body], ...]) -> list[Event]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import msgspec
 from rich.cells import cell_len
@@ -23,6 +24,7 @@ class Timeline:
     def __init__(self, view: RunView, lanes: Lanes, *, unfolded: bool = False) -> None:
         self.unfolded = unfolded
         self._gateway = lanes.gateway
+        self._stops = view.marks.stops
         drawing = Drawing(view, lanes)
         rows: list[Row] = []
         for event in view.events:
@@ -34,7 +36,19 @@ class Timeline:
         self.rows: tuple[Row, ...] = tuple(_with_brackets(view, rows))
         self.seqs: tuple[int, ...] = tuple(row.seq for row in self.rows)
 
-    @property
+    def only(self, rows: Sequence[Row]) -> Timeline:
+        """The same with some of its rows."""
+        made = Timeline.__new__(Timeline)
+        made.unfolded, made._gateway, made._stops = self.unfolded, self._gateway, self._stops
+        made.rows, made.seqs = tuple(rows), tuple(row.seq for row in rows)
+        return made
+
+    @cached_property
+    def broken(self) -> tuple[int, ...]:
+        """Indexes of the rows at which violations were seen."""
+        return tuple(dict.fromkeys(index for seq in self._stops if (index := self.row_at(seq)) >= 0))
+
+    @cached_property
     def wish(self) -> Wish:
         """Cells that the messages would like to have beside the gateway."""
         arrows = [row for row in self.rows if not row.is_note]

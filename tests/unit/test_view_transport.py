@@ -69,7 +69,7 @@ def test_speed_has_ends():
     clock = transport()
     clock.faster(99)
     clock.faster(1)
-    assert clock.speed == 64
+    assert clock.speed == 4096
     clock.faster(-99)
     assert clock.speed == 0.25
 

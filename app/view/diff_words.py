@@ -1,0 +1,191 @@
+"""The words of a comparison: its header, one row of it, and the same as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from app.view.diff import PARTED, Diff, DiffRow, Mark, differences
+from app.view.fact import Fact, Tone
+from app.view.labels import describe
+from app.view.story import RunView
+from app.view.text import clean, count, cut, seconds
+from core.values import Address
+
+#: what the marks mean, for people who meet them for the first time
+MEANINGS = {
+    Mark.SAME: "same",
+    Mark.MOVED: "other time",
+    Mark.ONLY_A: "only A",
+    Mark.ONLY_B: "only B",
+    Mark.VERDICT: "other verdict",
+}
+#: characters of a value in a difference
+_VALUE = 60
+_TONES = {Mark.ONLY_A: Tone.WARN, Mark.ONLY_B: Tone.WARN, Mark.VERDICT: Tone.BAD}
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What is compared: a line for each run, and what came of it."""
+
+    a: str
+    b: str
+    #: whether an invariant is broken
+    bad_a: bool
+    bad_b: bool
+    outcome: str
+    #: for a narrow terminal
+    short: str
+
+
+def header(diff: Diff) -> Header:
+    """The header of a comparison."""
+    counts = [f"{MEANINGS[mark]} {diff.counts[mark]}" for mark in Mark if mark is not Mark.SAME and diff.counts[mark]]
+    signs = [f"{mark.value}{diff.counts[mark]}" for mark in Mark if mark is not Mark.SAME and diff.counts[mark]]
+    where = divergence(diff)
+    verdicts = f"A {verdict(diff.a)}  B {verdict(diff.b)}"
+    return Header(
+        a=f"A {verdict(diff.a)}  {run_name(diff.a)}",
+        b=f"B {verdict(diff.b)}  {run_name(diff.b)}",
+        bad_a=bool(diff.a.violations()),
+        bad_b=bool(diff.b.violations()),
+        outcome="  ".join([verdicts, where, *counts]),
+        short="  ".join([verdicts, where, *signs]),
+    )
+
+
+def verdict(view: RunView) -> str:
+    """What the invariants say of a run, and what kind of breach it is: ``✗2 dup``."""
+    broken = len(view.violations())
+    if not broken:
+        return "✓ ok"
+    marks = view.marks
+    kinds = {"dup": marks.copies, "leak": marks.misplaced, "mirror": marks.mirrors}
+    words = [word for word, found in kinds.items() if found]
+    return f"✗{broken} {' '.join(words) or ' '.join(dict.fromkeys(v.invariant for v in view.violations()))}"
+
+
+def run_name(view: RunView) -> str:
+    """A run by what it was made of."""
+    made = view.run.trace.header
+    defects = f"  defect {', '.join(made.bugs)}" if made.bugs else ""
+    crashes = f"  {', '.join(made.crashes)}" if made.crashes else ""
+    return clean(f"{made.scenario} seed {made.seed}{defects}{crashes}  {count(view.last, 'event')}")
+
+
+def divergence(diff: Diff) -> str:
+    """Where the runs part: the event of B, or of A where only A has it."""
+    if diff.first is None:
+        return "no difference"
+    return f"first divergence {number(diff.rows[diff.first])}"
+
+
+def number(row: DiffRow) -> str:
+    """The event of a row: ``#14``, or ``A #14`` where only A has it."""
+    return f"#{row.b}" if row.b else f"A #{row.a}"
+
+
+def delta(diff: Diff, row: DiffRow) -> str:
+    """How much later (or earlier) it happens in B; nothing where that is not told."""
+    if not (row.a and row.b):
+        return ""
+    change = round(diff.b.event(row.b).at - diff.a.event(row.a).at, 6)
+    return f"{change:+.3f}" if change else ""
+
+
+def row_text(diff: Diff, row: DiffRow) -> str:
+    """What happened, with what is different about it."""
+    view, event = diff.event(row)
+    text = describe(view, event)
+    if row.mark is not Mark.VERDICT:
+        return text
+    return "  ".join([f"{text} |", *_changes(diff, row)])
+
+
+def row_tone(mark: Mark) -> Tone:
+    """How a row is coloured; its mark says the same."""
+    return _TONES.get(mark, Tone.DIM if mark is Mark.SAME else Tone.PLAIN)
+
+
+def facts_of(diff: Diff, row: DiffRow) -> Iterator[Fact]:
+    """A row at length: both sides, and everything that is different."""
+    for name, view, seq in (("A", diff.a, row.a), ("B", diff.b, row.b)):
+        own = row.b if name == "B" else 0
+        if not seq:
+            yield Fact(label=name, text="this did not happen", tone=Tone.WARN)
+            continue
+        event = view.event(seq)
+        yield Fact(label=name, text=f"#{seq} {seconds(event.at)} s  {describe(view, event)}", seq=own)
+        for violation in view.marks.of(seq):
+            yield Fact(label="broken", text=f"{violation.invariant} {clean(violation.summary)}", tone=Tone.BAD, seq=own)
+    if row.a and row.b:
+        if changed := delta(diff, row):
+            yield Fact(label="time", text=f"{changed} s in B", seq=row.b)
+        for change in _changes(diff, row):
+            yield Fact(label="differs", text=change, tone=Tone.BAD, seq=row.b)
+
+
+def _changes(diff: Diff, row: DiffRow) -> Iterator[str]:
+    ours, theirs = diff.a.event(row.a).body, diff.b.event(row.b).body
+    for name, before, after in differences(ours, theirs) if ours != theirs else ():
+        old, new = _value(diff.a, before), _value(diff.b, after)
+        yield f"{name} changed" if old is None or new is None else f"{name} {old} → {new}"
+    before = _broken(diff.a, row.a)
+    after = _broken(diff.b, row.b)
+    if before != after:
+        yield f"broken {before or 'nothing'} → {after or 'nothing'}"
+
+
+def _broken(view: RunView, seq: int) -> str:
+    return ", ".join(sorted({violation.invariant for violation in view.marks.of(seq)}))
+
+
+def _value(view: RunView, value: object) -> str | None:
+    """A value in words; none for what has parts, which the descriptions of both events tell better."""
+    if isinstance(value, Address):
+        return view.places.label(value)
+    if value is None or isinstance(value, str | int | float):
+        return cut(clean("nothing" if value is None or value == "" else str(value)), _VALUE)
+    return None
+
+
+# ---------------------------------------------------------------- as text
+
+
+def as_lines(diff: Diff) -> Iterator[str]:
+    """The comparison as text: the header, and each difference; stretches without any are counted."""
+    head = header(diff)
+    yield head.a
+    yield head.b
+    yield "  ".join([divergence(diff), *_counts(diff)])
+    if diff.same:
+        return
+    yield ""
+    yield from _stretches(diff, diff.rows)
+
+
+def _counts(diff: Diff) -> Iterator[str]:
+    for mark, meaning in MEANINGS.items():
+        if diff.counts[mark]:
+            yield f"{mark.value} {diff.counts[mark]} {meaning}"
+
+
+def _stretches(diff: Diff, rows: Sequence[DiffRow]) -> Iterator[str]:
+    quiet: dict[Mark, int] = {}
+    for row in rows:
+        if row.mark not in PARTED:
+            quiet[row.mark] = quiet.get(row.mark, 0) + 1
+            continue
+        yield from _quiet(quiet)
+        quiet = {}
+        _, event = diff.event(row)
+        yield f"{row.mark.value} {number(row):>7} {seconds(event.at):>10}  {row_text(diff, row)}"
+    yield from _quiet(quiet)
+
+
+def _quiet(quiet: dict[Mark, int]) -> Iterator[str]:
+    for mark in (Mark.SAME, Mark.MOVED):
+        if mark in quiet:
+            what = "the same" if mark is Mark.SAME else "the same at another time"
+            yield f"{mark.value} {count(quiet[mark], 'event')} {what}"

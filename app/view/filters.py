@@ -1,0 +1,182 @@
+"""The filter of the rows: what people type after ``/``, and which rows of a run it keeps.
+
+Words stand for themselves: a row must say all of them. ``k:`` names a kind of event, ``lane:`` a place or a hand,
+``v:`` a verdict, ``sess:`` a session key, ``id:`` an intent, turn, delegation, inbound or binding. A ``!`` before the
+whole keeps the other rows. Nothing is guessed: what a row is about is what its own events recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from app.view.lanes import Lanes
+from app.view.row import Look, Row
+from app.view.story import RunView
+from app.view.text import clean
+from core.errors import UsageError
+from core.events import Event
+from core.events import bodies as b
+
+INVERSE = "!"
+#: what can stand before a colon, and what it looks at
+FIELDS = {
+    "k": "kind of event, or the beginning of one: k:wire",
+    "lane": "place or hand: lane:#ops",
+    "v": "verdict: v:dup",
+    "sess": "session key: sess:subagent",
+    "id": "intent, turn, delegation, inbound or binding: id:m1.reply-1",
+}
+_SPELLED = {"kind": "k", "verdict": "v", "session": "sess"}
+#: verdicts by their words
+VERDICTS = {
+    "bad": "an invariant names it as evidence",
+    "dup": "one of several copies",
+    "leak": "at a place where it should not be",
+    "fb": "a recorded fallback",
+    "mirror": "a wrong or missing mirror",
+    "unknown": "nobody can tell whether it arrived",
+    "retry": "will be tried again",
+    "dead": "will not be delivered",
+    "sup": "not said, on purpose",
+}
+_LOOKS = {
+    "dup": (Look.COPY, Look.FIRST),
+    "leak": (Look.MISPLACED,),
+    "fb": (Look.FALLBACK,),
+    "unknown": (Look.UNKNOWN,),
+    "retry": (Look.RETRY,),
+    "dead": (Look.DEAD,),
+    "sup": (Look.SUPPRESSED,),
+}
+_TAGS = {"leak": "!!", "fb": "FB"}
+
+
+class Term(msgspec.Struct, frozen=True):
+    """One condition. `field` is empty for a word."""
+
+    field: str
+    value: str
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """All conditions must hold; `inverse`: not all of them may."""
+
+    text: str
+    terms: tuple[Term, ...]
+    inverse: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_filter(text: str) -> Filter | None:
+    """What was typed, or none where it is blank. Raises `UsageError` that tells what can be typed."""
+    plain = " ".join(text.split())
+    inverse = plain.startswith(INVERSE)
+    terms = tuple(_term(word) for word in plain.removeprefix(INVERSE).split())
+    return Filter(text=plain, terms=terms, inverse=inverse) if terms else None
+
+
+def _term(word: str) -> Term:
+    name, colon, value = word.partition(":")
+    field = _SPELLED.get(name.lower(), name.lower())
+    if not colon or (field not in FIELDS and not name.isalpha()):
+        # ``12:30`` and ``://`` are words.
+        return Term("", word.casefold())
+    if field not in FIELDS:
+        raise UsageError(f"no filter is called {clean(name)}: there are {', '.join(f'{one}:' for one in FIELDS)}")
+    if not value:
+        raise UsageError(f"{name}: needs something after the colon: {FIELDS[field]}")
+    if field == "v" and value.casefold() not in VERDICTS:
+        raise UsageError(f"no verdict is called {clean(value)}: there are {', '.join(VERDICTS)}")
+    return Term(field, value.casefold())
+
+
+class Matcher:
+    """Which rows of a run a filter keeps."""
+
+    def __init__(self, view: RunView, lanes: Lanes) -> None:
+        self._view = view
+        self._lanes = [_lane_words(view, lanes, index) for index in range(len(lanes.all))]
+
+    def rows(self, filter_: Filter, rows: Iterable[Row]) -> tuple[Row, ...]:
+        """The rows that it keeps, in order."""
+        return tuple(row for row in rows if self.keeps(filter_, row))
+
+    def keeps(self, filter_: Filter, row: Row) -> bool:
+        """Whether it keeps a row."""
+        return all(self._holds(term, row) for term in filter_.terms) is not filter_.inverse
+
+    def intents(self, filter_: Filter, rows: Iterable[Row]) -> frozenset[str]:
+        """The messages for which every condition holds at some row or event of theirs; `inverse` is for the asker."""
+        rows = tuple(row for row in rows if self._view.event(row.seq).intent is not None)
+        first, *more = (self._having(term, rows) for term in filter_.terms)
+        for found in more:
+            first &= found
+        return first
+
+    def _having(self, term: Term, rows: Iterable[Row]) -> frozenset[str]:
+        if term.field == "k":
+            # What happens inside the gateway has no row while it is folded.
+            events = (event for event in self._view.events if _is_kind(event.kind, term.value))
+        else:
+            events = (self._view.event(row.seq) for row in rows if self._holds(term, row))
+        return frozenset(event.intent for event in events if event.intent is not None)
+
+    def _holds(self, term: Term, row: Row) -> bool:
+        event = self._view.event(row.seq)
+        match term.field:
+            case "k":
+                return _is_kind(event.kind, term.value)
+            case "lane":
+                # The whole path of a thread names its parent too, which is another lane.
+                whole = "/" in term.value
+                return any(term.value in self._lanes[lane][whole] for lane in (row.start, row.end))
+            case "v":
+                return self._judged(term.value, row)
+            case "sess":
+                return any(term.value in key.casefold() for key in session_keys(self._view, event))
+            case "id":
+                return any(term.value in name.casefold() for name in ids_of(event))
+            case _:
+                return term.value in f"{row.who} {row.text} {' '.join(row.tags)}".casefold()
+
+    def _judged(self, verdict: str, row: Row) -> bool:
+        if verdict == "bad":
+            return bool(self._view.marks.of(row.seq))
+        if verdict == "mirror":
+            return len(row.mirror) > 1
+        return row.look in _LOOKS[verdict] or _TAGS.get(verdict) in row.tags
+
+
+def _is_kind(kind: str, wanted: str) -> bool:
+    """``wire``, ``wire.acc`` and ``accepted`` all mean ``wire.accepted``."""
+    return kind.startswith(wanted) or any(part.startswith(wanted) for part in kind.split("."))
+
+
+def _lane_words(view: RunView, lanes: Lanes, index: int) -> tuple[str, str]:
+    """What a lane is called by itself, and with its path."""
+    lane = lanes.all[index]
+    place = view.places.label(view.places.at(lane.place).address) if lane.place else lane.group
+    ids = " ".join(lane.place) if lane.place else ""
+    return f"{lane.label} {lane.group} {ids}".casefold(), place.casefold()
+
+
+def ids_of(event: Event) -> tuple[str, ...]:
+    """The ids that an event carries."""
+    found = (event.intent, event.turn, event.delegation, event.inbound, event.binding)
+    return tuple(one for one in found if one is not None)
+
+
+def session_keys(view: RunView, event: Event) -> tuple[str, ...]:
+    """The session keys that an event names, or the intent or the inbound that it belongs to."""
+    found = [getattr(event.body, "session_key", None), getattr(event.body, "mirror_key", None)]
+    for prepared in view.of_intent(event.intent, b.IntentPrepared):
+        found.append(getattr(prepared.body, "mirror_key", None))
+    for routed in view.of_inbound(event.inbound, b.RouteDecided):
+        found.append(getattr(routed.body, "session_key", None))
+    if isinstance(event.body, b.PeerSaid):
+        found += [getattr(view.event(seq).body, "session_key", None) for seq in view.causes.effects(event.seq)[:8]]
+    return tuple(dict.fromkeys(key for key in found if isinstance(key, str) and key))

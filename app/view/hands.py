@@ -1,0 +1,382 @@
+"""Runs of hands: who gave which task to whom, what came of it, and whether whoever asked has heard of it.
+
+Everything is recorded: the origin that was frozen, the session of the run's own, its callback turn, and the messages
+that tell of it. The deadline of a run is configuration and not in a trace; that a run overran it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from functools import cached_property
+
+import msgspec
+
+from app.view.fact import Fact, Tone, because
+from app.view.labels import describe, step_words
+from app.view.life import Life
+from app.view.lives import Lives
+from app.view.resolve import title
+from app.view.story import RunView
+from app.view.text import clean, quoted, seconds
+from core.events import Event
+from core.events import bodies as b
+from core.reasons import Reason
+from core.values import Address, HandOutcome, IntentKind, IntentState, WorkKind
+
+
+class HandState(StrEnum):
+    """Where a run of a hand stands."""
+
+    LATER = "later"
+    ACCEPTED = "accepted"
+    RUNNING = "running"
+    #: the process that ran it has died, and no other has decided yet
+    ORPHANED = "orphaned"
+    #: it has ended, and nobody who asked has heard of it
+    FINISHED = "finished"
+    #: as before: it ended because its process died
+    LOST = "lost"
+    TOLD = "told"
+    #: nobody hears of it, as was decided: a hook took it back, or whoever asked is gone
+    KEPT = "kept"
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A message that tells of a run, as people saw it."""
+
+    seq: int
+    at: float
+    address: Address
+    intent: str
+    kind: IntentKind
+
+
+class HandRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a hand after an event. Numbers are seqs; 0: it has not happened."""
+
+    id: str
+    name: str
+    hand: str
+    task: str
+    agent: str
+    origin: Address | None
+    #: session of whoever asked, and of the run itself
+    requester: str
+    session: str
+    state: HandState
+    since: int
+    started: int = 0
+    #: how often it was started
+    runs: int = 0
+    finished: int = 0
+    outcome: HandOutcome | None = None
+    reason: Reason | None = None
+    callback: int = 0
+    said: tuple[Said, ...] = ()
+    #: later results that did not count
+    ignored: int = 0
+    #: how long it ran; until now while it runs
+    age: float = 0.0
+    #: how long its result has waited to be told
+    waits: float | None = None
+    #: ids of the invariants that it broke
+    broken: tuple[str, ...] = ()
+    #: the run of the scenario is over, and this is not told
+    over: bool = False
+
+    @property
+    def overran(self) -> bool:
+        """It was ended by its deadline."""
+        return self.reason is Reason.HAND_DEADLINE or self.outcome is HandOutcome.TIMEOUT
+
+
+class _Run:
+    """One delegation with its events."""
+
+    def __init__(self, accepted: Event, body: b.DelegationAccepted) -> None:
+        self.accepted = accepted
+        self.body = body
+        self.agent = ""
+        self.session = ""
+        self.started: list[Event] = []
+        self.finished: Event | None = None
+        self.ignored: list[Event] = []
+        self.callbacks: list[Event] = []
+        #: its callback turns have ended; it was decided that nobody is told
+        self.heard: list[int] = []
+        self.kept: list[int] = []
+        self.said: list[Said] = []
+        self.broken: list[tuple[int, str]] = []
+        #: its row before it was accepted, and after everything that came of it
+        self.ahead: HandRow | None = None
+        self.over: HandRow | None = None
+
+    @cached_property
+    def last(self) -> int:
+        """The last event that changes its row. Asked for when all of them are known."""
+        finished = [self.finished] if self.finished is not None else []
+        events = (self.accepted, *self.started, *self.ignored, *self.callbacks, *finished)
+        others = (*self.heard, *(one.seq for one in self.said), *(at for at, _ in self.broken))
+        return max(*(event.seq for event in events), *others, 0)
+
+
+class Hands(Sequence[str]):
+    """Every run of a hand, in the order in which they were accepted; as a sequence, their ids."""
+
+    def __init__(self, view: RunView, lives: Lives) -> None:
+        self._view = view
+        self._lives = lives
+        self._over = next((e.seq for e in reversed(view.events) if isinstance(e.body, b.RunEnded)), view.last + 1)
+        self._runs: dict[str, _Run] = {}
+        #: callback turn -> its run
+        self._turns: dict[str, _Run] = {}
+        for event in view.events:
+            if event.delegation is not None or event.turn in self._turns:
+                self._learn(event)
+        for life in lives:
+            self._say(life)
+        self._judge()
+        self._ids = list(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, index: int) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self._ids[index]
+
+    def name(self, delegation: str) -> str:
+        """What a run is called on screens: ``h1`` for the first."""
+        return f"h{self._ids.index(delegation) + 1}" if delegation in self._runs else delegation
+
+    def concerned(self, event: Event) -> str | None:
+        """The run that an event is about: by its id, its callback turn, or the message that tells of it."""
+        if event.delegation in self._runs:
+            return event.delegation
+        run = self._turns.get(event.turn or "")
+        if run is not None:
+            return run.accepted.delegation
+        life = self._lives.of(event.intent)
+        near = life.prepared.delegation if life is not None and life.prepared is not None else None
+        return near if near in self._runs else None
+
+    # ------------------------------------------------------------ at a moment
+
+    def rows(self, seq: int) -> list[HandRow]:
+        """Every run after event `seq`."""
+        return [self._known(index, run, seq) for index, run in enumerate(self._runs.values(), 1)]
+
+    def _known(self, number: int, run: _Run, seq: int) -> HandRow:
+        """Its row; of one that is to come, or was told and is over, the same at any moment: a long run has many."""
+        if seq < run.accepted.seq:
+            run.ahead = run.ahead or self._row(number, run, seq)
+            return run.ahead
+        if run.over is not None and seq >= run.last:
+            return run.over
+        row = self._row(number, run, seq)
+        if row.state is HandState.TOLD and seq >= run.last:
+            run.over = row
+        return row
+
+    def _row(self, number: int, run: _Run, seq: int) -> HandRow:
+        now = self._view.time(seq)
+        finished = run.finished if run.finished is not None and run.finished.seq <= seq else None
+        done = finished.body if finished is not None and isinstance(finished.body, b.DelegationFinished) else None
+        state = self._state(run, done, seq)
+        started = [event for event in run.started if event.seq <= seq]
+        callback = next((event.seq for event in run.callbacks if event.seq <= seq), 0)
+        untold = state in (HandState.FINISHED, HandState.LOST)
+        return HandRow(
+            id=run.accepted.delegation or "",
+            name=f"h{number}",
+            hand=run.body.hand,
+            task=run.body.task,
+            agent=run.agent,
+            origin=run.body.origin,
+            requester=run.body.session_key,
+            session=run.session,
+            state=state,
+            since=run.accepted.seq,
+            started=started[0].seq if started else 0,
+            runs=len(started),
+            finished=finished.seq if finished is not None else 0,
+            outcome=done.outcome if done is not None else None,
+            reason=done.reason if done is not None else None,
+            callback=callback,
+            said=tuple(one for one in run.said if one.seq <= seq),
+            ignored=sum(event.seq <= seq for event in run.ignored),
+            age=max((finished.at if finished is not None else now) - run.accepted.at, 0.0),
+            waits=now - finished.at if untold and finished is not None else None,
+            broken=tuple(dict.fromkeys(name for at, name in run.broken if at <= seq)),
+            over=self._over <= seq and state not in (HandState.TOLD, HandState.KEPT, HandState.LATER),
+        )
+
+    def _state(self, run: _Run, done: b.DelegationFinished | None, seq: int) -> HandState:
+        if run.accepted.seq > seq:
+            return HandState.LATER
+        if done is not None:
+            if any(at <= seq for at in run.heard) or any(one.seq <= seq for one in run.said):
+                return HandState.TOLD
+            if any(at <= seq for at in run.kept):
+                return HandState.KEPT
+            return HandState.LOST if done.outcome is HandOutcome.LOST else HandState.FINISHED
+        last = next((event for event in reversed([run.accepted, *run.started]) if event.seq <= seq), run.accepted)
+        died = self._lives.deaths.get(last.generation)
+        if died is not None and last.seq < died <= seq:
+            return HandState.ORPHANED
+        return HandState.RUNNING if last is not run.accepted else HandState.ACCEPTED
+
+    # ------------------------------------------------------------ over the run
+
+    def _learn(self, event: Event) -> None:
+        body = event.body
+        if isinstance(body, b.DelegationAccepted):
+            self._runs.setdefault(event.delegation or "", _Run(event, body)).agent = self._agent(event)
+            return
+        run = self._runs.get(event.delegation or "") or self._turns.get(event.turn or "")
+        if run is None:
+            return
+        match body:
+            case b.DelegationStarted():
+                run.started.append(event)
+            case b.DelegationFinished():
+                run.finished = run.finished or event
+            case b.DelegationIgnored():
+                run.ignored.append(event)
+            case b.TurnStarted(work=WorkKind.CALLBACK):
+                run.callbacks.append(event)
+                self._turns[event.turn or ""] = run
+            case b.TurnEnded() if event.turn in self._turns:
+                run.heard.append(event.seq)
+            case b.CompletionPlanned(steps=steps) if steps and all(_tells_nobody(step) for step in steps):
+                run.kept.append(event.seq)
+            case b.IntentSettled(state=IntentState.CANCELLED):
+                run.kept.append(event.seq)
+            case b.RouterDecided(target_session_key=key):
+                run.session = run.session or (key if key != run.body.session_key else "")
+            case _:
+                pass
+
+    def _agent(self, accepted: Event) -> str:
+        turn = self._view.nearest(accepted.seq, b.TurnStarted)
+        return turn.body.agent if turn is not None and isinstance(turn.body, b.TurnStarted) else ""
+
+    def _say(self, life: Life) -> None:
+        prepared, body = life.prepared, life.body
+        run = self._runs.get(prepared.delegation or "") if prepared is not None else None
+        if run is None or body is None or run.finished is None or life.seq < run.finished.seq:
+            return
+        for event in life.accepted:
+            assert isinstance(event.body, b.WireAccepted)
+            run.said.append(Said(event.seq, event.at, event.body.address, life.id, body.intent_kind))
+        run.said.sort(key=lambda said: said.seq)
+
+    def _judge(self) -> None:
+        for violation in self._view.violations():
+            for seq in violation.evidence:
+                event = self._view.event(seq) if 0 < seq <= self._view.last else None
+                run = self._runs.get(self.concerned(event) or "") if event is not None else None
+                if run is not None:
+                    run.broken.append((violation.at, violation.invariant))
+        for event in self._view.events:
+            # A run with a session of its own was given a thread, which is bound to that session.
+            if isinstance(event.body, b.BindingBound) and event.body.by == "spawn":
+                run = self._runs.get(event.delegation or "") or self._child(event.body.session_key)
+                if run is not None:
+                    run.session = run.session or event.body.session_key
+
+    def _child(self, key: str) -> _Run | None:
+        """The run whose id a key of a delegated session ends with."""
+        return next((run for name, run in self._runs.items() if key.endswith(f":{name}")), None)
+
+
+def _tells_nobody(step: b.CompletionStep) -> bool:
+    return step.mode == "kept" or (step.address is None and step.reason is Reason.REQUESTER_REPLACED)
+
+
+# ---------------------------------------------------------------- words
+
+_LABELS: dict[type[b.Body], str] = {
+    b.WireAccepted: "said",
+    b.TurnStarted: "callback",
+    b.DelegationFinished: "result",
+}
+#: shape, word and tone of each state
+HAND_WORDS: dict[HandState, tuple[str, Tone]] = {
+    HandState.LATER: ("·", Tone.DIM),
+    HandState.ACCEPTED: ("○", Tone.PLAIN),
+    HandState.RUNNING: ("◐", Tone.WARN),
+    HandState.ORPHANED: ("╳", Tone.BAD),
+    HandState.FINISHED: ("●", Tone.WARN),
+    HandState.LOST: ("╳", Tone.BAD),
+    HandState.TOLD: ("✓", Tone.GOOD),
+    HandState.KEPT: ("–", Tone.DIM),
+}
+
+
+def spoken(view: RunView, row: HandRow) -> str:
+    """Where it was said: the places, each once, with how often."""
+    places: dict[str, int] = {}
+    for one in row.said:
+        name = title(view.places, one.address)
+        places[name] = places.get(name, 0) + 1
+    return ", ".join(f"{name} {times}×" if times > 1 else name for name, times in places.items())
+
+
+def hand_facts(view: RunView, hands: Hands, row: HandRow, seq: int) -> Iterator[Fact]:
+    """A run after event `seq`, and its story."""
+    shape, tone = HAND_WORDS[row.state]
+    late = "  ✗ the run is over and nobody was told" if row.over else ""
+    yield Fact(label="state", text=f"{shape} {row.state}{late}", tone=Tone.BAD if row.over else tone, seq=row.since)
+    for name in row.broken:
+        verdict = next((one for one in view.run.verdicts if one.id == name), None)
+        yield Fact(label="broken", text=f"{name} {verdict.sentence if verdict else ''}", tone=Tone.BAD, mark="✗")
+    yield Fact(label="task", text=f"{quoted(row.task)} for hand {row.hand}, by agent {row.agent or '?'}", seq=row.since)
+    yield Fact(label="origin", text=_origin(view, row), seq=row.since)
+    yield Fact(label="requester", text=clean(row.requester), seq=row.since)
+    yield Fact(label="session", text=clean(row.session) or "none of its own", seq=row.since)
+    yield Fact(label="deadline", text=_deadline(row), tone=Tone.WARN if row.overran else Tone.PLAIN, seq=row.finished)
+    if row.waits is not None:
+        yield Fact(label="untold", text=f"for {seconds(row.waits)} s", tone=Tone.WARN, seq=row.finished)
+    if row.reason is not None:
+        yield because(row.reason, row.finished)
+    for event in _story(view, row, hands):
+        yield _told(view, event)
+
+
+def _told(view: RunView, event: Event) -> Fact:
+    body = event.body
+    if isinstance(body, b.CompletionPlanned):
+        text = "; ".join(step_words(view, step) for step in body.steps) or "tell nobody"
+        return Fact(label="plan", text=f"#{event.seq} {seconds(event.at)} {text}", seq=event.seq)
+    label = _LABELS.get(type(body), "")
+    return Fact(label=label, text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)
+
+
+def _story(view: RunView, row: HandRow, hands: Hands) -> list[Event]:
+    kinds = (
+        b.DelegationAccepted,
+        b.DelegationStarted,
+        b.DelegationFinished,
+        b.DelegationIgnored,
+        b.RouterDecided,
+        b.CompletionPlanned,
+        b.FallbackDenied,
+        b.TurnStarted,
+    )
+    found = {event.seq: event for event in view.of_delegation(row.id, *kinds)}
+    last = next((one for one in hands.rows(view.last) if one.id == row.id), row)
+    found.update({one.seq: view.event(one.seq) for one in last.said})
+    return [found[seq] for seq in sorted(found)]
+
+
+def _origin(view: RunView, row: HandRow) -> str:
+    if row.origin is None:
+        return "none: it was asked for nowhere"
+    return f"{view.places.label(row.origin)}, frozen at #{row.since}  ({row.origin})"
+
+
+def _deadline(row: HandRow) -> str:
+    if row.overran:
+        return f"passed: ended after {seconds(row.age)} s"
+    return "not recorded in a trace (hands.<name>.deadline); a run that passes it ends as timeout"

@@ -1,0 +1,34 @@
+"""Rows that are made when they are looked at: a list of a thousand of which a screen shows ten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar, overload
+
+Source = TypeVar("Source")
+Made = TypeVar("Made")
+
+
+class Lazily(Sequence[Made], Generic[Source, Made]):
+    """`make` of each thing of a sequence, each called once, and only for those that are asked for."""
+
+    def __init__(self, things: Sequence[Source], make: Callable[[Source], Made]) -> None:
+        self._things = things
+        self._make = make
+        self._made: dict[int, Made] = {}
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    @overload
+    def __getitem__(self, index: int) -> Made: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Made]: ...
+
+    def __getitem__(self, index: int | slice) -> Made | Sequence[Made]:
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        place = range(len(self._things))[index]
+        if place not in self._made:
+            self._made[place] = self._make(self._things[place])
+        return self._made[place]

@@ -1,0 +1,129 @@
+"""The sum of the queue: what was prepared must be what has ended and what is still open, at any moment."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from app.view.life import OPEN, Life, State
+
+#: a word in the sum for each state; those that are always told come first
+TERMS = {
+    State.DELIVERED: "delivered",
+    State.PENDING: "open",
+    State.LEASED: "open",
+    State.ORPHANED: "open",
+    State.RETRY: "retry",
+    State.DEAD: "dead",
+    State.FAILED: "failed",
+    State.EXPIRED: "expired",
+    State.UNKNOWN: "unknown",
+    State.PARTIAL: "partial",
+    State.MISPLACED: "misplaced",
+    State.CANCELLED: "cancelled",
+}
+ALWAYS = ("delivered", "open", "retry", "dead")
+#: changes between two counts that are kept
+_EVERY = 64
+
+
+class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+    """What came in and what became of it, after an event."""
+
+    prepared: int
+    #: found in the store, prepared by an earlier run
+    found: int
+    terms: tuple[tuple[str, int], ...]
+    #: without an ending, though the run is over
+    missing: tuple[str, ...] = ()
+    #: ended more than once
+    twice: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """What has to be somewhere."""
+        return self.prepared + self.found
+
+    @property
+    def holds(self) -> bool:
+        """Nothing is missing and nothing ended twice."""
+        return not self.missing and not self.twice and self.total == sum(number for _, number in self.terms)
+
+    @property
+    def text(self) -> str:
+        """``prepared 11 = delivered 7 + open 1 + retry 1 + dead 2 ✓ adds up``."""
+        left = f"prepared {self.prepared}" + (f" + found {self.found}" if self.found else "")
+        right = " + ".join(f"{name} {number}" for name, number in self.terms)
+        return f"{left} = {right} ✓ adds up" if self.holds else f"{left} ≠ {right} ✗ does not add up"
+
+    @property
+    def names(self) -> str:
+        """Who breaks the sum."""
+        words: list[str] = []
+        if self.missing:
+            words.append(f"{len(self.missing)} without an ending: {' '.join(self.missing)}")
+        if self.twice:
+            words.append(f"{len(self.twice)} ended twice: {' '.join(self.twice)}")
+        return "; ".join(words)
+
+
+class Tally:
+    """How many messages were in each state, at any moment: changes in order, with a count kept every so often."""
+
+    def __init__(self, lives: Sequence[Life]) -> None:
+        changes: list[tuple[int, str, int]] = []
+        self._prepared: list[int] = []
+        self._found = sorted(life.seq for life in lives if not life.prepared)
+        #: seq at which a message ended again, and was not opened in between
+        self._twice: list[tuple[int, str]] = []
+        self._double: list[tuple[int, str]] = []
+        for life in lives:
+            self._count(life, changes)
+        self._prepared.sort()
+        changes.sort(key=lambda change: change[0])
+        self._changes = changes
+        self._seqs = [seq for seq, _, _ in changes]
+        self._frames: list[Counter[str]] = [Counter()]
+        now: Counter[str] = Counter()
+        for index, (_, name, by) in enumerate(changes, 1):
+            now[name] += by
+            if not index % _EVERY:
+                self._frames.append(now.copy())
+
+    def _count(self, life: Life, changes: list[tuple[int, str, int]]) -> None:
+        """What has ended leaves its count only by an operator's word: whatever else comes after is too much."""
+        name, over = "", False
+        for step in life.steps:
+            ends = step.state not in OPEN
+            if step.entered or step.reopened or not over:
+                if name and (step.reopened or not over):
+                    changes.append((step.seq, name, -1))
+                name, over = TERMS[step.state], ends
+                changes.append((step.seq, name, 1))
+            elif ends:
+                self._twice.append((step.seq, life.id))
+                changes.append((step.seq, TERMS[step.state], 1))
+            if step.entered:
+                self._prepared.append(step.seq)
+            if len(step.owners) > 1:
+                self._double.append((step.seq, life.id))
+
+    def at(self, seq: int) -> tuple[Counter[str], int, int]:
+        """Counts of the states, and how many were prepared and found, after event `seq`."""
+        index = bisect_right(self._seqs, seq)
+        frame = index // _EVERY
+        counts = self._frames[frame].copy()
+        for _, name, by in self._changes[frame * _EVERY : index]:
+            counts[name] += by
+        return counts, bisect_right(self._prepared, seq), bisect_right(self._found, seq)
+
+    def twice(self, seq: int) -> list[str]:
+        """What had ended more than once."""
+        return list(dict.fromkeys(name for at, name in self._twice if at <= seq))
+
+    def claimed_twice(self, seq: int) -> list[str]:
+        """What two processes had in their hands at some moment until then."""
+        return list(dict.fromkeys(name for at, name in self._double if at <= seq))

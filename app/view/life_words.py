@@ -1,0 +1,156 @@
+"""Words and tones for the lives of messages, the same on the Messages, Queue and Hands screens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from app.view.fact import Tone
+from app.view.life import Life, State, Step, Try, state_of
+from app.view.lives import Lives
+from app.view.resolve import title
+from app.view.story import RunView
+from app.view.text import clean, quoted
+from core.events import Event
+from core.events import bodies as b
+
+#: shape and word of each state; colour comes from the tone
+WORDS: dict[State, tuple[str, str, Tone]] = {
+    State.LATER: ("·", "later", Tone.DIM),
+    State.PENDING: ("○", "PENDING", Tone.PLAIN),
+    State.LEASED: ("◐", "LEASED", Tone.WARN),
+    State.ORPHANED: ("╳", "ORPHANED", Tone.BAD),
+    State.RETRY: ("↻", "RETRY", Tone.WARN),
+    State.DELIVERED: ("✓", "ACKED", Tone.GOOD),
+    State.PARTIAL: ("½", "PARTIAL", Tone.WARN),
+    State.UNKNOWN: ("?", "UNKNOWN", Tone.WARN),
+    State.MISPLACED: ("!", "MISPLACED", Tone.BAD),
+    State.FAILED: ("✗", "FAILED", Tone.BAD),
+    State.DEAD: ("✗", "DEAD", Tone.BAD),
+    State.EXPIRED: ("✗", "EXPIRED", Tone.BAD),
+    State.CANCELLED: ("–", "CANCELLED", Tone.DIM),
+    State.UNSAID: ("–", "NOT SAID", Tone.DIM),
+}
+#: the run has ended and this has not: the word for it
+NO_END = ("✗", "NO END", Tone.BAD)
+
+#: what nothing is shown as
+NOTHING = "·"
+#: between a conversation and a thread of it
+UNDER = "▸"
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of a row: the text, a longer one where there is room, and the event that it tells of."""
+
+    text: str = NOTHING
+    more: str = ""
+    tone: Tone = Tone.PLAIN
+    seq: int = 0
+    #: it lies after the cursor
+    later: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Nothing has happened yet."""
+        return self.text == NOTHING
+
+
+EMPTY = Cell(tone=Tone.DIM)
+#: the state of what has not begun
+LATER = Cell(text="· later", tone=Tone.DIM)
+
+
+#: when an invariant was broken, and which
+Broken = tuple[int, str]
+
+
+def broken_by(view: RunView, lives: Lives) -> dict[str, list[Broken]]:
+    """The violations that have something of a message as evidence."""
+    found: dict[str, list[Broken]] = {}
+    for violation in view.violations():
+        for seq in violation.evidence:
+            life = lives.of_event(view.event(seq)) if 0 < seq <= view.last else None
+            if life is not None:
+                found.setdefault(life.id, []).append((violation.at, violation.invariant))
+    return found
+
+
+def broken_words(found: Iterable[Broken], seq: int) -> str:
+    """The invariants that were broken by then, each once."""
+    return " ".join(dict.fromkeys(name for at, name in found if at <= seq))
+
+
+def state_words(step: Step) -> tuple[str, Tone]:
+    """Shape, word and number of tries."""
+    shape, word, tone = WORDS[step.state]
+    number = f" {step.tries}" if step.state is State.RETRY else ""
+    return f"{shape} {word}{number}", tone
+
+
+def says(life: Life) -> str:
+    """What is to be said, or why there is no text."""
+    body = life.body
+    if body is not None:
+        return quoted(body.text) if body.text or not body.media else clean(f"files {', '.join(body.media)}")
+    match life.first.body:
+        case b.IntentSuppressed(text=text):
+            return quoted(text) if text else "nothing"
+        case b.SendPreviewed(chunks=chunks):
+            return f"dry run {quoted(' '.join(chunks))}"
+        case b.SendRefused(detail=detail):
+            return f"refused: {clean(detail)}"
+        case b.HookSending():
+            return "taken back by a hook, its text is not kept"
+        case _:
+            return "prepared by an earlier run"
+
+
+def where(view: RunView, life: Life) -> str:
+    """The place that it is meant for."""
+    body = life.body
+    address = body.address if body else getattr(life.first.body, "address", None)
+    return title(view.places, address) if address is not None else NOTHING
+
+
+def place_cell(place: str) -> Cell:
+    """The name of a place: without spaces where there is no room for them."""
+    return Cell(text=place.replace(f" {UNDER} ", UNDER), more=place)
+
+
+def wire_word(view: RunView, event: Event) -> tuple[str, str, Tone]:
+    """What the platform did: shape, words, tone."""
+    body = event.body
+    match body:
+        case b.WireAccepted(address=address):
+            return "✓", title(view.places, address), Tone.GOOD
+        case b.WireDeduplicated():
+            return "=", "knows it", Tone.GOOD
+        case b.WireRefused(reason=reason):
+            return "✗", str(reason), Tone.BAD
+        case b.WireResponseLost():
+            return "?", "no answer", Tone.WARN
+        case b.WireLookedUp(found=found):
+            return ("✓", "has it", Tone.GOOD) if found else ("–", "not there", Tone.WARN)
+        case _:
+            return NOTHING, "", Tone.DIM
+
+
+def shape_of(view: RunView, one: Try, seq: int) -> tuple[str, Tone]:
+    """What became of an attempt, in one sign, after event `seq`: what the gateway learnt goes before what happened."""
+    wire = [event for event in one.wire if event.seq <= seq]
+    if wire:
+        shape, _, tone = wire_word(view, wire[-1])
+        return shape, tone
+    if one.ended is not None and one.ended.seq <= seq:
+        return ("✓", Tone.GOOD) if one.acked else ("✗", Tone.WARN)
+    if one.settled is not None and one.settled.seq <= seq and isinstance(one.settled.body, b.IntentSettled):
+        shape, _, tone = WORDS[state_of(one.settled.body.state)]
+        return shape, tone
+    return "…", Tone.PLAIN
+
+
+def process(generation: int) -> str:
+    """A process in two or three cells."""
+    return f"p{generation}" if generation else NOTHING

@@ -1,0 +1,284 @@
+"""The lives of messages: everything that a trace tells of one intent, in order, and its state at any moment.
+
+One pass over a run; what the Messages and the Queue screens show are two ways to read it. A thing that was decided not
+to be said has a life too, a short one: an absence is an event, with a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import cast
+
+import msgspec
+
+from app.view.life import OPEN, Life, Part, State, Step, Try, state_of
+from core.events import Body, Event
+from core.events import bodies as b
+
+
+class Lives(Sequence[Life]):
+    """Every life of a run, in the order in which they begin."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._by_id: dict[str, Life] = {}
+        #: seq of an event -> the attempt that it belongs to
+        self._tries: dict[int, Try] = {}
+        self._keys: dict[str, Life] = {}
+        #: process -> what it has in its hands
+        self._held: dict[int, dict[str, Life]] = {}
+        #: process -> the event with which it ended
+        self.deaths: dict[int, int] = {}
+        self.last = 0
+        for event in events:
+            self._learn(event)
+            self.last = event.seq
+        self._all = sorted(self._by_id.values(), key=lambda life: life.seq)
+        self._index = {life.id: at for at, life in enumerate(self._all)}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __getitem__(self, index: int) -> Life:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self._all[index]
+
+    def __iter__(self) -> Iterator[Life]:
+        return iter(self._all)
+
+    def of(self, name: str | None) -> Life | None:
+        """A life by the id of its intent."""
+        return self._by_id.get(name or "")
+
+    def of_event(self, event: Event) -> Life | None:
+        """The life that an event is part of."""
+        own = self._by_id.get(event.intent or "") or self._by_id.get(_unsaid(event))
+        if own is None and isinstance(event.body, b.WireLookedUp):
+            return self._keys.get(_stem(event.body.key))
+        return own
+
+    def try_of(self, event: Event) -> Try | None:
+        """The attempt that an event belongs to."""
+        return self._tries.get(event.seq)
+
+    def place(self, life: Life) -> int:
+        """Its number in the order."""
+        return self._index[life.id]
+
+    # ------------------------------------------------------------ one pass
+
+    def _learn(self, event: Event) -> None:
+        body = event.body
+        if isinstance(body, b.ProcessCrashed | b.ProcessStopped | b.LeaseLost):
+            self._died(event)
+        elif isinstance(body, b.IntentSuppressed | b.SendPreviewed | b.SendRefused) and event.intent is None:
+            life = self._by_id[_unsaid(event)] = Life(_unsaid(event), event)
+            life.events.append(event)
+            life.steps.append(_step(event, State.UNSAID, why=str(body.reason)))
+        elif event.intent is not None:
+            life = self._by_id.get(event.intent)
+            if life is None:
+                life = self._by_id[event.intent] = Life(event.intent, event)
+            self._tell(life, event)
+        elif isinstance(body, b.WireLookedUp):
+            life = self._keys.get(_stem(body.key))
+            if life is not None and life.tries:
+                life.tries[-1].wire.append(event)
+
+    def _tell(self, life: Life, event: Event) -> None:
+        life.events.append(event)
+        fold = _FOLDS.get(type(event.body))
+        if fold is not None:
+            fold(self, life, event, event.body)
+
+    def _died(self, event: Event) -> None:
+        self.deaths[event.generation] = event.seq
+        for life in self._held.pop(event.generation, {}).values():
+            now = life.steps[-1]
+            if now.state is State.LEASED and now.owners == (event.generation,):
+                life.steps.append(_step(event, State.ORPHANED, now, owners=now.owners, why="its process died"))
+
+    # ------------------------------------------------------------ for the folds
+
+    def begin(self, life: Life, part: Part, event: Event, chunk: int, number: int) -> Try:
+        """Another row."""
+        one = Try(part, event, chunk, number)
+        life.tries.append(one)
+        self._tries[event.seq] = one
+        return one
+
+    def belongs(self, life: Life, event: Event) -> Try | None:
+        """The attempt that an event came of: by its cause, else by the numbers that it carries, else the last one."""
+        one = self._tries.get(event.cause or 0) or _numbered(life, event) or (life.tries[-1] if life.tries else None)
+        if one is not None:
+            self._tries[event.seq] = one
+        return one
+
+    def know(self, life: Life, key: str) -> None:
+        """Look-ups name the key of a message, and no intent."""
+        self._keys[_stem(key)] = life
+
+    def take(self, life: Life, event: Event) -> tuple[int, ...]:
+        """A process has it in its hands: who has now."""
+        before = life.steps[-1] if life.steps else None
+        others = before.owners if before and before.state is State.LEASED else ()
+        self._held.setdefault(event.generation, {})[life.id] = life
+        return tuple(dict.fromkeys((*others, event.generation)))
+
+    def leave(self, life: Life, event: Event) -> tuple[int, ...]:
+        """A process is done with it: who has it still."""
+        self._held.get(event.generation, {}).pop(life.id, None)
+        now = life.steps[-1] if life.steps else None
+        return tuple(one for one in now.owners if one != event.generation) if now else ()
+
+
+def _unsaid(event: Event) -> str:
+    """Stands for the id of what never had one."""
+    return f"#{event.seq}"
+
+
+def _stem(key: str) -> str:
+    """A key without the number of a chunk."""
+    return key.rpartition("/")[0] or key
+
+
+def _numbered(life: Life, event: Event) -> Try | None:
+    chunk, number = getattr(event.body, "chunk", None), getattr(event.body, "attempt", None)
+    same = (one for one in reversed(life.tries) if one.chunk == chunk and number in (None, one.number))
+    return next(same, None) if chunk is not None else None
+
+
+def _step(
+    event: Event,
+    state: State,
+    before: Step | None = None,
+    *,
+    tries: int | None = None,
+    owners: tuple[int, ...] = (),
+    due: float | None = None,
+    why: str = "",
+) -> Step:
+    tries = (before.tries if before else 0) if tries is None else tries
+    return Step(seq=event.seq, at=event.at, state=state, tries=tries, owners=owners, due=due, why=why)
+
+
+def _now(life: Life) -> Step | None:
+    return life.steps[-1] if life.steps else None
+
+
+# ---------------------------------------------------------------- one small function for each kind of event
+
+
+def _prepared(lives: Lives, life: Life, event: Event, body: b.IntentPrepared) -> None:
+    life.prepared = life.prepared or event
+    lives.know(life, body.key)
+    step = _step(event, State.PENDING, why=str(body.reason))
+    life.steps.append(msgspec.structs.replace(step, entered=True))
+
+
+def _attempt(lives: Lives, life: Life, event: Event, body: b.AttemptStarted) -> None:
+    lives.begin(life, Part.ATTEMPT, event, body.chunk, body.attempt)
+    owners = lives.take(life, event)
+    tries = max(body.attempt, 1)
+    life.steps.append(_step(event, State.LEASED, tries=tries, owners=owners))
+
+
+def _attempt_ended(lives: Lives, life: Life, event: Event, body: b.AttemptEnded) -> None:
+    one = lives.belongs(life, event)
+    if one is not None and one.ended is None:
+        one.ended = event
+    left = lives.leave(life, event)
+    now = _now(life)
+    if now is None or now.state not in OPEN:
+        return
+    if left:
+        life.steps.append(_step(event, State.LEASED, now, owners=left, why=str(body.reason)))
+    elif body.retry_at is not None:
+        life.steps.append(_step(event, State.RETRY, now, due=body.retry_at, why=f"{body.decision}: {body.reason}"))
+
+
+def _recovery(lives: Lives, life: Life, event: Event, body: b.RecoveryDecided) -> None:
+    if body.decision not in ("send", "resend"):
+        lives.begin(life, Part.RECOVERY, event, 0, body.attempts)
+    now = _now(life)
+    state = State.PENDING if body.at is None else State.RETRY
+    why = f"recovery: {body.decision}, {body.reason}"
+    life.steps.append(_step(event, state, now, tries=body.attempts, due=body.at, why=why))
+
+
+def _waiting(_lives: Lives, life: Life, event: Event, body: b.LaneWaiting) -> None:
+    now = _now(life)
+    if now is not None and now.state in OPEN:
+        life.steps.append(_step(event, State.PENDING, now, due=body.until, why=f"waits: {body.reason}"))
+
+
+def _wire(lives: Lives, life: Life, event: Event, body: Body) -> None:
+    one = lives.belongs(life, event)
+    if one is not None:
+        one.wire.append(event)
+    if isinstance(body, b.WireAccepted):
+        life.accepted.append(event)
+
+
+def _acked(lives: Lives, life: Life, event: Event, body: b.ChunkAcked) -> None:
+    one = lives.belongs(life, event)
+    if one is not None and one.acked is None:
+        one.acked = event
+    life.acked.append(event)
+    now = _now(life)
+    if now is not None and now.state in OPEN and life.body and body.chunk + 1 < life.body.chunks:
+        life.steps.append(_step(event, State.PENDING, now, tries=0, why=f"chunk {body.chunk + 1} is next"))
+
+
+def _mirrored(lives: Lives, life: Life, event: Event, _body: b.MirrorAppended) -> None:
+    one = lives.belongs(life, event)
+    if one is not None:
+        one.mirrored.append(event)
+    life.mirrored.append(event)
+
+
+def _settled(lives: Lives, life: Life, event: Event, body: b.IntentSettled) -> None:
+    one = lives.belongs(life, event)
+    if one is not None and one.settled is None:
+        one.settled = event
+    lives.leave(life, event)
+    life.settled.append(event)
+    step = _step(event, state_of(body.state), _now(life), why=str(body.reason))
+    life.steps.append(msgspec.structs.replace(step, reopened=life.told))
+    life.told = False
+
+
+def _reopened(_lives: Lives, life: Life, event: Event, body: b.IntentReopened) -> None:
+    step = _step(event, State.PENDING, tries=0, why=str(body.reason))
+    life.steps.append(msgspec.structs.replace(step, reopened=True))
+    life.told = False
+
+
+def _operator(lives: Lives, life: Life, event: Event, _body: b.OperatorActed) -> None:
+    life.told = True
+    lives.begin(life, Part.OPERATOR, event, 0, 0)
+
+
+def _fallback(_lives: Lives, life: Life, event: Event, _body: b.Fallback) -> None:
+    life.fallbacks.append(event)
+
+
+_FOLDS = cast(
+    "dict[type[Body], Callable[[Lives, Life, Event, Body], None]]",
+    {
+        b.IntentPrepared: _prepared,
+        b.AttemptStarted: _attempt,
+        b.AttemptEnded: _attempt_ended,
+        b.RecoveryDecided: _recovery,
+        b.LaneWaiting: _waiting,
+        b.WireAccepted: _wire,
+        b.WireDeduplicated: _wire,
+        b.WireRefused: _wire,
+        b.WireResponseLost: _wire,
+        b.WireLookedUp: _wire,
+        b.ChunkAcked: _acked,
+        b.MirrorAppended: _mirrored,
+        b.IntentSettled: _settled,
+        b.IntentReopened: _reopened,
+        b.OperatorActed: _operator,
+        b.Fallback: _fallback,
+    },
+)

@@ -1,0 +1,351 @@
+"""The life of each message: one row an intent, its stages as columns; opened, one row an attempt.
+
+Whatever was seen twice has an extra row: a second attempt that the platform accepted, or the same words said by another
+intent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from app.view.fact import Tone
+from app.view.life import OPEN, Life, Part, State, Try, state_of
+from app.view.life_words import (
+    EMPTY,
+    LATER,
+    NO_END,
+    NOTHING,
+    Cell,
+    broken_by,
+    broken_words,
+    place_cell,
+    process,
+    says,
+    state_words,
+    where,
+    wire_word,
+)
+from app.view.lives import Lives
+from app.view.resolve import title
+from app.view.story import RunView
+from app.view.text import seconds
+from core.events import Event
+from core.events import bodies as b
+
+STAGES: tuple[str, ...] = ("admitted", "routed", "prepared", "tried", "wire", "acked", "mirrored", "terminal")
+#: stages that each attempt has for itself
+_OF_TRY = frozenset({"tried", "wire", "acked", "mirrored", "terminal"})
+_BLANK = Cell(text="")
+#: where a message can come from
+_SOURCES = (b.SendRequested, b.InboundAdmitted, b.DelegationFinished)
+_SOURCE_WORDS: dict[type[b.Body], str] = {b.SendRequested: "client", b.DelegationFinished: "hand"}
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One drawn row. `sub`: it belongs to the message above it."""
+
+    id: str
+    #: the event that Enter leads to
+    seq: int
+    what: str
+    cells: dict[str, Cell]
+    #: ``2×``, ``!!``, ``✗``
+    tag: str = ""
+    tag_tone: Tone = Tone.BAD
+    #: ids of the invariants that it broke
+    broken: str = ""
+    sub: bool = False
+    later: bool = False
+
+
+class Messages:
+    """Every message of a run, as it was after any event."""
+
+    def __init__(self, view: RunView, lives: Lives) -> None:
+        self._view = view
+        self.lives = lives
+        self._ended = next((e.seq for e in reversed(view.events) if isinstance(e.body, b.RunEnded)), view.last + 1)
+        #: life -> its violations
+        self._broken = broken_by(view, lives)
+        self._admitted: dict[str, Cell] = {}
+
+    def __len__(self) -> int:
+        return len(self.lives)
+
+    def begun(self, seq: int) -> int:
+        """How many there were after event `seq`."""
+        low, high = 0, len(self.lives)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self.lives[middle].seq <= seq else (low, middle)
+        return low
+
+    def broken(self, life: Life, seq: int) -> str:
+        """The invariants that a message had broken after event `seq`."""
+        return broken_words(self._broken.get(life.id, ()), seq)
+
+    def wrong(self, seq: int) -> Iterator[int]:
+        """Numbers of the messages that had broken something after event `seq`."""
+        for name, found in self._broken.items():
+            life = self.lives.of(name)
+            if life is not None and any(at <= seq for at, _ in found):
+                yield self.lives.place(life)
+
+    # ------------------------------------------------------------ a message
+
+    def head(self, life: Life, seq: int) -> Line:
+        """One message after event `seq`. What came later is there too, and marked."""
+        later = life.seq > seq
+        cells = self._cells(life, self._view.last if later else seq)
+        if later:
+            cells["terminal"] = LATER
+        else:
+            ahead = self._cells(life, self._view.last)
+            cells = {name: _ahead(cell, ahead[name]) for name, cell in cells.items()}
+        tag, tone = self._tag(life, seq)
+        return Line(
+            id=life.id,
+            seq=life.seq,
+            what=says(life),
+            cells=cells,
+            tag=tag,
+            tag_tone=tone,
+            broken=self.broken(life, seq),
+            later=later,
+        )
+
+    def _cells(self, life: Life, seq: int) -> dict[str, Cell]:
+        return {
+            "admitted": self._source(life),
+            "routed": self._routed(life, seq),
+            "prepared": _event_cell(life.prepared, seq, at=True),
+            "tried": _tried(life, seq),
+            "wire": self._wire(life, seq),
+            "acked": _acked(life, seq),
+            "mirrored": self._mirrored(life.mirrored, life.accepted, seq),
+            "terminal": self._terminal(life, seq),
+        }
+
+    def _source(self, life: Life) -> Cell:
+        """What made it: a message, a callback, a client, a hand. It comes before the message in any case."""
+        known = self._admitted.get(life.id)
+        if known is None:
+            source = self._view.nearest(life.seq, *_SOURCES)
+            known = EMPTY
+            if source is not None:
+                body = source.body
+                word = str(body.work) if isinstance(body, b.InboundAdmitted) else _SOURCE_WORDS.get(type(body), "")
+                known = Cell(text=f"#{source.seq}", more=f"#{source.seq} {word}", seq=source.seq)
+            self._admitted[life.id] = known
+        return known
+
+    def _routed(self, life: Life, seq: int) -> Cell:
+        place = where(self._view, life)
+        if place == NOTHING:
+            return EMPTY
+        reason = f"  {life.body.reason}" if life.body else ""
+        if any(event.seq <= seq for event in life.fallbacks):
+            return Cell(text=f"FB {place}", more=f"FB {place}{reason}", tone=Tone.WARN, seq=life.seq)
+        return msgspec.structs.replace(place_cell(place), more=f"{place}{reason}", seq=life.seq)
+
+    def _wire(self, life: Life, seq: int) -> Cell:
+        accepted = [event for event in life.accepted if event.seq <= seq]
+        if not accepted:
+            wire = [event for one in life.tries for event in one.wire if event.seq <= seq]
+            return self._wire_cell(wire[-1]) if wire else EMPTY
+        marks = self._view.marks
+        wrong = any(event.seq in marks.misplaced and self._seen(event.seq, seq) for event in accepted)
+        chunks = life.body.chunks if life.body else 1
+        many = f" {len(accepted)}" + (f"/{chunks}" if chunks > 1 else "") if len(accepted) > 1 or chunks > 1 else ""
+        last = accepted[-1]
+        assert isinstance(last.body, b.WireAccepted)
+        text = ("!!" if wrong else "✓") + many
+        twice = len({_chunk(event) for event in accepted}) < len(accepted)
+        tone = Tone.BAD if wrong or twice else Tone.GOOD
+        place = place_cell(title(self._view.places, last.body.address)).text
+        return Cell(text=text, more=f"{text} {place} #{last.seq}", tone=tone, seq=last.seq)
+
+    def _wire_cell(self, event: Event) -> Cell:
+        shape, words, tone = wire_word(self._view, event)
+        words = place_cell(words).text
+        return Cell(text=f"{shape} #{event.seq}", more=f"{shape} {words} #{event.seq}", tone=tone, seq=event.seq)
+
+    def _mirrored(self, mirrored: Sequence[Event], accepted: Iterable[Event], seq: int) -> Cell:
+        marks = self._view.marks.mirrors
+        for event in (*mirrored, *accepted):
+            if event.seq <= seq and event.seq in marks and self._seen(event.seq, seq):
+                text = f"m{marks[event.seq]}"
+                return Cell(text=text, more=f"{text} #{event.seq}", tone=Tone.BAD, seq=event.seq)
+        done = [event for event in mirrored if event.seq <= seq]
+        if not done:
+            return EMPTY
+        part = isinstance(done[-1].body, b.MirrorAppended) and done[-1].body.partial
+        shape = "½" if part else "✓"
+        return Cell(text=shape, more=f"{shape} #{done[-1].seq}", tone=Tone.GOOD, seq=done[-1].seq)
+
+    def _terminal(self, life: Life, seq: int) -> Cell:
+        step = life.step(seq)
+        if step.state in OPEN and self._ended <= seq and not life.endings(seq):
+            shape, word, tone = NO_END
+            return Cell(text=f"{shape} {word}", tone=tone, seq=step.seq)
+        text, tone = state_words(step)
+        text = text.replace("ACKED", "DELIVERED")
+        return Cell(text=text, more=f"{text}  {step.why}" if step.why else "", tone=tone, seq=step.seq)
+
+    def _seen(self, evidence: int, seq: int) -> bool:
+        """A violation with this evidence was seen by then."""
+        return any(violation.at <= seq for violation in self._view.marks.of(evidence))
+
+    def _tag(self, life: Life, seq: int) -> tuple[str, Tone]:
+        numbers = [self._copy(event, seq) for event in life.accepted]
+        if any(numbers):
+            return f"{max(numbers)}×", Tone.BAD
+        if any(event.seq in self._view.marks.misplaced and self._seen(event.seq, seq) for event in life.accepted):
+            return "!!", Tone.BAD
+        return ("✗", Tone.BAD) if self.broken(life, seq) else ("", Tone.PLAIN)
+
+    def _copy(self, event: Event, seq: int) -> int:
+        """Its number among its copies, as far as there were any after event `seq`; 0: it has none."""
+        copy = self._view.marks.copies.get(event.seq)
+        if copy is None or event.seq > seq or self._view.marks.groups[copy.group][1] > seq:
+            return 0
+        return copy.number
+
+    # ------------------------------------------------------------ opened
+
+    def parts(self, life: Life) -> list[Try | Event]:
+        """What is listed below an opened message: its attempts, and what else said the same thing."""
+        own = {event.seq for event in life.accepted}
+        copies = self._view.marks.copies
+        groups = dict.fromkeys(copies[seq].group for seq in own if seq in copies)
+        others = sorted({seq for group in groups for seq in self._view.marks.groups[group]} - own)
+        return [*life.tries, *(self._view.event(seq) for seq in others)]
+
+    def part(self, life: Life, part: Try | Event, seq: int) -> Line:
+        """One row below an opened message, after event `seq`."""
+        return self._try(life, part, seq) if isinstance(part, Try) else self._twin(part, seq)
+
+    def _try(self, life: Life, one: Try, seq: int) -> Line:
+        later = one.event.seq > seq
+        cells = self._try_cells(one, self._view.last if later else seq)
+        if not later:
+            ahead = self._try_cells(one, self._view.last)
+            cells = {name: _ahead(cell, ahead[name]) for name, cell in cells.items()}
+        number = max((self._copy(event, seq) for event in one.wire), default=0)
+        return Line(
+            id=life.id,
+            seq=_target(one),
+            what=_try_words(life, one),
+            cells=cells,
+            tag=f"{number}×" if number else "",
+            sub=True,
+            later=later,
+        )
+
+    def _try_cells(self, one: Try, seq: int) -> dict[str, Cell]:
+        wire = [event for event in one.wire if event.seq <= seq]
+        accepted = [event for event in wire if isinstance(event.body, b.WireAccepted)]
+        shown = (accepted or wire)[-1:]
+        cells = {name: EMPTY if name in _OF_TRY else _BLANK for name in STAGES}
+        cells["tried"] = _event_cell(one.event, seq, at=True)
+        if shown:
+            cell = self._wire_cell(shown[0])
+            wrong = shown[0].seq in self._view.marks.misplaced and self._seen(shown[0].seq, seq)
+            lost = bool(accepted) and any(isinstance(event.body, b.WireResponseLost) for event in wire)
+            if wrong or max(self._copy(event, seq) for event in shown) > 1:
+                cell = msgspec.structs.replace(cell, tone=Tone.BAD)
+            if lost:
+                cell = msgspec.structs.replace(cell, text=f"{cell.text}?", more=f"{cell.more}, answer lost")
+            cells["wire"] = cell
+        cells["acked"] = _event_cell(one.acked, seq)
+        cells["mirrored"] = self._mirrored(one.mirrored, accepted, seq)
+        cells["terminal"] = _decided(one, seq)
+        return cells
+
+    def _twin(self, event: Event, seq: int) -> Line:
+        life = self.lives.of_event(event)
+        cells = dict.fromkeys(STAGES, _BLANK)
+        number = self._copy(event, seq)
+        tone = Tone.BAD if number > 1 else Tone.PLAIN
+        cells["wire"] = msgspec.structs.replace(self._wire_cell(event), tone=tone)
+        cells["terminal"] = Cell(text="◀ a copy", more=f"◀ the same thing, by {life.id if life else ''}", tone=tone)
+        if life is not None and life.body is not None:
+            cells["routed"] = self._routed(life, seq)
+        return Line(
+            id=life.id if life else "",
+            seq=event.seq,
+            what=f"+ {life.id if life else 'somebody'}",
+            cells=cells,
+            tag=f"{number}×" if number else "",
+            sub=True,
+            later=event.seq > seq,
+        )
+
+
+def _ahead(cell: Cell, end: Cell) -> Cell:
+    """What has not happened yet is shown as it will be, and is marked."""
+    return msgspec.structs.replace(end, later=True) if cell.empty and not end.empty else cell
+
+
+def _event_cell(event: Event | None, seq: int, *, at: bool = False) -> Cell:
+    if event is None or event.seq > seq:
+        return EMPTY
+    more = f"#{event.seq} {seconds(event.at)}" if at else ""
+    return Cell(text=f"#{event.seq}", more=more, seq=event.seq)
+
+
+def _chunk(event: Event) -> int:
+    return event.body.chunk if isinstance(event.body, b.WireAccepted) else 0
+
+
+def _tried(life: Life, seq: int) -> Cell:
+    tries = [one for one in life.tried(seq) if one.part is Part.ATTEMPT]
+    if not tries:
+        return EMPTY
+    chunks = life.body.chunks if life.body else 1
+    tone = Tone.WARN if len(tries) > chunks else Tone.PLAIN
+    text = f"{len(tries)}×"
+    return Cell(text=text, more=f"{text} from #{tries[0].event.seq}", tone=tone, seq=tries[0].event.seq)
+
+
+def _acked(life: Life, seq: int) -> Cell:
+    acked = [event for event in life.acked if event.seq <= seq]
+    if not acked:
+        return EMPTY
+    chunks = life.body.chunks if life.body else 1
+    text = f"{len(acked)}/{chunks}"
+    tone = Tone.GOOD if len(acked) == chunks else Tone.WARN
+    return Cell(text=text, more=f"{text} #{acked[-1].seq}", tone=tone, seq=acked[-1].seq)
+
+
+def _decided(one: Try, seq: int) -> Cell:
+    """What came next: the end, another attempt, or a look-up."""
+    if one.settled is not None and one.settled.seq <= seq and isinstance(one.settled.body, b.IntentSettled):
+        state = state_of(one.settled.body.state)
+        word = "DELIVERED" if state is State.DELIVERED else state.upper()
+        more = f"{word}  {one.settled.body.reason}"
+        tone = Tone.GOOD if state is State.DELIVERED else Tone.WARN
+        return Cell(text=word, more=more, tone=tone, seq=one.settled.seq)
+    if one.ended is not None and one.ended.seq <= seq and isinstance(one.ended.body, b.AttemptEnded):
+        body = one.ended.body
+        due = f" {seconds(body.retry_at)}" if body.retry_at is not None else ""
+        return Cell(text=f"{body.decision}{due}", more=f"{body.decision}{due}  {body.reason}", seq=one.ended.seq)
+    return EMPTY
+
+
+def _target(one: Try) -> int:
+    """Where the eye wants to go: to what people saw, else to the attempt."""
+    accepted = next((event.seq for event in one.wire if isinstance(event.body, b.WireAccepted)), None)
+    return accepted or one.event.seq
+
+
+def _try_words(life: Life, one: Try) -> str:
+    body = one.event.body
+    if isinstance(body, b.RecoveryDecided):
+        return f"└ {process(one.event.generation)} recovers: {body.decision}"
+    if isinstance(body, b.OperatorActed):
+        return f"└ operator: {body.verb}"
+    chunk = f"part {one.chunk + 1} " if life.body and life.body.chunks > 1 else ""
+    return f"└ {chunk}try {one.number} {process(one.event.generation)}"

@@ -1,0 +1,140 @@
+"""A run as a scenario file of its own: what was observed becomes what is expected, so that a find becomes a test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from app.runs import Run
+from app.view.spot import name_of
+from core.events import Event
+from core.events import bodies as b
+from core.values import Address
+from sim.branch import text_of, tree_of
+from sim.invariants import Status
+from sim.scenario import ScenarioError, ScenarioFile, load_text
+
+_REMARK = "What was observed in a run, written down by Trunkline. Run it: trunkline run THIS-FILE"
+
+
+def saved_text(file: ScenarioFile, sound: Run, *, defective: Run | None = None, faults: Iterable[str] = ()) -> str:
+    """The text of a scenario file that expects what `sound` shows. Raises `ScenarioError` when it cannot be written.
+
+    `defective`: the same run with bug switches on, whose breaches become `breaks`: a plain run of a file never has
+    them on. `faults`: words for what was placed by hand.
+    """
+    tree = dict(tree_of(file.scenario))
+    placed = list(faults)
+    if placed:
+        tree["title"] = f"{file.scenario.title} [{', '.join(placed)}]"
+    tree["seed"] = sound.trace.header.seed
+    for name in ("bugs", "breaks"):
+        tree.pop(name, None)
+    if defective is not None:
+        always = file.scenario.with_bugs
+        tree["bugs"] = [bug for bug in defective.trace.header.bugs if bug not in always]
+    if broken := violated(defective or sound):
+        tree["breaks"] = broken
+    tree["script"] = _happened(file, tree["script"], sound.trace.events)
+    tree["expect"] = expectation(file, sound)
+    text = text_of(_ordered(tree), remark=_REMARK)
+    try:
+        load_text(text)
+    except ScenarioError as error:
+        if not any(problem.field.startswith("expect.accepted") for problem in error.problems):
+            raise
+        # A place that came to be in the run, and that no file can name: the other facts stay.
+        del tree["expect"]["accepted"]
+        text = text_of(_ordered(tree), remark=_REMARK)
+        load_text(text)
+    return text
+
+
+def _happened(file: ScenarioFile, script: list[dict[str, Any]], events: Sequence[Event]) -> list[dict[str, Any]]:
+    """The script without the steps that could not happen any more: nobody writes in a thread that is deleted."""
+    skipped = Counter((event.body.step, event.at) for event in events if isinstance(event.body, b.ScriptSkipped))
+    if not skipped:
+        return script
+    kept: list[dict[str, Any]] = []
+    names = iter(file.say_ids)
+    for step, at, told in zip(file.scenario.script, file.times, script, strict=True):
+        name = next(names) if step.say is not None else ""
+        which = (name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place"})), at)
+        if skipped[which]:
+            skipped[which] -= 1
+            continue
+        # Times and ids that are told from the steps before would be others without them.
+        rest = {field: value for field, value in told.items() if field not in ("at", "after", "id")}
+        kept.append({"at": at, **({"id": name} if name else {}), **rest})
+    return kept
+
+
+def expectation(file: ScenarioFile, run: Run) -> dict[str, Any]:
+    """The `expect` of a file for what a run shows: messages by place, how each ended, and what was put to the test."""
+    events = run.trace.events
+    found: dict[str, Any] = {}
+    accepted = _accepted(file, events)
+    if accepted is not None:
+        found["accepted"] = accepted
+    settled = Counter(
+        (str(event.body.state), str(event.body.reason)) for event in events if isinstance(event.body, b.IntentSettled)
+    )
+    if settled:
+        found["events"] = [
+            {"kind": "intent.settled", "state": state, "reason": reason, "times": times}
+            for (state, reason), times in settled.items()
+        ]
+    tested = {verdict.id for verdict in run.verdicts if verdict.status is not Status.NOT_EXERCISED}
+    if wanted := [name for name in file.scenario.expect.exercised if name in tested]:
+        found["exercised"] = wanted
+    return found
+
+
+def violated(run: Run) -> list[str]:
+    """The invariants that a run breaks, in the order of the catalogue."""
+    return [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
+
+
+def _accepted(file: ScenarioFile, events: Sequence[Event]) -> list[dict[str, Any]] | None:
+    """Every message that people saw, by place; none when one of them was seen where no file can point."""
+    names = _names(file, events)
+    seen: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+    for event in events:
+        body = event.body
+        if isinstance(body, b.WireAccepted):
+            place = names.get(body.address.lane)
+            if place is None:
+                return None
+            seen[place, body.text, body.media] += 1
+    # `*` stands for anything: such texts are compared last, when all that is plain was found.
+    return [_message(*what, times) for what, times in sorted(seen.items(), key=lambda item: "*" in item[0][1])]
+
+
+def _message(place: str, text: str, media: tuple[str, ...], times: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"in": place, "text": text}
+    if media:
+        found["media"] = list(media)
+    return {**found, "times": times} if times > 1 else found
+
+
+def _names(file: ScenarioFile, events: Sequence[Event]) -> dict[tuple[str, str, str, str], str]:
+    found: dict[tuple[str, str, str, str], str] = {}
+    for event in events:
+        body = event.body
+        if isinstance(body, b.WorldPlace):
+            found.setdefault(body.address.lane, _name(file, body.address, body.name))
+    return found
+
+
+def _name(file: ScenarioFile, address: Address, tail: str) -> str:
+    named = name_of(file, address, tail)
+    # The loader knows a thread of delegated work when it is named in full.
+    return named[0] if named else f"{address.channel}/{tail}"
+
+
+def _ordered(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields in the order in which people write them."""
+    first = ("scenario", "title", "source", "tags", "bugs", "breaks", "with_bugs", "story", "seed")
+    last = ("gateway", "world", "stored", "cast", "script", "expect")
+    return {name: tree[name] for name in (*first, *last) if name in tree}

@@ -1,0 +1,295 @@
+"""The newcomer's first screen, as rows of cards: what is broken, and in a line each what the other screens show.
+
+A row is a set of named cells; which of them are drawn is decided by the room that there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from app.view.bindings import BindingRow, Standing
+from app.view.fact import Fact, Tone
+from app.view.fold import IntentFacts
+from app.view.lanes import Lane, LaneKind, Lanes
+from app.view.places import PlaceKey
+from app.view.queue_rows import Ledger
+from app.view.resolve import title
+from app.view.row import Look, Row
+from app.view.sessions import SessionRow
+from app.view.story import RunView
+from app.view.text import clean, quoted, seconds
+from app.view.timeline import Timeline
+from app.view.verdicts import SIGNS, FamilyRow, Judged, Verdicts, evidence_fact
+from core.events import bodies as b
+from core.values import IntentState
+from sim.invariants.base import Violation
+
+NONE = "·"
+_STATES = {
+    IntentState.PREPARED: ("○", Tone.PLAIN),
+    IntentState.SENDING: ("◐", Tone.WARN),
+    IntentState.DELIVERED: ("✓", Tone.GOOD),
+    IntentState.UNKNOWN: ("?", Tone.WARN),
+    IntentState.CANCELLED: ("–", Tone.DIM),
+}
+_STANDINGS = {
+    Standing.LATER: (NONE, Tone.DIM),
+    Standing.ACTIVE: ("●", Tone.GOOD),
+    Standing.EXPIRED: ("✗", Tone.BAD),
+    Standing.ENDING: ("◐", Tone.WARN),
+    Standing.ENDED: ("○", Tone.DIM),
+}
+#: line and head of what is no plain arrow
+_ARROWS = {
+    Look.COPY: "━▶",
+    Look.FALLBACK: "═▶",
+    Look.MISPLACED: "═▶",
+    Look.UNKNOWN: "┄?",
+    Look.SUPPRESSED: "┄╳",
+    Look.DEAD: "┄✗",
+    Look.RETRY: "┈↻",
+}
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """A piece of a row. `look` is how the timeline draws it, and wins over the tone."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+    look: Look | None = None
+
+
+class CardRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of a card. `thing` is what its screen knows it by; `seq` the event that it stands for, 0 for none."""
+
+    cells: Mapping[str, Cell]
+    thing: str | PlaceKey = ""
+    seq: int = 0
+    #: it comes to be after the cursor
+    later: bool = False
+
+
+# ---------------------------------------------------------------- invariants
+
+
+def family_rows(verdicts: Verdicts, seq: int) -> list[CardRow]:
+    """A row for each family of invariants."""
+    return [_family_row(family) for family in verdicts.families(seq)]
+
+
+def _family_row(family: FamilyRow) -> CardRow:
+    sign, tone = SIGNS[family.judged]
+    broken = family.judged is Judged.VIOLATED
+    words = {Judged.LATER: "later", Judged.OK: "ok", Judged.IDLE: str(Judged.IDLE)}
+    ids = words.get(family.judged, " ".join(family.ids))
+    brief = {Judged.VIOLATED: f"{family.broken} #{family.latest}", Judged.IDLE: "idle"}
+    strong = Cell(family.name, tone if broken else Tone.DIM if family.judged is Judged.IDLE else Tone.PLAIN)
+    return CardRow(
+        cells={
+            "sign": Cell(sign, tone),
+            "letter": Cell(family.letter, strong.tone),
+            "name": strong,
+            "ids": Cell(ids, tone),
+            "count": Cell(str(family.broken), tone) if broken else Cell(""),
+            "at": Cell(f"#{family.latest}", tone) if broken else Cell(""),
+            "brief": Cell(brief.get(family.judged) or words[family.judged], tone),
+        },
+        thing=family.worst,
+        seq=family.latest,
+    )
+
+
+def latest_title(view: RunView, verdicts: Verdicts, seq: int) -> str:
+    """What the card of the latest violation is called."""
+    found = verdicts.latest(seq)
+    if not found:
+        return "No violation so far" if view.run.violations else "No violation"
+    titles = {one.id: one.title for one in verdicts.all}
+    return f"Violation: {titles[found[0].invariant]}"
+
+
+def latest_facts(view: RunView, verdicts: Verdicts, seq: int, story: str = "", *, brief: bool = False) -> list[Fact]:
+    """The latest violation up to the cursor: the copies beside each other, expected against actual; else the story.
+
+    `brief` leaves out what the timeline tells as well, where there is little room.
+    """
+    found = verdicts.latest(seq)
+    return list(_violated(view, found, brief=brief) if found else _calm(view, verdicts, seq, story))
+
+
+def _violated(view: RunView, found: Sequence[Violation], *, brief: bool) -> Iterator[Fact]:
+    main, *others = found
+    at = main.at
+    yield Fact(label=f"✗ {main.invariant}", text=f"#{at} {clean(main.summary)}", tone=Tone.BAD, seq=at)
+    yield from _copies(view, main, brief=brief)
+    for label, texts, tone in (("expected", main.expected, Tone.GOOD), ("actual", main.actual, Tone.BAD)):
+        for index, one in enumerate(texts):
+            yield Fact(label="" if index else label, text=clean(one), tone=tone, seq=at)
+    for other in others:
+        yield Fact(label=f"✗ {other.invariant}", text=clean(other.summary), tone=Tone.BAD, seq=at)
+    if main.first_wrong:
+        yield evidence_fact(view, main.first_wrong, "step", main.first_wrong)
+
+
+def _copies(view: RunView, violation: Violation, *, brief: bool) -> Iterator[Fact]:
+    for seq in sorted(set(violation.evidence)):
+        copy = view.marks.copies.get(seq)
+        if copy is None:
+            continue
+        at = "" if brief else f" {seconds(view.time(seq))}"
+        wrong = "wrong place" if seq in view.marks.misplaced else "copy" if copy.number > 1 else ""
+        yield Fact(
+            label=f"{copy.number}×",
+            text=f"#{seq}{at} {_copied(view, seq, brief=brief)}",
+            tone=Tone.BAD if wrong else Tone.PLAIN,
+            mark=f"✗ {wrong}" if wrong else "",
+            seq=seq,
+        )
+
+
+def _copied(view: RunView, seq: int, *, brief: bool) -> str:
+    """Where a copy went, and by which rule; one that came in: who posted it."""
+    event = view.event(seq)
+    match event.body:
+        case b.WireAccepted(address=address):
+            prepared = view.of_intent(event.intent, b.IntentPrepared)
+            body = prepared[0].body if prepared else None
+            why = f"  by {body.reason}" if isinstance(body, b.IntentPrepared) and not brief else ""
+            return f"→ {title(view.places, address)}{why}"
+        case b.PeerSaid(address=address, text=text):
+            return f"{quoted(text)} in {title(view.places, address)}"
+        case _:
+            return event.kind
+
+
+def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[Fact]:
+    """Nothing is broken by now: what is told, and what is still to come."""
+    ahead = [row.id for row in verdicts.rows(seq) if row.judged is Judged.LATER]
+    if ahead:
+        yield Fact(label="ahead", text=f"{' '.join(ahead)} will break: n goes there", tone=Tone.WARN)
+    elif not view.run.exercised:
+        yield Fact(label="verdict", text="nothing happened that an invariant speaks of", tone=Tone.DIM)
+    else:
+        total = len(view.run.verdicts)
+        text = f"✓ all hold in the whole run, {view.run.exercised} of {total} exercised"
+        yield Fact(label="verdict", text=text, tone=Tone.GOOD)
+    for unmet in view.run.unmet if not view.run.violations else ():
+        yield Fact(label="unmet", text=clean(unmet.summary), tone=Tone.BAD)
+    yield Fact(label="run", text=clean(view.run.trace.header.title))
+    for bug in view.run.trace.header.bugs:
+        yield Fact(label="defect", text=clean(bug), tone=Tone.WARN)
+    if story:
+        yield Fact(label="story", text=clean(" ".join(story.split())), tone=Tone.DIM)
+
+
+# ---------------------------------------------------------------- queue
+
+
+def queue_line(ledger: Ledger, *, brief: bool = False) -> str:
+    """What became of everything that was to be said, as the queue counts it: ``✓ prepared 5 = delivered 4 + open 1``.
+
+    Terms of nothing are left out here; the queue itself shows them. The sign comes first: the end may be cut.
+    """
+    if not ledger.total:
+        return "nothing was to be said yet"
+    told = " + ".join(f"{name} {number}" for name, number in ledger.terms if number) or "0"
+    sign, equal = ("✓", "=") if ledger.holds else ("✗", "≠")
+    return f"{sign} {'' if brief else 'prepared '}{ledger.total} {equal} {told}"
+
+
+def queue_row(view: RunView, intent: IntentFacts) -> CardRow:
+    """One thing to be said, as it stands at the cursor."""
+    sign, tone = _STATES.get(intent.state, ("✗", Tone.BAD))
+    copies = max((copy.number for seq in intent.accepted if (copy := view.marks.copies.get(seq))), default=1)
+    if copies > 1:
+        sign, tone = "✗", Tone.BAD
+    return CardRow(
+        cells={
+            "sign": Cell(sign, tone),
+            "id": Cell(intent.id, Tone.DIM),
+            "text": Cell(quoted(intent.text)),
+            "place": Cell(title(view.places, intent.address)),
+            "state": Cell(str(intent.state), tone),
+            "tries": Cell(_tries(intent.attempts), Tone.DIM),
+            "copy": Cell(f"{copies}×" if copies > 1 else "", Tone.BAD),
+        },
+        thing=intent.id,
+        seq=intent.last,
+    )
+
+
+def _tries(number: int) -> str:
+    return NONE if not number else "1 try" if number == 1 else f"{number} tries"
+
+
+# ---------------------------------------------------------------- sessions and bindings
+
+
+def session_row(row: SessionRow, seq: int) -> CardRow:
+    """One session with its counts."""
+
+    def number(value: int, tone: Tone = Tone.PLAIN) -> Cell:
+        return Cell(str(value), tone) if value else Cell(NONE, Tone.DIM)
+
+    return CardRow(
+        cells={
+            "conversation": Cell(row.place),
+            "in": number(row.heard),
+            "out": number(row.said),
+            "2×": number(row.copies, Tone.BAD),
+            "≠": number(row.differences, Tone.BAD),
+            "last": Cell(seconds(row.last)) if row.last else Cell(NONE, Tone.DIM),
+        },
+        thing=row.owner,
+        later=row.since > seq,
+    )
+
+
+def binding_row(view: RunView, row: BindingRow, seq: int) -> CardRow:
+    """One binding: what it is worth, which conversation it gives to which session, and when it ends."""
+    standing = view.bindings.standing(row, seq)
+    sign, tone = _STANDINGS[standing]
+    later = standing is Standing.LATER
+    ends = row.ended_at if row.ended_at is not None else row.expires_at
+    return CardRow(
+        cells={
+            "sign": Cell(sign, tone),
+            "id": Cell(view.bindings.name(row.id)),
+            "status": Cell(str(standing), tone),
+            "conversation": Cell(title(view.places, row.conversation)),
+            "session": Cell(f"→ {row.session_key}", Tone.DIM),
+            "ends": Cell(NONE if ends is None or later else f"{ends:.0f} s", Tone.DIM),
+        },
+        thing=row.id,
+        seq=row.last,
+        later=later,
+    )
+
+
+# ---------------------------------------------------------------- recent
+
+
+def recent_row(timeline: Timeline, lanes: Lanes, index: int) -> CardRow:
+    """One row of the timeline in words."""
+    row = timeline.rows[index]
+    return CardRow(
+        cells={
+            "#": Cell(f"#{row.seq}", Tone.DIM),
+            "at": Cell(seconds(row.at), Tone.DIM),
+            "tag": Cell(row.tags[0] if row.tags else "", look=row.look),
+            "way": Cell(_way(row, lanes), look=row.look),
+            "text": Cell(f"{row.who} {row.text}".strip(), look=row.look if row.is_note else None),
+        },
+        seq=row.seq,
+    )
+
+
+def _way(row: Row, lanes: Lanes) -> str:
+    start, end = (_name(lanes.all[index]) for index in (row.start, row.end))
+    return f"● {start}" if row.is_note else f"{start} {_ARROWS.get(row.look, '─▶')} {end}"
+
+
+def _name(lane: Lane) -> str:
+    return "gw" if lane.kind is LaneKind.GATEWAY else lane.label

@@ -1,0 +1,270 @@
+"""The queue after any event: its rows with state, claim and age, the marks of crashes between them, and the sum.
+
+The sum is taken over events, not over rows: what was prepared must be what has ended and what is still open. A message
+that ended twice, or that the run left without an ending, breaks it and is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+from rich.cells import cell_len
+
+from app.view.fact import Tone
+from app.view.labels import describe
+from app.view.ledger import ALWAYS, TERMS, Ledger, Tally
+from app.view.life import OPEN, Life, Part, State, Step, Try
+from app.view.life_words import (
+    EMPTY,
+    LATER,
+    NO_END,
+    Cell,
+    broken_by,
+    broken_words,
+    place_cell,
+    process,
+    says,
+    shape_of,
+    state_words,
+    where,
+)
+from app.view.lives import Lives
+from app.view.story import RunView
+from app.view.text import clean, seconds
+from core.events import Event
+from core.events import bodies as b
+
+#: events that stand between the rows: what becomes of the process that works the queue
+_MARKERS = (
+    b.ProcessCrashed,
+    b.ProcessStopped,
+    b.ProcessFrozen,
+    b.ProcessThawed,
+    b.ProcessRecovered,
+    b.LeaseTaken,
+    b.LeaseLost,
+    b.BacklogWaiting,
+    b.StorePruned,
+)
+_ALARMS = (b.ProcessCrashed, b.ProcessFrozen, b.LeaseLost, b.BacklogWaiting)
+
+#: what stands for an attempt and is none: a recovery, an operator's word
+_NAMES = {Part.RECOVERY: "R", Part.OPERATOR: "O"}
+#: cells of a narrow column of attempts
+_TRIES = 8
+#: marks in a row that are all shown
+_MARKS = 6
+
+
+class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One drawn row: a message, or a mark between the messages."""
+
+    seq: int
+    cells: dict[str, Cell] = {}
+    #: only for a mark
+    mark: str = ""
+    tone: Tone = Tone.PLAIN
+    later: bool = False
+
+
+class Many(msgspec.Struct, frozen=True):
+    """Marks that are not shown one by one."""
+
+    first: Event
+    number: int
+    crashes: int
+
+    @property
+    def seq(self) -> int:
+        """Where they begin."""
+        return self.first.seq
+
+
+class Queue:
+    """The rows of the queue over a run: messages and marks, in the order in which they come."""
+
+    def __init__(self, view: RunView, lives: Lives) -> None:
+        self._view = view
+        self.lives = lives
+        self._over = next((e.seq for e in reversed(view.events) if isinstance(e.body, b.RunEnded)), view.last + 1)
+        queued = [life for life in lives if life.queued]
+        marks = [event for event in view.events if isinstance(event.body, _MARKERS) and _worth(event)]
+        self.rows: list[Life | Event | Many] = list(_folded(sorted([*queued, *marks], key=lambda row: row.seq)))
+        self._places = {row.id: at for at, row in enumerate(self.rows) if isinstance(row, Life)}
+        self._never = [life for life in queued if not life.endings(view.last)]
+        self._tally = Tally(queued)
+        self._broken = broken_by(view, lives)
+
+    @property
+    def empty(self) -> bool:
+        """Nothing was ever queued."""
+        return not self._places
+
+    def place(self, life: Life | None) -> int | None:
+        """The number of its row."""
+        return self._places.get(life.id) if life is not None else None
+
+    def wrong(self, seq: int) -> list[int]:
+        """Numbers of the rows that stand out: two owners, ended twice, or no ending."""
+        names = {*self._tally.twice(seq), *self._missing(seq), *self._tally.claimed_twice(seq)}
+        names |= {name for name, found in self._broken.items() if any(at <= seq for at, _ in found)}
+        return sorted(self._places[name] for name in names if name in self._places)
+
+    def ledger(self, seq: int) -> Ledger:
+        """The sum after event `seq`."""
+        counts, prepared, found = self._tally.at(seq)
+        missing = self._missing(seq)
+        for name in missing:
+            life = self.lives.of(name)
+            assert life is not None
+            counts[TERMS[life.step(seq).state]] -= 1
+        names = dict.fromkeys((*ALWAYS, *TERMS.values()))
+        terms = tuple((name, counts[name]) for name in names if counts[name] or name in ALWAYS)
+        twice = tuple(self._tally.twice(seq))
+        return Ledger(prepared=prepared, found=found, terms=terms, missing=tuple(missing), twice=twice)
+
+    def _missing(self, seq: int) -> list[str]:
+        return [life.id for life in self._never] if self._over <= seq else []
+
+    # ------------------------------------------------------------ rows
+
+    def line(self, row: Life | Event | Many, seq: int) -> QueueLine:
+        """One row after event `seq`."""
+        if isinstance(row, Many):
+            text = f"… {row.number} more marks, crashes among them: {row.crashes}"
+            return QueueLine(seq=row.seq, mark=text, tone=Tone.WARN, later=row.seq > seq)
+        if isinstance(row, Event):
+            return self._mark(row, seq)
+        step = row.step(seq)
+        later = step.state is State.LATER
+        if later:
+            # Shown as it will begin.
+            step = row.steps[0] if row.steps else step
+        body = row.body
+        broken = "" if later else broken_words(self._broken.get(row.id, ()), seq)
+        why = self._why(row, step, seq)
+        why = f"✗ {broken}  {why}" if broken else why
+        tone = Tone.BAD if broken else Tone.PLAIN
+        cells = {
+            "state": LATER if later else self._state(row, step, seq),
+            "id": Cell(text=clean(row.id)),
+            "what": Cell(text=says(row)),
+            "place": place_cell(where(self._view, row)),
+            "session": Cell(text=body.mirror_key) if body and body.mirror_key else EMPTY,
+            "tries": EMPTY if later else self._tries(row, seq),
+            "owner": EMPTY if later else self._owner(step, seq),
+            "age": EMPTY if later else self._age(row, step, seq),
+            "due": _due(step) if not later else EMPTY,
+            "why": Cell(text=why, tone=tone),
+            "until, why": Cell(text=f"{_duration(step.due)} {why}" if step.due and not later else why, tone=tone),
+        }
+        return QueueLine(seq=self._target(row, step, later=later), cells=cells, later=later)
+
+    def _mark(self, event: Event, seq: int) -> QueueLine:
+        alarm = isinstance(event.body, _ALARMS)
+        text = f"{seconds(event.at)}  {describe(self._view, event)}"
+        tone = Tone.BAD if isinstance(event.body, b.ProcessCrashed) else Tone.WARN if alarm else Tone.DIM
+        return QueueLine(seq=event.seq, mark=text, tone=tone, later=event.seq > seq)
+
+    def _target(self, row: Life, step: Step, *, later: bool) -> int:
+        if step.state is State.ORPHANED:
+            # Not the end of the process, which is a mark of its own: what it was about to do.
+            return row.tried(step.seq)[-1].event.seq
+        return row.seq if later else step.seq
+
+    def _state(self, life: Life, step: Step, seq: int) -> Cell:
+        if self._over <= seq and not life.endings(seq):
+            shape, word, tone = NO_END
+            return Cell(text=f"{shape} {word}", tone=tone, seq=step.seq)
+        text, tone = state_words(step)
+        endings = life.endings(seq)
+        if endings > 1:
+            return Cell(text=f"{text} {endings}×", tone=Tone.BAD, seq=step.seq)
+        return Cell(text=text, tone=tone, seq=step.seq)
+
+    def _tries(self, life: Life, seq: int) -> Cell:
+        """Every attempt with what became of it: ``1╳ 2✓``; with the number of the chunk where there are several."""
+        many = life.body is not None and life.body.chunks > 1
+        words: list[str] = []
+        tone = Tone.PLAIN
+        for one in life.tried(seq):
+            shape, last = self._shape(one, seq)
+            name = _NAMES.get(one.part) or (f"{one.chunk + 1}.{one.number}" if many else str(one.number))
+            words.append(f"{name}{shape}")
+            tone = last
+        return Cell(text=_last(words), more=" ".join(words), tone=tone) if words else EMPTY
+
+    def _shape(self, one: Try, seq: int) -> tuple[str, Tone]:
+        died = self.lives.deaths.get(one.event.generation)
+        learnt = one.ended is not None and one.ended.seq <= seq
+        if one.part is Part.ATTEMPT and not learnt and died is not None and one.event.seq < died <= seq:
+            return "╳", Tone.BAD
+        return shape_of(self._view, one, seq)
+
+    def _owner(self, step: Step, seq: int) -> Cell:
+        if step.state not in (State.LEASED, State.ORPHANED):
+            return EMPTY
+        names = "+".join(process(one) for one in step.owners)
+        held = seconds(self._view.time(seq) - step.at)
+        wrong = len(step.owners) > 1 or step.state is State.ORPHANED
+        dead = " ╳" if step.state is State.ORPHANED else ""
+        tone = Tone.BAD if wrong else Tone.PLAIN
+        return Cell(text=f"{names}{dead}", more=f"{names}{dead} {held} s", tone=tone, seq=step.seq)
+
+    def _age(self, life: Life, step: Step, seq: int) -> Cell:
+        """How long it has been in the queue; of what has ended, how long it was."""
+        began = life.prepared or life.first
+        until = self._view.time(seq) if step.state in OPEN else step.at
+        tone = Tone.PLAIN if step.state in OPEN else Tone.DIM
+        return Cell(text=_duration(until - began.at), tone=tone)
+
+    def _why(self, life: Life, step: Step, seq: int) -> str:
+        if step.state is State.LEASED:
+            again = "after its end: " if life.endings(seq) else ""
+            return f"{again}try {step.tries} is on its way"
+        ended = life.settled[-1] if life.settled and life.settled[-1].seq == step.seq else None
+        detail = ended.body.detail if ended is not None and isinstance(ended.body, b.IntentSettled) else ""
+        return clean(f"{step.why}{f': {detail}' if detail else ''}")
+
+
+def _last(words: Sequence[str]) -> str:
+    """As many of the last attempts as fit into a narrow column."""
+    text = words[-1]
+    for left, word in zip(range(len(words) - 2, -1, -1), reversed(words[:-1]), strict=True):
+        if cell_len(f"{word} {text}") > _TRIES - bool(left):
+            return f"…{text}"
+        text = f"{word} {text}"
+    return text
+
+
+def _folded(rows: Sequence[Life | Event]) -> Iterator[Life | Event | Many]:
+    """Rows as they are; of many marks without a message between them only the first and the last ones."""
+    for marks, group in groupby(rows, key=lambda row: isinstance(row, Event)):
+        several = list(group)
+        if not marks or len(several) <= _MARKS:
+            yield from several
+            continue
+        yield from several[: _MARKS - 2]
+        left = [row for row in several[_MARKS - 2 : -1] if isinstance(row, Event)]
+        yield Many(left[0], len(left), sum(isinstance(event.body, b.ProcessCrashed) for event in left))
+        yield several[-1]
+
+
+def _worth(event: Event) -> bool:
+    """A process that takes a free store, and finds nothing in it, says nothing."""
+    body = event.body
+    if isinstance(body, b.LeaseTaken):
+        return body.before is not None
+    if isinstance(body, b.ProcessRecovered):
+        return bool(body.inbounds or body.intents or body.delegations)
+    return True
+
+
+def _due(step: Step) -> Cell:
+    return Cell(text=seconds(step.due), tone=Tone.WARN, seq=step.seq) if step.due is not None else EMPTY
+
+
+def _duration(span: float) -> str:
+    return f"{span:.3f}" if span < 1000 else f"{span:.0f}"

@@ -1,0 +1,117 @@
+"""The spot that a fault is placed at: the moment of the cursor, the conversation and the message under it.
+
+Places go by the names that the scenario gave them, so that a step can be written with them.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from app.view.places import PlaceKey
+from app.view.story import RunView
+from core.events import Event
+from core.events import bodies as b
+from core.values import Address
+from sim.faults import where
+from sim.scenario import PlaceError, PlaceRef, ScenarioFile
+
+
+class Spot(msgspec.Struct, frozen=True, kw_only=True):
+    """Where and when. `place` is the scenario's name of the conversation; none: the cursor is in no conversation."""
+
+    at: float
+    seq: int
+    place: str | None = None
+    ref: PlaceRef | None = None
+    address: Address | None = None
+    #: id of the `say` under the cursor, and what was said
+    said: str | None = None
+    text: str = ""
+    #: the gateway has spoken there under another name by then, so it has a webhook
+    webhook: bool = False
+
+
+def spot_of(view: RunView, file: ScenarioFile, seq: int) -> Spot:
+    """The spot under a cursor; 0 is before the first event."""
+    if not seq:
+        return Spot(at=0.0, seq=0)
+    event = view.event(seq)
+    address = address_of(view, event)
+    place, ref = place_names(view, file).get(address.lane, (None, None)) if address else (None, None)
+    posted = view.posted(seq)
+    said = posted.inbound if posted and posted.inbound in _said_before(file, event.at) else None
+    text = posted.body.text if said and posted and isinstance(posted.body, b.PeerSaid) else ""
+    return Spot(
+        at=event.at,
+        seq=seq,
+        place=place,
+        ref=ref,
+        address=address,
+        said=said,
+        text=text,
+        webhook=address is not None and _has_webhook(view, address, seq),
+    )
+
+
+def address_of(view: RunView, event: Event) -> Address | None:
+    """The conversation that an event is about: its own, else that of its message, its delegation or what caused it."""
+    own = _where(event)
+    if own is not None:
+        return own
+    of = (
+        *view.of_intent(event.intent, b.IntentPrepared),
+        *view.of_inbound(event.inbound, b.InboundReceived, b.PeerSaid),
+        *view.of_delegation(event.delegation, b.DelegationAccepted),
+    )
+    for found in of:
+        place = _where(found)
+        if place is not None:
+            return place
+    near = (_where(view.event(seq)) for seq in reversed(view.causes.path(event.seq)))
+    return next((place for place in near if place is not None), None)
+
+
+def _where(event: Event) -> Address | None:
+    origin = getattr(event.body, "origin", None)
+    return where(event.body) or (origin if isinstance(origin, Address) else None)
+
+
+def place_names(view: RunView, file: ScenarioFile) -> dict[PlaceKey, tuple[str, PlaceRef]]:
+    """The places of a run that the scenario knows, each under its shortest name there."""
+    found: dict[PlaceKey, tuple[str, PlaceRef]] = {}
+    for event in view.events:
+        body = event.body
+        if isinstance(body, b.WorldPlace) and body.address.lane not in found:
+            named = name_of(file, body.address, body.name)
+            if named is not None:
+                found[body.address.lane] = named
+    return found
+
+
+def name_of(file: ScenarioFile, address: Address, tail: str) -> tuple[str, PlaceRef] | None:
+    """How a file names a place: as short as it is plain; none when the file cannot name it."""
+    for text in (tail, f"{address.channel}/{tail}", f"{address.channel}:{address.account}/{tail}"):
+        try:
+            ref = file.resolve(text)
+        except PlaceError:
+            continue
+        if (ref.platform, ref.account, ref.tail) == (address.channel, address.account, tail):
+            return text, ref
+    return None
+
+
+def _said_before(file: ScenarioFile, at: float) -> set[str]:
+    """Ids of the `say` steps that have happened by then."""
+    times = [time for step, time in zip(file.scenario.script, file.times, strict=True) if step.say is not None]
+    return {name for name, time in zip(file.say_ids, times, strict=True) if time <= at}
+
+
+def _has_webhook(view: RunView, address: Address, seq: int) -> bool:
+    room = (address.channel, address.account, address.parent or address.conversation)
+    for event in view.events[:seq]:
+        body = event.body
+        if isinstance(body, b.WireAccepted) and body.identity is not None:
+            at = body.address
+            if (at.channel, at.account, at.parent or at.conversation) == room:
+                return True
+    return False

@@ -1,0 +1,231 @@
+"""What the invariants say at any moment: each by itself, by family, and the violations of one with their evidence.
+
+A run is judged whole, so how often an invariant had something to judge is told of the whole run; which of its
+violations were seen by then follows the cursor.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from app.view.fact import Fact, Tone
+from app.view.labels import describe
+from app.view.story import RunView
+from app.view.text import clean, count, seconds
+from sim.invariants.base import Status, Verdict, Violation
+
+#: violations of one invariant told at once, around the cursor; the others are counted
+MOST_TOLD = 60
+#: what the letters of the ids stand for
+FAMILIES = {
+    "D": "delivery once",
+    "L": "everything ends",
+    "R": "return address",
+    "S": "sessions",
+    "M": "mirror",
+    "O": "order",
+    "C": "callbacks",
+    "H": "heartbeat",
+    "B": "bindings",
+    "P": "audience",
+    "V": "visibility",
+}
+
+
+class Judged(StrEnum):
+    """What an invariant says at the cursor, the worst first."""
+
+    VIOLATED = "violated"
+    #: it is broken after the cursor
+    LATER = "violated later"
+    OK = "ok"
+    #: nothing happened that it speaks of: green would be a lie
+    IDLE = "not exercised"
+
+
+#: shape and tone of each
+SIGNS = {
+    Judged.VIOLATED: ("✗", Tone.BAD),
+    Judged.LATER: ("◐", Tone.WARN),
+    Judged.OK: ("✓", Tone.GOOD),
+    Judged.IDLE: ("–", Tone.DIM),
+}
+_RANK = {judged: rank for rank, judged in enumerate(Judged)}
+
+
+class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One invariant at the cursor."""
+
+    id: str
+    title: str
+    sentence: str
+    judged: Judged
+    #: how often it had something to judge, in the whole run
+    exercised: int
+    #: violations seen by the cursor, and those that come
+    broken: int = 0
+    ahead: int = 0
+    #: the first violation of the run, and the last one up to the cursor; 0 is none
+    first: int = 0
+    latest: int = 0
+
+    @property
+    def words(self) -> str:
+        """The status in words."""
+        return f"ok {count(self.exercised, 'time')}" if self.judged is Judged.OK else str(self.judged)
+
+
+class FamilyRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The invariants of one letter, as bad as the worst of them."""
+
+    letter: str
+    name: str
+    judged: Judged
+    #: the ids that say so, or all of them where it is well
+    ids: tuple[str, ...]
+    #: the one to look at first
+    worst: str
+    broken: int
+    latest: int
+
+
+class Verdicts:
+    """The verdicts of a run, indexed by the moments at which violations were seen."""
+
+    def __init__(self, view: RunView) -> None:
+        self.view = view
+        self.all: tuple[Verdict, ...] = view.run.verdicts
+        self._violations = {one.id: sorted(one.violations, key=lambda broken: broken.at) for one in self.all}
+        self._at = {name: [broken.at for broken in found] for name, found in self._violations.items()}
+        self._every = sorted(at for found in self._at.values() for at in found)
+
+    def broken(self, seq: int) -> int:
+        """How many violations were seen up to event `seq`."""
+        return bisect_right(self._every, seq)
+
+    def rows(self, seq: int) -> list[VerdictRow]:
+        """Every invariant after event `seq`, in the order of the catalogue."""
+        return [self._row(verdict, seq) for verdict in self.all]
+
+    def _row(self, verdict: Verdict, seq: int) -> VerdictRow:
+        found = self._at[verdict.id]
+        broken = bisect_right(found, seq)
+        judged = Judged.VIOLATED if broken else Judged.LATER if found else Judged.OK
+        return VerdictRow(
+            id=verdict.id,
+            title=verdict.title,
+            sentence=verdict.sentence,
+            judged=Judged.IDLE if verdict.status is Status.NOT_EXERCISED else judged,
+            exercised=verdict.exercised,
+            broken=broken,
+            ahead=len(found) - broken,
+            first=found[0] if found else 0,
+            latest=found[broken - 1] if broken else 0,
+        )
+
+    def families(self, seq: int) -> list[FamilyRow]:
+        """The invariants by the letter of their id, each family with its worst status."""
+        groups: dict[str, list[VerdictRow]] = {}
+        for row in self.rows(seq):
+            groups.setdefault(row.id[:1], []).append(row)
+        return [_family(letter, rows) for letter, rows in groups.items()]
+
+    def latest(self, seq: int) -> list[Violation]:
+        """The violations seen at the last event that broke anything, up to `seq`; none while nothing is broken."""
+        number = bisect_right(self._every, seq)
+        if not number:
+            return []
+        at = self._every[number - 1]
+        return [one for found in self._violations.values() for one in found if one.at == at]
+
+    def concerned(self, seq: int) -> str | None:
+        """The invariant that is broken at an event, or has it as evidence."""
+        found = self.view.marks.of(seq)
+        return min(found, key=lambda one: one.at != seq).invariant if found else None
+
+    def facts(self, name: str, seq: int) -> Iterator[Fact]:
+        """All that there is to tell of one invariant, with its violations around the cursor."""
+        verdict = next((one for one in self.all if one.id == name), None)
+        if verdict is None:
+            return
+        row = self._row(verdict, seq)
+        sign, tone = SIGNS[row.judged]
+        yield Fact(label="promise", text=clean(verdict.sentence))
+        yield Fact(label="status", text=f"{sign} {row.words}{_counts(row)}", tone=tone)
+        yield Fact(label="judged", text=_judged(row), tone=Tone.DIM)
+        yield from self._told(name, seq)
+
+    def _told(self, name: str, seq: int) -> Iterator[Fact]:
+        found = self._violations[name]
+        here = bisect_right(self._at[name], seq)
+        start = max(0, min(here - MOST_TOLD // 2, len(found) - MOST_TOLD))
+        if start:
+            yield Fact(label="earlier", text=f"{count(start, 'violation')} before these: N goes there", tone=Tone.DIM)
+        for number, violation in enumerate(found[start : start + MOST_TOLD], start + 1):
+            yield from violation_facts(self.view, violation, f"✗ {number} of {len(found)}")
+        later = len(found) - start - MOST_TOLD
+        if later > 0:
+            yield Fact(label="later", text=f"{count(later, 'violation')} after these: n goes there", tone=Tone.DIM)
+
+
+def violation_facts(view: RunView, violation: Violation, label: str) -> Iterator[Fact]:
+    """One violation: what was broken, expected against actual, and every event that proves it."""
+    at = violation.at
+    summary = clean(violation.summary)
+    yield Fact(label=label, text=f"#{at} {seconds(view.time(at))} {summary}", tone=Tone.BAD, seq=at)
+    yield from _listed("expected", violation.expected, Tone.GOOD, at)
+    yield from _listed("actual", violation.actual, Tone.BAD, at)
+    first = violation.first_wrong
+    shown = sorted({*violation.evidence} | ({first} if first else set[int]()))
+    for index, seq in enumerate(seq for seq in shown if 0 < seq <= view.last):
+        yield evidence_fact(view, seq, "" if index else "evidence", first)
+
+
+def evidence_fact(view: RunView, seq: int, label: str, first_wrong: int | None) -> Fact:
+    """One event that proves a violation, with the number of the copy that it is."""
+    event = view.event(seq)
+    copy = view.marks.copies.get(seq)
+    number = f"{copy.number}× " if copy else ""
+    mark = "✗ first wrong step" if seq == first_wrong else ""
+    return Fact(
+        label=label,
+        text=f"{number}#{seq} {seconds(event.at)} {describe(view, event)}",
+        tone=Tone.BAD if copy and copy.number > 1 else Tone.PLAIN,
+        mark=mark,
+        seq=seq,
+    )
+
+
+def _listed(label: str, texts: Sequence[str], tone: Tone, seq: int) -> Iterator[Fact]:
+    for index, text in enumerate(texts):
+        yield Fact(label="" if index else label, text=clean(text), tone=tone, seq=seq)
+
+
+def _counts(row: VerdictRow) -> str:
+    if not row.first:
+        return ""
+    ahead = f", {row.ahead} ahead" if row.ahead else ""
+    return f": {row.broken} by now{ahead}, first #{row.first}"
+
+
+def _judged(row: VerdictRow) -> str:
+    if not row.exercised:
+        return "nothing happened in this run that it speaks of: not a proof that it holds"
+    return f"{count(row.exercised, 'time')} in the whole run"
+
+
+def _family(letter: str, rows: Sequence[VerdictRow]) -> FamilyRow:
+    worst = min(rows, key=lambda row: _RANK[row.judged])
+    return FamilyRow(
+        letter=letter,
+        name=FAMILIES.get(letter, letter),
+        judged=worst.judged,
+        ids=tuple(row.id for row in rows if row.judged is worst.judged),
+        worst=worst.id,
+        broken=sum(row.broken for row in rows),
+        latest=max(row.latest for row in rows),
+    )

@@ -1,0 +1,164 @@
+"""A scenario with a step more, and a scenario as text: both go through the loader, so what comes out is always valid.
+
+A *tree* is the plain values that a file would hold, under the names that files use. Only what was given is in it, so
+a tree that is loaded again is the same scenario.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any, cast
+
+from core.config import Model
+from sim.scenario.fields import file_name
+from sim.scenario.load import ScenarioFile, load_text
+from sim.scenario.model import Scenario
+
+Tree = dict[str, Any]
+
+#: what the name of a branch ends with
+BRANCH = "-branch"
+#: a mapping or a list that is longer than this gets a line for each of its parts
+_WIDTH = 116
+#: these always get a line for each of their parts
+_OPEN = frozenset({"gateway", "world", "cast", "agents", "script", "expect", "accepted", "events", "transcripts"})
+#: fields that hold a time: people write them with a unit
+_TIMES = frozenset({"at", "after", "for", "down", "restart_after", "think", "takes", "tell"})
+#: text that needs no quotes in any YAML, inside of brackets too
+_PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9_./@-]| (?=[A-Za-z0-9]))*")
+_WORDS = frozenset({"null", "true", "false"})
+#: and text that other readers of YAML take for something else; as names of fields people write them plainly
+_DOUBTED = frozenset({"yes", "no", "on", "off", "y", "n"})
+
+
+def tree_of(scenario: Scenario) -> Tree:
+    """A scenario as the plain values of a file; what was not given is not in it."""
+    return cast("Tree", _plain(scenario))
+
+
+def with_step(file: ScenarioFile, step: Mapping[str, Any], at: float) -> ScenarioFile:
+    """The same scenario with one more thing that happens at a time, after all that happens then anyway.
+
+    Raises `ScenarioError` when the step does not fit the scenario.
+    """
+    tree = tree_of(file.scenario)
+    script = cast("list[Tree]", tree["script"])
+    index = bisect_right(file.times, at)
+    if index < len(script):
+        # Its time may be told from the step before, which is another one now.
+        following = {name: value for name, value in script[index].items() if name not in ("at", "after")}
+        script[index] = {"at": file.times[index], **following}
+    script.insert(index, {"at": at, **step})
+    return load_text(text_of(tree), f"{file.id.removesuffix(BRANCH)}{BRANCH}.yaml")
+
+
+def text_of(tree: Mapping[str, Any], *, remark: str = "") -> str:
+    """A tree as the text of a scenario file, as people would write it; `remark` is put above it."""
+    lines = [f"# {line}" for line in remark.splitlines()]
+    for name, value in tree.items():
+        lines += _entry(name, value, 0)
+    return "\n".join(lines) + "\n"
+
+
+def step_text(step: Mapping[str, Any], at: float) -> str:
+    """One step as a line of a file."""
+    return _flow({"at": at, **step})
+
+
+# ---------------------------------------------------------------- values
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Model):
+        given = ((name, info) for name, info in type(value).model_fields.items() if name in value.model_fields_set)
+        return {file_name(name, info): _plain(getattr(value, name)) for name, info in given}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, dict):
+        return {_plain(key): _plain(item) for key, item in cast("dict[object, object]", value).items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in cast("list[object]", value)]
+    return value
+
+
+# ---------------------------------------------------------------- text
+
+
+def _entry(name: str, value: object, indent: int) -> Iterator[str]:
+    pad = " " * indent
+    head = f"{pad}{_word(name)}:"
+    if name == "story" and isinstance(value, str) and _is_prose(value):
+        yield f"{head} |"
+        yield from (f"{pad}  {line}".rstrip() for line in value[:-1].split("\n"))
+        return
+    line = f"{head} {_flow(value, name)}"
+    if not _is_open(value, name, line):
+        yield line
+        return
+    yield head
+    if isinstance(value, dict):
+        for key, item in cast("Tree", value).items():
+            yield from _entry(key, item, indent + 2)
+    else:
+        for item in cast("list[object]", value):
+            yield from _item(item, indent + 2)
+
+
+def _item(value: object, indent: int) -> Iterator[str]:
+    line = f"{' ' * indent}- {_flow(value)}"
+    if not isinstance(value, dict) or len(line) <= _WIDTH or not value:
+        yield line
+        return
+    entries = cast("Tree", value).items()
+    first, *rest = (line for key, item in entries for line in _entry(key, item, indent + 2))
+    yield f"{' ' * indent}- {first.lstrip()}"
+    yield from rest
+
+
+def _is_open(value: object, name: str, line: str) -> bool:
+    """Whether each part gets a line of its own."""
+    return isinstance(value, dict | list) and value not in ({}, []) and (name in _OPEN or len(line) > _WIDTH)
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text can be written as a block that reads back as it is."""
+    lines = text.split("\n")
+    tidy = all(line == line.strip() and line.isprintable() for line in lines)
+    return tidy and len(lines) > 1 and lines[-1] == "" and lines[-2] != "" and lines[0] != ""
+
+
+def _flow(value: object, name: str = "") -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"{_number(value)}s" if name in _TIMES else _number(value)
+        case str():
+            return _text(value)
+        case dict():
+            items = cast("dict[str, object]", value).items()
+            return f"{{{', '.join(f'{_word(key)}: {_flow(item, key)}' for key, item in items)}}}"
+        case _:
+            return f"[{', '.join(_flow(item) for item in cast('list[object]', value))}]"
+
+
+def _number(value: float) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    # Times are microseconds, and YAML knows no exponents in times with a unit.
+    return f"{value:.6f}".rstrip("0") if isinstance(value, float) and 1e-6 <= value < 1e12 else repr(value)
+
+
+def _word(text: str) -> str:
+    plain = _PLAIN.fullmatch(text) and text.casefold() not in _WORDS
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def _text(text: str) -> str:
+    return json.dumps(text) if text.casefold() in _DOUBTED else _word(text)

@@ -1,0 +1,172 @@
+"""Breakpoints, seeking, timers: where playing stops, and where the cursor is sent."""
+
+import pytest
+
+from app.tui.desk import Desk
+from app.view.breakpoints import Breakpoint, Breakpoints, Field, On
+from app.view.status import Mode
+from app.view.when import read_moment, read_speed
+from core.errors import UsageError
+from tests.snapshot._traces import ENTRIES, ListedRuns
+
+
+def desk(*, bugs: bool = True) -> Desk:
+    found = Desk(ListedRuns())
+    found.open(ENTRIES[0], seed=7, bugs=ENTRIES[0].bugs if bugs else ())
+    return found
+
+
+def play(one: Desk) -> None:
+    transport = one.run.transport
+    transport.play()
+    for _ in range(5000):
+        one.tick(0.1)
+        if not transport.playing:
+            return
+    raise AssertionError("it never stopped")
+
+
+def test_it_stops_at_a_kind():
+    one = desk()
+    one.finding.toggle(Breakpoint(On.KIND, "turn.started"))
+    play(one)
+    transport = one.run.transport
+    assert transport.mode is Mode.BREAKPOINT
+    assert one.run.view.event(one.cursor).kind == "turn.started"
+    play(one)
+    assert one.cursor > 0
+    assert transport.mode in (Mode.BREAKPOINT, Mode.AUTO_PAUSED)
+
+
+def test_it_stops_at_a_lane_at_a_filter_and_at_an_invariant():
+    one = desk()
+    field = one.finding.field(one.run)
+    lane = next(name for name in field.names if "deploy" in name)
+    points = (Breakpoint(On.LANE, lane), Breakpoint(On.FILTER, "v:dup"), Breakpoint(On.INVARIANT, "D2"))
+    for point in points:
+        hits = field.hits(point)
+        assert hits, point
+        one.finding.breakpoints = Breakpoints()
+        one.finding.toggle(point)
+        one.seek(0)
+        play(one)
+        assert one.cursor == min(hits)
+
+
+def test_broken_invariants_stop_it_unless_switched_off():
+    one = desk()
+    play(one)
+    assert one.run.transport.mode is Mode.AUTO_PAUSED
+    one.seek(0)
+    one.finding.breakpoints.on_broken = False
+    play(one)
+    assert one.run.transport.mode is Mode.ENDED
+    one.seek(0)
+    one.finding.breakpoints.on_broken = True
+    play(one)
+    assert one.run.transport.mode is Mode.AUTO_PAUSED
+
+
+def test_they_stay_when_another_run_is_opened():
+    one = desk()
+    one.finding.toggle(Breakpoint(On.KIND, "turn.started"))
+    one.rerun(bugs=())
+    play(one)
+    assert one.run.transport.mode is Mode.BREAKPOINT
+
+
+def test_setting_twice_removes():
+    points, point = Breakpoints(), Breakpoint(On.KIND, "turn.ended")
+    assert points.toggle(point)
+    assert not points.toggle(point)
+    assert points.set == ()
+    assert str(point) == "kind turn.ended"
+
+
+def test_a_filter_that_is_none_is_refused():
+    points = Breakpoints()
+    with pytest.raises(UsageError):
+        points.toggle(Breakpoint(On.FILTER, "v:purple"))
+    assert points.set == ()
+
+
+def test_what_is_offered_is_of_the_event_under_the_cursor():
+    one = desk()
+    field: Field = one.finding.field(one.run)
+    stop = one.run.view.marks.stops[0]
+    row = one.timeline.rows[one.timeline.row_at(stop)]
+    offers = list(field.offers(stop, row, "ship"))
+    assert offers[0] == Breakpoint(On.FILTER, "ship")
+    assert {offer.on for offer in offers} == set(On)
+    assert list(field.offers(0, None, "")) == []
+
+
+# ---------------------------------------------------------------- moments
+
+
+def test_a_time_is_the_last_event_up_to_it():
+    view = desk().run.view
+    for event in view.events:
+        seq = read_moment(view, f"t {event.at:.6f}")
+        assert view.time(seq) == event.at
+        assert seq == view.last or view.time(seq + 1) > event.at
+    assert read_moment(view, "0.0") == read_moment(view, "t0")
+
+
+def test_a_number_is_an_event():
+    view = desk().run.view
+    assert read_moment(view, "#14") == 14
+    assert read_moment(view, " # 0") == 0
+
+
+@pytest.mark.parametrize("text", ["#99999", "t 99999", "soon", "", "t -1"])
+def test_what_is_no_moment_is_told(text):
+    with pytest.raises(UsageError):
+        read_moment(desk().run.view, text)
+
+
+def test_speeds():
+    assert [read_speed(text) for text in ("x8", "speed 0.5", "×64", "x0", "8")] == [8.0, 0.5, 64.0, None, None]
+
+
+def test_the_next_timer_is_half_a_second_away_or_more():
+    one = desk()
+    seen = []
+    while one.next_timer():
+        seen.append(one.cursor)
+    view = one.run.view
+    assert seen == sorted(set(seen))
+    before = 0
+    for seq in seen:
+        assert view.time(seq) - view.time(before) >= 0.5 - 1e-6
+        assert all(view.time(other) - view.time(before) < 0.5 for other in range(before, seq))
+        before = seq
+
+
+def test_following_ends_with_the_first_move():
+    one = desk()
+    one.follow()
+    assert (one.cursor, one.run.transport.mode) == (one.run.view.last, Mode.FOLLOWING)
+    one.step(-1)
+    assert one.run.transport.mode is Mode.REWOUND
+
+
+# ---------------------------------------------------------------- the filter of the desk
+
+
+def test_moving_goes_from_match_to_match_and_round():
+    one = desk()
+    one.finding.look_for("v:dup")
+    first, second = one.timeline.seqs
+    one.seek(0)
+    stops = []
+    for _ in range(3):
+        assert one.next_match(1)
+        stops.append(one.cursor)
+    assert stops == [first, second, first]
+    assert one.next_match(-1)
+    assert one.cursor == second
+    one.finding.look_for("nobodysaysthis")
+    assert not one.next_match(1)
+    one.finding.look_for("")
+    assert one.timeline is one.all_rows

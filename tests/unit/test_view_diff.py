@@ -1,0 +1,127 @@
+"""Two runs compared: pairs, marks, where they part, and how fast."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import pytest
+
+from app.runs import Run
+from app.view.diff import Diff, Mark, differences
+from app.view.diff_words import as_lines, divergence, facts_of, header, row_text
+from app.view.story import RunView
+from core.events import Trace
+from core.events import bodies as b
+from core.reasons import Reason
+from tests.snapshot._traces import bound_completion, foreign_mirror
+
+
+def views(one: Run, other: Run) -> Diff:
+    return Diff(RunView(one), RunView(other))
+
+
+@pytest.fixture(scope="module")
+def defect() -> Diff:
+    """A without the defect, B with it."""
+    return views(bound_completion(bug=False, seed=7), bound_completion(bug=True, seed=7))
+
+
+def later(run: Run, seconds: float, after: float) -> Run:
+    events = tuple(
+        msgspec.structs.replace(event, at=event.at + seconds) if event.at > after else event
+        for event in run.trace.events
+    )
+    return Run(trace=Trace(header=run.trace.header, events=events), verdicts=run.verdicts)
+
+
+def test_a_run_is_the_same_as_itself():
+    diff = views(foreign_mirror(), foreign_mirror())
+    assert diff.same
+    assert {row.mark for row in diff.rows} == {Mark.SAME}
+    assert (diff.stops, diff.next_stop(0, 1), divergence(diff)) == ((), None, "no difference")
+    assert list(as_lines(diff))[-1].startswith("no difference")
+
+
+def test_what_only_one_has_stands_where_it_has_it(defect):
+    only = [defect.event(row)[1] for row in defect.rows if row.mark is Mark.ONLY_B]
+    assert any(isinstance(event.body, b.WireAccepted) for event in only)
+    back = Diff(defect.b, defect.a)
+    assert back.counts[Mark.ONLY_A] == defect.counts[Mark.ONLY_B]
+    for diff in (defect, back):
+        assert [row.a for row in diff.rows if row.a] == list(range(1, diff.a.last + 1))
+        assert sorted(row.b for row in diff.rows if row.b) == list(range(1, diff.b.last + 1))
+
+
+def test_the_same_event_with_another_verdict_is_marked(defect):
+    marked = [row for row in defect.rows if row.mark is Mark.VERDICT]
+    broken = [row for row in marked if "broken nothing → " in row_text(defect, row)]
+    assert broken
+    facts = [(fact.label, fact.text) for fact in facts_of(defect, broken[0])]
+    assert any(label == "broken" for label, _ in facts)
+
+
+def test_the_header_counts_and_names_the_first_difference(defect):
+    head = header(defect)
+    assert head.outcome.startswith("A ✓ ok  B ✗")
+    assert "dup" in head.outcome
+    assert f"first divergence #{defect.rows[defect.first].b}" in head.outcome
+    assert (head.bad_a, head.bad_b) == (False, True)
+
+
+def test_that_a_defect_is_on_is_not_where_they_part(defect):
+    _, event = defect.event(defect.rows[defect.first])
+    assert not isinstance(event.body, b.BugEnabled)
+
+
+def test_later_is_not_different():
+    run = foreign_mirror()
+    middle = run.trace.events[len(run.trace.events) // 2].at
+    diff = views(run, later(run, 0.5, middle))
+    assert {row.mark for row in diff.rows} == {Mark.SAME, Mark.MOVED}
+    assert len(diff.stops) == 1, "everything later is one stretch"
+    assert not diff.same
+
+
+def test_stops_go_round_and_round(defect):
+    first, last = defect.stops[0], defect.stops[-1]
+    assert defect.next_stop(-1, 1) == first
+    assert defect.next_stop(last, 1) == first
+    assert defect.next_stop(first, -1) == last
+
+
+def test_rows_are_found_by_the_cursor(defect):
+    assert defect.row_of(0) == -1
+    for row in (3, len(defect.rows) // 2, len(defect.rows) - 1):
+        seq = defect.seq_at(row)
+        assert defect.seq_at(defect.row_of(seq)) == seq
+    assert defect.row_of(defect.b.last) == len(defect.rows) - 1
+
+
+def test_numbers_and_times_are_no_difference():
+    one = b.AttemptEnded(chunk=0, attempt=1, reason=Reason.ACCEPTED, decision="settle", retry_at=1.0)
+    assert differences(one, msgspec.structs.replace(one, retry_at=2.0)) == []
+    assert differences(one, msgspec.structs.replace(one, decision="retry")) == [("decision", "settle", "retry")]
+
+
+def many(run: Run, count: int, shift: float) -> Run:
+    """The same story again and again, with ids of its own each time."""
+    events = []
+    ids = ("inbound", "turn", "intent", "delegation")
+    turn = 0
+    while len(events) < count:
+        turn += 1
+        for event in run.trace.events:
+            own = {name: value and f"{value}.{turn}" for name in ids for value in (getattr(event, name),)}
+            at = event.at + turn * 100 + shift
+            events.append(msgspec.structs.replace(event, seq=len(events) + 1, at=at, cause=None, **own))
+    return Run(trace=Trace(header=run.trace.header, events=tuple(events[:count])), verdicts=())
+
+
+def test_a_hundred_thousand_events_in_under_a_second():
+    one = RunView(many(bound_completion(bug=False, seed=7), 100_000, 0.0))
+    other = RunView(many(bound_completion(bug=True, seed=7), 100_000, 0.001))
+    before = time.process_time()
+    diff = Diff(one, other)
+    assert time.process_time() - before < 1.0
+    assert diff.counts[Mark.MOVED] > 50_000

@@ -1,0 +1,190 @@
+"""The rows of the overview's cards."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from app.runs import Run
+from app.view.lanes import Lanes
+from app.view.lives import Lives
+from app.view.overview import (
+    binding_row,
+    family_rows,
+    latest_facts,
+    latest_title,
+    queue_line,
+    queue_row,
+    recent_row,
+    session_row,
+)
+from app.view.queue_rows import Ledger, Queue
+from app.view.sessions import Sessions
+from app.view.story import RunView
+from app.view.timeline import Timeline
+from app.view.verdicts import Verdicts
+from core.values import IntentState
+from tests.snapshot._bound import bound_threads
+from tests.snapshot._traces import DEFECT, bound_completion, foreign_mirror, verdicts
+
+
+def told(run: Run, seq: int, **settings):
+    view = RunView(run)
+    return [(fact.label, fact.text, fact.mark) for fact in latest_facts(view, Verdicts(view), seq, **settings)]
+
+
+def words(row) -> dict[str, str]:
+    return {name: cell.text for name, cell in row.cells.items()}
+
+
+def test_families_tell_which_member_broke_and_where():
+    view = RunView(bound_completion())
+    rows = {row.cells["letter"].text: row for row in family_rows(Verdicts(view), view.last)}
+    at = view.marks.stops[0]
+    assert words(rows["D"]) == {
+        "sign": "✗",
+        "letter": "D",
+        "name": "delivery once",
+        "ids": "D2",
+        "count": "1",
+        "at": f"#{at}",
+        "brief": f"1 #{at}",
+    }
+    assert rows["D"].thing == "D2"
+    assert words(rows["L"])["ids"] == "ok"
+    assert (words(rows["V"])["ids"], words(rows["V"])["brief"]) == ("not exercised", "idle")
+    before = {row.cells["letter"].text: row for row in family_rows(Verdicts(view), 0)}
+    assert (words(before["D"])["ids"], words(before["D"])["sign"]) == ("later", "◐")
+
+
+def test_the_latest_violation_shows_both_copies_and_what_was_expected():
+    run = bound_completion()
+    view = RunView(run)
+    stop = view.marks.stops[0]
+    first, second = view.marks.groups[0]
+    facts = told(run, stop)
+    assert facts[0] == ("✗ D2", f"#{stop} the result of hand run d1 was announced twice", "")
+    assert facts[1] == ("1×", f"#{first} 1.350 → #ops ▸ deploy  by direct-announce", "")
+    assert facts[2] == ("2×", f"#{second} 1.370 → #ops  by hand-session-route", "✗ wrong place")
+    assert [label for label, _, _ in facts[3:]] == ["expected", "actual", "", "✗ R1", "step"]
+    assert latest_title(view, Verdicts(view), stop) == "Violation: One announcement per hand run"
+    brief = told(run, stop, brief=True)
+    assert brief[1] == ("1×", f"#{first} → #ops ▸ deploy", "")
+
+
+def test_copies_of_one_place_are_marked_as_copies():
+    run = foreign_mirror()
+    facts = told(run, 9999)
+    assert [mark for label, _, mark in facts if label in ("1×", "2×")] == ["", "✗ copy"]
+
+
+def test_before_the_first_violation_the_run_is_told():
+    run = bound_completion()
+    view = RunView(run)
+    facts = told(run, 0, story="Ana asks.\n\nThe agent hands it on.")
+    assert [label for label, _, _ in facts] == ["ahead", "run", "defect", "story"]
+    assert facts[0][1] == "D2 R1 will break: n goes there"
+    assert facts[2][1] == DEFECT
+    assert facts[3][1] == "Ana asks. The agent hands it on."
+    assert latest_title(view, Verdicts(view), 0) == "No violation so far"
+
+
+def test_a_sound_run_says_how_much_of_it_was_judged():
+    run = bound_completion(bug=False)
+    view = RunView(run)
+    assert told(run, view.last)[0] == ("verdict", "✓ all hold in the whole run, 7 of 10 exercised", "")
+    assert latest_title(view, Verdicts(view), view.last) == "No violation"
+    idle = Run(trace=run.trace, verdicts=verdicts(idle=tuple(one.id for one in run.verdicts)))
+    assert told(idle, 0)[0] == ("verdict", "nothing happened that an invariant speaks of", "")
+
+
+def test_expectations_that_were_missed_are_told_where_nothing_is_broken():
+    run = bound_completion()
+    sound = Run(trace=run.trace, verdicts=verdicts(), unmet=run.unmet)
+    assert ("unmet", "D2 holds", "") in told(sound, 0)
+
+
+def test_the_queue_counts_what_became_of_everything():
+    view = RunView(bound_completion())
+    queue = Queue(view, Lives(view.events))
+    lines = [queue_line(queue.ledger(seq)) for seq in (0, view.marks.stops[0], view.last)]
+    assert lines == [
+        "nothing was to be said yet",
+        "✓ prepared 4 = delivered 3 + open 1",
+        "✓ prepared 5 = delivered 5",
+    ]
+
+
+def test_a_sum_that_does_not_hold_is_told_by_its_signs():
+    ledger = Ledger(prepared=3, found=0, terms=(("delivered", 2), ("dead", 0)), missing=("i3",))
+    assert queue_line(ledger) == "✗ prepared 3 ≠ delivered 2"
+    assert queue_line(Ledger(prepared=1, found=0, terms=(), missing=("i1",)), brief=True) == "✗ 1 ≠ 0"
+
+
+@pytest.mark.parametrize(
+    ("state", "sign"),
+    [
+        (IntentState.UNKNOWN, "?"),
+        (IntentState.CANCELLED, "–"),
+        (IntentState.PREPARED, "○"),
+        (IntentState.DEAD, "✗"),
+        (IntentState.MISPLACED, "✗"),
+    ],
+)
+def test_each_end_has_its_sign(state, sign):
+    view = RunView(bound_completion())
+    intent = msgspec.structs.replace(view.at(view.last).intents["i1"], state=state)
+    assert words(queue_row(view, intent))["sign"] == sign
+
+
+def test_a_copy_on_the_queue_is_wrong_whatever_its_state():
+    view = RunView(bound_completion())
+    now = view.at(view.last)
+    assert words(queue_row(view, now.intents["i4"])) == {
+        "sign": "✗",
+        "id": "i4",
+        "text": "“release 41 shipped”",
+        "place": "#ops",
+        "state": "delivered",
+        "tries": "1 try",
+        "copy": "2×",
+    }
+    assert words(queue_row(view, now.intents["i3"]))["sign"] == "✓"
+
+
+def test_sessions_to_come_are_marked_as_later():
+    view = RunView(bound_completion())
+    sessions = Sessions(view)
+    rows = [session_row(row, 20) for row in sessions.rows(20)]
+    assert [row.later for row in rows] == [False, True, True]
+    end = [words(session_row(row, view.last)) for row in sessions.rows(view.last)]
+    assert end[0] == {
+        "conversation": "discord/#ops/deploy",
+        "in": "1",
+        "out": "2",
+        "2×": "·",
+        "≠": "·",
+        "last": "1.360",
+    }
+
+
+def test_bindings_tell_what_they_are_worth():
+    view = RunView(bound_threads())
+    rows = {row.id: words(binding_row(view, row, view.last)) for row in view.bindings.rows(view.last)}
+    assert rows["b2"]["status"] == "ended"
+    assert rows["b5"]["sign"] == "●"
+    first = view.bindings.rows(0)[0]
+    assert binding_row(view, first, 0).later
+    assert words(binding_row(view, first, 0))["ends"] == "·"
+
+
+def test_recent_rows_are_the_timeline_in_words():
+    view = RunView(bound_completion())
+    lanes = Lanes(view)
+    timeline = Timeline(view, lanes)
+    rows = [words(recent_row(timeline, lanes, index)) for index in range(len(timeline.rows))]
+    ways = [row["way"] for row in rows]
+    assert ways[:3] == ["● gw", "deploy ─▶ gw", "gw ─▶ codex"]
+    assert "gw ━▶ #ops" in ways
+    assert rows[1]["text"] == "ana “ship it”"
+    assert rows[ways.index("gw ━▶ #ops")]["tag"] == "2×"

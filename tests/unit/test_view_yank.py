@@ -1,0 +1,48 @@
+"""What `y` offers, without a screen."""
+
+from __future__ import annotations
+
+from app.view.story import RunView
+from app.view.why import explain, reproduction
+from app.view.yank import as_text, event_line, ids_of, yanks
+from core.events import bodies as b
+from tests.snapshot._traces import ENTRIES, ListedRuns
+
+RUN = ListedRuns().run(ENTRIES[0], seed=7, bugs=ENTRIES[0].bugs)
+VIEW = RunView(RUN)
+
+
+def test_before_anything_happened_only_the_command():
+    (only,) = yanks(VIEW, 0)
+    assert (only.key, only.text) == ("c", reproduction(RUN.trace.header))
+
+
+def test_every_event_offers_row_decision_id_and_command():
+    for seq in range(1, VIEW.last + 1):
+        found = yanks(VIEW, seq)
+        assert [one.key for one in found if one.key] == ["r", "d", "i", "c"]
+        assert all(one.text for one in found)
+        assert found[0].text == event_line(VIEW, seq)
+
+
+def test_the_row_of_the_screen_goes_before_that_of_the_event():
+    assert yanks(VIEW, 3, "what is selected")[0].text == "what is selected"
+    assert yanks(VIEW, 0, "what is selected")[0].key == "r"
+
+
+def test_the_intent_is_the_most_telling_id():
+    event = next(one for one in VIEW.events if isinstance(one.body, b.IntentPrepared))
+    names = [name for name, _ in ids_of(VIEW, event.seq)]
+    assert names[0] == "intent" and dict(ids_of(VIEW, event.seq))["intent"] == event.intent
+
+
+def test_an_event_without_ids_goes_by_its_number():
+    event = next(one for one in VIEW.events if isinstance(one.body, b.RunPhase))
+    assert list(ids_of(VIEW, event.seq)) == [("event", str(event.seq))]
+
+
+def test_the_decision_is_the_why_pane_as_text():
+    why = explain(VIEW, VIEW.last)
+    lines = as_text(why.title, why.lines).splitlines()
+    assert lines[0] == why.title and len(lines) == len(why.lines) + 1
+    assert all(fact.text in line for fact, line in zip(why.lines, lines[1:], strict=True))
