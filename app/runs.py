@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import msgspec
 
 from sim.expect import Unmet
 from sim.result import Run
+
+if TYPE_CHECKING:
+    from sim.scenario import ScenarioFile
 
 
 class ScenarioEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,4 +47,17 @@ class RunSource(Protocol):
         ...
 
 
-__all__ = ["Run", "RunSource", "ScenarioEntry", "Unmet"]
+@runtime_checkable
+class BranchSource(RunSource, Protocol):
+    """A source whose scenarios can be changed before they are run."""
+
+    def file(self, entry: ScenarioEntry) -> ScenarioFile:
+        """The scenario as it is now. Raises `core.errors.UsageError`."""
+        ...
+
+    def run_file(self, file: ScenarioFile, *, seed: int, bugs: tuple[str, ...]) -> Run:
+        """Run a scenario that was changed. Raises `core.errors.UsageError`."""
+        ...
+
+
+__all__ = ["BranchSource", "Run", "RunSource", "ScenarioEntry", "Unmet"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.broken import sentence
 from app.runs import Run, ScenarioEntry
 from core.errors import UsageError
 from sim import (
@@ -93,3 +94,20 @@ class SimSource:
             return run_scenario(self._load(entry.path), seed=seed, bugs=bugs)
         except ScenarioError as error:
             raise UsageError(str(error)) from error
+        except Exception as error:
+            raise UsageError(f"{entry.id}, seed {seed}: its run broke: {sentence(error)}") from error
+
+    def file(self, entry: ScenarioEntry) -> ScenarioFile:
+        """The scenario as its file is now. Raises `UsageError`."""
+        self._files.pop(entry.path, None)
+        try:
+            return self._load(entry.path)
+        except ScenarioError as error:
+            raise UsageError(str(error)) from error
+
+    def run_file(self, file: ScenarioFile, *, seed: int, bugs: tuple[str, ...]) -> Run:
+        """Run a scenario that was changed here. Raises `UsageError` when its world fails."""
+        try:
+            return run_scenario(file, seed=seed, bugs=bugs)
+        except Exception as error:
+            raise UsageError(f"{file.id}, seed {seed}: its run broke: {sentence(error)}") from error

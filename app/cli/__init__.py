@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """Entry point of ``trunkline``; returns the exit code: 0 holds, 1 violated, 2 wrong usage or file."""
+    """Entry point of ``trunkline``; returns the exit code: 0 holds, 1 violated, 2 wrong usage or file, 3 it broke."""
     from app.cli.commands import dispatch
     from core.errors import UsageError
 
@@ -22,6 +22,11 @@ def main() -> int:
     except KeyboardInterrupt:
         print("trunkline: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:  # noqa: BLE001 -- whatever it is, people get a sentence, and the traceback as a file
+        from app.broken import BROKE, note
+
+        print(note(error), file=sys.stderr)
+        return BROKE
 
 
 __all__ = ["main"]

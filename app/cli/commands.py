@@ -198,10 +198,11 @@ def explore(  # noqa: PLR0913 -- each of them is an option
 
 @app.command
 def replay(
-    file: Path,
+    file: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     /,
     *,
     plain: Annotated[bool, Parameter(negative=())] = False,
+    limit: int = 256,
     ascii: Annotated[bool, Parameter(group=_LOOKS, negative=())] = False,  # noqa: A002
     theme: Annotated[str | None, Parameter(group=_LOOKS)] = None,
 ) -> int:
@@ -213,6 +214,8 @@ def replay(
         A trace, as `trunkline run --trace` writes it.
     plain:
         Print the report, also on a terminal.
+    limit:
+        The most MiB of trace that are opened.
     ascii:
         Draw with ASCII characters only.
     theme:
@@ -220,7 +223,83 @@ def replay(
     """
     from app.cli.interactive import replay_trace
 
-    return replay_trace(file, plain=plain, ascii=ascii, theme=theme)
+    return replay_trace(file, plain=plain, limit=limit, ascii=ascii, theme=theme)
+
+
+@app.command
+def report(
+    file: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    plain: Annotated[bool, Parameter(negative=())] = False,
+    limit: int = 256,
+) -> int:
+    """Print a recorded run as text: everything that the app shows, fact by fact. Exit code as of `replay`.
+
+    Parameters
+    ----------
+    file:
+        A trace, as `trunkline run --trace` writes it; `-` reads it from standard input.
+    plain:
+        For screen readers and pipes: one fact a line, each with its label, signs as words.
+    limit:
+        The most MiB of trace that are read.
+    """
+    from app.cli.report import print_report
+
+    return print_report(file, plain=plain, limit=limit)
+
+
+@app.command
+def web(
+    *paths: Path,
+    trace: Path | None = None,
+    port: int = 0,
+    ascii: Annotated[bool, Parameter(group=_LOOKS, negative=())] = False,  # noqa: A002
+    theme: Annotated[str | None, Parameter(group=_LOOKS)] = None,
+) -> int:
+    """Serve the app to a browser on this machine. Prints the address; ctrl-c ends it.
+
+    Parameters
+    ----------
+    paths:
+        Scenario files or folders, as the app takes them; by default the tour is opened.
+    trace:
+        Open this trace instead.
+    port:
+        Port on 127.0.0.1; 0 takes a free one.
+    ascii:
+        Draw with ASCII characters only.
+    theme:
+        Name of a theme.
+    """
+    from app.cli.web import serve_app
+
+    return serve_app(paths, trace=trace, port=port, ascii=ascii, theme=theme)
+
+
+@app.command
+def diff(
+    a: Path,
+    b: Path,
+    /,
+    *,
+    limit: int = 256,
+) -> int:
+    """Compare two recorded runs: what only one of them has, and what became of the rest. Exit code: 0 same, 1 not.
+
+    Parameters
+    ----------
+    a:
+        A trace, as `trunkline run --trace` writes it.
+    b:
+        Another one.
+    limit:
+        The most MiB of each trace that are read.
+    """
+    from app.cli.diff import print_diff
+
+    return print_diff(a, b, limit=limit)
 
 
 @app.command

@@ -5,16 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.cli.terminal import can_draw
+from app.cli.traces import believing, open_trace
 from app.outcome import Outcome
 from app.report.text import blocks, run_line
 from app.runs import Run
 from app.source import SimSource, entry_of, load
 from core.errors import UsageError
-from core.events import read_trace
 from sim import find_scenarios, judge, run_scenario, scenario_home
 
 #: what can stand where `trunkline` also takes paths
-COMMANDS = ("run", "tour", "replay", "explore", "explain", "queue", "bindings", "transcript", "bugs", "schema")
+COMMANDS = (
+    *("run", "tour", "replay", "report", "diff", "web"),
+    *("explore", "explain", "queue", "bindings", "transcript", "bugs", "schema"),
+)
+
+#: the violation of the tour is on the screen within five seconds
+TOUR_SPEED = 2.0
 
 
 def open_app(paths: tuple[Path, ...], *, ascii: bool, theme: str | None) -> int:  # noqa: A002
@@ -50,6 +56,8 @@ def open_tour(*, ascii: bool, theme: str | None) -> int:  # noqa: A002
         bugs=file.scenario.bugs,
         ascii=ascii,
         theme=theme,
+        first="overview",
+        speed=TOUR_SPEED,
     )
 
 
@@ -70,17 +78,18 @@ def _tour_report(path: Path) -> int:
     return 0 if sound.holds and not defective.holds else 1
 
 
-def replay_trace(file: Path, *, plain: bool, ascii: bool, theme: str | None) -> int:  # noqa: A002
+def replay_trace(file: Path, *, plain: bool, limit: int, ascii: bool, theme: str | None) -> int:  # noqa: A002
     """A recorded run. The report's exit code is that of the run: 0 holds, 1 violated."""
-    trace = read_trace(file)
-    run = Run(trace=trace, verdicts=judge(trace.events))
-    outcome = Outcome(run=run, spent=0.0)
-    if plain or not can_draw():
-        print(run_line(outcome))
-        for block in blocks(outcome):
-            print(block)
-        return 0 if outcome.holds else 1
-    from app.tui import launch
+    trace = open_trace(file, limit=limit)
+    with believing(str(file)):
+        run = Run(trace=trace, verdicts=judge(trace.events))
+        outcome = Outcome(run=run, spent=0.0)
+        if plain or not can_draw():
+            print(run_line(outcome))
+            for block in blocks(outcome):
+                print(block)
+            return 0 if outcome.holds else 1
+        from app.tui import launch
 
-    home = scenario_home()
-    return launch(SimSource((home,)), run=run, seed=trace.header.seed, bugs=trace.header.bugs, ascii=ascii, theme=theme)
+        source = SimSource((scenario_home(),))
+        return launch(source, run=run, seed=trace.header.seed, bugs=trace.header.bugs, ascii=ascii, theme=theme)

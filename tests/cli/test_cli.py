@@ -183,7 +183,8 @@ def test_the_headless_path_imports_no_screen_and_no_faker():
     code = (
         "import sys\nfrom app.cli import main\n"
         f"sys.argv = ['trunkline', 'run', {TOUR!r}]\nassert main() == 0\n"
-        "print([name for name in ('textual', 'faker', 'rich.progress') if name in sys.modules])"
+        "heavy = ('textual', 'textual_serve', 'aiohttp', 'faker', 'rich.progress')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

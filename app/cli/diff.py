@@ -1,0 +1,27 @@
+"""``trunkline diff``: two recorded runs compared as text, the other face of the Diff screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.cli.traces import believing, open_trace
+from app.runs import Run
+from app.view.diff import Diff
+from app.view.diff_words import as_lines
+from app.view.story import RunView
+from sim import judge
+
+
+def print_diff(a: Path, b: Path, *, limit: int) -> int:
+    """Print what differs. Exit code 0: the runs tell the same, 1: they do not."""
+    views = [_view(path, limit) for path in (a, b)]
+    diff = Diff(*views)
+    for line in as_lines(diff):
+        print(line)
+    return 0 if diff.same else 1
+
+
+def _view(path: Path, limit: int) -> RunView:
+    trace = open_trace(path, limit=limit)
+    with believing(str(path)):
+        return RunView(Run(trace=trace, verdicts=judge(trace.events)))

@@ -1,0 +1,87 @@
+"""A run as linear text: headings, and one fact a line, in the order in which the app's screens tell them.
+
+Two forms of the same sections. The normal one aligns labels and uses the signs of the app. The plain one is for screen
+readers, pipes and grep: each line says what it is by itself, signs are words, and nothing is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from app.report.sections import Section, sections
+from app.runs import Run
+from app.view.fact import Fact, Tone
+from app.view.story import RunView
+
+#: signs of the app, in words; letters that people wrote are left alone
+WORDS = str.maketrans(
+    {
+        "→": "to",
+        "←": "from",
+        "▸": "goes on",
+        "✓": "ok",
+        "✗": "wrong",
+        "≠": "differs",
+        "×": " times",
+        "↵": "(line end)",
+        "…": "...",
+        "–": "-",
+        "·": "-",
+        "“": '"',
+        "”": '"',
+        "‘": "'",
+        "’": "'",
+        "\u00a0": " ",
+    }
+)
+_LABEL = 10
+#: what a tone says in words, where the text does not
+_TOLD = {Tone.BAD: "wrong", Tone.WARN: "note"}
+
+
+def report(run: Run, *, plain: bool) -> Iterator[str]:
+    """The whole report, line by line."""
+    shape = plain_lines if plain else normal_lines
+    yield from shape(sections(RunView(run)))
+
+
+def plain_lines(parts: Iterable[Section]) -> Iterator[str]:
+    """Headings begin with ``#``, a fact with its label. A label stands on each line that it is for."""
+    for number, part in enumerate(parts):
+        if number and part.level == 1:
+            yield ""
+        yield f"{'#' * part.level} {_spelled(part.title)}"
+        label = ""
+        for fact in part.facts:
+            label = fact.label or label
+            yield _plain(fact, label)
+
+
+def _plain(fact: Fact, label: str) -> str:
+    mark = fact.mark.strip("✗✓ ") or ("" if label in _SAYING else _TOLD.get(fact.tone, ""))
+    text = _spelled(f"{fact.text} ({mark})" if mark else fact.text)
+    return f"{label}: {text}" if label else text
+
+
+#: labels that say themselves that something is wrong, or what is right
+_SAYING = frozenset({"actual", "broken", "differs", "verdict", "missed"})
+
+
+def _spelled(text: str) -> str:
+    return text.translate(WORDS)
+
+
+def normal_lines(parts: Iterable[Section]) -> Iterator[str]:
+    """Headings stand at the left edge, facts below them, labels in a column."""
+    for number, part in enumerate(parts):
+        if number and (part.level == 1 or part.facts):
+            yield ""
+        yield part.title if part.level == 1 else f"{'  ' * (part.level - 1)}{part.title}"
+        column = f"<{_LABEL}" if any(fact.label for fact in part.facts) else ""
+        for fact in part.facts:
+            mark = f"   {fact.mark}" if fact.mark else ""
+            label = f"{fact.label:{column}} " if column else ""
+            yield f"{'  ' * part.level}{label}{fact.text}{mark}".rstrip()
+
+
+__all__ = ["normal_lines", "plain_lines", "report"]

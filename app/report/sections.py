@@ -1,0 +1,172 @@
+"""What a report of a whole run tells, section by section: the facts of the app's screens, at the end of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from app.report.lives import hand_sections, message_sections, queue_facts
+from app.view.bound_facts import record_facts
+from app.view.fact import Fact, Tone
+from app.view.labels import describe
+from app.view.lanes import Lanes
+from app.view.sessions import Pair, SessionRow, Sessions
+from app.view.story import RunView
+from app.view.text import clean, count, quoted, seconds
+from app.view.timeline import Timeline
+from app.view.why import path_of, reproduction
+from core.events.bodies import RunEnded
+from sim.invariants.base import Status, Verdict, Violation
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A heading and its facts. `level` 1 is a chapter."""
+
+    title: str
+    level: int = 1
+    facts: tuple[Fact, ...] = ()
+
+
+def sections(view: RunView) -> Iterator[Section]:
+    """Every chapter of a run."""
+    yield Section(title="Run", facts=tuple(_run(view)))
+    yield from _verdicts(view)
+    yield from _chapter("Messages", message_sections(view), "nobody said anything in this run")
+    yield from _chapter("Sessions", _sessions(view), "no session was made in this run")
+    yield from _chapter("Bindings", _bindings(view), "no conversation was bound in this run")
+    yield Section(title="Queue", facts=tuple(queue_facts(view)))
+    yield from _chapter("Hands", hand_sections(view), "no hand was given work in this run")
+    yield Section(title="Timeline", facts=tuple(_timeline(view)) or (Fact(label="", text="nothing happened"),))
+
+
+def _chapter(title: str, parts: Iterable[tuple[str, Iterable[Fact]]], empty: str) -> Iterator[Section]:
+    """A chapter with a part for each thing, or why there is none."""
+    found = [Section(title=clean(name), level=2, facts=tuple(facts)) for name, facts in parts]
+    yield Section(title=title, facts=() if found else (Fact(label="", text=empty),))
+    yield from found
+
+
+# ---------------------------------------------------------------- the run and its verdicts
+
+
+def _run(view: RunView) -> Iterator[Fact]:
+    header = view.run.trace.header
+    yield Fact(label="scenario", text=clean(header.scenario))
+    for label, text in (("title", header.title), ("source", header.source), ("file", header.path)):
+        if text:
+            yield Fact(label=label, text=clean(text))
+    yield Fact(label="seed", text=str(header.seed))
+    yield Fact(label="defects", text=clean(", ".join(header.bugs)) or "none switched on")
+    if header.crashes:
+        yield Fact(label="crashes", text=clean(", ".join(header.crashes)))
+    yield Fact(label="events", text=f"{view.last}, until {seconds(view.time(view.last))} s of virtual time")
+    end = view.event(view.last).body if view.last else None
+    if isinstance(end, RunEnded):
+        left = f"no: {clean(', '.join(end.open))}" if end.open else "no"
+        yield Fact(label="at rest", text="yes" if end.at_rest else left)
+    yield _holds(view)
+    yield Fact(label="repro", text=reproduction(header))
+
+
+def _holds(view: RunView) -> Fact:
+    run = view.run
+    broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
+    exercised = f"{run.exercised} of {count(len(run.verdicts), 'invariant')} exercised"
+    if not broken and not run.unmet:
+        return Fact(label="verdict", text=f"all hold, {exercised}", tone=Tone.GOOD, mark="✓")
+    texts = [f"violated: {' '.join(broken)}"] if broken else []
+    texts += [f"{count(len(run.unmet), 'expectation')} missed"] if run.unmet else []
+    return Fact(label="verdict", text=f"{', '.join(texts)}, {exercised}", tone=Tone.BAD, mark="✗")
+
+
+_ORDER = (Status.VIOLATED, Status.OK, Status.NOT_EXERCISED)
+
+
+def _verdicts(view: RunView) -> Iterator[Section]:
+    yield Section(title="Verdicts")
+    for verdict in sorted(view.run.verdicts, key=lambda one: _ORDER.index(one.status)):
+        yield Section(title=f"{verdict.id} {verdict.title}", level=2, facts=tuple(_verdict(view, verdict)))
+    for unmet in view.run.unmet:
+        where = f", line {unmet.line}" if unmet.line else ""
+        facts = [Fact(label="missed", text=clean(unmet.summary), tone=Tone.BAD)]
+        facts += [Fact(label="expected", text=clean(text)) for text in unmet.expected]
+        facts += [Fact(label="actual", text=clean(text), tone=Tone.BAD) for text in unmet.actual]
+        yield Section(title=f"Expectation of the scenario{where}", level=2, facts=tuple(facts))
+
+
+def _verdict(view: RunView, verdict: Verdict) -> Iterator[Fact]:
+    times = f"judged {count(verdict.exercised, 'time')}"
+    if verdict.status is Status.NOT_EXERCISED:
+        yield Fact(label="verdict", text="not exercised: nothing happened that it speaks of", tone=Tone.DIM)
+    elif verdict.status is Status.OK:
+        yield Fact(label="verdict", text=f"held, {times}", tone=Tone.GOOD, mark="✓")
+    else:
+        text = f"violated, {count(len(verdict.violations), 'breach')}".replace("breachs", "breaches")
+        yield Fact(label="verdict", text=f"{text}, {times}", tone=Tone.BAD, mark="✗")
+    yield Fact(label="promise", text=clean(verdict.sentence))
+    for violation in verdict.violations:
+        yield from _violation(view, violation)
+
+
+def _violation(view: RunView, violation: Violation) -> Iterator[Fact]:
+    yield Fact(label="broken", text=f"at #{violation.at}: {clean(violation.summary)}", tone=Tone.BAD, seq=violation.at)
+    yield from (Fact(label="expected", text=clean(text)) for text in violation.expected)
+    yield from (Fact(label="actual", text=clean(text), tone=Tone.BAD) for text in violation.actual)
+    yield from (event_fact(view, seq, "evidence") for seq in violation.evidence if 0 < seq <= view.last)
+    yield from (msgspec.structs.replace(fact, label="path", tone=Tone.PLAIN) for fact in path_of(view, violation))
+
+
+def event_fact(view: RunView, seq: int, label: str = "") -> Fact:
+    """An event in one line."""
+    event = view.event(seq)
+    return Fact(label=label, text=f"#{seq} {seconds(event.at)} {describe(view, event)}", seq=seq)
+
+
+# ---------------------------------------------------------------- sessions, bindings, timeline
+
+
+def _sessions(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
+    sessions = Sessions(view)
+    for row in sessions.rows(view.last):
+        title = row.title or f"{row.place}, a conversation without a session"
+        yield title, (*_session(row), *(_pair(view, pair) for pair in sessions.pairs(row.owner)))
+
+
+def _session(row: SessionRow) -> Iterator[Fact]:
+    yield Fact(label="place", text=clean(row.place))
+    yield Fact(label="counts", text=f"{row.heard} heard, {row.said} said")
+    if row.copies:
+        yield Fact(label="copies", text=count(row.copies, "message") + " seen more than once", tone=Tone.BAD)
+    differing = count(row.differences, "line")
+    text = f"{differing}, transcript and what people saw" if row.differences else "nothing: people saw what it holds"
+    yield Fact(label="differs", text=text, tone=Tone.BAD if row.differences else Tone.PLAIN)
+
+
+def _pair(view: RunView, pair: Pair) -> Fact:
+    """A line of the transcript beside what people saw, as one line."""
+    held, seen = pair.line, pair.seen
+    if held is not None and held.role == "reset":
+        return Fact(label="reset", text=f"#{pair.seq} {seconds(pair.at)} {clean(held.text)}", seq=pair.seq)
+    text = f"#{pair.seq} {seconds(pair.at)} "
+    if held is not None:
+        text += f"{held.role} {quoted(held.text)}"
+        text += ", of the generation before" if held.earlier else ""
+    if seen is not None:
+        where = view.places.label(view.places.at(seen.place).address)
+        words = "" if held is not None and held.text == seen.text else f" {quoted(seen.text)}"
+        text += f"{', ' if held is not None else ''}seen in {where} from {clean(seen.who) or 'the gateway'}{words}"
+        text += f", files {clean(', '.join(seen.media))}" if seen.media else ""
+    note = clean(pair.note or pair.difference.value)
+    mark = f"{'✗ ' if pair.wrong else ''}{note}" if note else ""
+    return Fact(label="line", text=text, tone=Tone.BAD if pair.wrong else Tone.PLAIN, mark=mark, seq=pair.seq)
+
+
+def _bindings(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
+    for row in view.bindings.rows(view.last):
+        yield f"Binding {view.bindings.name(row.id)}", record_facts(view, row, view.last)
+
+
+def _timeline(view: RunView) -> Iterator[Fact]:
+    for seq in Timeline(view, Lanes(view)).seqs:
+        yield event_fact(view, seq)

@@ -1,0 +1,191 @@
+"""The app in a pseudo-terminal: whatever happens, the terminal is left as it was, and nothing is a traceback."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from contextlib import contextmanager
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TOUR = "scenarios/tour/told-twice.yaml"
+PATIENCE = 60
+#: the other screen of the terminal
+ENTERED, LEFT = b"\x1b[?1049h", b"\x1b[?1049l"
+CURSOR_BACK = b"\x1b[?25h"
+MOUSE_OFF = b"\x1b[?1000l"
+
+
+class Terminal:
+    """A program on a terminal of its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes], own: int) -> None:
+        self.process = process
+        self._own = own
+        self.written = b""
+
+    def read(self, seconds: float) -> None:
+        """Take what is written by then."""
+        ready, _, _ = select.select([self._own], [], [], seconds)
+        if ready:
+            try:
+                self.written += os.read(self._own, 65536)
+            except OSError:
+                return
+
+    def until(self, *words: str) -> None:
+        """Wait for words on the screen; blanks between words may be moves of the cursor."""
+        end = time.monotonic() + PATIENCE
+        while not all(word.encode() in self.written for word in words):
+            assert time.monotonic() < end and self.process.poll() is None, self.written[-3000:].decode(errors="replace")
+            self.read(0.1)
+
+    def type(self, keys: str) -> None:
+        os.write(self._own, keys.encode())
+
+    def end(self) -> int:
+        """Wait for its end; everything that it wrote is read."""
+        end = time.monotonic() + PATIENCE
+        while self.process.poll() is None:
+            assert time.monotonic() < end, self.written[-3000:].decode(errors="replace")
+            self.read(0.1)
+        self.read(0.1)
+        return self.process.returncode
+
+    @property
+    def after(self) -> str:
+        """What stands on the terminal when the app is gone."""
+        return re.sub(r"\x1b\[[?<>=\d;]*[a-zA-Z]", "", self.written.rpartition(LEFT)[2].decode(errors="replace"))
+
+
+@contextmanager
+def terminal(*command: str, folder: Path = ROOT, size: tuple[int, int] = (80, 24)):
+    own, its = pty.openpty()
+    ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+    before = termios.tcgetattr(its)
+    environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "TEXTUAL_ANIMATIONS": "none"}
+    process = subprocess.Popen(
+        command, stdin=its, stdout=its, stderr=its, cwd=folder, env=environment, start_new_session=True
+    )
+    try:
+        shown = Terminal(process, own)
+        yield shown
+        assert termios.tcgetattr(its) == before
+        assert shown.written.count(ENTERED) == shown.written.count(LEFT)
+        assert "Traceback" not in shown.written.decode(errors="replace")
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        os.close(own)
+        os.close(its)
+
+
+def trunkline(*arguments: object):
+    return terminal(sys.executable, "-m", "app", *map(str, arguments))
+
+
+def with_defect(change: str, *arguments: str):
+    """The command in a process in which something was changed first."""
+    call = f"sys.argv = ['trunkline', *{list(arguments)!r}]\nsys.exit(main())"
+    code = f"import sys\n{change}\nfrom app.cli import main\n{call}"
+    return terminal(sys.executable, "-c", code)
+
+
+def restored(shown: Terminal) -> None:
+    tail = shown.written[shown.written.rindex(ENTERED) :]
+    assert LEFT in tail and CURSOR_BACK in tail and MOUSE_OFF in tail
+
+
+def test_quitting_leaves_the_terminal_as_it_was():
+    with trunkline("tour") as shown:
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.type("q")
+        assert shown.end() == 0
+        restored(shown)
+        assert shown.after.strip() == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_the_terminal_as_it_was(number):
+    with trunkline("tour") as shown:
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.process.send_signal(number)
+        assert shown.end() == 128 + number
+        restored(shown)
+
+
+def test_a_defect_of_the_app_is_a_sentence_and_a_file():
+    change = (
+        "from app.tui.screens.timeline import TimelineScreen\n"
+        "def action_fold(self): raise KeyError('no such lane')\n"
+        "TimelineScreen.action_fold = action_fold"
+    )
+    with with_defect(change, "tour") as shown:
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.type("2")
+        shown.until("Why #78")
+        shown.type("m")
+        assert shown.end() == 3
+        restored(shown)
+        words = " ".join(shown.after.split())
+        assert "KeyError: 'no such lane'" in words and "Please report it" in words
+        kept = Path(words.partition("The traceback is in ")[2].partition(".txt")[0].replace(" ", "") + ".txt")
+        assert "Traceback" in kept.read_text() and "action_fold" in kept.read_text()
+        kept.unlink()
+
+
+def test_a_crash_inside_a_scenarios_gateway_is_a_message():
+    change = (
+        "import app.source\n"
+        "real = app.source.run_scenario\n"
+        "def run_scenario(file, **options):\n"
+        "    if options['seed'] == 2: raise ZeroDivisionError('inside the gateway')\n"
+        "    return real(file, **options)\n"
+        "app.source.run_scenario = run_scenario"
+    )
+    with with_defect(change, "tour") as shown:
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.type("R")
+        shown.until("its run broke", "ZeroDivisionError")
+        shown.type("q")
+        assert shown.end() == 0
+        restored(shown)
+
+
+def test_a_scenario_that_does_not_load_is_listed_with_its_problem(tmp_path):
+    (tmp_path / "wrong.yaml").write_text("scenario: 1\ntitle: wrong\nnonsense: true\n")
+    with trunkline(tmp_path) as shown:
+        shown.until("cannot be read", "the field `cast` is missing")
+        shown.type("q")
+        assert shown.end() == 0
+        restored(shown)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    {
+        "empty": (b"", "the file is empty"),
+        "cut": (b'{"trunkline_trace":1,"scenario":"x"}\n', "the file was cut"),
+        "newer": (b'{"trunkline_trace":9,"scenario":"x"}\n', "upgrade Trunkline"),
+        "binary": (bytes(range(256)), "this is not a trace"),
+    }.values(),
+)
+def test_a_trace_that_cannot_be_opened_never_takes_the_screen(tmp_path, content, message):
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(content)
+    with trunkline("replay", path) as shown:
+        assert shown.end() == 2
+        assert ENTERED not in shown.written
+        assert message in " ".join(shown.written.decode().split())

@@ -1,0 +1,169 @@
+"""The linear report: every fact of the run, one a line, in words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from app.report.linear import WORDS, normal_lines, plain_lines, report
+from app.report.lives import conservation
+from app.report.sections import Section, sections
+from app.runs import Run
+from app.view.fact import Fact, Tone
+from app.view.sessions import Sessions
+from app.view.story import RunView
+from core.events import Trace, TraceHeader
+from core.events import bodies as b
+from sim import BUGS, INVARIANTS, load_scenario, run_scenario
+from sim.invariants import judge
+
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / "scenarios"
+#: bound threads live in the hand-made traces of the Bindings screen
+SCENARIOS = (
+    "tour/told-twice",
+    "faults/frozen-holder",
+    "faults/hands-lost",
+    "faults/queue-full",
+    "faults/sent-by-clients",
+    "museum/B155-cancelled-in-silence",
+    "museum/B152-dry-run-sends",
+    "museum/B022-finished-while-talking",
+    "museum/B072-scope-changed",
+)
+
+
+def ran(name: str, *, own: bool) -> Run:
+    file = load_scenario(HOME / f"{name}.yaml", known_bugs=BUGS, known_invariants=INVARIANTS)
+    return run_scenario(file, bugs=file.scenario.bugs[:1] if own else ())
+
+
+@pytest.fixture(scope="module", params=[(name, own) for name in SCENARIOS for own in (False, True)], ids=str)
+def run(request) -> Run:
+    name, own = request.param
+    return ran(name, own=own)
+
+
+def told(run: Run, *, plain: bool = True) -> list[str]:
+    return list(report(run, plain=plain))
+
+
+def test_each_fact_is_one_line_of_plain_words(run):
+    for line in told(run):
+        assert line == line.strip() and line.isprintable()
+        assert not [
+            char for char in line if unicodedata.name(char, "").startswith(("BOX ", "BLOCK ", "BLACK ", "WHITE "))
+        ]
+        assert not set(line) & {chr(sign) for sign in WORDS}
+
+
+def test_each_line_below_a_heading_says_what_it_is(run):
+    chapter = ""
+    for line in filter(None, told(run)):
+        if line.startswith("# "):
+            chapter = line
+        elif not line.startswith("## ") and chapter != "# Timeline":
+            assert re.match(r"[a-z][a-z /\d]*: ", line) or "in this run" in line, line
+
+
+def test_chapters_are_those_of_the_app(run):
+    chapters = [line[2:] for line in told(run) if line.startswith("# ")]
+    assert chapters == ["Run", "Verdicts", "Messages", "Sessions", "Bindings", "Queue", "Hands", "Timeline"]
+
+
+def test_both_forms_tell_the_same_facts(run):
+    def words(lines):
+        """Without labels, headings and signs."""
+        return [fact.text for part in sections(RunView(run)) for fact in part.facts]
+
+    plain, normal = "\n".join(told(run)), "\n".join(told(run, plain=False))
+    for text in words(run):
+        assert text.translate(WORDS) in plain and text.rstrip() in normal
+
+
+def test_every_verdict_has_its_sentence_and_its_evidence(run):
+    lines = told(run)
+    for verdict in run.verdicts:
+        at = lines.index(f"## {verdict.id} {verdict.title}".translate(WORDS))
+        end = next((n for n in range(at + 1, len(lines)) if lines[n].startswith("#")), len(lines))
+        own = "\n".join(lines[at:end])
+        assert verdict.sentence.translate(WORDS) in own and verdict.status.value.split()[0] in own.replace("held", "ok")
+        for violation in verdict.violations:
+            assert all(f"evidence: #{seq} " in own for seq in violation.evidence)
+            assert violation.first_wrong is None or "(first wrong step)" in own
+    for unmet in run.unmet:
+        assert any(line.startswith("missed: ") and line != "missed: " for line in lines), unmet
+
+
+def test_every_message_has_its_whole_life(run):
+    view, text = RunView(run), "\n".join(told(run))
+    for name in view.at(view.last).intents:
+        assert f"\n## Message {name} to " in text
+        for event in view.of_intent(name):
+            assert f"\nlife: #{event.seq} " in text
+    for event in view.events:
+        if isinstance(event.body, b.InboundReceived):
+            assert f"\n## Message {event.inbound} from " in text
+
+
+def test_every_session_has_its_transcript_beside_what_people_saw(run):
+    view, text = RunView(run), "\n".join(told(run))
+    sessions = Sessions(view)
+    for row in sessions.rows(view.last):
+        assert row.place.translate(WORDS) in text
+        for pair in sessions.pairs(row.owner):
+            assert f"\nline: #{pair.seq} " in text or f"\nreset: #{pair.seq} " in text
+
+
+def test_every_task_of_a_hand_is_told(run):
+    view, text = RunView(run), "\n".join(told(run))
+    for name, facts in view.at(view.last).delegations.items():
+        assert f"\n## Task {name} of hand {facts.hand}: " in text
+    assert bool(view.at(view.last).delegations) != ("no hand was given work in this run" in text)
+
+
+def test_the_queue_loses_nothing_unseen(run):
+    fact = conservation(RunView(run))
+    number, parts = fact.text.split(" prepared = ")
+    assert int(number) == sum(int(part.split()[0]) for part in parts.split(" + "))
+    assert fact.tone is Tone.GOOD
+
+
+def test_a_duplicate_is_told_in_words():
+    lines = told(ran("tour/told-twice", own=True))
+    assert "verdict: violated: D2 R1, " in "\n".join(lines)
+    assert any(line.startswith("copy: #78 is number 2 of 2 of the same thing, with #77") for line in lines)
+    assert "repro: trunkline run scenarios/tour/told-twice.yaml --seed 1 --bug hand-announces-too" in "\n".join(
+        line.replace(f"{ROOT}/", "") for line in lines
+    )
+
+
+def test_bindings_have_their_record_and_story():
+    from tests.snapshot._bound import bound_threads
+
+    lines = told(bound_threads())
+    at = lines.index("# Bindings")
+    assert lines[at + 1] == "## Binding b1" and lines[at + 2].startswith("status: b1 ")
+    assert any(line.startswith("story: #") for line in lines[at:])
+
+
+def test_a_label_stands_on_every_line_that_it_is_for():
+    part = Section(title="Two", facts=(Fact(label="path", text="a → b"), Fact(label="", text="c", mark="✗ wrong here")))
+    assert list(plain_lines([part])) == ["# Two", "path: a to b", "path: c (wrong here)"]
+    assert list(normal_lines([part])) == ["Two", "  path       a → b", "             c   ✗ wrong here"]
+
+
+def test_what_is_wrong_says_so_without_its_colour():
+    bad, held = Fact(label="copies", text="2", tone=Tone.BAD), Fact(label="verdict", text="held", mark="✓")
+    assert list(plain_lines([Section(title="x", facts=(bad, held))])) == ["# x", "copies: 2 (wrong)", "verdict: held"]
+
+
+def test_a_run_in_which_nothing_happened():
+    run = Run(trace=Trace(header=TraceHeader(scenario="nothing"), events=()), verdicts=judge(()))
+    text = "\n".join(told(run))
+    for words in ("nobody said anything", "no session was made", "no conversation was bound", "no hand was given work"):
+        assert words in text
+    assert "nothing was put into the queue in this run" in text and "nothing happened" in text
