@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 
-from textual.app import App
 from textual.theme import BUILTIN_THEMES
 from textual.timer import Timer
 
 from app.runs import Run, RunSource, ScenarioEntry
 from app.tui.commands import TableCommands
 from app.tui.desk import Desk
-from app.tui.screens.ask import AskScreen
+from app.tui.gentle import Gentle
 from app.tui.screens.base import RunScreen
 from app.tui.screens.bindings import BindingsScreen
+from app.tui.screens.diff import DiffScreen
+from app.tui.screens.faults import FaultScreen
+from app.tui.screens.hands import HandsScreen
 from app.tui.screens.help import HelpScreen
+from app.tui.screens.invariants import InvariantsScreen
+from app.tui.screens.messages import MessagesScreen
+from app.tui.screens.overlay import Overlay
+from app.tui.screens.overview import OverviewScreen
 from app.tui.screens.picker import PickerScreen
+from app.tui.screens.queue import QueueScreen
 from app.tui.screens.sessions import SessionsScreen
 from app.tui.screens.timeline import TimelineScreen
 from app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
+from app.view.faults import Option
 from core.errors import UsageError
 
 FRAMES = 30
@@ -26,7 +35,7 @@ FRAMES = 30
 LONGEST_FRAME = 0.25
 
 
-class TrunklineApp(App[int]):
+class TrunklineApp(Gentle):
     """Travels over a computed run. `clocked=False` starts no timer; tests move time themselves."""
 
     CSS_PATH = "app.tcss"
@@ -44,6 +53,7 @@ class TrunklineApp(App[int]):
         theme: str | None = None,
         play: bool = False,
         clocked: bool = True,
+        first: str = "timeline",
     ) -> None:
         super().__init__()
         for own in OWN_THEMES:
@@ -56,30 +66,41 @@ class TrunklineApp(App[int]):
         self._timer: Timer | None = None
         self._last_tick = 0.0
         self._run_screens: dict[str, RunScreen] = {}
-        self._current = "timeline"
-        self._previous = "sessions"
+        #: the screen that opens, and where `-` leads from there
+        self._current = first
+        self._previous = "sessions" if first == "timeline" else "timeline"
         if theme is not None:
             self.theme = theme
 
     # ------------------------------------------------------------ screens
 
     async def on_mount(self) -> None:
-        """Open the timeline, and the picker above it when no run is given."""
+        """Open the first screen, and the picker above it when no run is given."""
         self.theme_changed_signal.subscribe(self, lambda _theme: self._repaint())
         self._run_screens = {
             "timeline": TimelineScreen(self.desk),
             "sessions": SessionsScreen(self.desk),
             "bindings": BindingsScreen(self.desk),
+            "messages": MessagesScreen(self.desk),
+            "queue": QueueScreen(self.desk),
+            "hands": HandsScreen(self.desk),
+            "overview": OverviewScreen(self.desk),
+            "invariants": InvariantsScreen(self.desk),
+            "diff": DiffScreen(self.desk),
         }
         for name, screen in self._run_screens.items():
             screen.set_class(self.ascii_only, "-ascii")
             self.install_screen(screen, name)  # pyright: ignore[reportUnknownMemberType]
-        await self.push_screen("timeline")
+        await self.push_screen(self._current)
         if self.desk.opened is None:
             self.choose()
         elif self._play:
             self.desk.run.transport.play()
             self.clock(running=True)
+
+    def has(self, screen: str) -> bool:
+        """Whether there is such a screen of the run."""
+        return screen in self._run_screens
 
     def show(self, screen: str) -> None:
         """Go to one of the screens of the run; the cursor goes along."""
@@ -101,6 +122,10 @@ class TrunklineApp(App[int]):
             self.desk.run.transport.play()
             self.clock(running=True)
         self.sync()
+
+    def place(self, options: tuple[Option, ...], placed: Callable[[str | None], None]) -> None:
+        """Open the fault palette."""
+        self.push_screen(FaultScreen(self.desk, options), placed)
 
     def open_entry(self, entry: ScenarioEntry) -> None:
         """Run a scenario with its defect and play it."""
@@ -142,7 +167,7 @@ class TrunklineApp(App[int]):
         now = monotonic()
         passed, self._last_tick = min(now - self._last_tick, LONGEST_FRAME), now
         transport = self.desk.run.transport
-        if transport.tick(passed):
+        if self.desk.tick(passed):
             self.sync()
         if not transport.playing:
             self.clock(running=False)
@@ -165,8 +190,14 @@ class TrunklineApp(App[int]):
     def _repaint(self) -> None:
         self._palette = None
         for screen in (*self._run_screens.values(), *self.screen_stack):
-            if isinstance(screen, RunScreen | PickerScreen | HelpScreen | AskScreen):
+            if isinstance(screen, RunScreen | Overlay):
                 screen.repaint()
+
+
+def check_theme(theme: str) -> None:
+    """Raises `UsageError` when there is no such theme."""
+    if theme not in (*CYCLE, *BUILTIN_THEMES):
+        raise UsageError(f"there is no theme {theme!r}; there are {', '.join(CYCLE)}")
 
 
 def launch(
@@ -179,17 +210,22 @@ def launch(
     ascii: bool = False,  # noqa: A002
     theme: str | None = None,
     at_violation: bool = False,
+    first: str = "timeline",
+    speed: float = 1.0,
 ) -> int:
     """Open the app on a run, or on the picker, and return the exit code. Prints nothing on standard output.
 
     An `entry` without a `run` is computed first. Raises `UsageError` when it cannot be, or when there is no such
-    theme. The run plays from its start, or stands at its first violation with `at_violation`.
+    theme. The run plays from its start, or stands at its first violation with `at_violation`; `first` is the screen
+    that opens, `speed` how fast the run plays at first.
     """
-    if theme is not None and theme not in (*CYCLE, *BUILTIN_THEMES):
-        raise UsageError(f"there is no theme {theme!r}; there are {', '.join(CYCLE)}")
+    if theme is not None:
+        check_theme(theme)
     desk = Desk(source, entry=entry, run=run, seed=seed, bugs=bugs, at_violation=at_violation)
     if run is None and entry is not None:
         desk.open(entry, seed=seed, bugs=bugs, at_violation=at_violation)
-    app = TrunklineApp(desk, ascii_only=ascii, theme=theme, play=not at_violation)
+    if desk.opened is not None:
+        desk.run.transport.set_speed(speed)
+    app = TrunklineApp(desk, ascii_only=ascii, theme=theme, play=not at_violation, first=first)
     app.run()
     return app.return_value or app.return_code or 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -9,10 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from app.tui.keys import keys_of, show
+from app.view.when import read_speed
 
 if TYPE_CHECKING:
     from app.tui.app import TrunklineApp
 
+#: moments and speeds, as `app.view.when` reads them
+_TYPED = re.compile(r"(?:(?:t|speed|[x×#])\s*)?\d*\.?\d+\.?\s*s?", re.IGNORECASE)
+#: above whatever else fits
+FIRST = 1e6
+_HOW = "t 1.27 is a time in seconds, #14 an event, x8 a speed"
 #: commands that only make sense as a key
 _MOVES = "move"
 
@@ -32,11 +39,19 @@ class TableCommands(Provider):
 
     async def discover(self) -> Hits:
         """What is shown before anything is typed."""
+        if hasattr(self.screen, "go_to"):
+            yield DiscoveryHit(
+                "t 1.27  #14  x8: type a moment to go to, or a speed", partial(self.screen.notify, _HOW), help=_HOW
+            )
         for title, extra, run in self._commands():
             yield DiscoveryHit(title, run, help=extra)
 
     async def search(self, query: str) -> Hits:
-        """What fits the words typed so far."""
+        """What fits the words typed so far; a moment (``t 1.27``, ``#14``) or a speed (``x8``) is gone to."""
+        go = getattr(self.screen, "go_to", None)
+        if go is not None and _TYPED.fullmatch(query.strip()):
+            what = "play at this speed" if read_speed(query) is not None else "go to this moment"
+            yield Hit(FIRST, f"{what}: {query.strip()}", partial(go, query), help=_HOW)
         matcher = self.matcher(query)
         for title, extra, run in self._commands():
             score = matcher.match(f"{title} {extra}")

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 from app.runs import Run, RunSource, ScenarioEntry
+from app.tui.branch import Branch, aside, compute
+from app.tui.finding import Finding
 from app.tui.transport import Transport
+from app.view.calm import calm
+from app.view.faults import Placed
+from app.view.hands import Hands
 from app.view.lanes import Lanes
+from app.view.lives import Lives
+from app.view.messages import Messages
+from app.view.queue_rows import Queue
 from app.view.sessions import Sessions
 from app.view.status import StatusLine, status_line
 from app.view.story import RunView
 from app.view.timeline import Timeline, is_delivery
+from app.view.verdicts import Verdicts
 from app.view.why import Why, explain, reproduction
 from core.errors import UsageError
 
@@ -19,10 +28,11 @@ class Opened:
     """One run with everything that is computed of it once."""
 
     def __init__(self, run: Run, *, at_violation: bool = False) -> None:
-        self.view = RunView(run)
-        self.lanes = Lanes(self.view)
-        self.folded = Timeline(self.view, self.lanes)
-        self.sessions = Sessions(self.view)
+        with calm(len(run.trace.events)):
+            self.view = RunView(run)
+            self.lanes = Lanes(self.view)
+            self.folded = Timeline(self.view, self.lanes)
+        self.verdicts = Verdicts(self.view)
         self.transport = Transport(self.view, frozenset(self.folded.seqs))
         self._unfolded: Timeline | None = None
         if at_violation and self.view.marks.stops:
@@ -34,6 +44,31 @@ class Opened:
         if self._unfolded is None:
             self._unfolded = Timeline(self.view, self.lanes, unfolded=True)
         return self._unfolded
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """The sessions and their alignments, made when first asked for."""
+        return Sessions(self.view)
+
+    @cached_property
+    def lives(self) -> Lives:
+        """The life of every message, made when first asked for."""
+        return Lives(self.view.events)
+
+    @cached_property
+    def messages(self) -> Messages:
+        """The stages of every message."""
+        return Messages(self.view, self.lives)
+
+    @cached_property
+    def queue(self) -> Queue:
+        """The rows and the sum of the queue."""
+        return Queue(self.view, self.lives)
+
+    @cached_property
+    def hands(self) -> Hands:
+        """The runs of hands."""
+        return Hands(self.view, self.lives)
 
 
 class Desk:
@@ -54,6 +89,9 @@ class Desk:
         self.seed = seed
         self.bugs = bugs
         self.opened = Opened(run, at_violation=at_violation) if run else None
+        #: run A, and the faults that were placed on the open run
+        self.branch = Branch()
+        self.finding = Finding()
         self.show_internal = False
         #: only the causal chain of this event is lit; none: everything is
         self.chain_of: int | None = None
@@ -61,17 +99,27 @@ class Desk:
 
     # ------------------------------------------------------------ runs
 
-    def open(self, entry: ScenarioEntry, *, seed: int, bugs: tuple[str, ...], at_violation: bool = False) -> None:
-        """Compute a run and show it from its start. Raises `UsageError`; what was open then stays open."""
-        run = self._compute(entry, seed, bugs)
+    def open(
+        self,
+        entry: ScenarioEntry,
+        *,
+        seed: int,
+        bugs: tuple[str, ...],
+        at_violation: bool = False,
+        again: tuple[Placed, ...] | None = None,
+    ) -> None:
+        """Compute a run and show it from its start. Raises `UsageError`; what was open then stays open.
+
+        `again`: it is the open scenario once more, with these faults.
+        """
+        run = self._compute(entry, seed, bugs, again or ())
+        self.branch.opens(self.opened, again)
         self.opened = Opened(run, at_violation=at_violation)
         self.entry, self.seed, self.bugs = entry, seed, bugs
         self.chain_of = None
 
-    def _compute(self, entry: ScenarioEntry, seed: int, bugs: tuple[str, ...]) -> Run:
-        """In a thread of its own: a simulation brings its own event loop, and this thread may run the app's."""
-        with ThreadPoolExecutor(max_workers=1) as thread:
-            return thread.submit(self.source.run, entry, seed=seed, bugs=bugs).result()
+    def _compute(self, entry: ScenarioEntry, seed: int, bugs: tuple[str, ...], faults: tuple[Placed, ...]) -> Run:
+        return aside(lambda: compute(self.source, entry, seed, bugs, faults))
 
     def rerun(self, *, seed: int | None = None, bugs: tuple[str, ...] | None = None) -> None:
         """Compute the open scenario again, with another seed or other defects. Raises `UsageError`."""
@@ -81,6 +129,7 @@ class Desk:
             self.entry,
             seed=self.seed if seed is None else seed,
             bugs=self.bugs if bugs is None else bugs,
+            again=self.branch.faults,
         )
 
     def seed_for(self, entry: ScenarioEntry) -> int:
@@ -105,7 +154,12 @@ class Desk:
 
     @property
     def timeline(self) -> Timeline:
-        """The rows as they are folded now."""
+        """The rows as they are folded and filtered now."""
+        return self.finding.kept(self.run, self.all_rows)
+
+    @property
+    def all_rows(self) -> Timeline:
+        """The rows as they are folded now, without the filter."""
         return self.run.unfolded if self.show_internal else self.run.folded
 
     @property
@@ -132,7 +186,8 @@ class Desk:
 
     def repro(self) -> str:
         """The line that runs the same again."""
-        return reproduction(self.run.view.run.trace.header)
+        line = reproduction(self.run.view.run.trace.header)
+        return f"{line}  # a branch: W writes this file" if self.branch.faults else line
 
     def lit(self, seq: int) -> bool:
         """Whether a row belongs to the causal chain that is lit; every row does while none is."""
@@ -143,6 +198,25 @@ class Desk:
     def seek(self, seq: int) -> None:
         """Put the cursor on an event."""
         self.run.transport.seek(seq)
+
+    def tick(self, seconds: float) -> bool:
+        """Let wall time pass. True when the cursor moved."""
+        self.finding.arm(self.run)
+        return self.run.transport.tick(seconds)
+
+    def follow(self) -> None:
+        """Stand at the end, and stay there when the run grows."""
+        self.run.transport.follow()
+
+    def next_timer(self) -> bool:
+        """Move to the next event that a timer brings. False when there is none."""
+        return self._go(self.run.transport.next_timer())
+
+    def next_match(self, direction: int) -> bool:
+        """Move to the next or previous row that the filter keeps, round and round. False when it keeps none."""
+        seqs = self.timeline.seqs
+        found = self.timeline.find(self.cursor, direction, lambda _row: True)
+        return self._go(found or ((seqs[0] if direction > 0 else seqs[-1]) if seqs else None))
 
     def step(self, events: int) -> None:
         """Move by events."""

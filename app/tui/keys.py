@@ -56,8 +56,13 @@ def show(key: str) -> str:
 
 TIMELINE = ("timeline",)
 PICKER = ("picker",)
+#: screens whose rows can be filtered
+FILTERED = ("timeline", "messages")
 BINDINGS = ("bindings",)
-RUN = ("timeline", "sessions", "bindings")
+RUN = ("overview", "timeline", "messages", "sessions", "bindings", "queue", "hands", "invariants", "diff")
+DIFF = ("diff",)
+#: where n and N look for violations; on the Diff screen they look for differences
+RUN_ALONE = tuple(screen for screen in RUN if screen not in DIFF)
 EVERY = (*RUN, "picker")
 
 
@@ -102,22 +107,34 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("delivery_back", "{", "previous message on the wire", RUN),
         _key("rewind", "0", "rewind to the start", RUN),
         _key("run_to_end", "$", "run to the end", RUN, footer="End", rank=11),
+        _key("next_timer", ".", "next due timer: the next event 0.5 s or more after this one", RUN),
+        _key("follow", "F", "follow the end, also while the run grows", RUN),
         _key("faster", ">", "twice as fast", RUN),
         _key("slower", "<", "half as fast", RUN),
     ),
     "find": (
-        _key("next_violation", "n", "next violation", RUN, footer="Next ✗", rank=1),
-        _key("previous_violation", "N", "previous violation", RUN),
+        _key("next_violation", "n", "next violation", RUN_ALONE, footer="Next ✗", rank=1),
+        _key("previous_violation", "N", "previous violation", RUN_ALONE),
+        _key("next_difference", "n", "where the next differences begin", DIFF, footer="Next ≠", rank=1),
+        _key("previous_difference", "N", "where the differences before begin", DIFF),
         _key("first_violation", "!", "first violation", RUN),
         _key("twin", "t", "the other copy of a duplicate", RUN, footer="Twin", rank=6),
         _key("chain", "c", "light the causal chain of the event", TIMELINE, footer="Chain", rank=7),
         _key("ask", "o", "ask where a conversation goes, and why", BINDINGS, footer="Ask", rank=2),
+        _key("why_not", "w", "why not elsewhere: what excluded another place", RUN),
+        _key("filter_rows", "/", "filter the rows; n and N then go through them", FILTERED, footer="Filter", rank=13),
         _key("filter", "/", "filter the list", PICKER, footer="Filter", rank=4),
     ),
     "view": (
+        _key("overview", "1", "Overview: what is broken, all else in a few lines", RUN, action="show('overview')"),
         _key("timeline", "2", "Timeline: who said what to whom, and why", RUN, action="show('timeline')"),
+        _key("messages", "3", "Messages: the life of one message, stage by stage", RUN, action="show('messages')"),
         _key("sessions", "4", "Sessions: the transcript beside what people saw", RUN, action="show('sessions')"),
         _key("bindings", "5", "Bindings: which conversation belongs to which session", RUN, action="show('bindings')"),
+        _key("queue", "6", "Queue: what was prepared, and what became of it", RUN, action="show('queue')"),
+        _key("hands", "7", "Hands: work that was handed on, and who heard of it", RUN, action="show('hands')"),
+        _key("invariants", "8", "Invariants: what was promised, and what broke it", RUN, action="show('invariants')"),
+        _key("diff", "9", "Diff: two runs, and where they part", RUN, action="show('diff')"),
         _key("fold", "m", "unfold or fold what happens inside the gateway", TIMELINE),
         _key("zoom", "z", "zoom the pane that has the focus", RUN, footer="Zoom", rank=12),
         _key("why", "e", "explain: the Why pane, large", RUN, footer="Explain", rank=10),
@@ -125,10 +142,16 @@ _TABLE: dict[str, tuple[Key, ...]] = {
     ),
     "act": (
         _key("scenarios", "s", "choose a scenario", RUN, footer="Scenarios", rank=8),
-        _key("bug", "b", "run with the defect of the scenario, or without it", EVERY, footer="Defect", rank=9),
+        _key("breakpoints", "b", "breakpoints: where playing stops", RUN),
+        _key("bug", "d", "run with the defect of the scenario, or without it", EVERY, footer="Defect", rank=9),
+        _key("fault", "i", "place a fault at the cursor, as branch B", RUN, footer="Fault", rank=9),
+        _key("undo_fault", "u", "take the last fault back", RUN),
+        _key("pin", "p", "pin the open run as A, or let it go", RUN),
+        _key("save_scenario", "W", "write the run as a scenario that expects what was seen", RUN),
         _key("rerun", "r", "run again, same seed", RUN),
         _key("reseed", "R", "run again, next seed", RUN),
-        _key("yank", "y", "copy the command that reproduces the run", RUN),
+        _key("yank", "y", "copy the row, the decision, an id, or the command that runs it again", RUN),
+        _key("export", "x", "write a picture, the visible text or the trace into the current folder", RUN),
     ),
     "app": (
         _key("help", "? f1", "this help: type to filter, Enter does it", EVERY, footer="Help", rank=4),

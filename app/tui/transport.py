@@ -15,7 +15,9 @@ from app.view.story import RunView
 SHORTEST = 0.22
 #: the longest that playing waits for the next event, at speed 1
 LONGEST = 0.9
-SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
+#: seconds of virtual time in which nothing happened: what comes after was brought by a timer
+A_TIMER = 0.5
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)
 
 
 class Transport:
@@ -30,7 +32,14 @@ class Transport:
         self.head = self.cursor
         self.playing = False
         self.speed = 1.0
+        #: events at which playing stops, besides those where an invariant breaks
+        self.breaks: frozenset[int] = frozenset()
+        self.stops_at_broken = True
+        #: stands at the end, and goes along when the run grows
+        self.following = False
         self._auto_paused_at: int | None = None
+        self._stopped_at: int | None = None
+        self._stops = frozenset(view.marks.stops)
         self._waited = 0.0
 
     @property
@@ -38,8 +47,12 @@ class Transport:
         """What the status line says."""
         if self.playing:
             return Mode.PLAYING
+        if self.following:
+            return Mode.FOLLOWING
         if self._auto_paused_at == self.cursor:
             return Mode.AUTO_PAUSED
+        if self._stopped_at == self.cursor:
+            return Mode.BREAKPOINT
         if self.cursor < self.head:
             return Mode.REWOUND
         return Mode.ENDED if self.cursor >= self.view.last else Mode.PAUSED
@@ -57,9 +70,20 @@ class Transport:
 
     def seek(self, seq: int) -> None:
         """Put the cursor on an event and stop there."""
-        self.playing = False
-        self._auto_paused_at = None
+        self.playing = self.following = False
+        self._auto_paused_at = self._stopped_at = None
         self._move(seq)
+
+    def follow(self) -> None:
+        """Stand at the end, until it is moved by hand."""
+        self.seek(self.view.last)
+        self.following = True
+
+    def next_timer(self) -> int | None:
+        """The next event that a timer brings: the first that is later than the cursor by `A_TIMER` or more."""
+        at = self.view.time(self.cursor) + A_TIMER
+        found = self.view.seq_before(at) + 1
+        return found if self.cursor < found <= self.view.last else None
 
     def stop_at_violation(self, seq: int) -> None:
         """Stand on an event because an invariant broke there."""
@@ -68,8 +92,15 @@ class Transport:
 
     def faster(self, steps: int) -> None:
         """The next speed up (1) or down (-1)."""
-        index = SPEEDS.index(self.speed) + steps
-        self.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]
+        faster = [speed for speed in SPEEDS if speed > self.speed]
+        slower = [speed for speed in reversed(SPEEDS) if speed < self.speed]
+        onward = faster if steps > 0 else slower
+        if onward:
+            self.speed = onward[min(abs(steps), len(onward)) - 1]
+
+    def set_speed(self, speed: float) -> None:
+        """Any speed between the ends."""
+        self.speed = max(SPEEDS[0], min(speed, SPEEDS[-1]))
 
     def tick(self, seconds: float) -> bool:
         """Let wall time pass. True when the cursor moved; stops by itself at a violation and at the end."""
@@ -91,8 +122,11 @@ class Transport:
         return max(least, min(gap, LONGEST))
 
     def _check(self) -> None:
-        if self.cursor in self.view.marks.stops:
+        if self.cursor in self._stops and self.stops_at_broken:
             self.stop_at_violation(self.cursor)
+        elif self.cursor in self.breaks:
+            self.seek(self.cursor)
+            self._stopped_at = self.cursor
         elif self.cursor >= self.view.last:
             self.playing = False
 

@@ -11,7 +11,10 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from app.tui.desk import Desk
+from app.tui.screens.acts import BranchActs
+from app.tui.screens.finds import Finds
 from app.tui.screens.moves import Moves
+from app.tui.screens.taking import Taking
 from app.tui.widgets.bars import KeyBar, StatusBar, TabBar
 from app.tui.widgets.rowlist import Drawn, RowList
 from core.errors import UsageError
@@ -32,10 +35,12 @@ class TooSmall(Static):
         self.update(f"needs {wide}x{high}, has {size.width}x{size.height}\n\nq quits")
 
 
-class RunScreen(Moves, Screen[None]):
+class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
     """A screen over the open run."""
 
     name_in_keys = ""
+    #: its rows are those that the filter keeps
+    filtered = False
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -166,18 +171,29 @@ class RunScreen(Moves, Screen[None]):
     # ------------------------------------------------------------ find
 
     def action_next_violation(self) -> None:
-        """The next violation, round and round."""
+        """The next violation, round and round; while rows are filtered, the next of these."""
+        if self._matching(1):
+            return
         self._find(lambda: self.desk.next_violation(1), "no invariant is broken in this run")
 
     def action_previous_violation(self) -> None:
-        """The previous violation, round and round."""
+        """The previous violation, round and round; while rows are filtered, the previous of these."""
+        if self._matching(-1):
+            return
         self._find(lambda: self.desk.next_violation(-1), "no invariant is broken in this run")
+
+    def _matching(self, direction: int) -> bool:
+        """Go to a row that the filter keeps, where there is a filter."""
+        if self.desk.opened is None or not self.filtered or self.desk.finding.filter is None:
+            return False
+        self._find(lambda: self.desk.next_match(direction), "no row passes the filter: esc clears it")
+        return True
 
     def action_first_violation(self) -> None:
         """The first violation."""
         if self.desk.opened:
             self.desk.seek(0)
-            self.action_next_violation()
+            self._find(lambda: self.desk.next_violation(1), "no invariant is broken in this run")
 
     def action_twin(self) -> None:
         """The other copy of a duplicate."""
@@ -222,11 +238,13 @@ class RunScreen(Moves, Screen[None]):
         return was
 
     def action_back(self) -> None:
-        """Leave the innermost thing: zoom, chain, side pane."""
+        """Leave the innermost thing: zoom, chain, filter, side pane."""
         if self._unzoom():
             self.call_after_refresh(self.moved)
         elif self.desk.chain_of is not None:
             self.desk.chain_of = None
+        elif self.filtered and self.desk.finding.filter is not None:
+            self.desk.finding.filter = None
         else:
             self.panes()[0].focus()
         self.moved()
@@ -266,12 +284,6 @@ class RunScreen(Moves, Screen[None]):
             return
         self.desk.arrive()
         self.moved()
-
-    def action_yank(self) -> None:
-        """Copy the command that reproduces the run."""
-        if self.desk.opened:
-            self.trunkline.copy_to_clipboard(self.desk.repro())
-            self.notify(self.desk.repro(), title="copied", markup=False)
 
     def action_theme(self) -> None:
         """The next theme."""

@@ -18,6 +18,7 @@ class TimelineScreen(RunScreen):
     CSS_PATH = "timeline.tcss"
     BINDINGS = bindings_of("timeline")
     name_in_keys = "timeline"
+    filtered = True
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

@@ -10,6 +10,7 @@ from rich.style import Style
 from app.tui.desk import Desk
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
+from app.view.aligned import AlignedIndex
 from app.view.sessions import Difference, Pair, SessionRow
 from app.view.story import Line
 from app.view.text import cut, middle_cut, quoted, seconds
@@ -28,6 +29,7 @@ class Alignment(RowList):
         self.desk = desk
         self.row: SessionRow | None = None
         self.pairs: Sequence[Pair] = ()
+        self._index: AlignedIndex | None = None
         self.border_title = "Transcript"
 
     @property
@@ -47,14 +49,12 @@ class Alignment(RowList):
         self.pairs = self.desk.run.sessions.pairs(row.owner)
         room = max(self.size.width - 6, 20)
         title = middle_cut(f"Transcript of {row.title}" if row.key else f"{row.place}: no session", room)
-        wrong = sum(pair.wrong for pair in self.pairs)
+        self._index = self.desk.run.sessions.index(row.owner)
+        wrong = len(self._index.wrong)
         copies = f"{row.copies} seen again  " if row.copies else ""
         self.entitle(title, copies + (f"{wrong} ≠" if wrong else "both sides agree" if self.pairs else ""))
         self.forget()
-        cursor = self.desk.cursor
-        own = next((at for at, pair in enumerate(self.pairs) if cursor in _seqs(pair)), None)
-        before = sum(pair.seq <= cursor for pair in self.pairs) - 1
-        self.select(before if own is None else own)
+        self.select(self._index.row_at(self.desk.cursor))
 
     def on_resize(self) -> None:
         """Fit the title anew."""
@@ -64,7 +64,7 @@ class Alignment(RowList):
 
     def marks(self) -> Iterable[int]:
         """Rows whose sides differ."""
-        return [index for index, pair in enumerate(self.pairs) if pair.wrong]
+        return self._index.wrong if self._index else ()
 
     @property
     def _gutter(self) -> int:
@@ -153,7 +153,3 @@ class Alignment(RowList):
         if pair.difference is Difference.TEXT:
             return self.palette.warn
         return self.palette.base
-
-
-def _seqs(pair: Pair) -> tuple[int, ...]:
-    return tuple(side.seq for side in (pair.line, pair.seen) if side is not None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -15,8 +16,25 @@ from app.tui.widgets.rowlist import Drawn
 from app.view.status import Mode, StatusLine
 from app.view.text import cut, middle_cut
 
-#: number, name, screen
-TABS = (("2", "Timeline", "timeline"), ("4", "Sessions", "sessions"), ("5", "Bindings", "bindings"))
+if TYPE_CHECKING:
+    from app.tui.app import TrunklineApp
+
+#: number, name, short name, screen
+TABS = (
+    ("1", "Overview", "Over", "overview"),
+    ("2", "Timeline", "Time", "timeline"),
+    ("3", "Messages", "Msgs", "messages"),
+    ("4", "Sessions", "Sess", "sessions"),
+    ("5", "Bindings", "Bind", "bindings"),
+    ("6", "Queue", "Queue", "queue"),
+    ("7", "Hands", "Hands", "hands"),
+    ("8", "Invariants", "Inv", "invariants"),
+    ("9", "Diff", "Diff", "diff"),
+)
+#: the tab that tells how many violations there are by now
+BADGED = "invariants"
+#: below this width the names are short
+FULL_NAMES = 100
 
 #: from this width on the verdict is told in words
 ROOMY = 96
@@ -103,17 +121,39 @@ class TabBar(Drawn):
         canvas = self.canvas(self.size.width)
         self._places = []
         x = 1
-        for number, title, screen in TABS:
-            style = self.palette.tab if screen == self.current else self.palette.dim
-            end = canvas.put(x, f" {number} {title} ", style)
+        names, gap = self._names(self.size.width - 2)
+        for screen, name in names:
+            current = screen == self.current
+            end = canvas.put(x, f" {name} ", self.palette.tab if current else self.palette.dim)
+            badge = name.partition("✗")[2]
+            if badge and not current:
+                canvas.put(end - cell_len(badge) - 2, f"✗{badge}", self.palette.bad + Style(bold=True))
             self._places.append((x, end, screen))
-            x = end + 1
+            x = end + gap
         hint = self._title()
         room = self.size.width - x - 2
         if hint and room > 10:
             text = cut(hint, room)
             canvas.put(self.size.width - cell_len(text) - 1, text, self.palette.dim)
         return self.finish(canvas)
+
+    def _names(self, width: int) -> tuple[list[tuple[str, str]], int]:
+        """The tabs of the screens that there are, by their longest names that fit, and the cells between two."""
+        app = cast("TrunklineApp", self.app)
+        tabs = [tab for tab in TABS if app.has(tab[3]) or tab[3] == self.current]
+        full = [(screen, f"{number} {name}{self._badge(screen)}") for number, name, _, screen in tabs]
+        short = [(screen, f"{number} {name}{self._badge(screen)}") for number, _, name, screen in tabs]
+        least = [(screen, name if screen == self.current else name.partition(" ")[0]) for screen, name in short]
+        for names in (full, short) if self.size.width >= FULL_NAMES else (short,):
+            used = sum(cell_len(name) + 2 for _, name in names)
+            if used <= width:
+                return names, 1 if used + len(names) - 1 <= width else 0
+        return least, 0
+
+    def _badge(self, screen: str) -> str:
+        opened = self.desk.opened if screen == BADGED else None
+        broken = opened.verdicts.broken(self.desk.cursor) if opened else 0
+        return f" ✗{broken}" if broken else ""
 
     def _title(self) -> str:
         opened = self.desk.opened

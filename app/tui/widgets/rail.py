@@ -24,6 +24,12 @@ def rail(height: int, count: int, top: int, marks: Iterable[int], cursor: int, p
     return [cells.get(line, (" ", palette.rail)) for line in range(height)]
 
 
+def thin(marks: Iterable[int], height: int, count: int) -> tuple[int, ...]:
+    """Of the marks that share a line of the rail only one: all that can be seen of them."""
+    scale = count if count > height else height
+    return tuple({_line(mark, scale, height): mark for mark in marks if 0 <= mark < count}.values())
+
+
 def _marks(height: int, count: int, marks: Iterable[int], palette: Palette) -> Mapping[int, Cell]:
     scale = count if count > height else height
     return {_line(mark, scale, height): ("█", palette.bad) for mark in marks if 0 <= mark < count}

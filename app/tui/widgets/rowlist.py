@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from app.tui.theme import ASCII, Palette
 from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.rail import rail
+from app.tui.widgets.rail import rail, thin
 
 if TYPE_CHECKING:
     from app.tui.app import TrunklineApp
@@ -31,6 +31,9 @@ CACHE = 2000
 
 class Drawn(Widget):
     """A widget that draws lines with the palette of the theme."""
+
+    #: the widget's own style while a picture is drawn: asking for it per line is dear
+    _look_now: Style | None = None
 
     @property
     def palette(self) -> Palette:
@@ -57,7 +60,8 @@ class Drawn(Widget):
 
     def finish(self, canvas: Canvas, *, back: Style | None = None) -> Strip:
         """The line as the terminal gets it, on the widget's own background."""
-        return canvas.strip(back=back, ascii_only=self.ascii_only).apply_style(self.rich_style)
+        look = self._look_now or self.rich_style
+        return canvas.strip(back=back, ascii_only=self.ascii_only).apply_style(look)
 
 
 class RowList(Drawn, can_focus=True):
@@ -86,6 +90,7 @@ class RowList(Drawn, can_focus=True):
         self.selected = -1
         self._cache: dict[object, Strip] = {}
         self._rail: list[tuple[str, Style]] = []
+        self._marked: tuple[object, int, int, tuple[int, ...]] | None = None
 
     # ------------------------------------------------------------ for subclasses
 
@@ -146,10 +151,22 @@ class RowList(Drawn, can_focus=True):
     # ------------------------------------------------------------ drawing
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Take the geometry once for the whole picture; asking for it per line is dear."""
-        marks = self.marks() if self.count else ()
-        self._rail = rail(self.page, self.count, self.top, marks, self.selected, self.palette)
-        return super().render_lines(crop)
+        """Take geometry and style once for the whole picture; asking for them per line is dear."""
+        page, count = self.page, self.count
+        self._rail = rail(page, count, self.top, self._thinned(page, count), self.selected, self.palette)
+        self._look_now = self.rich_style
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._look_now = None
+
+    def _thinned(self, page: int, count: int) -> tuple[int, ...]:
+        """The marks that can be told apart; found once for the same marks, of which a long run may have many."""
+        marks = self.marks() if count else ()
+        known = self._marked
+        if known is None or known[0] is not marks or known[1:3] != (page, count):
+            known = self._marked = (marks, page, count, thin(marks, page, count))
+        return known[3]
 
     def render_line(self, y: int) -> Strip:
         """One line of the picture."""
@@ -160,9 +177,9 @@ class RowList(Drawn, can_focus=True):
         char, style = self._rail[line] if line < len(self._rail) else (" ", self.palette.rail)
         edge = self.canvas(1)
         edge.put(0, char, style)
-        return Strip.join([self._row(self.top + line, line, width - 1), self.finish(edge)])
+        return Strip.join([self._strip_of(self.top + line, line, width - 1), self.finish(edge)])
 
-    def _row(self, index: int, line: int, width: int) -> Strip:
+    def _strip_of(self, index: int, line: int, width: int) -> Strip:
         if index >= self.count:
             return self._beyond(line, width)
         selected = index == self.selected

@@ -65,7 +65,10 @@ class Swimlane(RowList):
         return len(self.timeline.rows) if self.desk.opened else 0
 
     def empty_text(self) -> str:
-        """No run is open."""
+        """No run is open, or no row passes the filter."""
+        kept = self.desk.finding.filter
+        if self.desk.opened is not None and kept is not None:
+            return f"/{kept}: none of {len(self.desk.all_rows.rows)} rows, esc clears"
         return "no run is open: s chooses a scenario"
 
     def sync(self) -> None:
@@ -111,19 +114,22 @@ class Swimlane(RowList):
     def _subtitle(self) -> str:
         """What the frame says: what to do at a violation, else what is folded or lit."""
         run = self.desk.run
-        if run.transport.cursor in run.view.marks.stops and self.desk.chain_of is None:
+        kept = self.desk.finding.filter
+        if run.transport.cursor in run.view.marks.stops and self.desk.chain_of is None and kept is None:
             twin = "  t twin" if self.desk.has_twin else ""
-            without = "  b without the defect" if self.desk.bugs else ""
+            without = "  d without the defect" if self.desk.bugs else ""
             return f"broken here: e explains{twin}  c chain{without}"
         folded = "unfolded, m folds" if self.desk.show_internal else "inside of the gateway folded, m unfolds"
         lit = "chain lit, c ends  " if self.desk.chain_of is not None else ""
+        if kept is not None:
+            folded = f"/{kept}  {self.count} of {len(self.desk.all_rows.rows)} rows, esc clears"
         return lit + folded
 
     # ------------------------------------------------------------ drawing
 
     def marks(self) -> Iterable[int]:
         """Rows at which violations were seen."""
-        return [self.timeline.row_at(seq) for seq in self.desk.run.view.marks.stops]
+        return self.timeline.broken
 
     def cache_key(self, index: int) -> object:
         """A row looks different in the future, and as long as its mirror lies there."""

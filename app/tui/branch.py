@@ -1,0 +1,178 @@
+"""Run A and run B: the run that is pinned, the faults that were placed on the open one, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from app.runs import BranchSource, Run, RunSource, ScenarioEntry
+from app.view.diff import Diff
+from app.view.faults import Option, Placed, options, with_faults
+from app.view.observed import saved_text, violated
+from app.view.spot import spot_of
+from core.errors import UsageError
+from sim.branch import BRANCH
+from sim.scenario import ScenarioError, ScenarioFile, load_text
+
+if TYPE_CHECKING:
+    from app.tui.desk import Desk, Opened
+
+Result = TypeVar("Result")
+
+#: what the name of a file ends with that keeps a run without faults of its own
+OBSERVED = "-observed"
+#: names that are tried before it is given up
+_NAMES = 1000
+
+
+class Branch:
+    """What the open run is compared with, and how it was branched off."""
+
+    def __init__(self) -> None:
+        #: faults that were placed on the open run, in order
+        self.faults: tuple[Placed, ...] = ()
+        #: run A, as somebody chose it
+        self.pinned: Opened | None = None
+        #: run A, where nobody chose: the run that was open before this one was computed
+        self.before: Opened | None = None
+        self._made: tuple[object, object, Diff] | None = None
+
+    def opens(self, was: Opened | None, again: tuple[Placed, ...] | None) -> None:
+        """Another run is opened; `again`: of the same scenario, with these faults."""
+        if again is None:
+            self.before = None
+        elif not self.faults:
+            # Several faults on one another are all compared with the run without any.
+            self.before = was
+        self.faults = again or ()
+
+    def pin(self, opened: Opened) -> bool:
+        """Make the open run A, or let it go again. True when it is pinned now."""
+        self.pinned = None if self.pinned is opened else opened
+        return self.pinned is not None
+
+    def other(self, opened: Opened | None) -> Opened | None:
+        """Run A; none while there is only one run."""
+        found = self.pinned or self.before
+        return found if found is not opened else None
+
+    def diff(self, opened: Opened | None) -> Diff | None:
+        """The open run compared with run A, computed once; none while there is only one run."""
+        other = self.other(opened)
+        if opened is None or other is None:
+            return None
+        if self._made is None or self._made[0] is not other or self._made[1] is not opened:
+            self._made = (other, opened, Diff(other.view, opened.view))
+        return self._made[2]
+
+
+def aside(work: Callable[[], Result]) -> Result:
+    """In a thread of its own: a simulation brings its own event loop, and this thread may run the app's."""
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(work).result()
+
+
+def compute(
+    source: RunSource, entry: ScenarioEntry, seed: int, bugs: tuple[str, ...], faults: tuple[Placed, ...]
+) -> Run:
+    """A run of a scenario, with the faults that are placed on it. Raises `UsageError`."""
+    if not faults:
+        return source.run(entry, seed=seed, bugs=bugs)
+    return _source(source).run_file(_branched(source, entry, faults), seed=seed, bugs=bugs)
+
+
+def offered(desk: Desk) -> tuple[Option, ...]:
+    """What can go wrong at the cursor. Raises `UsageError` where nothing can be placed."""
+    entry = _entry(desk)
+    file = _branched(desk.source, entry, desk.branch.faults)
+    return options(spot_of(desk.run.view, file, desk.cursor))
+
+
+def inject(desk: Desk, fault: Placed) -> None:
+    """Run branch B: the same with one more fault. The cursor stays at its time. Raises `UsageError`."""
+    _again(desk, (*desk.branch.faults, fault))
+
+
+def undo(desk: Desk) -> Placed:
+    """Run the branch without its last fault. Raises `UsageError` when there is none."""
+    if not desk.branch.faults:
+        raise UsageError("no fault is placed on this run: i places one at the cursor")
+    *left, last = desk.branch.faults
+    _again(desk, tuple(left))
+    return last
+
+
+def _again(desk: Desk, faults: tuple[Placed, ...]) -> None:
+    seq, at = desk.cursor, desk.run.view.time(desk.cursor)
+    desk.open(_entry(desk), seed=desk.seed, bugs=desk.bugs, again=faults)
+    view = desk.run.view
+    desk.seek(seq if seq <= view.last and view.time(seq) == at else view.seq_at(at))
+
+
+# ---------------------------------------------------------------- keeping it
+
+
+def save(desk: Desk, folder: Path) -> tuple[Path, str]:
+    """Write the open run as a scenario file that expects what was observed. The file, and what a run of it says.
+
+    Nothing is overwritten: a name that is taken gets a number. Raises `UsageError`.
+    """
+    source, faults = _source(desk.source), desk.branch.faults
+    file = _branched(desk.source, _entry(desk), faults)
+    seen = desk.run.view.run
+    extra = [bug for bug in seen.trace.header.bugs if bug not in file.scenario.with_bugs]
+    sound = aside(lambda: source.run_file(file, seed=desk.seed, bugs=())) if extra else seen
+    words = [fault.word for fault in faults]
+    try:
+        text = saved_text(file, sound, defective=seen if extra else None, faults=words)
+        kept = load_text(text)
+    except ScenarioError as error:
+        raise UsageError(f"this run cannot be written as a scenario: {error}") from error
+    again = aside(lambda: source.run_file(kept, seed=desk.seed, bugs=()))
+    stem = file.id if file.id.endswith(BRANCH) else f"{file.id}{OBSERVED}"
+    return _write(folder, stem, text), _judged(again, extra)
+
+
+def _judged(run: Run, extra: list[str]) -> str:
+    if not run.holds:
+        broken = violated(run)
+        why = f"it breaks {', '.join(broken)} without any defect" if broken else run.unmet[0].summary
+        return f"a run of it does not hold: {why}"
+    return f"it holds; with {', '.join(extra)} it must break" if extra else "it holds"
+
+
+def _write(folder: Path, stem: str, text: str) -> Path:
+    for number in range(1, _NAMES):
+        path = folder / (f"{stem}.yaml" if number == 1 else f"{stem}-{number}.yaml")
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+        return path
+    raise UsageError(f"{folder}: {_NAMES - 1} files are called {stem} already")
+
+
+def _entry(desk: Desk) -> ScenarioEntry:
+    if desk.opened is None:
+        raise UsageError("no run is open: s chooses a scenario")
+    if desk.entry is None:
+        raise UsageError("a recorded trace cannot be branched or written as a scenario: open its scenario with s")
+    return desk.entry
+
+
+def _branched(source: RunSource, entry: ScenarioEntry, faults: tuple[Placed, ...]) -> ScenarioFile:
+    try:
+        return with_faults(_source(source).file(entry), faults)
+    except ScenarioError as error:
+        raise UsageError(str(error)) from error
+
+
+def _source(source: RunSource) -> BranchSource:
+    if not isinstance(source, BranchSource):
+        raise UsageError("these runs cannot be changed: their scenarios are not at hand")
+    return source

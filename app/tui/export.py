@@ -1,0 +1,63 @@
+"""Writing what is on the screen, and the run behind it, into files. Nothing that exists is ever overwritten."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.events.trace import encode_trace
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from app.runs import Run
+
+#: the exported picture names a web font; looking at it must not fetch anything
+_FONT_FACE = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
+#: files of one name that are tried before giving up
+_MOST = 1000
+
+
+def picture(app: App[Any]) -> str:
+    """The screen as SVG."""
+    return _FONT_FACE.sub("", app.export_screenshot(title="trunkline"))
+
+
+def visible_text(app: App[Any]) -> str:
+    """The screen as lines of text."""
+    strips = app.screen._compositor.render_strips(app.size)  # pyright: ignore[reportPrivateUsage]
+    return "\n".join(strip.text.rstrip() for strip in strips) + "\n"
+
+
+def write_new(folder: Path, stem: str, suffix: str, content: bytes) -> Path:
+    """Write a file of a name that is free: ``stem.suffix``, else ``stem-2.suffix`` and on. Raises `OSError`."""
+    for number in range(1, _MOST + 1):
+        path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
+        try:
+            # Made here or not at all: between a look and a write somebody else could make it.
+            file = path.open("xb")
+        except FileExistsError:
+            continue
+        try:
+            with file:
+                file.write(content)
+        except OSError as error:
+            with suppress(OSError):
+                path.unlink()
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        return path
+    raise FileExistsError(17, f"{_MOST} files of this name are there already", str(folder / f"{stem}{suffix}"))
+
+
+def stem_of(run: Run, seq: int) -> str:
+    """What the files of a run are called: scenario, seed, and the event that is shown."""
+    header = run.trace.header
+    name = re.sub(r"[^\w.-]+", "-", header.scenario).strip("-.") or "run"
+    return f"{name}-seed{header.seed}-at{seq}"
+
+
+def trace_bytes(run: Run) -> bytes:
+    """The run as JSON lines."""
+    return encode_trace(run.trace)

@@ -1,0 +1,68 @@
+"""What the desk looks for: the filter of the rows, and the breakpoints. Both stay when another run is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from app.view.breakpoints import Breakpoint, Breakpoints, Field
+from app.view.filters import Filter, Matcher, parse_filter
+from app.view.timeline import Timeline
+
+if TYPE_CHECKING:
+    from app.tui.desk import Opened
+
+
+class Finding:
+    """One for the whole app. What it computes of a run is computed once for it."""
+
+    def __init__(self) -> None:
+        self.filter: Filter | None = None
+        self.breakpoints = Breakpoints()
+        self._kept: tuple[Timeline, Filter, Timeline] | None = None
+        self._armed: tuple[object, ...] = ()
+        self._field: tuple[object, Field] | None = None
+
+    # ------------------------------------------------------------ filter
+
+    def look_for(self, text: str) -> None:
+        """Filter the rows; a blank text shows all of them. Raises `UsageError`."""
+        self.filter = parse_filter(text)
+
+    def kept(self, opened: Opened, timeline: Timeline) -> Timeline:
+        """The rows that the filter keeps; all of them where there is none."""
+        if self.filter is None:
+            return timeline
+        if self._kept is None or self._kept[0] is not timeline or self._kept[1] is not self.filter:
+            rows = Matcher(opened.view, opened.lanes).rows(self.filter, timeline.rows)
+            self._kept = timeline, self.filter, timeline.only(rows)
+        return self._kept[2]
+
+    def messages(self, opened: Opened) -> Callable[[str], bool]:
+        """Whether the filter keeps a message, by its intent; all of them where there is none."""
+        kept = self.filter
+        if kept is None:
+            return lambda _intent: True
+        found = Matcher(opened.view, opened.lanes).intents(kept, opened.folded.rows)
+        return lambda intent: (intent in found) is not kept.inverse
+
+    # ------------------------------------------------------------ breakpoints
+
+    def field(self, opened: Opened) -> Field:
+        """The open run, as breakpoints see it."""
+        if self._field is None or self._field[0] is not opened:
+            self._field = opened, Field(opened.view, opened.lanes, opened.folded.rows)
+        return self._field[1]
+
+    def toggle(self, one: Breakpoint) -> bool:
+        """Set a breakpoint, or remove it. Whether it is set now. Raises `UsageError`."""
+        return self.breakpoints.toggle(one)
+
+    def arm(self, opened: Opened) -> None:
+        """Tell the clock of a run where to stop."""
+        asked = (opened, self.breakpoints.set, self.breakpoints.on_broken)
+        if asked == self._armed:
+            return
+        self._armed = asked
+        opened.transport.stops_at_broken = self.breakpoints.on_broken
+        opened.transport.breaks = self.breakpoints.stops(self.field(opened)) if self.breakpoints.set else frozenset()

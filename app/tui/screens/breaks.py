@@ -1,0 +1,79 @@
+"""Breakpoints: those that are set, and those that can be set at the cursor or typed."""
+
+from __future__ import annotations
+
+from app.tui.desk import Desk
+from app.tui.screens.typed import Item, TypedScreen
+from app.view.breakpoints import Breakpoint, On
+from app.view.fact import Tone
+from app.view.text import clean, count
+from core.errors import UsageError
+
+_WHAT = {
+    On.KIND: "at each event of the kind",
+    On.LANE: "whenever something crosses the lane",
+    On.INVARIANT: "where it breaks",
+    On.FILTER: "at each row that it keeps",
+}
+
+
+class BreaksScreen(TypedScreen[None]):
+    """Enter sets or removes the selected line. The line typed becomes a filter to stop at."""
+
+    title_text = "Breakpoints: where playing stops"
+    hint = "Enter sets or removes, Esc closes"
+    placeholder = "a filter to stop at: k:fallback, lane:ops v:dup, a word"
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._lines: list[Breakpoint | None] = []
+        super().__init__()
+
+    def show(self, text: str) -> None:
+        """Write all lines anew: the switch, those that are set, those that can be."""
+        self._write(text, keep=False)
+        if text.strip():
+            # What is typed is what Enter takes.
+            self.list.choose(1 + len(self.desk.finding.breakpoints.set))
+
+    def _write(self, text: str, *, keep: bool) -> None:
+        points, run = self.desk.finding.breakpoints, self.desk.run
+        field = self.desk.finding.field(run)
+        on = points.on_broken
+        items = [
+            Item(
+                mark="●" if on else "○",
+                name="any broken invariant",
+                text=f"{'on' if on else 'off'}  {count(len(run.view.marks.stops), 'event')} in this run",
+                tone=Tone.PLAIN if on else Tone.DIM,
+            )
+        ]
+        self._lines = [None]
+        for one in points.set:
+            items.append(Item(mark="●", name=str(one), text=f"set  {count(len(field.hits(one)), 'event')}"))
+            self._lines.append(one)
+        index = self.desk.all_rows.row_at(self.desk.cursor)
+        row = self.desk.all_rows.rows[index] if index >= 0 else None
+        for one in field.offers(self.desk.cursor, row, text):
+            if one not in points.set:
+                hits = count(len(field.hits(one)), "event")
+                items.append(Item(mark="+", name=str(one), text=f"{_WHAT[one.on]}: {hits}", tone=Tone.DIM))
+                self._lines.append(one)
+        self.list.write(items, keep=keep)
+
+    def take(self) -> None:
+        """Set or remove the selected one."""
+        points = self.desk.finding.breakpoints
+        index = self.list.chosen
+        one = self._lines[index] if 0 <= index < len(self._lines) else None
+        if one is None:
+            points.on_broken = not points.on_broken
+        else:
+            try:
+                points.toggle(one)
+            except UsageError as error:
+                self.notify(clean(error.facts or str(error)), severity="warning", markup=False, timeout=5)
+                return
+        if one is not None and one.on is On.FILTER and self.words.value:
+            self.words.value = ""
+        self._write(self.words.value, keep=True)

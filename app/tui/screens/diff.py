@@ -1,0 +1,116 @@
+"""Diff: the open run (B) beside the run that is pinned, or that was open before (A)."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+
+from app.tui.desk import Desk
+from app.tui.keys import bindings_of
+from app.tui.screens.base import RunScreen
+from app.tui.widgets.difflist import DiffList, DiffRecord
+from app.tui.widgets.rowlist import RowList
+
+
+class DiffScreen(RunScreen):
+    """The rows of both runs, and the selected one at length. The cursor is the open run's."""
+
+    CSS_PATH = "diff.tcss"
+    BINDINGS = bindings_of("diff")
+    name_in_keys = "diff"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.list = DiffList(desk, id="rows")
+        self.record = DiffRecord(desk, id="record")
+        self._seen: tuple[object, int] | None = None
+
+    def compose_body(self) -> ComposeResult:
+        """Rows and record."""
+        yield self.list
+        yield self.record
+
+    def sync(self) -> None:
+        """Follow the desk. When the cursor moved to another event, its row is selected."""
+        diff = self.desk.branch.diff(self.desk.opened)
+        self.set_class(diff is None, "-one")
+        self.list.show(diff)
+        if diff is not None:
+            at = (diff, self.desk.cursor)
+            if at != self._seen:
+                self._seen = at
+                self.list.select(diff.row_of(self.desk.cursor))
+        self.record.show(diff, self.list.chosen)
+        self.refresh_bars()
+
+    def go(self, index: int) -> None:
+        """Select a row; the cursor goes along as far as the open run has it."""
+        diff = self.list.diff
+        if diff is None or not diff.rows:
+            return
+        index = max(0, min(index, len(diff.rows) - 1))
+        self.desk.seek(diff.seq_at(index))
+        # What only A has is no event of the open run: its row stays selected all the same.
+        self._seen = (diff, self.desk.cursor)
+        self.list.select(index)
+        self.moved()
+
+    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+        """A click selects a row; a second one goes in."""
+        if message.rows is self.list:
+            self.go(message.index)
+        else:
+            self.record.select(message.index)
+        if message.again:
+            self.action_enter()
+
+    def _move(self, rows: int) -> None:
+        if self.pane is self.record:
+            self.record.select(max(self.record.selected + rows, 0))
+        else:
+            self.go(self.list.selected + rows)
+
+    def action_next_difference(self) -> None:
+        """Where the next stretch of differences begins, round and round."""
+        self._jump(1)
+
+    def action_previous_difference(self) -> None:
+        """Where the stretch of differences before begins."""
+        self._jump(-1)
+
+    def _jump(self, step: int) -> None:
+        diff = self.list.diff
+        if diff is None:
+            self.notify("there is nothing to compare yet: p pins the open run as A", timeout=3)
+            return
+        stop = diff.next_stop(self.list.selected, step)
+        if stop is None:
+            self.notify("both runs tell the same", timeout=3)
+        else:
+            self.go(stop)
+
+    def action_left(self) -> None:
+        """To the rows."""
+        self.list.focus()
+
+    def action_right(self) -> None:
+        """To the record."""
+        self.record.focus()
+
+    def action_enter(self) -> None:
+        """From a row to its record; from the record to the event on the timeline."""
+        if self.pane is self.list:
+            self.record.focus()
+            return
+        row = self.list.chosen
+        if row is None:
+            return
+        if not row.b:
+            self.notify("this happened in A only: it is no event of the open run", timeout=3)
+            return
+        self.desk.seek(self.record.target() or row.b)
+        self.action_show("timeline")
+
+    def action_why(self) -> None:
+        """The record, large; again: as before."""
+        self.zoom(self.record)
+        self.record.focus()

@@ -1,0 +1,123 @@
+"""The fault palette: choose what goes wrong at the cursor; what it will do is told before it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+
+from app.tui.branch import inject
+from app.tui.desk import Desk
+from app.tui.screens.base import TooSmall
+from app.tui.screens.overlay import Overlay
+from app.tui.widgets.faultlist import FaultList
+from app.tui.widgets.inspector import FactList
+from app.tui.widgets.rowlist import RowList
+from app.view.fact import Fact, Tone
+from app.view.faults import Option, placed_words
+from app.view.text import clean, seconds
+from core.errors import UsageError
+
+
+class Preview(FactList):
+    """The selected fault at length, and what is placed already."""
+
+    can_focus = False
+
+
+class FaultScreen(Overlay[str]):
+    """Ends with the words of the fault that was placed, or with nothing when it is closed."""
+
+    CSS_PATH = "faults.tcss"
+    AUTO_FOCUS = "#faults"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "down", "next fault", show=False),
+        Binding("up,k", "up", "previous fault", show=False),
+        Binding("pagedown,ctrl+d", "page_down", "a page down", show=False),
+        Binding("pageup,ctrl+u", "page_up", "a page up", show=False),
+        Binding("home,g", "first", "first fault", show=False),
+        Binding("end,G", "last", "last fault", show=False),
+        Binding("enter,space", "enter", "place it", show=False),
+        Binding("escape,i,q", "back", "close", show=False),
+        Binding("ctrl+c", "quit", "quit", show=False),
+    ]
+
+    def __init__(self, desk: Desk, options: tuple[Option, ...]) -> None:
+        super().__init__()
+        self.desk = desk
+        self.list = FaultList(options, id="faults")
+        self.preview = Preview(desk, id="preview")
+        self._error = ""
+
+    def compose(self) -> ComposeResult:
+        """The list above, the selected fault below."""
+        at = f"after #{self.desk.cursor}, t={seconds(self.desk.run.view.time(self.desk.cursor))} s"
+        with Container(id="fault-box") as box:
+            box.border_title = f"What goes wrong {at}?"
+            box.border_subtitle = "Enter runs branch B with it, Esc closes"
+            yield self.list
+            yield self.preview
+        yield TooSmall(id="too-small", markup=False)
+
+    def on_mount(self) -> None:
+        """Plain borders where only ASCII may be drawn."""
+        self.set_class(self.trunkline.ascii_only, "-ascii")
+        self.list.select(0)
+        self.call_after_refresh(self.changed)
+
+    def on_resize(self) -> None:
+        """Wrap again."""
+        self.call_after_refresh(self.changed)
+
+    def changed(self) -> None:
+        """Tell what the selected fault would do."""
+        self._error = ""
+        self._tell()
+
+    def _tell(self) -> None:
+        self.preview.write(self._facts(), anew=True)
+
+    def _facts(self) -> Iterator[Fact]:
+        option = self.list.chosen
+        if self._error:
+            yield Fact(label="failed", text=clean(self._error), tone=Tone.BAD)
+        if option is not None:
+            yield Fact(label="from t", text=clean(option.when), tone=Tone.PLAIN if option.step else Tone.WARN)
+            if option.step:
+                yield Fact(label="step", text=clean(option.written), tone=Tone.DIM)
+        words = ", ".join(placed_words(self.desk.branch.faults))
+        if words:
+            yield Fact(label="placed", text=f"{words}  (u takes the last one back)", tone=Tone.WARN)
+
+    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+        """A click selects; a second one places it."""
+        if message.rows is not self.list:
+            return
+        self.list.select(message.index)
+        self.changed()
+        if message.again:
+            self.action_enter()
+
+    def action_enter(self) -> None:
+        """Run branch B. Stays open when that cannot be, with the reason."""
+        option = self.list.chosen
+        if option is None or option.step is None:
+            return
+        try:
+            inject(self.desk, option.placed())
+        except UsageError as error:
+            self._error = error.facts or str(error)
+            self._tell()
+            return
+        self.dismiss(f"{option.word} at {seconds(option.at)} s")
+
+    def action_back(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    async def action_quit(self) -> None:
+        """Leave the app."""
+        self.trunkline.exit(0)

@@ -1,0 +1,60 @@
+"""The filter of the rows: what it keeps is counted while it is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.tui.desk import Desk
+from app.tui.screens.typed import Item, TypedScreen
+from app.view.fact import Tone
+from app.view.filters import FIELDS, VERDICTS, Filter, Matcher, parse_filter
+from app.view.text import clean
+from core.errors import UsageError
+
+#: matches that are shown below
+SHOWN = 200
+
+
+class FilterScreen(TypedScreen[str]):
+    """Ends with the text of the filter, blank for none; or with nothing when it is closed."""
+
+    title_text = "Filter the rows"
+    hint = "Enter keeps these rows, an empty line all, Esc closes"
+    placeholder = "words, k:wire, lane:ops, v:dup, sess:key, id:m1;  ! before it keeps the others"
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._wrong = False
+        super().__init__(str(desk.finding.filter or ""))
+
+    def show(self, text: str) -> None:
+        """The rows that would be kept; while nothing is typed, what can be."""
+        self._wrong = False
+        try:
+            filter_ = parse_filter(text)
+        except UsageError as error:
+            self._wrong = True
+            self.list.write([Item(mark="✗", name=clean(error.facts or str(error)), tone=Tone.WARN)])
+            return
+        self.list.write(self._kept(filter_) if filter_ else self._syntax())
+
+    def _kept(self, filter_: Filter) -> Iterator[Item]:
+        run, rows = self.desk.run, self.desk.all_rows.rows
+        found = Matcher(run.view, run.lanes).rows(filter_, rows)
+        tone = Tone.GOOD if found else Tone.WARN
+        yield Item(mark="✓" if found else "✗", name=f"{len(found)} of {len(rows)} rows", tone=tone)
+        for row in found[:SHOWN]:
+            yield Item(name=f"#{row.seq}", text=f"{' '.join((*row.tags, row.who, row.text))}".strip())
+
+    def _syntax(self) -> Iterator[Item]:
+        yield Item(name="word", text="rows that say it; several words: all of them")
+        for field, what in FIELDS.items():
+            yield Item(name=f"{field}:", text=what)
+        yield Item(name="!…", text="the other rows: !k:wire")
+        for verdict, what in VERDICTS.items():
+            yield Item(name=f"v:{verdict}", text=what, tone=Tone.DIM)
+
+    def take(self) -> None:
+        """Filter by it."""
+        if not self._wrong:
+            self.dismiss(self.words.value)

@@ -1,0 +1,32 @@
+"""Hands: which work was handed on, from where, and whether whoever asked has heard of it."""
+
+from __future__ import annotations
+
+from app.tui.desk import Desk
+from app.tui.keys import bindings_of
+from app.tui.screens.lists import ListScreen
+from app.tui.widgets.handlist import HandList, HandRecord
+
+#: lines that the list may always take
+LEAST_MOST = 9
+
+
+class HandsScreen(ListScreen):
+    """One row a run of a hand; Enter goes to its record, and from there to an event."""
+
+    BINDINGS = bindings_of("hands")
+    name_in_keys = "hands"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk, HandList(desk, id="hands"), HandRecord(desk, id="record"))
+
+    def sync(self) -> None:
+        """The list is as high as its runs, within bounds: a record is long."""
+        super().sync()
+        most = max(LEAST_MOST, self.trunkline.size.height // 3)
+        self.list.styles.height = max(min(self.list.count + 3, most), 5)
+
+    def enter_row(self) -> None:
+        """To the record."""
+        self.detail.focus()
+        self.detail.select(max(self.detail.selected, 0))

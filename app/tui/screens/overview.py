@@ -1,0 +1,201 @@
+"""Overview: what is broken, and in a few rows each what the other screens show."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.widget import Widget
+
+from app.tui.desk import Desk
+from app.tui.keys import bindings_of
+from app.tui.screens.base import RunScreen
+from app.tui.screens.bindings import BindingsScreen
+from app.tui.screens.invariants import InvariantsScreen
+from app.tui.screens.sessions import SessionsScreen
+from app.tui.widgets.cards import (
+    BindingsCard,
+    Card,
+    FamiliesCard,
+    Goal,
+    HintLine,
+    LatestCard,
+    QueueCard,
+    RecentCard,
+    SessionsCard,
+)
+from app.tui.widgets.rowlist import RowList
+
+#: lines that a frame takes
+FRAME = 2
+#: rows that a card is given at least, however little room there is
+LEAST = 1
+
+
+class OverviewScreen(RunScreen):
+    """Cards in columns; Enter on a card goes to the screen that shows it, and takes the cursor along."""
+
+    CSS_PATH = "overview.tcss"
+    BINDINGS = bindings_of("overview")
+    name_in_keys = "overview"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.families = FamiliesCard(desk, id="families")
+        self.sessions = SessionsCard(desk, id="sessions")
+        self.latest = LatestCard(desk, id="latest")
+        self.queue = QueueCard(desk, id="queue")
+        self.bindings_card = BindingsCard(desk, id="bindings")
+        self.recent = RecentCard(desk, id="recent")
+        self.hint = HintLine()
+
+    @property
+    def cards(self) -> tuple[Card | LatestCard, ...]:
+        """Every card."""
+        return (self.latest, self.families, self.sessions, self.queue, self.bindings_card, self.recent)
+
+    def compose_body(self) -> ComposeResult:
+        """Two columns; what is kept stands side by side where it is wide."""
+        yield self.hint
+        with Container(id="judged", classes="column"):
+            yield self.families
+            yield self.sessions
+        with Container(id="told", classes="column"):
+            yield self.latest
+            with Container(id="kept", classes="column"):
+                yield self.queue
+                yield self.bindings_card
+            yield self.recent
+
+    def panes(self) -> list[RowList]:
+        """The latest violation first: Enter leads to it before anything else was pressed."""
+        return list(self.cards)
+
+    def sync(self) -> None:
+        """Every card follows the desk."""
+        if self.desk.opened is not None:
+            for card in self.cards:
+                card.sync()
+            self._fit()
+            self._tell()
+        self.refresh_bars()
+
+    def on_resize(self) -> None:
+        """There is another room to share now."""
+        self.call_after_refresh(self.sync)
+
+    def on_descendant_focus(self) -> None:
+        """Another card, another hint."""
+        self._tell()
+
+    # ------------------------------------------------------------ room
+
+    def _fit(self) -> None:
+        """The cards take what they need, within bounds; sessions and recent rows take the rest."""
+        body = self.query_one("#body")
+        room = body.size.height - 1
+        if room <= 0:
+            return
+        if body.has_class("-zoom"):
+            self._fill()
+            return
+        self._high(self.families, self.families.count, room - 6)
+        side_by_side = self.has_class("-wide")
+        kept = [self.queue.count, self.bindings_card.count]
+        most = max(LEAST, (room - 8) // 8)
+        heights = [min(max(rows, LEAST), most) for rows in kept]
+        if side_by_side:
+            heights = [max(heights)] * 2
+        for card, rows in zip((self.queue, self.bindings_card), heights, strict=True):
+            self._high(card, rows, rows)
+        lines = [rows + FRAME for rows in heights]
+        taken = max(lines) if side_by_side else sum(lines)
+        self.query_one("#kept").styles.height = taken
+        self.sessions.styles.height = self.recent.styles.height = "1fr"
+        self._high(self.latest, max(self.latest.count, 6), max(4, (room - taken) * 3 // 4 - FRAME))
+
+    def _fill(self) -> None:
+        """One card has the whole body."""
+        for one in (*self.cards, self.query_one("#kept")):
+            one.styles.height = "100%"
+
+    def _high(self, card: RowList, rows: int, most: int) -> None:
+        card.styles.height = max(min(rows, most), LEAST) + card.heading + FRAME
+
+    def zoom(self, pane: RowList) -> None:
+        """Give the whole body to one card; the columns that it stands in make way too."""
+        super().zoom(pane)
+        if pane.has_class("-zoomed"):
+            for one in pane.ancestors:
+                if isinstance(one, Widget) and one.has_class("column"):
+                    one.add_class("-zoomed")
+
+    def _unzoom(self) -> bool:
+        for column in self.query(".column"):
+            column.remove_class("-zoomed")
+        return super()._unzoom()
+
+    # ------------------------------------------------------------ where Enter leads
+
+    @property
+    def card(self) -> Card | LatestCard:
+        """The card with the focus."""
+        return next((card for card in self.cards if card is self.focused), self.latest)
+
+    def _tell(self) -> None:
+        if self.desk.opened is None:
+            return
+        hint = self.card.hint if self.trunkline.has(self.card.goal().screen) else "see it on the timeline"
+        self.hint.tell(f"Enter: {hint}   Tab: the next card")
+
+    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+        """A click selects; a second one goes to the screen."""
+        message.rows.select(message.index)
+        if message.again:
+            self.action_enter()
+
+    def _move(self, rows: int) -> None:
+        if self.desk.opened is None:
+            return
+        pane = self.pane
+        pane.select(max(0, min(pane.selected + rows, pane.count - 1)))
+
+    def action_left(self) -> None:
+        """To the column of the invariants."""
+        self.families.focus()
+
+    def action_right(self) -> None:
+        """To the column of the latest violation."""
+        self.latest.focus()
+
+    def action_enter(self) -> None:
+        """To the screen that shows the card, with what is selected in it."""
+        if self.desk.opened is None:
+            return
+        goal = self.card.goal()
+        known = self.trunkline.has(goal.screen)
+        if goal.seq:
+            self.desk.seek(goal.seq)
+        self.trunkline.show(goal.screen if known else "timeline")
+        if known and goal.thing:
+            self.trunkline.call_after_refresh(self._select, goal)
+
+    def _select(self, goal: Goal) -> None:
+        """Select the thing on the screen that is shown now, where that is one of those that can."""
+        match cast("object", self.trunkline.screen):
+            case InvariantsScreen() as screen if isinstance(goal.thing, str):
+                screen.choose(goal.thing)
+            case SessionsScreen() as screen:
+                screen.list.choose(goal.thing)
+                screen.sides.sync(screen.list.chosen)
+            case BindingsScreen() as screen if isinstance(goal.thing, str):
+                screen.list.choose(goal.thing)
+                screen.record.show(screen.list.chosen)
+            case _:
+                pass
+
+    def action_why(self) -> None:
+        """The latest violation, large; again: as before."""
+        self.zoom(self.latest)
+        self.latest.focus()

@@ -1,0 +1,102 @@
+"""Taking something along: `y` copies it, `x` writes it into the current folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from app.tui.clipboard import copy, failure
+from app.tui.export import picture, stem_of, trace_bytes, visible_text, write_new
+from app.tui.widgets.inspector import FactList
+from app.tui.widgets.rowlist import RowList
+from app.tui.widgets.swimlane import Swimlane
+from app.view.yank import Choice, yanks
+
+if TYPE_CHECKING:
+    from app.tui.app import TrunklineApp
+    from app.tui.screens.base import RunScreen
+
+#: cells that a copied row is drawn with, so that nothing of it is cut
+_ROOM = 320
+#: seconds that a toast stays which names a file
+_STAY = 8.0
+
+
+class Taking:
+    """For screens of a run: the menus of what can be copied and written."""
+
+    def action_yank(self) -> None:
+        """Choose what to copy."""
+        screen = cast("RunScreen", self)
+        if screen.desk.opened is None:
+            screen.notify("no run is open: s chooses a scenario", timeout=3)
+            return
+        from app.tui.screens.choose import ChooseScreen
+
+        found = yanks(screen.desk.run.view, screen.desk.cursor, row_text(screen.pane))
+        screen.trunkline.push_screen(ChooseScreen("Copy", found), lambda chosen: _copy(screen.trunkline, chosen))
+
+    def action_export(self) -> None:
+        """Choose what to write."""
+        screen = cast("RunScreen", self)
+        if screen.desk.opened is None:
+            screen.notify("no run is open: s chooses a scenario", timeout=3)
+            return
+        from app.tui.screens.choose import ChooseScreen
+
+        # Taken now: the menu would be in the picture.
+        app, run = screen.trunkline, screen.desk.run.view.run
+        stem, folder = stem_of(run, screen.desk.cursor), Path.cwd()
+        contents = {
+            ".svg": picture(app).encode(),
+            ".txt": visible_text(app).encode(),
+            ".jsonl": b"",
+        }
+        texts = {".svg": "a picture of this screen", ".txt": "this screen as text", ".jsonl": "the trace of the run"}
+        letters = {".svg": "s", ".txt": "t", ".jsonl": "j"}
+        choices = [Choice(key=letters[end], title=f"{end[1:]} file", text=text) for end, text in texts.items()]
+        choices.append(Choice(key="a", title="all of them", text=f"into {folder}"))
+
+        def write(chosen: Choice | None) -> None:
+            wanted = {} if chosen is None else {e: c for e, c in contents.items() if chosen.key in (letters[e], "a")}
+            if ".jsonl" in wanted:
+                wanted[".jsonl"] = trace_bytes(run)
+            _write(app, folder, stem, wanted)
+
+        app.push_screen(ChooseScreen("Write into the current folder", choices), write)
+
+
+def row_text(pane: RowList) -> str:
+    """The selected row as text; nothing where the event under the cursor says more than its row."""
+    if isinstance(pane, Swimlane) or not 0 <= pane.selected < pane.count:
+        return ""
+    if isinstance(pane, FactList):
+        fact = pane.lines[pane.selected].fact
+        return " ".join(part for part in (fact.label, fact.text, fact.mark) if part)
+    return "  ".join(pane.draw(pane.selected, _ROOM).strip(ascii_only=pane.ascii_only).text.split())
+
+
+def _copy(app: TrunklineApp, chosen: Choice | None) -> None:
+    if chosen is None:
+        return
+    try:
+        where = copy(app, chosen.text)
+    except OSError as error:
+        text = f"on the clipboard, if the terminal allows it; it could not be written besides: {failure(error)}"
+        app.notify(text, title=f"{chosen.title} copied", severity="warning", timeout=_STAY, markup=False)
+        return
+    app.notify(where, title=f"{chosen.title} copied", timeout=_STAY, markup=False)
+
+
+def _write(app: TrunklineApp, folder: Path, stem: str, wanted: Mapping[str, bytes]) -> None:
+    """Write each of them, and say in one toast what is there now; each that failed has a toast of its own."""
+    written: list[Path] = []
+    for suffix, content in wanted.items():
+        try:
+            written.append(write_new(folder, stem, suffix, content))
+        except OSError as error:
+            text = failure(error, folder / f"{stem}{suffix}")
+            app.notify(text, title="not written", severity="error", timeout=_STAY, markup=False)
+    if written:
+        app.notify("\n".join(str(path) for path in written), title="written", timeout=_STAY, markup=False)

@@ -1,0 +1,45 @@
+"""Why not there: every other place, with the first condition that excluded it."""
+
+from __future__ import annotations
+
+from app.tui.desk import Desk
+from app.tui.screens.typed import Item, TypedScreen
+from app.view.text import clean
+from app.view.why_not import Answer, why_not
+
+
+class WhyNotScreen(TypedScreen[int]):
+    """Ends with the event of the decision that was chosen, or with nothing."""
+
+    hint = "type a place, Enter goes to the decision, Esc closes"
+    placeholder = "why not … which place?"
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        event = desk.run.view.event(desk.cursor) if desk.cursor else None
+        self.title_text = f"Why not elsewhere?  #{event.seq} {event.kind}" if event else "Why not elsewhere?"
+        self._answers = why_not(desk.run.view, desk.cursor) if event else []
+        self._shown: list[Answer] = []
+        super().__init__()
+        self.list.wraps = True
+        self.list.nothing = "no place of this run is called so" if event else "nothing has happened yet: ] steps"
+
+    def show(self, text: str) -> None:
+        """The places that have every word typed."""
+        wanted = text.casefold().split()
+        self._shown = [one for one in self._answers if all(word in one.name.casefold() for word in wanted)]
+        self.list.write(
+            Item(
+                mark=one.mark,
+                name=clean(one.name),
+                text=f"{one.text}{f'  #{one.seq}' if one.seq else ''}",
+                tone=one.tone,
+            )
+            for one in self._shown
+        )
+
+    def take(self) -> None:
+        """Go to the decision."""
+        index = self.list.chosen
+        if 0 <= index < len(self._shown) and self._shown[index].seq:
+            self.dismiss(self._shown[index].seq)

@@ -1,0 +1,326 @@
+"""Cards: small lists that tell in a few rows what another screen shows whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from rich.cells import cell_len
+from rich.style import Style
+from textual.strip import Strip
+
+from app.tui.desk import Desk
+from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.inspector import FactList
+from app.tui.widgets.rowlist import Drawn, RowList
+from app.tui.widgets.table import Col, spread
+from app.view.lazily import Lazily
+from app.view.overview import (
+    CardRow,
+    Cell,
+    binding_row,
+    family_rows,
+    latest_facts,
+    latest_title,
+    queue_line,
+    queue_row,
+    recent_row,
+    session_row,
+)
+from app.view.places import PlaceKey
+from app.view.text import count, cut, middle_cut
+
+#: cells between two columns
+GAP = 1
+#: below this inner width the latest violation and the queue are told briefly
+BRIEF = 60
+#: columns of names that differ at both ends
+_BOTH_ENDS = frozenset({"conversation", "place"})
+
+
+class Goal(msgspec.Struct, frozen=True, kw_only=True):
+    """Where Enter leads: a screen, an event for the cursor (0 leaves it), and the thing to be selected there."""
+
+    screen: str
+    seq: int = 0
+    thing: str | PlaceKey = ""
+
+
+class Card(RowList):
+    """A list of card rows. A row is selected only while the card has the focus."""
+
+    #: what the hint line promises of Enter
+    hint = ""
+    #: the screen that shows the same whole
+    screen_name = ""
+    #: from these inner widths on, these columns; the widest first
+    layouts: tuple[tuple[int, tuple[Col, ...]], ...] = ()
+
+    def __init__(self, desk: Desk, *, id: str) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.desk = desk
+        self.rows: Sequence[CardRow] = ()
+
+    @property
+    def count(self) -> int:
+        """Rows of the card."""
+        return len(self.rows)
+
+    def row(self, index: int) -> CardRow:
+        """One row, made when it is drawn where making it is dear."""
+        return self.rows[index]
+
+    def fill(self) -> None:
+        """Take rows and title from the desk."""
+        raise NotImplementedError
+
+    def sync(self) -> None:
+        """Follow the desk."""
+        if self.desk.opened is not None:
+            self.fill()
+            self.forget()
+            self.select(self.selected)
+
+    def goal(self) -> Goal:
+        """Where Enter leads from here."""
+        row = self.row(self.selected) if 0 <= self.selected < self.count else None
+        return Goal(screen=self.screen_name, thing=row.thing if row else "")
+
+    def on_focus(self) -> None:
+        """The first row stands for the card."""
+        self.select(max(self.selected, 0))
+        self.forget()
+
+    def on_blur(self) -> None:
+        """Only one row of the screen is selected."""
+        self.selected = -1
+        self.forget()
+
+    @property
+    def columns(self) -> tuple[Col, ...]:
+        """The columns that there is room for."""
+        return next(columns for least, columns in self.layouts if self.size.width >= least)
+
+    def draw_heading(self, line: int, width: int) -> Canvas:
+        """Titles of the columns."""
+        canvas = self.canvas(width)
+        for col, (x, size) in zip(self.columns, spread(self.columns, width - 2, GAP), strict=True):
+            at = x + size - cell_len(col.title) if col.right else x
+            canvas.put(at, col.title, self.palette.dim)
+        return canvas
+
+    def draw(self, index: int, width: int) -> Canvas:
+        """One row."""
+        canvas = self.canvas(width)
+        row = self.row(index)
+        for col, (x, size) in zip(self.columns, spread(self.columns, width - 1, GAP), strict=True):
+            cell = row.cells[col.title]
+            text = middle_cut(cell.text, size) if col.title in _BOTH_ENDS else cut(cell.text, size)
+            at = x + size - cell_len(text) if col.right else x
+            canvas.put(at, text, self._style(row, cell))
+        return canvas
+
+    def _style(self, row: CardRow, cell: Cell) -> Style:
+        if row.later:
+            return self.palette.faint
+        return self.palette.look(cell.look) if cell.look else self.palette.tone(cell.tone)
+
+
+class FamiliesCard(Card):
+    """The invariants by family, each with its worst status."""
+
+    hint = "the invariants, each with its evidence"
+    screen_name = "invariants"
+    _SIGNS = (Col("sign", 1), Col("letter", 1))
+    layouts = (
+        (38, (*_SIGNS, Col("name", 15), Col("ids", 0), Col("count", 3, True), Col("at", 5, True))),
+        (0, (*_SIGNS, Col("name", 0), Col("brief", 9, True))),
+    )
+
+    def fill(self) -> None:
+        """The families at the cursor."""
+        verdicts = self.desk.run.verdicts
+        self.rows = family_rows(verdicts, self.desk.cursor)
+        broken = verdicts.broken(self.desk.cursor)
+        self.entitle(f"Invariants ✗{broken}" if broken else "Invariants", "ok: in the whole run" if self.rows else "")
+
+    def empty_text(self) -> str:
+        """A trace that nobody judged."""
+        return "no invariant was asked"
+
+
+class LatestCard(FactList):
+    """The latest violation; before the first one, what the run is about."""
+
+    @property
+    def hint(self) -> str:
+        """What the hint line promises of Enter."""
+        broken = self.desk.run.verdicts.broken(self.desk.cursor)
+        return "see it on the timeline" if broken else "see the run on the timeline"
+
+    def sync(self) -> None:
+        """Follow the desk."""
+        if self.desk.opened is None or not self.size.width:
+            return
+        run, cursor = self.desk.run, self.desk.cursor
+        story = self.desk.entry.story if self.desk.entry else ""
+        facts = latest_facts(run.view, run.verdicts, cursor, story, brief=self.size.width < BRIEF)
+        self.entitle(latest_title(run.view, run.verdicts, cursor))
+        before = [line.fact for line in self.lines[:1]]
+        self.write(facts, anew=before != facts[:1])
+
+    def goal(self) -> Goal:
+        """The event of the selected line, else of the violation."""
+        found = self.desk.run.verdicts.latest(self.desk.cursor)
+        return Goal(screen="timeline", seq=self.target() or (found[0].at if found else 0))
+
+    def on_resize(self) -> None:
+        """Wrap again."""
+        self.sync()
+        super().on_resize()
+
+
+class SessionsCard(Card):
+    """Every session with its counts."""
+
+    hint = "its transcript beside what people saw"
+    screen_name = "sessions"
+    heading = 1
+    _SHORT = (Col("conversation", 0), Col("in", 3, True), Col("out", 3, True), Col("2×", 2, True), Col("≠", 2, True))
+    layouts = ((38, (*_SHORT, Col("last", 8, True))), (0, _SHORT))
+
+    def fill(self) -> None:
+        """The sessions at the cursor, those to come dim."""
+        found = self.desk.run.sessions.rows(self.desk.cursor)
+        self.rows = [session_row(row, self.desk.cursor) for row in found]
+        self.entitle(f"Sessions {sum(bool(row.key) for row in found)}")
+
+    def empty_text(self) -> str:
+        """Nobody was spoken to."""
+        return "no session in this run"
+
+
+class QueueCard(Card):
+    """What became of everything that was to be said, the newest first."""
+
+    hint = "the queue"
+    screen_name = "queue"
+    _STATE = (Col("state", 9), Col("copy", 2, True))
+    _MIDDLE = (Col("sign", 1), Col("place", 18), Col("text", 0), *_STATE)
+    layouts = (
+        (84, (Col("sign", 1), Col("id", 14), *_MIDDLE[1:3], Col("tries", 7), *_STATE)),
+        (64, (*_MIDDLE[:3], Col("tries", 7), *_STATE)),
+        (50, _MIDDLE),
+        (0, (Col("sign", 1), Col("place", 14), Col("text", 0), *_STATE)),
+    )
+
+    def __init__(self, desk: Desk, *, id: str) -> None:  # noqa: A002
+        super().__init__(desk, id=id)
+        self._intents: list[str] = []
+
+    @property
+    def count(self) -> int:
+        """Everything that was to be said by now."""
+        return len(self._intents)
+
+    def row(self, index: int) -> CardRow:
+        """Made when drawn: there may be many."""
+        view = self.desk.run.view
+        return queue_row(view, view.at(self.desk.cursor).intents[self._intents[index]])
+
+    def goal(self) -> Goal:
+        """The queue selects by the cursor: a row chosen by hand moves it, the card as such does not."""
+        moved = 0 < self.selected < self.count
+        return Goal(screen=self.screen_name, seq=self.row(self.selected).seq if moved else 0)
+
+    def fill(self) -> None:
+        """The intents at the cursor."""
+        run, cursor = self.desk.run, self.desk.cursor
+        self._intents = list(reversed(run.view.at(cursor).intents))
+        brief = self.size.width < BRIEF
+        self.entitle(f"Queue  {queue_line(run.queue.ledger(cursor), brief=brief)}")
+
+    def empty_text(self) -> str:
+        """Nothing was to be said."""
+        return "the gateway had nothing to say so far"
+
+
+class BindingsCard(Card):
+    """Which conversation belongs to which session."""
+
+    hint = "the life of the binding"
+    screen_name = "bindings"
+    _SHORT = (Col("sign", 1), Col("id", 3), Col("status", 7), Col("conversation", 0), Col("ends", 8, True))
+    layouts = (
+        (60, (*_SHORT[:3], Col("conversation", 18), Col("session", 0), *_SHORT[4:])),
+        (0, _SHORT),
+    )
+
+    def fill(self) -> None:
+        """The bindings at the cursor, those to come dim."""
+        view, cursor = self.desk.run.view, self.desk.cursor
+        self.rows = Lazily(view.bindings.rows(cursor), lambda row: binding_row(view, row, cursor))
+        self.entitle(f"Bindings {self.count}" if self.rows else "Bindings")
+
+    def empty_text(self) -> str:
+        """Nothing is bound in the whole run."""
+        return "no conversation is bound in this run"
+
+
+class RecentCard(Card):
+    """What happened last, the newest first."""
+
+    hint = "the event on the timeline"
+    screen_name = "timeline"
+    _TOLD = (Col("tag", 3), Col("way", 22), Col("text", 0))
+    layouts = (
+        (56, (Col("#", 5, True), Col("at", 8, True), *_TOLD)),
+        (0, (Col("#", 4, True), Col("tag", 3), Col("way", 15), Col("text", 0))),
+    )
+
+    def __init__(self, desk: Desk, *, id: str) -> None:  # noqa: A002
+        super().__init__(desk, id=id)
+        self._newest = -1
+
+    @property
+    def count(self) -> int:
+        """Rows of the timeline up to the cursor."""
+        return self._newest + 1
+
+    def row(self, index: int) -> CardRow:
+        """Made when drawn: there may be many."""
+        run = self.desk.run
+        return recent_row(run.folded, run.lanes, self._newest - index)
+
+    def goal(self) -> Goal:
+        """The event of the row."""
+        inside = 0 <= self.selected < self.count
+        return Goal(screen=self.screen_name, seq=self.row(self.selected).seq if inside else 0)
+
+    def fill(self) -> None:
+        """Up to the cursor."""
+        self._newest = self.desk.run.folded.row_at(self.desk.cursor)
+        self.entitle(f"Recent: {count(self.count, 'row')} of the timeline" if self.count else "Recent")
+
+    def empty_text(self) -> str:
+        """Before the first event that is shown."""
+        return "nothing yet: ] steps, Space plays"
+
+
+class HintLine(Drawn):
+    """One line that says what Enter does now."""
+
+    def __init__(self) -> None:
+        super().__init__(id="hint")
+        self.text = ""
+
+    def tell(self, text: str) -> None:
+        """Say this."""
+        self.text = text
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """The only line."""
+        canvas = self.canvas(self.size.width)
+        canvas.put(1, cut(self.text, self.size.width - 2), self.palette.accent)
+        return self.finish(canvas)

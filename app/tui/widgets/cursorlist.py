@@ -1,0 +1,123 @@
+"""What the lists of messages, of the queue and of hands share: they follow the cursor, and draw cells in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from app.tui.desk import Desk
+from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.inspector import FactList
+from app.tui.widgets.rowlist import RowList
+from app.tui.widgets.table import Col, spread
+from app.view.fact import Fact, Tone
+from app.view.life_words import Cell
+from app.view.text import cut, middle_cut
+from app.view.why import explain
+
+#: columns whose both ends matter
+_BOTH_ENDS = frozenset({"session", "id", "routed", "place", "origin", "said"})
+GAP = 1
+#: titles for columns that are too narrow for them
+_SHORT = {"admitted": "from", "prepared": "prep", "mirrored": "mirr", "callback": "back"}
+
+
+class CursorList(RowList):
+    """A list that selects the row that the event under the cursor belongs to."""
+
+    heading = 1
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.desk = desk
+
+    def sync(self) -> None:
+        """Follow the desk; the selection stays."""
+        raise NotImplementedError
+
+    def follow(self, seq: int) -> None:
+        """Select the row that an event belongs to, if there is one."""
+        raise NotImplementedError
+
+    def target(self) -> int | None:
+        """The event that the selected row leads to."""
+        raise NotImplementedError
+
+    def enter(self) -> bool:
+        """Open or close something in the list itself; false: go to the event instead."""
+        return False
+
+    def keep(self) -> None:
+        """Draw anew, with the selection where it was; at first on what is wrong, if anything is."""
+        self.forget()
+        self.select(self.selected if self.selected >= 0 else next(iter(self.marks()), 0))
+
+    # ------------------------------------------------------------ drawing
+
+    def places(self, columns: Sequence[Col], width: int) -> list[tuple[int, int]]:
+        """Where the columns are; the first cells of a line belong to its tag."""
+        return spread(columns, width - 2, GAP)
+
+    def put_titles(self, columns: Sequence[Col], width: int) -> Canvas:
+        """The line of titles. `width` is that of a heading, one cell wider than a row."""
+        canvas = self.canvas(width)
+        for col, (x, size) in zip(columns, self.places(columns, width - 1), strict=True):
+            text = cut(col.title if cell_len(col.title) <= size else _SHORT.get(col.title, col.title), size)
+            canvas.put(x + size - cell_len(text) if col.right else x, text, self.palette.dim)
+        return canvas
+
+    def put_cells(self, canvas: Canvas, columns: Sequence[Col], cells: Mapping[str, Cell], *, later: bool) -> Canvas:
+        """Each cell in the column of its name; the longer text where it fits."""
+        for col, (x, size) in zip(columns, self.places(columns, canvas.width), strict=True):
+            cell = cells.get(col.title)
+            if cell is not None:
+                text = cell.more if cell.more and cell_len(cell.more) <= size else cell.text
+                text = middle_cut(text, size) if col.title in _BOTH_ENDS else cut(text, size)
+                style = self.palette.faint if later or cell.later else self.style_of(cell)
+                canvas.put(x + size - cell_len(text) if col.right else x, text, style)
+        return canvas
+
+    def style_of(self, cell: Cell) -> Style:
+        """What is wrong stands out by more than its colour."""
+        style = self.palette.tone(cell.tone)
+        return style + Style(bold=True) if cell.tone is Tone.BAD else style
+
+
+class Detail(FactList):
+    """Tells of the selected row of a list."""
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(desk, id=id)
+        self._told: tuple[object, ...] = ()
+        self._of: CursorList | None = None
+
+    def tell(self, rows: CursorList) -> None:
+        """Show what there is to tell of the selected row, as it is at the cursor."""
+        self._of = rows
+        if self.desk.opened is None or not self.size.width:
+            return
+        told = (self.desk.opened, self.subject(rows), self.desk.cursor, self.size.width)
+        if told == self._told:
+            return
+        anew = told[:2] != self._told[:2]
+        self._told = told
+        title, facts = self.facts(rows)
+        self.entitle(title)
+        self.write(facts, anew=anew)
+
+    def subject(self, rows: CursorList) -> object:
+        """What the facts are about."""
+        return rows.target()
+
+    def facts(self, rows: CursorList) -> tuple[str, Sequence[Fact]]:
+        """A title, and what to tell."""
+        why = explain(self.desk.run.view, rows.target() or 0)
+        return why.title, why.lines
+
+    def on_resize(self) -> None:
+        """Wrap again."""
+        if self._of is not None:
+            self.tell(self._of)
+        super().on_resize()

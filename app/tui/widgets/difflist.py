@@ -1,0 +1,171 @@
+"""The rows of a comparison: mark, event in A, event in B, time, how much later, and what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from app.tui.desk import Desk
+from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.inspector import FactList
+from app.tui.widgets.rowlist import RowList
+from app.tui.widgets.table import Col, spread
+from app.view.diff import Diff, DiffRow, Mark
+from app.view.diff_words import delta, facts_of, header, row_text, row_tone, run_name
+from app.view.fact import Fact, Tone
+from app.view.text import clean, cut, seconds
+
+_MARK, _A, _B, _AT = Col("", 1), Col("A", 7, True), Col("B", 7, True), Col("t", 10, True)
+_NARROW = (_MARK, _A, _B, _AT, Col("what happened", 0))
+_ROOMY = (_MARK, _A, _B, _AT, Col("later", 8, True), Col("what happened", 0))
+#: from this width on there is a column for how much later it is
+ROOMY = 96
+
+#: told while there is only one run
+_EMPTY = (
+    ("what", "run A beside run B: what is in both, in one of them only, and what came out otherwise"),
+    ("p", "pins the open run as A (nothing pinned: A is the run before the last rerun or fault)"),
+    ("r R d", "run it again as B: with the same seed, with the next one, with the defect or without it"),
+    ("i", "places a fault at the cursor: the branch is B, the cursor stays at its time"),
+    ("files", "trunkline diff A.jsonl B.jsonl compares two recorded traces"),
+)
+
+
+class DiffList(RowList):
+    """Every row of the comparison; what lies after the cursor is faint, its mark is not."""
+
+    heading = 2
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.desk = desk
+        self.diff: Diff | None = None
+        self.border_title = "Diff"
+
+    @property
+    def count(self) -> int:
+        """Rows of both runs together."""
+        return len(self.diff.rows) if self.diff else 0
+
+    def empty_text(self) -> str:
+        """There is nothing to compare."""
+        opened, branch = self.desk.opened, self.desk.branch
+        if opened is not None and branch.pinned is opened:
+            return "this run is pinned as A: run it again, or place a fault, and that is B"
+        return "one run is open, and it takes two to compare"
+
+    def show(self, diff: Diff | None) -> None:
+        """Show a comparison, or that there is none."""
+        self.diff = diff
+        if diff is None:
+            self.entitle("Diff", "")
+            self.select(-1)
+        else:
+            room = max(self.size.width - 8, 20)
+            self.entitle(cut(f"A {run_name(diff.a)}", room), cut(f"B {run_name(diff.b)}", room))
+        self.forget()
+
+    @property
+    def chosen(self) -> DiffRow | None:
+        """The selected row."""
+        return self.diff.rows[self.selected] if self.diff and 0 <= self.selected < self.count else None
+
+    def marks(self) -> Iterable[int]:
+        """Rows that are really different."""
+        return self.diff.parted if self.diff else ()
+
+    # ------------------------------------------------------------ drawing
+
+    @property
+    def _columns(self) -> tuple[Col, ...]:
+        return _ROOMY if self.size.width >= ROOMY else _NARROW
+
+    def draw_heading(self, line: int, width: int) -> Canvas:
+        """What came of it, then the titles of the columns."""
+        canvas = self.canvas(width)
+        if self.diff is None:
+            return canvas
+        if line == 0:
+            head = header(self.diff)
+            wide = cell_len(head.outcome) < width - 1
+            bad = head.bad_a or head.bad_b
+            style = (self.palette.bad if bad else self.palette.base) + Style(bold=True)
+            canvas.put(0, cut(head.outcome if wide else head.short, width - 1), style)
+            return canvas
+        columns = self._columns
+        for col, (x, size) in zip(columns, spread(columns, width - 3), strict=True):
+            canvas.put(x + size - cell_len(col.title) if col.right else x, col.title, self.palette.dim)
+        return canvas
+
+    def cache_key(self, index: int) -> object:
+        """A row looks different in the future."""
+        return index, self._is_later(index)
+
+    def _is_later(self, index: int) -> bool:
+        return self.diff is not None and self.diff.seq_at(index) > self.desk.cursor
+
+    def draw(self, index: int, width: int) -> Canvas:
+        """One row."""
+        canvas = self.canvas(width)
+        if self.diff is None:
+            return canvas
+        row = self.diff.rows[index]
+        _, event = self.diff.event(row)
+        texts = [row.mark.value, _seq(row.a), _seq(row.b), seconds(event.at), row_text(self.diff, row)]
+        columns = self._columns
+        if len(columns) > len(texts):
+            texts.insert(4, delta(self.diff, row))
+        tone = self.palette.tone(row_tone(row.mark))
+        style = self.palette.faint if self._is_later(index) else tone
+        for col, (x, size), text in zip(columns, spread(columns, width - 2), texts, strict=True):
+            shown = cut(clean(text), size)
+            canvas.put(x + size - cell_len(shown) if col.right else x, shown, style)
+        canvas.put(0, row.mark.value, self._mark_style(row.mark))
+        return canvas
+
+    def _mark_style(self, mark: Mark) -> Style:
+        palette = self.palette
+        return {
+            Mark.SAME: palette.dim,
+            Mark.MOVED: palette.primary,
+            Mark.ONLY_A: palette.fill_warn,
+            Mark.ONLY_B: palette.fill_warn,
+            Mark.VERDICT: palette.fill_bad,
+        }[mark]
+
+
+def _seq(seq: int) -> str:
+    return f"#{seq}" if seq else "·"
+
+
+class DiffRecord(FactList):
+    """The selected row at length: both sides, and everything that differs; without two runs, how to get them."""
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(desk, id=id)
+        self.border_title = "Row"
+        self._diff: Diff | None = None
+        self._row: DiffRow | None = None
+
+    def show(self, diff: Diff | None, row: DiffRow | None) -> None:
+        """Tell of one row, or how a comparison is made."""
+        self._diff, self._row = diff, row
+        if not self.size.width:
+            return
+        if diff is None:
+            self.entitle("Two runs")
+            facts = [Fact(label=label, text=text) for label, text in _EMPTY]
+        elif row is None:
+            self.entitle("Row")
+            facts = [Fact(label="", text="no row is selected: j and n select one", tone=Tone.DIM)]
+        else:
+            self.entitle(f"Row {row.mark.value}")
+            facts = list(facts_of(diff, row))
+        self.write(facts, anew=True)
+
+    def on_resize(self) -> None:
+        """Wrap again."""
+        self.show(self._diff, self._row)
+        super().on_resize()

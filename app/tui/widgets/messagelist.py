@@ -1,0 +1,202 @@
+"""The list of messages: stages as columns, and below an opened one its attempts as rows."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from app.tui.desk import Desk
+from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.cursorlist import CursorList
+from app.tui.widgets.table import Col
+from app.view.fact import Tone
+from app.view.filters import Filter
+from app.view.life import Life, Try
+from app.view.life_words import Cell
+from app.view.messages import Line
+from core.events import Event
+
+_NARROW = (
+    Col("", 2),
+    Col("message", 0),
+    Col("admitted", 5),
+    Col("routed", 11),
+    Col("prepared", 5),
+    Col("tried", 5),
+    Col("wire", 7),
+    Col("acked", 5),
+    Col("mirrored", 4),
+    Col("terminal", 11),
+)
+_ROOMY = (
+    Col("", 2),
+    Col("message", 0),
+    Col("admitted", 8),
+    Col("routed", 14),
+    Col("prepared", 8),
+    Col("tried", 5),
+    Col("wire", 16),
+    Col("acked", 8),
+    Col("mirrored", 8),
+    Col("terminal", 12),
+    Col("broken", 6),
+)
+_WIDE = (
+    Col("", 2),
+    Col("id", 18),
+    Col("message", 0),
+    Col("admitted", 13),
+    Col("routed", 28),
+    Col("prepared", 14),
+    Col("tried", 13),
+    Col("wire", 22),
+    Col("acked", 10),
+    Col("mirrored", 8),
+    Col("terminal", 24),
+    Col("broken", 9),
+)
+ROOMY, WIDE = 96, 160
+
+
+class MessageList(CursorList):
+    """Every message of the run as it was at the cursor."""
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(desk, id=id)
+        self.border_title = "Messages"
+        self._opened: set[str] = set()
+        #: what is listed: a message, or one of the rows below it
+        self._rows: list[tuple[Life, Try | Event | None]] = []
+        self._of: object = None
+        self._filter: Filter | None = None
+        self._wrong: tuple[int, ...] = ()
+        #: the messages that they stand for
+        self._broken: set[str] | None = None
+
+    @property
+    def count(self) -> int:
+        """Messages, and the rows of the opened ones."""
+        return len(self._rows)
+
+    def empty_text(self) -> str:
+        """Nothing was to be said, or no message passes the filter."""
+        kept = self.desk.finding.filter
+        if self.desk.opened is not None and kept is not None and len(self.desk.run.messages):
+            return f"/{kept}: none of {len(self.desk.run.messages)} messages, esc clears"
+        return "no message: nothing was to be said in this run"
+
+    def sync(self) -> None:
+        """Follow the desk; what is opened stays so."""
+        if self.desk.opened is None:
+            return
+        if self._of is not self.desk.opened:
+            self._of, self._opened = self.desk.opened, set()
+            self._list()
+        elif self._filter is not self.desk.finding.filter:
+            self._list()
+        messages = self.desk.run.messages
+        self._mark({messages.lives[at].id for at in messages.wrong(self.desk.cursor)})
+        title = f"Messages {messages.begun(self.desk.cursor)}/{len(messages)}" if len(messages) else "Messages"
+        self.entitle(title, self._subtitle(len(messages)))
+        self.keep()
+
+    def _mark(self, wrong: set[str]) -> None:
+        """The rows of these messages; found once while they are the same, because a run may have many rows."""
+        if wrong != self._broken:
+            self._broken = wrong
+            rows = enumerate(self._rows) if wrong else ()
+            self._wrong = tuple(at for at, (life, part) in rows if part is None and life.id in wrong)
+
+    def _subtitle(self, total: int) -> str:
+        if self._filter is not None:
+            listed = sum(part is None for _, part in self._rows)
+            return f"/{self._filter}  {listed} of {total} messages, esc clears"
+        return "Enter opens a message: its attempts as rows" if total else ""
+
+    def _list(self) -> None:
+        self._rows = []
+        self._filter = self.desk.finding.filter
+        kept = self.desk.finding.messages(self.desk.run)
+        self._broken = None
+        messages = self.desk.run.messages
+        for life in messages.lives:
+            if not kept(life.id):
+                continue
+            self._rows.append((life, None))
+            if life.id in self._opened:
+                self._rows.extend((life, part) for part in messages.parts(life))
+
+    def follow(self, seq: int) -> None:
+        """Select the attempt that an event belongs to where it is listed, else the message."""
+        view, messages = self.desk.run.view, self.desk.run.messages
+        event = view.event(seq)
+        life = messages.lives.of_event(event)
+        if life is None:
+            return
+        part = messages.lives.try_of(event)
+        rows = [(at, row[1]) for at, row in enumerate(self._rows) if row[0] is life]
+        found = next((at for at, one in rows if one is not None and one is part), rows[0][0])
+        self.select(found)
+
+    def target(self) -> int | None:
+        """The event of the selected row: where the message was prepared, or what people saw of an attempt."""
+        line = self._line(self.selected)
+        return line.seq if line is not None else None
+
+    def enter(self) -> bool:
+        """Open the selected message, or close it; the rows below it lead to their events."""
+        if not 0 <= self.selected < self.count or self._rows[self.selected][1] is not None:
+            return False
+        life = self._rows[self.selected][0]
+        if not self.desk.run.messages.parts(life):
+            return False
+        self._opened ^= {life.id}
+        self._list()
+        self.select(next(at for at, row in enumerate(self._rows) if row[0] is life))
+        self.sync()
+        return True
+
+    def marks(self) -> tuple[int, ...]:
+        """Messages that had broken something by now."""
+        return self._wrong
+
+    # ------------------------------------------------------------ drawing
+
+    @property
+    def _columns(self) -> tuple[Col, ...]:
+        width = self.size.width
+        return _WIDE if width >= WIDE else _ROOMY if width >= ROOMY else _NARROW
+
+    def _line(self, index: int) -> Line | None:
+        if not 0 <= index < self.count:
+            return None
+        life, part = self._rows[index]
+        messages, cursor = self.desk.run.messages, self.desk.cursor
+        return messages.head(life, cursor) if part is None else messages.part(life, part, cursor)
+
+    def draw_heading(self, line: int, width: int) -> Canvas:
+        """The stages."""
+        return self.put_titles(self._columns, width) if self.count else self.canvas(width)
+
+    def draw(self, index: int, width: int) -> Canvas:
+        """One message, or one attempt."""
+        line = self._line(index)
+        canvas = self.canvas(width)
+        if line is None:
+            return canvas
+        cells = {
+            **line.cells,
+            "message": Cell(text=line.what, tone=Tone.DIM if line.sub else Tone.PLAIN),
+            "id": Cell(text="" if line.sub else line.id),
+            "broken": Cell(text=line.broken, tone=Tone.BAD),
+        }
+        self.put_cells(canvas, self._columns, cells, later=line.later)
+        if line.tag:
+            canvas.put(2 - cell_len(line.tag), line.tag, self._tag_style(line))
+        return canvas
+
+    def _tag_style(self, line: Line) -> Style:
+        """The first of several copies is the one that was meant."""
+        if line.later:
+            return self.palette.faint
+        return self.palette.bad + Style(underline=True) if line.tag == "1×" else self.palette.fill_bad

@@ -1,0 +1,141 @@
+"""The queue as a list: the sum above, then every message with its state, claim and age, and marks between them."""
+
+from __future__ import annotations
+
+from rich.style import Style
+
+from app.tui.desk import Desk
+from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.cursorlist import CursorList
+from app.tui.widgets.table import Col
+from app.view.queue_rows import Ledger, QueueLine
+from app.view.text import cut, wrap
+
+_NARROW = (
+    Col("state", 11),
+    Col("what", 0),
+    Col("place", 10),
+    Col("tries", 8),
+    Col("owner", 5),
+    Col("age", 7, True),
+    Col("until, why", 15),
+)
+_ROOMY = (
+    Col("state", 12),
+    Col("id", 12),
+    Col("what", 0),
+    Col("place", 16),
+    Col("tries", 11),
+    Col("owner", 12),
+    Col("age", 7, True),
+    Col("until, why", 24),
+)
+_WIDE = (
+    Col("state", 12),
+    Col("id", 20),
+    Col("what", 0),
+    Col("place", 20),
+    Col("session", 34),
+    Col("tries", 16),
+    Col("owner", 15),
+    Col("age", 8, True),
+    Col("due", 8, True),
+    Col("why", 36),
+)
+ROOMY, WIDE = 96, 160
+#: lines for the names of those who break the sum
+_NAMES = 2
+
+
+class QueueList(CursorList):
+    """Every message that was ever queued, as it was at the cursor; what has ended stays."""
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(desk, id=id)
+        self.border_title = "Queue"
+        self._sums: list[str] = []
+        self._ledger: Ledger | None = None
+        self._wrong: tuple[int, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Messages and marks; none while nothing was queued."""
+        if self.desk.opened is None or self.desk.run.queue.empty:
+            return 0
+        return len(self.desk.run.queue.rows)
+
+    def empty_text(self) -> str:
+        """Nothing was queued."""
+        return "the queue was never used in this run: nothing was to be sent"
+
+    def sync(self) -> None:
+        """Follow the desk; the selection stays."""
+        if self.desk.opened is None:
+            return
+        queue, cursor = self.desk.run.queue, self.desk.cursor
+        self._ledger = queue.ledger(cursor)
+        self._wrong = tuple(queue.wrong(cursor))
+        room = max(self.size.width - 3, 10)
+        self._sums = [] if queue.empty else wrap(self._ledger.text, room)
+        names = wrap(self._ledger.names, room) if self._ledger.names else []
+        if len(names) > _NAMES:
+            names = [*names[: _NAMES - 1], cut(" ".join(names[_NAMES - 1 :]), room)]
+        self._sums += names
+        self.heading = len(self._sums) + 1
+        title = "Queue" if queue.empty else f"Queue {self._ledger.total}"
+        self.entitle(title, "" if queue.empty else "Enter: its event on the timeline")
+        self.keep()
+
+    def follow(self, seq: int) -> None:
+        """Select the message that an event is part of, or the mark that it is."""
+        queue, event = self.desk.run.queue, self.desk.run.view.event(seq)
+        found = queue.place(queue.lives.of_event(event))
+        if found is None:
+            found = next((at for at, row in enumerate(queue.rows) if row is event), None)
+        if found is not None:
+            self.select(found)
+
+    def target(self) -> int | None:
+        """The event that the selected row is in its state since."""
+        line = self._line(self.selected)
+        return line.seq if line is not None else None
+
+    def marks(self) -> tuple[int, ...]:
+        """Rows that break the sum, or were claimed twice."""
+        return self._wrong
+
+    # ------------------------------------------------------------ drawing
+
+    @property
+    def _columns(self) -> tuple[Col, ...]:
+        width = self.size.width
+        return _WIDE if width >= WIDE else _ROOMY if width >= ROOMY else _NARROW
+
+    def _line(self, index: int) -> QueueLine | None:
+        if not 0 <= index < self.count:
+            return None
+        queue = self.desk.run.queue
+        return queue.line(queue.rows[index], self.desk.cursor)
+
+    def draw_heading(self, line: int, width: int) -> Canvas:
+        """The sum, then the titles."""
+        if line < len(self._sums) and self._ledger is not None:
+            canvas = self.canvas(width)
+            holds = self._ledger.holds
+            style = self.palette.good if holds else self.palette.bad
+            canvas.put(1, self._sums[line], style + Style(bold=True))
+            return canvas
+        return self.put_titles(self._columns, width) if self.count else self.canvas(width)
+
+    def draw(self, index: int, width: int) -> Canvas:
+        """One message, or a mark across the line."""
+        line = self._line(index)
+        canvas = self.canvas(width)
+        if line is None:
+            return canvas
+        if line.mark:
+            style = self.palette.faint if line.later else self.palette.tone(line.tone)
+            canvas.line(0, width, "╌", style)
+            canvas.put(3, f" {cut(line.mark, width - 8)} ", style + Style(italic=True))
+            return canvas
+        return self.put_cells(canvas, self._columns, line.cells, later=line.later)

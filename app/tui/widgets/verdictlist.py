@@ -1,0 +1,153 @@
+"""The list of invariants: one line each, with what it says at the cursor, and the violations of the selected one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from app.tui.desk import Desk
+from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.inspector import FactList
+from app.tui.widgets.rowlist import RowList
+from app.tui.widgets.table import Col, spread
+from app.view.text import clean, cut
+from app.view.verdicts import SIGNS, Judged, VerdictRow
+
+_SIGN, _ID, _STATUS, _NUMBER = Col("", 1), Col("id", 3), Col("status", 14), Col("✗", 4, True)
+_NARROW = (_SIGN, _ID, Col("invariant", 0), _STATUS, _NUMBER, Col("first", 6, True))
+_ROOMY = (_SIGN, _ID, Col("invariant", 38), _STATUS, _NUMBER, Col("first", 6, True), Col("promise", 0))
+#: from this width on the promise has a column
+ROOMY = 108
+
+
+class VerdictList(RowList):
+    """Every invariant as it is at the cursor."""
+
+    heading = 1
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.desk = desk
+        self.border_title = "Invariants"
+        self.rows: list[VerdictRow] = []
+
+    @property
+    def count(self) -> int:
+        """Invariants, also those that had nothing to judge."""
+        return len(self.rows)
+
+    def marks(self) -> Iterable[int]:
+        """Those that are broken by now."""
+        return (at for at, row in enumerate(self.rows) if row.judged is Judged.VIOLATED)
+
+    def empty_text(self) -> str:
+        """No run, or a trace that nobody judged."""
+        return "no invariant was asked about this run"
+
+    def sync(self) -> None:
+        """Follow the desk; the selection stays."""
+        if self.desk.opened is None:
+            return
+        self.rows = self.desk.run.verdicts.rows(self.desk.cursor)
+        self.entitle(self._title(), "status at the cursor, ok times of the whole run")
+        self.forget()
+        self.select(self.selected if self.selected >= 0 else self._worst())
+
+    def _title(self) -> str:
+        idle = sum(row.judged is Judged.IDLE for row in self.rows)
+        broken = sum(row.judged is Judged.VIOLATED for row in self.rows)
+        return f"Invariants {self.count}  {broken} violated  {idle} not exercised"
+
+    def _worst(self) -> int:
+        """The first one that is broken; the first of all while none is."""
+        return next((at for at, row in enumerate(self.rows) if row.judged is Judged.VIOLATED), 0)
+
+    def choose(self, name: str) -> None:
+        """Select the line of an invariant."""
+        index = next((at for at, row in enumerate(self.rows) if row.id == name), None)
+        if index is not None:
+            self.select(index)
+
+    @property
+    def chosen(self) -> VerdictRow | None:
+        """The selected invariant."""
+        return self.rows[self.selected] if 0 <= self.selected < self.count else None
+
+    # ------------------------------------------------------------ drawing
+
+    @property
+    def _columns(self) -> tuple[Col, ...]:
+        return _ROOMY if self.size.width >= ROOMY else _NARROW
+
+    def draw_heading(self, line: int, width: int) -> Canvas:
+        """Titles of the columns."""
+        canvas = self.canvas(width)
+        for col, (x, size) in zip(self._columns, spread(self._columns, width - 3), strict=True):
+            canvas.put(x + size - cell_len(col.title) if col.right else x, col.title, self.palette.dim)
+        return canvas
+
+    def draw(self, index: int, width: int) -> Canvas:
+        """One invariant."""
+        row = self.rows[index]
+        canvas = self.canvas(width)
+        texts = self._texts(row)
+        for col, (x, size) in zip(self._columns, spread(self._columns, width - 2), strict=True):
+            text = cut(texts[col.title], size)
+            style = self._style(row, strong=col in (_SIGN, _STATUS, _NUMBER))
+            canvas.put(x + size - cell_len(text) if col.right else x, text, style)
+        return canvas
+
+    def _texts(self, row: VerdictRow) -> dict[str, str]:
+        return {
+            "": SIGNS[row.judged][0],
+            "id": row.id,
+            "invariant": row.title,
+            "status": row.words,
+            "✗": str(row.broken) if row.broken else "·",
+            "first": f"#{row.first}" if row.first else "·",
+            "promise": clean(row.sentence),
+        }
+
+    def _style(self, row: VerdictRow, *, strong: bool) -> Style:
+        if row.judged is Judged.IDLE:
+            return self.palette.dim
+        return self.palette.tone(SIGNS[row.judged][1]) if strong else self.palette.base
+
+
+class VerdictDetail(FactList):
+    """The promise of the selected invariant, and its violations with what proves them."""
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(desk, id=id)
+        self.border_title = "Invariant"
+        self._chosen: VerdictRow | None = None
+        self._shown: tuple[object, ...] = ()
+
+    def empty_text(self) -> str:
+        """Nothing is selected."""
+        return "nothing is selected"
+
+    def show(self, row: VerdictRow | None) -> None:
+        """Tell of one invariant as it is at the cursor."""
+        if self.desk.opened is None or not self.size.width:
+            return
+        shown = (self.desk.opened, row, self.desk.cursor, self.size.width)
+        if shown == self._shown:
+            return
+        anew = row is None or self._chosen is None or row.id != self._chosen.id
+        self._chosen, self._shown = row, shown
+        self.entitle(f"{row.id} {row.title}" if row else "Invariant", "Enter: its event on the timeline")
+        self.write(self.desk.run.verdicts.facts(row.id, self.desk.cursor) if row else (), anew=anew)
+
+    def point(self, seq: int) -> None:
+        """Select the violation that was seen at an event, if it is one of these."""
+        index = next((at for at, line in enumerate(self.lines) if line.first and line.fact.seq == seq), None)
+        if index is not None:
+            self.select(index)
+
+    def on_resize(self) -> None:
+        """Wrap again."""
+        self.show(self._chosen)
+        super().on_resize()
