@@ -7,6 +7,7 @@ import gc
 import sys
 
 from tests.bench import (
+    app,
     backlog,
     bindings,
     chunking,
@@ -32,6 +33,7 @@ PARTS = {
     "pipeline": pipeline,
     "history": history,
     "backlog": backlog,
+    "app": app,
 }
 
 

@@ -136,10 +136,10 @@ async def test_a_fact_leads_to_its_event():
 async def test_the_defect_is_switched_off_and_on():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
-        await press(pilot, "b")
+        await press(pilot, "d")
         assert "all hold" in text_of(one)
         assert transport(one).mode is Mode.ENDED
-        await press(pilot, "b")
+        await press(pilot, "d")
         assert "✗ D2 R1" in text_of(one)
         assert asked(one)[-2:] == [(ENTRIES[0].id, 7, ()), (ENTRIES[0].id, 7, (DEFECT,))]
 
@@ -147,7 +147,7 @@ async def test_the_defect_is_switched_off_and_on():
 async def test_a_switch_that_is_not_there_says_so():
     one = app(ENTRIES[1])
     async with one.run_test(size=(80, 24)) as pilot:
-        await press(pilot, "b")
+        await press(pilot, "d")
         assert ["declares no defect" in note.message for note in one._notifications] == [True]
 
 
@@ -161,7 +161,7 @@ async def test_the_next_seed():
 async def test_yank_copies_the_command():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
-        await press(pilot, "y")
+        await press(pilot, "y", "c")
         assert one.clipboard == (f"trunkline run scenarios/tour/bound-completion-twice.yaml --seed 7 --bug {DEFECT}")
 
 
@@ -205,7 +205,7 @@ async def test_the_picker_opens_by_itself_and_runs():
         assert isinstance(one.screen, PickerScreen)
         await press(pilot, "escape")
         assert isinstance(one.screen, PickerScreen), "there is nothing to go back to"
-        await press(pilot, "b", "enter")
+        await press(pilot, "d", "enter")
         assert isinstance(one.screen, TimelineScreen)
         assert one.desk.bugs == ()
         assert transport(one).playing
@@ -266,7 +266,7 @@ async def test_the_mouse_selects_scrolls_and_presses():
         lane.post_message(MouseScrollDown(lane, 1, 1, 0, 1, 0, False, False, False))
         await settle(one)
         assert (lane.top, one.desk.cursor) == (3, 0)
-        await pilot.click("TabBar", offset=(18, 0))
+        await pilot.click("TabBar", offset=(text_of(one).splitlines()[1].index("4 Sess"), 0))
         await settle(one)
         assert isinstance(one.screen, SessionsScreen)
         assert cursor
@@ -286,7 +286,7 @@ async def test_a_footer_key_can_be_clicked():
 async def test_bars_never_wrap_and_the_verdict_is_never_cut(size):
     one = app()
     async with one.run_test(size=size) as pilot:
-        for keys in ((), ("4",), ("2", "$"), ("b",)):
+        for keys in ((), ("4",), ("2", "$"), ("d",)):
             await press(pilot, *keys)
             lines = text_of(one).splitlines()
             assert len(lines) == size[1]

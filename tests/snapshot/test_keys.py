@@ -10,12 +10,29 @@ import pytest
 from app.tui.desk import Desk
 from app.tui.keys import GROUPS, KEYS, as_markdown, bindings_of, footer_of, keys_of, show
 from app.tui.screens.bindings import BindingsScreen
+from app.tui.screens.diff import DiffScreen
+from app.tui.screens.hands import HandsScreen
+from app.tui.screens.invariants import InvariantsScreen
+from app.tui.screens.messages import MessagesScreen
+from app.tui.screens.overview import OverviewScreen
 from app.tui.screens.picker import PickerScreen
+from app.tui.screens.queue import QueueScreen
 from app.tui.screens.sessions import SessionsScreen
 from app.tui.screens.timeline import TimelineScreen
 from tests.snapshot._traces import ListedRuns
 
-SCREENS = {"timeline": TimelineScreen, "sessions": SessionsScreen, "bindings": BindingsScreen, "picker": PickerScreen}
+SCREENS = {
+    "overview": OverviewScreen,
+    "timeline": TimelineScreen,
+    "sessions": SessionsScreen,
+    "bindings": BindingsScreen,
+    "invariants": InvariantsScreen,
+    "messages": MessagesScreen,
+    "queue": QueueScreen,
+    "hands": HandsScreen,
+    "diff": DiffScreen,
+    "picker": PickerScreen,
+}
 
 
 def test_every_screen_of_the_table_exists():

@@ -45,7 +45,7 @@ def test_timeline_of_retries_and_mirrors_at_the_end(snap_compare, size):
 
 @BOTH
 def test_timeline_without_the_defect(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=pressing("b"))
+    assert snap_compare(app(), terminal_size=size, run_before=pressing("d"))
 
 
 @BOTH

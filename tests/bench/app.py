@@ -1,0 +1,172 @@
+"""OPEN, SCROLL, SEEK, FRAME: the app over a trace of 100,000 events. CPU time of the process, without a terminal.
+
+OPEN is from the file to the first picture: read, judged, indexed, drawn. SCROLL is a key that moves the cursor, until
+the picture is complete, on the slowest of all screens. SEEK is the same after a jump to anywhere. FRAME is one of 30
+frames a second while the timeline plays 10,000 events in each second.
+"""
+
+import asyncio
+import gc
+import random
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from statistics import median
+
+from app.runs import Run
+from app.tui.app import FRAMES, TrunklineApp
+from app.tui.desk import Desk
+from core.events import read_trace
+from sim import judge
+from tests.bench._bar import Bar
+from tests.bench._long import judged, long_file
+from tests.snapshot._app import settle
+from tests.snapshot._traces import ListedRuns
+
+EVENTS = 100_000
+SIZE = (120, 40)
+KEYS = ("down", "down", "up", "pagedown", "down", "pageup")
+ROUNDS = 5
+SEEKS = 40
+#: events a second
+RATE = 10_000
+PLAYED = 60
+#: the speed that is tried to find the one that plays at this rate
+TRIED = 512.0
+
+
+def app_of(run: Run) -> TrunklineApp:
+    """The app over a run, without a clock."""
+    return TrunklineApp(Desk(ListedRuns(), seed=1, run=run), theme="textual-dark", clocked=False)
+
+
+async def _spent(work: Callable[[], Awaitable[object]]) -> float:
+    before = time.process_time()
+    await work()
+    return time.process_time() - before
+
+
+async def _opened(path: Path) -> tuple[float, Run]:
+    """CPU seconds from the file to the first picture; and the run, for the other bars."""
+    gc.collect()
+    before = time.process_time()
+    trace = read_trace(path)
+    run = Run(trace=trace, verdicts=judge(trace.events))
+    one = app_of(run)
+    async with one.run_test(size=SIZE):
+        await settle(one)
+        spent = time.process_time() - before
+    return spent, judged(trace)
+
+
+def screens(one: TrunklineApp) -> list[str]:
+    """Every screen of the run."""
+    return list(one._run_screens)  # pyright: ignore[reportPrivateUsage]
+
+
+async def _go(one: TrunklineApp, screen: str, seq: int) -> None:
+    one.show(screen)
+    await settle(one)
+    one.desk.seek(seq)
+    one.sync()
+    await settle(one)
+
+
+async def _key(one: TrunklineApp, key: str) -> None:
+    one.simulate_key(key)
+    await settle(one)
+
+
+async def _scrolled(one: TrunklineApp) -> dict[str, float]:
+    """CPU seconds of a key, by screen: the worst of the keys, each the best of several."""
+    costs: dict[str, float] = {}
+    for screen in screens(one):
+        await _go(one, screen, one.desk.run.view.last // 2)
+        await _key(one, "down")
+        found = [[await _spent(lambda key=key: _key(one, key)) for key in KEYS] for _ in range(ROUNDS)]
+        costs[screen] = max(median(times) for times in zip(*found, strict=True))
+    return costs
+
+
+async def _sought(one: TrunklineApp) -> dict[str, float]:
+    """CPU seconds of a jump to anywhere, by screen: the worst one but the two that were disturbed most."""
+    dice = random.Random(1)
+    costs: dict[str, float] = {}
+    for screen in screens(one):
+        await _go(one, screen, 1)
+        found: list[float] = []
+        for _ in range(SEEKS):
+            one.desk.seek(dice.randrange(1, one.desk.run.view.last))
+
+            async def show() -> None:
+                one.sync()
+                await settle(one)
+
+            found.append(await _spent(show))
+        costs[screen] = sorted(found)[-3]
+    return costs
+
+
+async def _played(one: TrunklineApp) -> tuple[float, float]:
+    """CPU seconds of a frame, and events a second that were played."""
+    await _go(one, "timeline", 1)
+    transport = one.desk.run.transport
+    speed, spent, rate = TRIED, 0.0, 0.0
+    for _ in range(2):
+        transport.set_speed(speed)
+        transport.seek(1)
+        spent = 0.0
+        for _ in range(PLAYED):
+            # It stops at the few violations, and this does not.
+            transport.playing = True
+            spent += await _spent(lambda: _frame(one))
+        rate = (transport.cursor - 1) / PLAYED * FRAMES
+        speed *= RATE / rate
+    return spent / PLAYED, rate
+
+
+async def _frame(one: TrunklineApp) -> None:
+    one.desk.run.transport.tick(1 / FRAMES)
+    one.sync()
+    await settle(one)
+
+
+async def measure(path: Path) -> list[Bar]:
+    """All four."""
+    opened, run = await _opened(path)
+    one = app_of(run)
+    async with one.run_test(size=SIZE):
+        await settle(one)
+        scrolled = await _scrolled(one)
+        sought = await _sought(one)
+        frame, rate = await _played(one)
+    return [
+        _bar("OPEN", "a trace of 100,000 events, to the first picture", opened, 2.0, "read, judged, indexed, drawn"),
+        _bar("SCROLL", "a key in it, on the slowest screen", max(scrolled.values()), 0.015, _by_screen(scrolled)),
+        _bar("SEEK", "a jump to anywhere in it, on the slowest screen", max(sought.values()), 0.05, _by_screen(sought)),
+        _bar("FRAME", "a frame while it plays", frame, 0.033, f"{rate:,.0f} events a second"),
+    ]
+
+
+def _by_screen(costs: dict[str, float]) -> str:
+    return ", ".join(f"{name} {cost * 1e3:.1f}" for name, cost in costs.items())
+
+
+def _bar(name: str, title: str, seconds: float, demand: float, note: str) -> Bar:
+    return Bar(
+        id=name, title=title, measured=seconds * 1e3, demand=demand * 1e3, better="lower", unit="ms CPU", note=note
+    )
+
+
+def bars() -> Iterator[Bar]:
+    """Measure OPEN, SCROLL, SEEK and FRAME."""
+    with tempfile.TemporaryDirectory() as folder:
+        # Made before there is an event loop: the simulator brings its own.
+        path = long_file(Path(folder), EVENTS)
+        yield from asyncio.run(measure(path))
+
+
+if __name__ == "__main__":
+    for bar in bars():
+        print(bar)

@@ -1,0 +1,255 @@
+"""The Diff screen and the fault palette: pictures, what their keys do, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.source import SimSource, load
+from app.tui.app import TrunklineApp
+from app.tui.branch import aside
+from app.tui.desk import Desk
+from app.tui.screens.diff import DiffScreen
+from app.tui.screens.faults import FaultScreen
+from app.tui.screens.timeline import TimelineScreen
+from app.tui.widgets.difflist import DiffList
+from app.tui.widgets.faultlist import FaultList
+from app.view.diff import Mark
+from core.events import bodies as b
+from sim import run_scenario, scenario_home
+from tests.snapshot._app import SIZES, app, press, settle, text_of
+
+pytestmark = pytest.mark.anyio
+
+ALL = pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+
+
+def told_twice(*, bugs: bool = True, **settings) -> TrunklineApp:
+    """The app over the real tour: only real scenarios can be branched."""
+    source = SimSource((scenario_home() / "tour",))
+    entry = source.scenarios()[0]
+    desk = Desk(source, seed=1)
+    desk.open(entry, seed=1, bugs=entry.bugs if bugs else (), at_violation=bugs)
+    return TrunklineApp(desk, theme=settings.pop("theme", "textual-dark"), clocked=False, **settings)
+
+
+def pressing(*keys: str):
+    async def before(pilot):
+        await press(pilot, *keys)
+
+    return before
+
+
+def at_the_answer(one: TrunklineApp) -> None:
+    """The cursor where the first answer is prepared."""
+    view = one.desk.run.view
+    one.desk.seek(next(event.seq for event in view.events if isinstance(event.body, b.IntentPrepared)))
+
+
+def lost(**settings) -> TrunklineApp:
+    one = told_twice(bugs=False, **settings)
+    at_the_answer(one)
+    return one
+
+
+# ---------------------------------------------------------------- pictures
+
+
+@ALL
+def test_diff(snap_compare, size):
+    assert snap_compare(app(), terminal_size=size, run_before=pressing("d", "9", "n"))
+
+
+@ALL
+def test_diff_at_the_end(snap_compare, size):
+    assert snap_compare(app(), terminal_size=size, run_before=pressing("d", "d", "9", "$", "N"))
+
+
+@ALL
+def test_it_takes_two(snap_compare, size):
+    assert snap_compare(app(), terminal_size=size, run_before=pressing("9"))
+
+
+@ALL
+def test_fault_palette(snap_compare, size):
+    assert snap_compare(lost(), terminal_size=size, run_before=pressing("i", "j", "j"))
+
+
+def test_plain_ascii(snap_compare):
+    assert snap_compare(app(ascii_only=True), terminal_size=(80, 24), run_before=pressing("d", "9", "n"))
+
+
+def test_fault_palette_in_plain_ascii(snap_compare):
+    assert snap_compare(lost(ascii_only=True), terminal_size=(80, 24), run_before=pressing("i"))
+
+
+# ---------------------------------------------------------------- Diff
+
+
+def list_of(one: TrunklineApp) -> DiffList:
+    return one.screen.query_one(DiffList)
+
+
+async def test_differences_are_found_round_and_round():
+    one = app()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "n", "9")
+        assert isinstance(one.screen, DiffScreen)
+        assert "one run is open" in text_of(one)
+        await press(pilot, "n")
+        assert ["nothing to compare" in note.message for note in one._notifications] == [True]
+        await press(pilot, "d", "n")
+        diff = list_of(one).diff
+        assert diff is not None
+        assert list_of(one).selected in diff.stops
+        first = list_of(one).selected
+        await press(pilot, "N", "n")
+        assert list_of(one).selected == first
+
+
+async def test_a_row_of_a_alone_stays_selected_while_the_cursor_stands_before_it():
+    one = app()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "d", "9")
+        diff = list_of(one).diff
+        assert diff is not None
+        index = next(at for at, row in enumerate(diff.rows) if row.mark is Mark.ONLY_A and at > 5)
+        assert isinstance(one.screen, DiffScreen)
+        one.screen.go(index)
+        await settle(one)
+        assert list_of(one).selected == index
+        assert one.desk.cursor == diff.seq_at(index)
+        await press(pilot, "enter", "enter")
+        assert isinstance(one.screen, DiffScreen)
+        assert "A only" in [note.message for note in one._notifications][-1] or "in A only" in text_of(one)
+
+
+async def test_the_cursor_is_shared():
+    one = app()
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "d", "9", "g", "j", "j", "j")
+        seq = one.desk.cursor
+        assert seq
+        await press(pilot, "enter", "enter")
+        assert isinstance(one.screen, TimelineScreen)
+        assert one.desk.cursor == seq
+        await press(pilot, "]", "9")
+        diff = list_of(one).diff
+        assert diff is not None
+        assert diff.rows[list_of(one).selected].b == seq + 1
+
+
+async def test_a_pinned_run_stays_a():
+    one = app()
+    async with one.run_test(size=(80, 24)) as pilot:
+        pinned = one.desk.opened
+        await press(pilot, "p", "9")
+        assert "pinned as A" in text_of(one)
+        await press(pilot, "r", "R")
+        diff = list_of(one).diff
+        assert diff is not None and pinned is not None
+        assert diff.a is pinned.view
+        await press(pilot, "p", "p")
+        assert one.desk.branch.pinned is None
+
+
+# ---------------------------------------------------------------- faults
+
+
+async def test_a_fault_makes_branch_b_and_is_taken_back():
+    one = lost()
+    async with one.run_test(size=(120, 40)) as pilot:
+        was, cursor = one.desk.run, one.desk.cursor
+        await press(pilot, "i", "j", "j")
+        assert isinstance(one.screen, FaultScreen)
+        assert "next send to ops/deploy: accepted, its answer is lost" in text_of(one)
+        await press(pilot, "enter")
+        assert isinstance(one.screen, TimelineScreen)
+        assert (one.desk.cursor, one.desk.branch.before) == (cursor, was)
+        assert "told-twice-branch" in text_of(one)
+        kinds = {event.kind for event in one.desk.run.view.events}
+        assert "wire.response_lost" in kinds
+        await press(pilot, "9", "n")
+        diff = list_of(one).diff
+        assert diff is not None
+        assert diff.counts[Mark.ONLY_B]
+        await press(pilot, "u")
+        assert one.desk.branch.faults == ()
+        assert "no difference" in text_of(one)
+        await press(pilot, "u")
+        assert "no fault is placed" in list(one._notifications)[-1].message
+
+
+async def test_faults_are_kept_when_it_is_run_again_and_two_are_compared_with_none():
+    one = lost()
+    async with one.run_test(size=(120, 40)) as pilot:
+        was = one.desk.run
+        await press(pilot, "i", "enter", "i", "G", "enter", "R")
+        assert [fault.word for fault in one.desk.branch.faults] == ["crash", "freeze"]
+        assert one.desk.branch.before is was
+        assert one.desk.seed == 2
+
+
+async def test_what_cannot_be_placed_is_said_and_a_second_click_places():
+    one = lost()
+    async with one.run_test(size=(120, 40)) as pilot:
+        one.desk.seek(0)
+        await press(pilot, "i", *["j"] * 7)
+        assert "not here: the cursor is in no conversation" in text_of(one)
+        await press(pilot, "enter")
+        assert isinstance(one.screen, FaultScreen)
+        await pilot.click(FaultList, offset=(4, 1))
+        await settle(one)
+        await pilot.click(FaultList, offset=(4, 1))
+        await settle(one)
+        assert [fault.word for fault in one.desk.branch.faults] == ["restart"]
+
+
+async def test_runs_without_their_scenario_cannot_be_branched():
+    one = app()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "i", "W")
+        assert isinstance(one.screen, TimelineScreen)
+        assert ["cannot be changed" in note.message for note in one._notifications] == [True, True]
+        one.desk.entry = None
+        await press(pilot, "i")
+        assert "recorded trace" in list(one._notifications)[-1].message
+
+
+# ---------------------------------------------------------------- W
+
+
+async def test_a_run_is_written_and_nothing_is_overwritten(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "told-twice-branch.yaml").write_text("mine")
+    one = lost()
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "i", "j", "j", "enter", "W")
+        assert (tmp_path / "told-twice-branch.yaml").read_text() == "mine"
+        file = load(Path("told-twice-branch-2.yaml"))
+        assert aside(lambda: run_scenario(file)).holds
+        note = list(one._notifications)[-1].message
+        assert "trunkline run told-twice-branch-2.yaml" in note
+        assert "it holds" in note
+
+
+async def test_a_defect_is_written_as_what_must_break(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    one = told_twice()
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "W")
+        file = load(Path("told-twice-observed.yaml"))
+        assert aside(lambda: run_scenario(file)).holds
+        assert set(file.scenario.breaks) == {"D2", "R1"}
+        assert not aside(lambda: run_scenario(file, bugs=file.scenario.bugs)).holds
+
+
+async def test_where_nothing_can_be_written_that_is_said(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.setattr(Path, "cwd", lambda: gone / "deeper")
+    one = told_twice()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "W")
+        assert "cannot be written" in list(one._notifications)[-1].message

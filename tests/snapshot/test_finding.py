@@ -1,0 +1,191 @@
+"""Filter, breakpoints, why-not, timers and typed moments: what the keys do, and what it looks like."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input
+
+from app.tui.screens.breaks import BreaksScreen
+from app.tui.screens.filter import FilterScreen
+from app.tui.screens.timeline import TimelineScreen
+from app.tui.screens.whynot import WhyNotScreen
+from app.tui.widgets.messagelist import MessageList
+from app.tui.widgets.swimlane import Swimlane
+from app.view.breakpoints import On
+from app.view.status import Mode
+from tests.snapshot._app import app, press, settle, text_of
+
+pytestmark = pytest.mark.anyio
+ALL = pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+
+
+def typing(*keys: str):
+    async def run(pilot) -> None:
+        await settle(pilot.app)
+        await press(pilot, *keys)
+
+    return run
+
+
+# ---------------------------------------------------------------- pictures
+
+
+@ALL
+def test_the_filter_overlay(snap_compare, size):
+    assert snap_compare(app(), terminal_size=size, run_before=typing("slash", *"v:dup"))
+
+
+@ALL
+def test_filtered_rows(snap_compare, size):
+    assert snap_compare(app(), terminal_size=size, run_before=typing("slash", *"v:dup", "enter"))
+
+
+def test_a_filter_without_a_match(snap_compare):
+    assert snap_compare(app(), terminal_size=(80, 24), run_before=typing("slash", *"zz", "enter"))
+
+
+@ALL
+def test_the_breakpoints(snap_compare, size):
+    assert snap_compare(app(), terminal_size=size, run_before=typing("b", "down", "enter"))
+
+
+@ALL
+def test_why_not(snap_compare, size):
+    assert snap_compare(app(), terminal_size=size, run_before=typing("w"))
+
+
+def test_why_not_at_the_start(snap_compare):
+    assert snap_compare(app(), terminal_size=(80, 24), run_before=typing("0", "w"))
+
+
+def test_why_not_in_ascii(snap_compare):
+    assert snap_compare(app(ascii_only=True), terminal_size=(80, 24), run_before=typing("w"))
+
+
+# ---------------------------------------------------------------- behaviour
+
+
+async def test_the_filter_is_shown_followed_and_cleared():
+    one = app()
+    async with one.run_test(size=(80, 24)) as pilot:
+        whole = one.screen.query_one(Swimlane).count
+        await press(pilot, "slash", *"v:dup", "enter")
+        lane = one.screen.query_one(Swimlane)
+        assert lane.count == 2
+        assert f"/v:dup  2 of {whole} rows, esc clears" in text_of(one)
+        first, second = one.desk.timeline.seqs
+        await press(pilot, "0", "n")
+        assert one.desk.cursor == first
+        await press(pilot, "n")
+        assert one.desk.cursor == second
+        await press(pilot, "N")
+        assert one.desk.cursor == first
+        await press(pilot, "slash")
+        assert one.screen.query_one(Input).value == "v:dup"
+        await press(pilot, "escape", "escape")
+        assert one.screen.query_one(Swimlane).count == whole
+
+
+async def test_messages_are_filtered_too():
+    one = app()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "3")
+        whole = one.screen.query_one(MessageList).count
+        await press(pilot, "slash", *"v:dup", "enter")
+        copies = one.screen.query_one(MessageList).count
+        assert 0 < copies < whole
+        assert f"/v:dup  {copies} of {whole} messages, esc clears" in text_of(one)
+        await press(pilot, "slash", "home", "exclamation_mark", "enter")
+        assert one.screen.query_one(MessageList).count == whole - copies
+        await press(pilot, "escape")
+        assert one.screen.query_one(MessageList).count == whole
+        await press(pilot, "slash", *"zz", "enter")
+        assert f"/zz: none of {whole} messages, esc clears" in text_of(one)
+
+
+async def test_a_filter_that_is_none_keeps_the_box_open():
+    one = app()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "slash", *"v:purple", "enter")
+        assert isinstance(one.screen, FilterScreen)
+        assert "no verdict is called purple" in text_of(one)
+
+
+async def test_a_breakpoint_is_set_stops_and_is_removed():
+    one = app(at_violation=False)
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "b", *"turn", "enter", "escape")
+        (point,) = one.desk.finding.breakpoints.set
+        assert point.on is On.FILTER
+        await press(pilot, "b", "down", "enter")
+        assert one.desk.finding.breakpoints.set == ()
+        assert isinstance(one.screen, BreaksScreen)
+        await press(pilot, "up", "enter", "escape")
+        assert not one.desk.finding.breakpoints.on_broken
+        one.desk.run.transport.play()
+        for _ in range(3000):
+            one.desk.tick(0.1)
+        assert one.desk.run.transport.mode is Mode.ENDED
+
+
+async def test_why_not_leads_to_the_decision():
+    one = app()
+    async with one.run_test(size=(80, 24)) as pilot:
+        before = one.desk.cursor
+        await press(pilot, "w", "enter")
+        assert isinstance(one.screen, TimelineScreen)
+        assert one.desk.cursor < before
+        await press(pilot, "w", *"nowhere at all")
+        assert isinstance(one.screen, WhyNotScreen)
+        assert "no place of this run is called so" in text_of(one)
+
+
+async def test_timers_and_the_end():
+    one = app(at_violation=False)
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "full_stop")
+        view = one.desk.run.view
+        assert view.time(one.desk.cursor) >= 0.5
+        await press(pilot, "F")
+        assert "FOLLOWING" in text_of(one)
+        await press(pilot, "full_stop")
+        assert ["nothing comes later" in note.message for note in one._notifications] == [True]
+
+
+async def test_moments_and_speeds_that_are_typed():
+    one = app()
+    async with one.run_test(size=(80, 24)):
+        await settle(one)
+        screen = one.screen
+        assert isinstance(screen, TimelineScreen)
+        screen.go_to("#14")
+        assert one.desk.cursor == 14
+        screen.go_to("t 1.0")
+        assert one.desk.run.view.time(one.desk.cursor) <= 1.0
+        screen.go_to("x8")
+        assert one.desk.run.transport.speed == 8
+        screen.go_to("#99999")
+        await settle(one)
+        assert ["there is no event 99999" in note.message for note in one._notifications] == [True]
+
+
+async def test_the_palette_goes_to_a_moment():
+    one = app()
+    async with one.run_test(size=(120, 40)) as pilot:
+        await settle(one)
+        await press(pilot, "colon", "number_sign", "1", "4")
+        await pilot.pause(0.3)
+        await press(pilot, "enter")
+        await pilot.pause(0.2)
+        assert one.desk.cursor == 14
+
+
+async def test_without_a_run_nothing_is_looked_for():
+    one = app(None)
+    async with one.run_test(size=(80, 24)) as pilot:
+        await settle(one)
+        screen = TimelineScreen(one.desk)
+        await one.push_screen(screen)
+        await press(pilot, "slash", "w", "b", "full_stop", "F")
+        assert one.screen is screen
+        assert len(one._notifications) >= 1

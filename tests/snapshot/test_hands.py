@@ -1,0 +1,85 @@
+"""The Hands screen: its pictures, and where its rows lead."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.tui.app import TrunklineApp
+from app.tui.screens.hands import HandsScreen
+from app.tui.screens.timeline import TimelineScreen
+from app.tui.widgets.handlist import HandList
+from tests.snapshot._app import SIZES, app, press, text_of
+from tests.snapshot._bound import bound_threads
+from tests.snapshot._queued import helpers, silence
+
+pytestmark = pytest.mark.anyio
+
+ALL = pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+#: one is told, one is still running
+REWOUND = ("$", "7", *["["] * 24)
+
+
+def pressing(*keys: str):
+    async def before(pilot):
+        await press(pilot, *keys)
+
+    return before
+
+
+def list_of(one: TrunklineApp) -> HandList:
+    return one.screen.query_one(HandList)
+
+
+@ALL
+def test_hands(snap_compare, size):
+    assert snap_compare(app(run=helpers()), terminal_size=size, run_before=pressing("$", "7"))
+
+
+@ALL
+def test_hands_rewound(snap_compare, size):
+    assert snap_compare(app(run=helpers(), at_violation=False), terminal_size=size, run_before=pressing(*REWOUND))
+
+
+@ALL
+def test_no_hand_in_the_run(snap_compare, size):
+    assert snap_compare(app(run=silence()), terminal_size=size, run_before=pressing("$", "7"))
+
+
+def test_told_twice(snap_compare):
+    assert snap_compare(app(), terminal_size=(80, 24), run_before=pressing("7"))
+
+
+def test_plain_ascii(snap_compare):
+    one = app(run=helpers(), ascii_only=True)
+    assert snap_compare(one, terminal_size=(80, 24), run_before=pressing("$", "7"))
+
+
+async def test_enter_goes_to_the_record_and_from_there_to_an_event():
+    one = app(run=helpers())
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "$", "7", "g")
+        assert isinstance(one.screen, HandsScreen)
+        await press(pilot, "enter", "enter")
+        assert isinstance(one.screen, TimelineScreen)
+        assert one.desk.run.view.event(one.desk.cursor).kind == "delegation.accepted"
+
+
+async def test_what_nobody_was_told_of_is_marked():
+    one = app(run=helpers())
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "$", "7")
+        text = text_of(one)
+        assert "✗ nobody was told" in text
+        assert "✗ lost" in text
+        assert "L2" in text
+        assert list_of(one).marks() == (2, 3)
+
+
+async def test_a_run_with_a_session_of_its_own():
+    one = app(run=bound_threads(), at_violation=False)
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "$", "7")
+        chosen = list_of(one).chosen
+        assert chosen is not None
+        assert chosen.session == "jeeves:subagent:d1"
+        assert "jeeves:subagent:d1" in text_of(one)

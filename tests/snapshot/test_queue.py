@@ -1,0 +1,88 @@
+"""The Queue screen: its pictures, its sum, and where its rows lead."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.tui.app import TrunklineApp
+from app.tui.screens.queue import QueueScreen
+from app.tui.screens.timeline import TimelineScreen
+from app.tui.widgets.queuelist import QueueList
+from tests.snapshot._app import SIZES, app, press, text_of
+from tests.snapshot._queued import queued, silence
+
+pytestmark = pytest.mark.anyio
+
+ALL = pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+#: the process has just died with a message in its hands
+REWOUND = ("$", "6", *["["] * 17)
+
+
+def pressing(*keys: str):
+    async def before(pilot):
+        await press(pilot, *keys)
+
+    return before
+
+
+def list_of(one: TrunklineApp) -> QueueList:
+    return one.screen.query_one(QueueList)
+
+
+@ALL
+def test_queue(snap_compare, size):
+    assert snap_compare(app(run=queued(), at_violation=False), terminal_size=size, run_before=pressing("$", "6"))
+
+
+@ALL
+def test_queue_rewound(snap_compare, size):
+    assert snap_compare(app(run=queued(), at_violation=False), terminal_size=size, run_before=pressing(*REWOUND))
+
+
+@ALL
+def test_queue_that_was_never_used(snap_compare, size):
+    assert snap_compare(app(run=silence()), terminal_size=size, run_before=pressing("$", "6"))
+
+
+@pytest.mark.parametrize("theme", ["textual-light", "ansi-dark"])
+def test_themes(snap_compare, theme):
+    one = app(run=queued(), theme=theme)
+    assert snap_compare(one, terminal_size=(80, 24), run_before=pressing(*REWOUND))
+
+
+def test_plain_ascii(snap_compare):
+    one = app(run=queued(), ascii_only=True)
+    assert snap_compare(one, terminal_size=(80, 24), run_before=pressing("$", "6"))
+
+
+async def test_the_sum_names_what_is_missing():
+    one = app(run=queued())
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "$", "6")
+        assert isinstance(one.screen, QueueScreen)
+        text = text_of(one)
+        assert "prepared 7 ≠ delivered 3 + open 0 + retry 0 + dead 1 + unknown 1 ✗" in text
+        assert "2 without an ending: i6 i7" in text
+        await press(pilot, "[")
+        assert "prepared 7 = delivered 3 + open 1 + retry 1 + dead 1 + unknown 1 ✓" in text_of(one)
+
+
+async def test_a_crash_is_a_row_and_what_it_left_shows_who_had_it():
+    one = app(run=queued())
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, *REWOUND)
+        text = text_of(one)
+        assert "CRASH" in text
+        assert "ORPHANED" in text
+        assert "p1 ╳" in text
+
+
+async def test_enter_leads_to_the_event_of_a_row():
+    one = app(run=queued())
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "$", "6", "g", "j")
+        target = list_of(one).target()
+        await press(pilot, "enter")
+        assert isinstance(one.screen, TimelineScreen)
+        assert one.desk.cursor == target
+        assert one.desk.run.view.event(one.desk.cursor).kind == "intent.settled"
