@@ -18,7 +18,7 @@ from app.view.queue_rows import Queue
 from app.view.sessions import Sessions
 from app.view.status import StatusLine, status_line
 from app.view.story import RunView
-from app.view.timeline import Timeline, is_delivery
+from app.view.timeline import Picked, Timeline, is_delivery
 from app.view.verdicts import Verdicts
 from app.view.why import Why, explain, reproduction
 from core.errors import UsageError
@@ -33,7 +33,7 @@ class Opened:
             self.lanes = Lanes(self.view)
             self.folded = Timeline(self.view, self.lanes)
         self.verdicts = Verdicts(self.view)
-        self.transport = Transport(self.view, frozenset(self.folded.seqs))
+        self.transport = Transport(self.view, self.folded)
         self._unfolded: Timeline | None = None
         if at_violation and self.view.marks.stops:
             self.transport.stop_at_violation(self.view.marks.stops[0])
@@ -153,7 +153,7 @@ class Desk:
         return self.opened
 
     @property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> Picked:
         """The rows as they are folded and filtered now."""
         return self.finding.kept(self.run, self.all_rows)
 
@@ -186,7 +186,7 @@ class Desk:
 
     def repro(self) -> str:
         """The line that runs the same again."""
-        line = reproduction(self.run.view.run.trace.header)
+        line = reproduction(self.run.view.header)
         return f"{line}  # a branch: W writes this file" if self.branch.faults else line
 
     def lit(self, seq: int) -> bool:

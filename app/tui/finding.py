@@ -7,10 +7,34 @@ from typing import TYPE_CHECKING
 
 from app.view.breakpoints import Breakpoint, Breakpoints, Field
 from app.view.filters import Filter, Matcher, parse_filter
-from app.view.timeline import Timeline
+from app.view.timeline import Kept, Picked, Timeline
 
 if TYPE_CHECKING:
     from app.tui.desk import Opened
+
+
+class _Kept:
+    """The rows that one filter keeps of one timeline; of a run that grows, only the new ones are looked at."""
+
+    def __init__(self, timeline: Timeline, filter_: Filter) -> None:
+        self._of = timeline
+        self._filter = filter_
+        self._marks = timeline.view.marks
+        self._kept = Kept(timeline)
+        self._done = 0
+
+    def fits(self, timeline: Timeline, filter_: Filter) -> bool:
+        """Whether it is about these, and about what is judged of them by now."""
+        return (timeline, filter_, timeline.view.marks) == (self._of, self._filter, self._marks)
+
+    def rows(self, opened: Opened) -> Kept:
+        """Those that it keeps by now."""
+        self._kept.version = self._of.version
+        if self._done < opened.view.last:
+            start = self._of.row_at(self._done) + 1
+            self._kept.add(Matcher(opened.view, opened.lanes).rows(self._filter, self._of.rows[start:]))
+            self._done = opened.view.last
+        return self._kept
 
 
 class Finding:
@@ -19,7 +43,7 @@ class Finding:
     def __init__(self) -> None:
         self.filter: Filter | None = None
         self.breakpoints = Breakpoints()
-        self._kept: tuple[Timeline, Filter, Timeline] | None = None
+        self._kept: _Kept | None = None
         self._armed: tuple[object, ...] = ()
         self._field: tuple[object, Field] | None = None
 
@@ -29,14 +53,13 @@ class Finding:
         """Filter the rows; a blank text shows all of them. Raises `UsageError`."""
         self.filter = parse_filter(text)
 
-    def kept(self, opened: Opened, timeline: Timeline) -> Timeline:
+    def kept(self, opened: Opened, timeline: Timeline) -> Picked:
         """The rows that the filter keeps; all of them where there is none."""
         if self.filter is None:
             return timeline
-        if self._kept is None or self._kept[0] is not timeline or self._kept[1] is not self.filter:
-            rows = Matcher(opened.view, opened.lanes).rows(self.filter, timeline.rows)
-            self._kept = timeline, self.filter, timeline.only(rows)
-        return self._kept[2]
+        if self._kept is None or not self._kept.fits(timeline, self.filter):
+            self._kept = _Kept(timeline, self.filter)
+        return self._kept.rows(opened)
 
     def messages(self, opened: Opened) -> Callable[[str], bool]:
         """Whether the filter keeps a message, by its intent; all of them where there is none."""

@@ -6,7 +6,7 @@ order and rhythm, but gives every visible row a moment, and no wait more than `L
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 
 from app.view.status import Mode
 from app.view.story import RunView
@@ -23,7 +23,7 @@ SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)
 class Transport:
     """Cursor, head and playing state of one run. `cursor` 0 is before the first event."""
 
-    def __init__(self, view: RunView, visible: Collection[int], *, start: int = 0) -> None:
+    def __init__(self, view: RunView, visible: Container[int], *, start: int = 0) -> None:
         self.view = view
         #: seqs that have a row of their own
         self.visible = visible

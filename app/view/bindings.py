@@ -8,9 +8,8 @@ before the gateway has ended it (invariant B1).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import cached_property
 from typing import cast
 
 import msgspec
@@ -116,10 +115,11 @@ class Bindings:
         self._open = OpenBindings()
         #: events that concern a binding, in order
         self._stories: dict[str, list[Event]] = {}
+        self._first: float | None = None
         #: ids are long; on screens bindings are numbered
         self._names: dict[str, str] = {}
         for event in events:
-            self._learn(event)
+            self.learn(event)
 
     def __len__(self) -> int:
         """How many there ever were."""
@@ -177,10 +177,10 @@ class Bindings:
 
     # ------------------------------------------------------------ over time
 
-    @cached_property
+    @property
     def span(self) -> tuple[float, float]:
         """The scale of the life bars: from the first binding to the end of the run."""
-        first = min((states[0].bound_at for states in self._states.values()), default=0.0)
+        first = 0.0 if self._first is None else self._first
         return first, max(self.time(len(self._events)), first)
 
     def points(self, binding: str) -> Sequence[Point]:
@@ -195,6 +195,11 @@ class Bindings:
         """Every conversation that was ever bound."""
         yield from (states[0].conversation for states in self._states.values())
 
+    @property
+    def lanes(self) -> Collection[PlaceKey]:
+        """The keys of these conversations, each once."""
+        return self._by_place.keys()
+
     def concerned(self, event: Event) -> str | None:
         """The binding that an event is about: the one it names, the chosen one, or the active one of its place."""
         named = event.binding or _named(event.body)
@@ -207,7 +212,8 @@ class Bindings:
 
     # ------------------------------------------------------------ folding
 
-    def _learn(self, event: Event) -> None:
+    def learn(self, event: Event) -> None:
+        """Fold one more event in."""
         binding = event.binding or _named(event.body)
         if binding is None:
             return
@@ -218,6 +224,7 @@ class Bindings:
         row = fold(known, event, event.body) if fold else None
         if row is not None:
             if row.id not in self._states:
+                self._first = row.bound_at if self._first is None else min(self._first, row.bound_at)
                 self._names[row.id] = f"b{len(self._names) + 1}"
                 self._by_place.setdefault(row.conversation.lane, []).append(row.id)
             self._tell_open(known, row)

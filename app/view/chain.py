@@ -20,13 +20,17 @@ class Causes:
         #: the first event that carries an id: of each kind, from the narrowest to the widest
         self._firsts: tuple[dict[str, int], ...] = ({}, {}, {}, {})
         for event in events:
-            related = self._related(event)
-            parent = event.cause or related or 0
-            if not 0 < parent < event.seq:
-                parent = 0
-            self._parents.append(parent)
-            if parent:
-                self._children.setdefault(parent, []).append(event.seq)
+            self.learn(event)
+
+    def learn(self, event: Event) -> None:
+        """Hang the next event under its parent."""
+        related = self._related(event)
+        parent = event.cause or related or 0
+        if not 0 < parent < event.seq:
+            parent = 0
+        self._parents.append(parent)
+        if parent:
+            self._children.setdefault(parent, []).append(event.seq)
 
     def _related(self, event: Event) -> int | None:
         found: int | None = None

@@ -68,7 +68,7 @@ def verdict(view: RunView) -> str:
 
 def run_name(view: RunView) -> str:
     """A run by what it was made of."""
-    made = view.run.trace.header
+    made = view.header
     defects = f"  defect {', '.join(made.bugs)}" if made.bugs else ""
     crashes = f"  {', '.join(made.crashes)}" if made.crashes else ""
     return clean(f"{made.scenario} seed {made.seed}{defects}{crashes}  {count(view.last, 'event')}")

@@ -17,10 +17,16 @@ class Drawing:
     def __init__(self, view: RunView, lanes: Lanes) -> None:
         self.view = view
         self.lanes = lanes
-        fallbacks = (event for event in view.events if isinstance(event.body, b.Fallback | b.IdentityFallback))
-        self._fallbacks = {event.intent for event in fallbacks}
+        self._fallbacks: set[str | None] = set()
         #: processes that stood by
-        self.stood_by = {event.generation for event in view.events if isinstance(event.body, b.LeaseAwaited)}
+        self.stood_by: set[int] = set()
+
+    def learn(self, event: Event) -> None:
+        """Take note of what changes how other rows look."""
+        if isinstance(event.body, b.Fallback | b.IdentityFallback):
+            self._fallbacks.add(event.intent)
+        elif isinstance(event.body, b.LeaseAwaited):
+            self.stood_by.add(event.generation)
 
     def internal(self, event: Event) -> Row:
         """The row of an event that is shown only unfolded."""

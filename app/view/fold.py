@@ -6,6 +6,7 @@ sessions, intents, delegations, the process, closed places. Two folds to the sam
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -16,8 +17,10 @@ from core.events import Body, Event
 from core.events import bodies as b
 from core.values import Address, HandOutcome, IntentKind, IntentState
 
-#: events between two key frames
+#: events between two key frames at least
 FRAME_EVERY = 256
+#: and at least a part of what a frame holds: what is kept of a long run would grow with its square otherwise
+FRAME_PART = 4
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +96,11 @@ class Moment(msgspec.Struct, kw_only=True):
         """Whether a gateway process runs."""
         return bool(self.living)
 
+    @property
+    def size(self) -> int:
+        """How much a copy copies."""
+        return len(self.sessions) + len(self.intents) + len(self.delegations) + len(self.closed)
+
     def copy(self) -> Moment:
         """A moment of its own that can be folded further."""
         return Moment(
@@ -116,11 +124,15 @@ class Moment(msgspec.Struct, kw_only=True):
 
 
 class Fold:
-    """Moments of a list of events: `at(seq)` for any seq, in any order, at the cost of one key-frame distance."""
+    """Moments of a list of events: `at(seq)` for any seq, in any order, at the cost of one key-frame distance.
+
+    The list may grow; a frame is made when somebody asks for a moment beyond it.
+    """
 
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
         self._frames: list[Moment] = [Moment()]
+        self._next = FRAME_EVERY
         self._near = Moment()
 
     def at(self, seq: int) -> Moment:
@@ -134,15 +146,20 @@ class Fold:
         return moment
 
     def _frame_before(self, seq: int) -> Moment:
-        wanted = seq // FRAME_EVERY
-        while len(self._frames) <= wanted:
-            self._frames.append(self._forward(self._frames[-1].copy(), len(self._frames) * FRAME_EVERY))
-        return self._frames[wanted]
+        while self._next <= seq:
+            frame = self._forward(self._frames[-1].copy(), self._next)
+            self._frames.append(frame)
+            self._next += max(FRAME_EVERY, frame.size // FRAME_PART)
+        return self._frames[bisect_right(self._frames, seq, key=_seq) - 1]
 
     def _forward(self, moment: Moment, seq: int) -> Moment:
         for event in self._events[moment.seq : seq]:
             moment.advance(event)
         return moment
+
+
+def _seq(moment: Moment) -> int:
+    return moment.seq
 
 
 # ---------------------------------------------------------------- one small function for each kind of event

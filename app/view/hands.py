@@ -329,7 +329,7 @@ def hand_facts(view: RunView, hands: Hands, row: HandRow, seq: int) -> Iterator[
     late = "  ✗ the run is over and nobody was told" if row.over else ""
     yield Fact(label="state", text=f"{shape} {row.state}{late}", tone=Tone.BAD if row.over else tone, seq=row.since)
     for name in row.broken:
-        verdict = next((one for one in view.run.verdicts if one.id == name), None)
+        verdict = next((one for one in view.verdicts if one.id == name), None)
         yield Fact(label="broken", text=f"{name} {verdict.sentence if verdict else ''}", tone=Tone.BAD, mark="✗")
     yield Fact(label="task", text=f"{quoted(row.task)} for hand {row.hand}, by agent {row.agent or '?'}", seq=row.since)
     yield Fact(label="origin", text=_origin(view, row), seq=row.since)

@@ -17,11 +17,14 @@ class Homes:
 
     def __init__(self, events: Iterable[Event]) -> None:
         #: seq, key before, key since
-        self._moves: list[tuple[int, str, str]] = [
-            (event.seq, event.body.old_key, event.body.session_key)
-            for event in events
-            if isinstance(event.body, SessionMoved)
-        ]
+        self._moves: list[tuple[int, str, str]] = []
+        for event in events:
+            if isinstance(event.body, SessionMoved):
+                self.learn(event.seq, event.body)
+
+    def learn(self, seq: int, body: SessionMoved) -> None:
+        """A session has another key from this event on. Told in order."""
+        self._moves.append((seq, body.old_key, body.session_key))
 
     def last_key(self, key: str, seq: int) -> str:
         """The key that a session has in the end, which had `key` after event `seq`."""

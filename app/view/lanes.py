@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import Enum
+from itertools import islice
 
 import msgspec
 from rich.cells import cell_len
 
-from app.view.places import PlaceKey
+from app.view.places import Place, PlaceKey
 from app.view.story import RunView
 from core.events import bodies as b
 from core.values import Address
@@ -56,21 +57,69 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lanes:
-    """All lanes of a run, left to right."""
+    """All lanes of a run, left to right. They are laid anew when the run has grown by one."""
 
     def __init__(self, view: RunView) -> None:
-        busy = _busy(view)
-        bound = {address.lane for address in view.bindings.places()}
-        places = [_place_lane(view, place.key, busy, bound) for place in view.places.in_order()]
-        hands = dict.fromkeys(e.body.hand for e in view.events if isinstance(e.body, b.DelegationAccepted))
-        self.gateway = len(places)
-        self.all: tuple[Lane, ...] = (
-            *places,
+        self._view = view
+        self._done = 0
+        #: places in which something happened
+        self._used: set[PlaceKey] = set()
+        self._hands: dict[str, int] = {}
+        self._places: dict[PlaceKey, int] = {}
+        self._shape: tuple[int, ...] = ()
+        self.gateway = 0
+        self.all: tuple[Lane, ...] = ()
+        self.grow()
+
+    def grow(self) -> bool:
+        """Take in what happened since. Whether the lanes are others now."""
+        view = self._view
+        for event in islice(view.events, self._done, None):
+            if type(event.body) in _USES:
+                self._learn(event.body)
+        self._done = view.last
+        shape = (view.places.version, len(self._used), len(view.bindings.lanes), len(self._hands))
+        if shape == self._shape:
+            return False
+        self._shape = shape
+        self._lay()
+        return True
+
+    def _learn(self, body: b.Body) -> None:
+        match body:
+            case b.DelegationAccepted(hand=hand):
+                self._hands.setdefault(hand, 0)
+            case (
+                b.PeerSaid(address=address)
+                | b.WireAccepted(address=address)
+                | b.WireRefused(address=address)
+                | b.ThreadClosed(address=address)
+                | b.ThreadOpened(address=address)
+                | b.IntentPrepared(address=address)
+                | b.BindingBound(conversation=address)
+            ):
+                self._used.add(address.lane)
+            case _:
+                pass
+
+    def _lay(self) -> None:
+        known = self._view.places
+        # A parent stays beside its thread: a message that lands on it instead must be seen to do so.
+        busy = self._used | {parent for key in self._used if key in known and (parent := known.at(key).parent)}
+        places = known.in_order()
+        accounts: dict[str, set[str]] = {}
+        for place in places:
+            accounts.setdefault(place.channel, set()).add(place.key[1])
+        several = {channel for channel, names in accounts.items() if len(names) > 1}
+        lanes = [_place_lane(self._view, place, busy, several) for place in places]
+        self.gateway = len(lanes)
+        self.all = (
+            *lanes,
             Lane(kind=LaneKind.GATEWAY, label="GATEWAY"),
-            *(Lane(kind=LaneKind.HAND, label=hand, group="hands") for hand in hands),
+            *(Lane(kind=LaneKind.HAND, label=hand, group="hands") for hand in self._hands),
         )
         self._places = {lane.place: index for index, lane in enumerate(self.all) if lane.place}
-        self._hands = {hand: self.gateway + 1 + index for index, hand in enumerate(hands)}
+        self._hands = {hand: self.gateway + 1 + index for index, hand in enumerate(self._hands)}
 
     def of(self, address: Address | None) -> int:
         """Index of the lane of an address; the gateway's where there is none."""
@@ -81,36 +130,25 @@ class Lanes:
         return self._hands.get(name, self.gateway)
 
 
-def _busy(view: RunView) -> set[PlaceKey]:
-    found = set(view.seen_places())
-    for event in view.events:
-        match event.body:
-            case (
-                b.WireRefused(address=address)
-                | b.ThreadClosed(address=address)
-                | b.ThreadOpened(address=address)
-                | b.IntentPrepared(address=address)
-                | b.BindingBound(conversation=address)
-            ):
-                found.add(address.lane)
-            case _:
-                pass
-    # A parent stays beside its thread: a message that lands on it instead must be seen to do so.
-    return found | {parent for key in found if key in view.places and (parent := view.places.at(key).parent)}
+#: what tells that a place, or a hand, is in use
+_USES: frozenset[type[b.Body]] = frozenset(
+    {
+        *(b.PeerSaid, b.WireAccepted, b.WireRefused, b.ThreadClosed, b.ThreadOpened),
+        *(b.IntentPrepared, b.BindingBound, b.DelegationAccepted),
+    }
+)
 
 
-def _place_lane(view: RunView, key: PlaceKey, busy: Collection[PlaceKey], bound: Collection[PlaceKey]) -> Lane:
-    place = view.places.at(key)
-    accounts = {other.key[1] for other in view.places.in_order() if other.channel == place.channel}
-    group = f"{place.channel}:{place.key[1]}" if len(accounts) > 1 else place.channel
+def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey], several: Collection[str]) -> Lane:
+    """`several`: platforms with more than one account, which is told then."""
     return Lane(
         kind=LaneKind.PLACE,
         label=place.name,
-        group=group,
-        place=key,
+        group=f"{place.channel}:{place.key[1]}" if place.channel in several else place.channel,
+        place=place.key,
         child=place.parent is not None and place.parent in view.places,
-        bound=key in bound,
-        idle=key not in busy,
+        bound=place.key in view.bindings.lanes,
+        idle=place.key not in busy,
     )
 
 

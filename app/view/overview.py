@@ -105,7 +105,7 @@ def latest_title(view: RunView, verdicts: Verdicts, seq: int) -> str:
     """What the card of the latest violation is called."""
     found = verdicts.latest(seq)
     if not found:
-        return "No violation so far" if view.run.violations else "No violation"
+        return "No violation so far" if view.violations() else "No violation"
     titles = {one.id: one.title for one in verdicts.all}
     return f"Violation: {titles[found[0].invariant]}"
 
@@ -169,16 +169,16 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
     ahead = [row.id for row in verdicts.rows(seq) if row.judged is Judged.LATER]
     if ahead:
         yield Fact(label="ahead", text=f"{' '.join(ahead)} will break: n goes there", tone=Tone.WARN)
-    elif not view.run.exercised:
+    elif not view.exercised:
         yield Fact(label="verdict", text="nothing happened that an invariant speaks of", tone=Tone.DIM)
     else:
-        total = len(view.run.verdicts)
-        text = f"✓ all hold in the whole run, {view.run.exercised} of {total} exercised"
+        total = len(view.verdicts)
+        text = f"✓ all hold in the whole run, {view.exercised} of {total} exercised"
         yield Fact(label="verdict", text=text, tone=Tone.GOOD)
-    for unmet in view.run.unmet if not view.run.violations else ():
+    for unmet in view.unmet if not view.violations() else ():
         yield Fact(label="unmet", text=clean(unmet.summary), tone=Tone.BAD)
-    yield Fact(label="run", text=clean(view.run.trace.header.title))
-    for bug in view.run.trace.header.bugs:
+    yield Fact(label="run", text=clean(view.header.title))
+    for bug in view.header.bugs:
         yield Fact(label="defect", text=clean(bug), tone=Tone.WARN)
     if story:
         yield Fact(label="story", text=clean(" ".join(story.split())), tone=Tone.DIM)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from core.events import Event
+from core.events import Body, Event
 from core.events.bodies import (
     BindingBound,
     IntentPrepared,
@@ -47,10 +47,14 @@ class Places:
     def __init__(self, events: Iterable[Event]) -> None:
         self._by_key: dict[PlaceKey, Place] = {}
         self._people: dict[tuple[str, str], str] = {}
+        #: goes up with every place that is new, or has a name now
+        self.version = 0
+        self._ordered: tuple[int, list[Place]] = (0, [])
         for event in events:
-            self._learn(event)
+            self.learn(event)
 
-    def _learn(self, event: Event) -> None:
+    def learn(self, event: Event) -> None:
+        """Take what an event tells of places and people."""
         match event.body:
             case WorldPlace(address=address, name=name, under=under):
                 self._add(address, name, under)
@@ -76,6 +80,7 @@ class Places:
         known = self._by_key.get(key)
         if known is not None and not (name and known.name == _own_name(known.address)):
             return
+        self.version += 1
         self._by_key[key] = Place(
             key=key,
             address=address,
@@ -128,19 +133,33 @@ class Places:
 
     def in_order(self) -> list[Place]:
         """Every place: by platform and account as first met, threads directly after their parent."""
-        groups: dict[tuple[str, str], list[Place]] = {}
-        for place in self._by_key.values():
-            groups.setdefault(place.key[:2], []).append(place)
-        return [place for group in groups.values() for place in _families(group)]
+        if self._ordered[0] != self.version:
+            groups: dict[tuple[str, str], list[Place]] = {}
+            for place in self._by_key.values():
+                groups.setdefault(place.key[:2], []).append(place)
+            self._ordered = self.version, [place for group in groups.values() for place in _families(group)]
+        return self._ordered[1]
 
 
 def _families(group: list[Place]) -> Iterable[Place]:
     keys = {place.key for place in group}
+    children: dict[PlaceKey, list[Place]] = {}
     for place in group:
         if place.parent in keys:
-            continue
-        yield place
-        yield from (child for child in group if child.parent == place.key)
+            children.setdefault(place.parent, []).append(place)
+    for place in group:
+        if place.parent not in keys:
+            yield place
+            yield from children.get(place.key, ())
+
+
+#: what tells of a place or of a person
+PLACED: frozenset[type[Body]] = frozenset(
+    {
+        *(WorldPlace, ThreadOpened, WorldPerson, PeerSaid, WireAccepted),
+        *(IntentPrepared, SessionCreated, WorldSession, BindingBound),
+    }
+)
 
 
 def _own_name(address: Address) -> str:

@@ -26,6 +26,17 @@ def visible(draw: Drawing, event: Event) -> Row | None:
     return drawn(draw, event, event.body) if drawn else None
 
 
+def shows(draw: Drawing, event: Event) -> bool:
+    """Whether an event has a row of its own. Most can be told by their kind, without the row."""
+    kind = type(event.body)
+    return visible(draw, event) is not None if kind in _SOMETIMES else kind in _DRAW
+
+
+def has_label(event: Event) -> bool:
+    """Whether an event may draw an arrow, with words in a gap beside the gateway."""
+    return type(event.body) in _ARROWS
+
+
 def _said(draw: Drawing, event: Event, body: b.PeerSaid) -> Row:
     lane = draw.lanes.of(body.address)
     who = draw.view.places.person(body.address.channel, body.peer.id, body.peer.name)
@@ -332,4 +343,19 @@ _DRAW = cast(
         b.RunEnded: _ended,
         **BOUND_ROWS,
     },
+)
+#: kinds that have a row of their own only where there is something to tell
+_SOMETIMES: frozenset[type[Body]] = frozenset(
+    {
+        *(b.PlatformPushed, b.AttemptEnded, b.IntentSettled, b.HookSending, b.MirrorAppended, b.TurnEnded),
+        *(b.ProcessStopped, b.ProcessStarted, b.LeaseTaken, b.ProcessRecovered),
+    }
+)
+#: kinds whose rows go from lane to lane
+_ARROWS: frozenset[type[Body]] = frozenset(
+    {
+        *(b.PeerSaid, b.PlatformPushed, b.InboundDropped, b.WireAccepted, b.WireDeduplicated, b.WireRefused),
+        *(b.WireResponseLost, b.AttemptEnded, b.IntentSuppressed, b.FallbackDenied),
+        *(b.DelegationStarted, b.DelegationFinished, b.DelegationIgnored),
+    }
 )

@@ -55,7 +55,7 @@ class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
 
 def status_line(view: RunView, *, seq: int, head: int, mode: Mode, speed: float = 1.0) -> StatusLine:
     """The status after event `seq`."""
-    header = view.run.trace.header
+    header = view.header
     return StatusLine(
         scenario=header.scenario,
         seed=header.seed,
@@ -78,18 +78,18 @@ def verdict_chip(view: RunView, seq: int) -> Chip:
     ahead = len(view.marks.stops)
     if ahead:
         return Chip(text=f"{count(ahead, 'violation')} ahead", tone=Tone.WARN, hint="n jumps there")
-    if view.run.unmet:
-        return Chip(text=f"✗ {count(len(view.run.unmet), 'expectation')} unmet", tone=Tone.BAD)
-    total = len(view.run.verdicts)
-    if not view.run.exercised:
+    if view.unmet:
+        return Chip(text=f"✗ {count(len(view.unmet), 'expectation')} unmet", tone=Tone.BAD)
+    total = len(view.verdicts)
+    if not view.exercised:
         return Chip(text="nothing exercised", tone=Tone.DIM)
-    text = f"✓ all hold ({view.run.exercised} of {total} exercised)"
-    return Chip(text=text, tone=Tone.GOOD, short=f"✓ all hold {view.run.exercised}/{total}")
+    text = f"✓ all hold ({view.exercised} of {total} exercised)"
+    return Chip(text=text, tone=Tone.GOOD, short=f"✓ all hold {view.exercised}/{total}")
 
 
 def _broken_words(view: RunView, seq: int) -> tuple[str, str]:
     broken = view.marks.broken_by(seq)
-    ids = [verdict.id for verdict in view.run.verdicts if verdict.id in broken]
+    ids = [verdict.id for verdict in view.verdicts if verdict.id in broken]
     copies = view.marks.copies_by(seq)
     words = f"  {copies} {'DUPLICATE' if copies == 1 else 'DUPLICATES'}" if copies else ""
     short = f"✗ {' '.join(ids)}"

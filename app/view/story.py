@@ -1,12 +1,14 @@
 """One run, ready to be shown: its events, places, causes, marks, and its state at any moment.
 
-Everything here is computed once when a run is opened; the screens only ask for slices of it.
+Every index learns event by event, so a run that is still going on grows at a constant cost: one that grew and the same
+one opened whole are equal. The screens only ask for slices of it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from heapq import merge
 
 import msgspec
 
@@ -16,10 +18,10 @@ from app.view.chain import Causes
 from app.view.fold import Fold, Moment
 from app.view.homes import Homes
 from app.view.marks import Marks
-from app.view.places import PlaceKey, Places
-from core.events import Event
+from app.view.places import PLACED, PlaceKey, Places
+from core.events import Event, Trace
 from core.events import bodies as b
-from sim.invariants.base import Violation
+from sim.invariants.base import Status, Verdict, Violation
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,14 +57,21 @@ class RunView:
     """A computed run with its indexes. Seqs are positions in `events`, from 1."""
 
     def __init__(self, run: Run) -> None:
-        self.run = run
-        self.events: tuple[Event, ...] = run.trace.events
-        self.last = len(self.events)
-        self.places = Places(self.events)
-        self.homes = Homes(self.events)
+        self._run: Run | None = None
+        self.header = run.trace.header
+        self.unmet = run.unmet
+        self.verdicts: tuple[Verdict, ...] = ()
+        #: all of them; the list grows, and what is in it stays
+        self.events: list[Event] = []
+        self.last = 0
+        #: seq of ``run.ended``; none while the run goes on, or where it was cut
+        self.ended: int | None = None
+        self.places = Places(())
+        self.homes = Homes(())
         self.bindings = Bindings(self.events)
-        self.causes = Causes(self.events)
-        self.marks = Marks(run.violations, self.events, self.causes)
+        self.causes = Causes(())
+        #: made anew when another violation is found
+        self.marks = Marks((), self.events, self.causes)
         self._fold = Fold(self.events)
         self._by_intent: dict[str, list[Event]] = {}
         self._by_delegation: dict[str, list[Event]] = {}
@@ -72,11 +81,42 @@ class RunView:
         self._said: dict[tuple[str, str], Event] = {}
         #: ids of sessions that were replaced by a reset
         self._ended: set[str] = set()
-        for event in self.events:
-            self._group(event)
-            # Most events are none of these: asking a set is cheaper than trying each case.
-            if type(event.body) in _COLLECTED:
-                self._collect(event)
+        self._violations = 0
+        self.grow(run.trace.events, run.verdicts)
+        self._run = run
+
+    def grow(self, events: Sequence[Event], verdicts: Sequence[Verdict]) -> None:
+        """The run goes on: more events, and what the invariants say by now."""
+        self._run = None
+        self.events.extend(events)
+        self.last = len(self.events)
+        for event in events:
+            self._learn(event)
+        self.verdicts = tuple(verdicts)
+        violations = sum(len(verdict.violations) for verdict in self.verdicts)
+        if violations != self._violations:
+            self._violations = violations
+            found = [violation for verdict in self.verdicts for violation in verdict.violations]
+            found.sort(key=lambda violation: (violation.at, violation.invariant))
+            self.marks = Marks(found, self.events, self.causes)
+
+    @property
+    def run(self) -> Run:
+        """The run as far as it goes; for those who keep it or write it. It is copied when asked for after it grew."""
+        if self._run is None:
+            trace = Trace(header=self.header, events=tuple(self.events))
+            self._run = Run(trace=trace, verdicts=self.verdicts, unmet=self.unmet)
+        return self._run
+
+    @property
+    def exercised(self) -> int:
+        """How many invariants had something to judge."""
+        return sum(verdict.status is not Status.NOT_EXERCISED for verdict in self.verdicts)
+
+    @property
+    def over(self) -> int:
+        """The event with which the run ended; one beyond the last while it goes on."""
+        return self.last + 1 if self.ended is None else self.ended
 
     def event(self, seq: int) -> Event:
         """The event with this seq, from 1."""
@@ -158,6 +198,18 @@ class RunView:
         """All violations of the run, in order."""
         return self.marks.violations
 
+    def _learn(self, event: Event) -> None:
+        kind = type(event.body)
+        # Most events are none of these: asking a set is cheaper than trying each case.
+        if kind in PLACED:
+            self.places.learn(event)
+        if event.binding is not None or kind in _ROUTED:
+            self.bindings.learn(event)
+        self.causes.learn(event)
+        self._group(event)
+        if kind in _COLLECTED:
+            self._collect(event)
+
     def _group(self, event: Event) -> None:
         if event.intent is not None:
             self._by_intent.setdefault(event.intent, []).append(event)
@@ -174,6 +226,10 @@ class RunView:
                 self._hold(event, event.body, "agent")
             case b.SessionReset():
                 self._reset(event, event.body)
+            case b.SessionMoved():
+                self._move(event.seq, event.body)
+            case b.RunEnded():
+                self.ended = event.seq
             case b.PeerSaid(address=address, peer=peer, message_id=message):
                 who = self.places.person(address.channel, peer.id, peer.name)
                 self._see(event, event.body, who, message, 0)
@@ -200,6 +256,13 @@ class RunView:
         text = f"generation {body.generation}"
         self._write(body.session_key, Line(seq=event.seq, at=event.at, role="reset", text=text))
 
+    def _move(self, seq: int, body: b.SessionMoved) -> None:
+        """What was written under the old key so far is found under the new one."""
+        self.homes.learn(seq, body)
+        if body.old_key != body.session_key and (lines := self._transcripts.pop(body.old_key, None)):
+            there = self._transcripts.get(body.session_key, [])
+            self._transcripts[body.session_key] = list(merge(there, lines, key=_seq))
+
     def _write(self, key: str, line: Line) -> None:
         self._transcripts.setdefault(self.homes.last_key(key, line.seq), []).append(line)
 
@@ -218,9 +281,18 @@ class RunView:
         self._seen.setdefault(seen.place, []).append(seen)
 
 
+def _seq(line: Line) -> int:
+    return line.seq
+
+
 _COLLECTED: frozenset[type[b.Body]] = frozenset(
-    {b.TranscriptAppended, b.MirrorAppended, b.SessionReset, b.PeerSaid, b.WireAccepted}
+    {
+        *(b.TranscriptAppended, b.MirrorAppended, b.SessionReset, b.SessionMoved),
+        *(b.PeerSaid, b.WireAccepted, b.RunEnded),
+    }
 )
+#: decisions that name a binding without being about one
+_ROUTED: frozenset[type[b.Body]] = frozenset({b.RouteDecided, b.RouterDecided})
 
 
 def _of(groups: dict[str, list[Event]], key: str | None, kinds: tuple[type[b.Body], ...]) -> list[Event]:

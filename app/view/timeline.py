@@ -1,60 +1,93 @@
-"""The rows of the timeline, and which of them a cursor, a chain or a set of copies touches."""
+"""The rows of the timeline, and which of them a cursor, a chain or a set of copies touches.
+
+What has a row is known of every event; a row itself is made when somebody looks at it. Lanes, marks and mirrors may
+change while a run goes on: then rows are made again.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import overload
 
 import msgspec
-from rich.cells import cell_len
 
+from app.view.brackets import Brackets
 from app.view.drawing import Drawing
 from app.view.lanes import Lanes, Wish
 from app.view.row import Look, Row
-from app.view.rows import visible
+from app.view.rows import has_label, shows, visible
 from app.view.story import RunView
+from app.view.widest import Widest
 from core.events import Event
 from core.events import bodies as b
+from core.values import IntentState
+
+#: rows that are kept once made
+KEPT = 50_000
 
 
-class Timeline:
-    """All rows of a run. A cursor on an event without a row of its own stands on the last visible row before it."""
+class Rows(Sequence[Row]):
+    """Rows by their place in a list of seqs, each made when it is asked for."""
 
-    def __init__(self, view: RunView, lanes: Lanes, *, unfolded: bool = False) -> None:
-        self.unfolded = unfolded
-        self._gateway = lanes.gateway
-        self._stops = view.marks.stops
-        drawing = Drawing(view, lanes)
-        rows: list[Row] = []
-        for event in view.events:
-            row = visible(drawing, event) or (drawing.internal(event) if unfolded else None)
-            if row is not None:
-                rows.append(row)
-        if not unfolded:
-            rows = _with_mirrors(view, rows)
-        self.rows: tuple[Row, ...] = tuple(_with_brackets(view, rows))
-        self.seqs: tuple[int, ...] = tuple(row.seq for row in self.rows)
+    def __init__(self, seqs: Sequence[int], make: Callable[[int], Row]) -> None:
+        self._seqs = seqs
+        self._make = make
 
-    def only(self, rows: Sequence[Row]) -> Timeline:
-        """The same with some of its rows."""
-        made = Timeline.__new__(Timeline)
-        made.unfolded, made._gateway, made._stops = self.unfolded, self._gateway, self._stops
-        made.rows, made.seqs = tuple(rows), tuple(row.seq for row in rows)
-        return made
+    def __len__(self) -> int:
+        return len(self._seqs)
 
-    @cached_property
+    def __iter__(self) -> Iterator[Row]:
+        return map(self._make, self._seqs)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        if isinstance(index, slice):
+            return [self._make(seq) for seq in self._seqs[index]]
+        return self._make(self._seqs[index])
+
+
+class Picked:
+    """Rows of a run, or those of them that a filter keeps.
+
+    A cursor on an event without a row of its own stands on the last row before it.
+    """
+
+    def __init__(self, view: RunView, lanes: Lanes, make: Callable[[int], Row]) -> None:
+        self.view = view
+        #: the events that have a row, in order
+        self.seqs: list[int] = []
+        self.rows = Rows(self.seqs, make)
+        #: goes up when rows that were there before look different, or are gone
+        self.version: int = 0
+        self._widest = Widest(lanes)
+        self._broken: tuple[object, tuple[int, ...]] = (None, ())
+
+    def __contains__(self, seq: object) -> bool:
+        """Whether an event has a row of its own."""
+        if not isinstance(seq, int):
+            return False
+        index = bisect_left(self.seqs, seq)
+        return index < len(self.seqs) and self.seqs[index] == seq
+
+    @property
     def broken(self) -> tuple[int, ...]:
-        """Indexes of the rows at which violations were seen."""
-        return tuple(dict.fromkeys(index for seq in self._stops if (index := self.row_at(seq)) >= 0))
+        """Indexes of the rows at which violations were seen; the same tuple as long as they are the same."""
+        known = (self.view.marks, self.version)
+        if self._broken[0] != known:
+            found = (self.row_at(seq) for seq in self.view.marks.stops)
+            self._broken = known, tuple(dict.fromkeys(index for index in found if index >= 0))
+        return self._broken[1]
 
-    @cached_property
+    @property
     def wish(self) -> Wish:
         """Cells that the messages would like to have beside the gateway."""
-        arrows = [row for row in self.rows if not row.is_note]
-        hands = [_label_width(row) for row in arrows if max(row.start, row.end) > self._gateway]
-        places = [_label_width(row) for row in arrows if max(row.start, row.end) == self._gateway]
-        return Wish(max(places, default=0), max(hands, default=0))
+        return self._widest.wish
 
     def row_at(self, seq: int) -> int:
         """Index of the row that stands for an event; -1 before the first row."""
@@ -62,14 +95,14 @@ class Timeline:
 
     def neighbour(self, seq: int, step: int) -> int:
         """The seq `step` rows further down or up, stopping at both ends."""
-        if not self.rows:
+        if not self.seqs:
             return seq
-        return self.seqs[max(0, min(self.row_at(seq) + step, len(self.rows) - 1))]
+        return self.seqs[max(0, min(self.row_at(seq) + step, len(self.seqs) - 1))]
 
     def find(self, seq: int, step: int, wanted: Callable[[Row], bool]) -> int | None:
         """The next (`step` 1) or previous (-1) row that is wanted, as a seq."""
         index = bisect_right(self.seqs, seq) if step > 0 else bisect_left(self.seqs, seq) - 1
-        while 0 <= index < len(self.rows):
+        while 0 <= index < len(self.seqs):
             if wanted(self.rows[index]):
                 return self.seqs[index]
             index += step
@@ -77,52 +110,119 @@ class Timeline:
 
     def covered(self, index: int, last: int) -> range:
         """The seqs that a row stands for: its own and the folded ones up to the next row. `last` is the run's."""
-        end = self.seqs[index + 1] if index + 1 < len(self.rows) else last + 1
+        end = self.seqs[index + 1] if index + 1 < len(self.seqs) else last + 1
         return range(self.seqs[index], end)
 
 
-def _label_width(row: Row) -> int:
-    return cell_len(row.text) + (cell_len(row.who) + 1 if row.who else 0)
+class Kept(Picked):
+    """Some rows of a timeline."""
+
+    def __init__(self, whole: Timeline) -> None:
+        super().__init__(whole.view, whole.lanes, whole.row)
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """More of its rows, in order."""
+        for row in rows:
+            self.seqs.append(row.seq)
+            self._widest.add(row)
+
+
+class Timeline(Picked):
+    """All rows of a run; `unfolded`: one for every event."""
+
+    def __init__(self, view: RunView, lanes: Lanes, *, unfolded: bool = False) -> None:
+        super().__init__(view, lanes, self.row)
+        self.lanes = lanes
+        self.unfolded = unfolded
+        self._drawing = Drawing(view, lanes)
+        self._marks = view.marks
+        self._brackets = Brackets(view.marks, ())
+        self._made: dict[int, Row] = {}
+        self._done = 0
+        self.grow(lanes_changed=True)
+
+    def grow(self, *, lanes_changed: bool = False) -> None:
+        """Take in what happened since. The lanes know of it already."""
+        for event in islice(self.view.events, self._done, None):
+            self._drawing.learn(event)
+            if event.intent is not None:
+                self._look_back(event)
+            if self.unfolded or shows(self._drawing, event):
+                self.seqs.append(event.seq)
+                if has_label(event) and not self._widest.full:
+                    self._widest.add(self._plain(event))
+        self._done = self.view.last
+        if lanes_changed or self._marks is not self.view.marks:
+            self._redraw()
+
+    def _redraw(self) -> None:
+        self._made.clear()
+        self._marks = self.view.marks
+        self._brackets = Brackets(self._marks, self)
+        self.version += 1
+
+    def _look_back(self, event: Event) -> None:
+        """Some things change how what was accepted before looks; an accept takes the row of its mirror away."""
+        body = event.body
+        if isinstance(body, b.WireAccepted):
+            for mirror in self.view.of_intent(event.intent, b.MirrorAppended):
+                if mirror.seq < event.seq:
+                    self._hide(mirror.seq)
+        elif self._made and (
+            isinstance(body, b.MirrorAppended | b.Fallback | b.IdentityFallback)
+            or (isinstance(body, b.IntentSettled) and body.state is IntentState.MISPLACED)
+        ):
+            for accepted in self.view.of_intent(event.intent, b.WireAccepted):
+                if self._made.pop(accepted.seq, None) is not None:
+                    self.version += 1
+
+    def _hide(self, seq: int) -> None:
+        self._made.pop(seq, None)
+        self.version += 1
+        if not self.unfolded and seq in self:
+            del self.seqs[bisect_left(self.seqs, seq)]
+
+    # ------------------------------------------------------------ one row
+
+    def row(self, seq: int) -> Row:
+        """The row of an event that has one."""
+        row = self._made.get(seq)
+        if row is None:
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            row = self._made[seq] = self._finished(self._plain(self.view.event(seq)))
+        return row
+
+    def _plain(self, event: Event) -> Row:
+        return visible(self._drawing, event) or self._drawing.internal(event)
+
+    def _finished(self, row: Row) -> Row:
+        """With its mirror, and with what joins it to its copies."""
+        mirror, seq = ("", 0) if self.unfolded else self._mirror(row.seq)
+        bracket = self._brackets.of(row.seq)
+        if mirror or bracket:
+            return msgspec.structs.replace(row, mirror=mirror, mirror_seq=seq, bracket=bracket)
+        return row
+
+    def _mirror(self, seq: int) -> tuple[str, int]:
+        """The mark of the mirror of a delivery, and its event; of several the last one, but a wrong one before all."""
+        marks = self.view.marks.mirrors
+        if marks.get(seq) == "?":
+            return "m?", seq
+        event = self.view.event(seq)
+        found = ("", 0)
+        if isinstance(event.body, b.WireAccepted):
+            for mirror in self.view.of_intent(event.intent, b.MirrorAppended):
+                if not found[0].endswith("!") and self._mirrored(mirror) == seq:
+                    found = "m" + marks.get(mirror.seq, ""), mirror.seq
+        return found
+
+    def _mirrored(self, mirror: Event) -> int | None:
+        accepted = [event.seq for event in self.view.of_intent(mirror.intent, b.WireAccepted)]
+        before = [seq for seq in accepted if seq < mirror.seq]
+        return before[-1] if before else next(iter(accepted), None)
 
 
 def is_delivery(row: Row) -> bool:
     """A message crosses between people and the gateway."""
     return row.look in {Look.INBOUND, Look.DELIVERED, Look.FIRST, Look.COPY, Look.FALLBACK, Look.MISPLACED}
-
-
-def _with_mirrors(view: RunView, rows: list[Row]) -> list[Row]:
-    """Put each mirror into the gutter of the delivery that it mirrors."""
-    at = {row.seq: index for index, row in enumerate(rows)}
-    for event in view.events:
-        if isinstance(event.body, b.MirrorAppended):
-            accepted = _mirrored(view, event)
-            index = at.get(accepted) if accepted else None
-            if index is not None and not rows[index].mirror.endswith("!"):
-                mark = "m" + view.marks.mirrors.get(event.seq, "")
-                rows[index] = msgspec.structs.replace(rows[index], mirror=mark, mirror_seq=event.seq)
-    for seq, wrong in view.marks.mirrors.items():
-        if wrong == "?" and seq in at:
-            rows[at[seq]] = msgspec.structs.replace(rows[at[seq]], mirror="m?", mirror_seq=seq)
-    return rows
-
-
-def _mirrored(view: RunView, mirror: Event) -> int | None:
-    accepted = [event.seq for event in view.of_intent(mirror.intent, b.WireAccepted)]
-    before = [seq for seq in accepted if seq < mirror.seq]
-    return before[-1] if before else next(iter(accepted), None)
-
-
-def _with_brackets(view: RunView, rows: list[Row]) -> Sequence[Row]:
-    """Join the copies of one thing in the gutter. Where two sets overlap, the ends win over the bar."""
-    at = {row.seq: index for index, row in enumerate(rows)}
-    for group in view.marks.groups:
-        members = [at[seq] for seq in group if seq in at]
-        if len(members) < 2:
-            continue
-        for index in range(members[0], members[-1] + 1):
-            mark = "┃"
-            if index in members:
-                mark = {members[0]: "┏", members[-1]: "┗"}.get(index, "┣")
-            if mark != "┃" or not rows[index].bracket:
-                rows[index] = msgspec.structs.replace(rows[index], bracket=mark)
-    return rows

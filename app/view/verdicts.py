@@ -98,7 +98,7 @@ class Verdicts:
 
     def __init__(self, view: RunView) -> None:
         self.view = view
-        self.all: tuple[Verdict, ...] = view.run.verdicts
+        self.all: tuple[Verdict, ...] = view.verdicts
         self._violations = {one.id: sorted(one.violations, key=lambda broken: broken.at) for one in self.all}
         self._at = {name: [broken.at for broken in found] for name, found in self._violations.items()}
         self._every = sorted(at for found in self._at.values() for at in found)

@@ -91,7 +91,7 @@ def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Ite
     yield from _listed("actual", [text for v in violations for text in v.actual], Tone.BAD)
     first_wrong = min((v.first_wrong for v in violations if v.first_wrong), default=None)
     yield from _path(view, _wrong_path(view, event.seq, first_wrong, violations), first_wrong)
-    titles = {verdict.id: verdict for verdict in view.run.verdicts}
+    titles = {verdict.id: verdict for verdict in view.verdicts}
     for index, violation in enumerate(violations):
         label = "" if index else "broken"
         yield Fact(
@@ -150,7 +150,7 @@ def _verdicts(view: RunView, event: Event) -> Iterator[Fact]:
     """At the end of the run: what each invariant says, and the expectations of the scenario that were not met."""
     if not isinstance(event.body, RunEnded):
         return
-    ordered = sorted(view.run.verdicts, key=lambda verdict: list(_SIGNS).index(verdict.status))
+    ordered = sorted(view.verdicts, key=lambda verdict: list(_SIGNS).index(verdict.status))
     for status, group in groupby(ordered, key=lambda verdict: verdict.status):
         tone, sign, label = _SIGNS[status]
         for index, verdict in enumerate(group):
@@ -159,7 +159,7 @@ def _verdicts(view: RunView, event: Event) -> Iterator[Fact]:
             where = f"  first #{seq}" if seq else ""
             text = f"{sign} {verdict.id} {verdict.title}{times}{where}"
             yield Fact(label="" if index else label, text=text, tone=tone, seq=seq)
-    for unmet in view.run.unmet:
+    for unmet in view.unmet:
         line = f"line {unmet.line}: " if unmet.line else ""
         yield Fact(label="unmet", text=clean(f"{line}{unmet.summary}"), tone=Tone.BAD, seq=event.seq)
         yield from _listed("expected", unmet.expected, Tone.GOOD)
@@ -167,7 +167,7 @@ def _verdicts(view: RunView, event: Event) -> Iterator[Fact]:
 
 
 def _repro(view: RunView) -> Iterator[Fact]:
-    yield Fact(label="repro", text=reproduction(view.run.trace.header))
+    yield Fact(label="repro", text=reproduction(view.header))
 
 
 def _ids(event: Event) -> Iterator[Fact]:

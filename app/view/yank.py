@@ -37,7 +37,7 @@ def _yanks(view: RunView, seq: int, row: str) -> Iterator[Choice]:
         yield Choice(key="d", title="decision", text=as_text(explain(view, seq).title, explain(view, seq).lines))
         for number, (name, value) in enumerate(ids_of(view, seq)):
             yield Choice(key="" if number else "i", title=f"id of the {name}", text=value)
-    yield Choice(key="c", title="command", text=reproduction(view.run.trace.header))
+    yield Choice(key="c", title="command", text=reproduction(view.header))
 
 
 def event_line(view: RunView, seq: int) -> str:

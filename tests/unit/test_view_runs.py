@@ -28,7 +28,7 @@ def show(run: Run) -> None:
     """Ask for everything that the screens ask for."""
     view = RunView(run)
     lanes = Lanes(view)
-    assert Timeline(view, lanes, unfolded=True).seqs == tuple(range(1, view.last + 1))
+    assert Timeline(view, lanes, unfolded=True).seqs == list(range(1, view.last + 1))
     assert set(Timeline(view, lanes).seqs) <= set(range(1, view.last + 1))
     sessions = Sessions(view)
     for seq in range(view.last + 1):

@@ -299,7 +299,7 @@ def test_a_target_is_a_step_inside_the_gateway():
 def test_every_event_can_be_described_and_drawn():
     for run in (bound_completion(), foreign_mirror(), changed_sessions()):
         view, timeline = opened(run, unfolded=True)
-        assert timeline.seqs == tuple(range(1, view.last + 1))
+        assert timeline.seqs == list(range(1, view.last + 1))
         assert all(describe(view, event) for event in view.events)
 
 
@@ -327,7 +327,7 @@ def test_moving_by_rows_stops_at_both_ends():
 def test_an_empty_trace_has_no_rows():
     trace = Trace(header=TraceHeader(scenario="empty"), events=())
     view, timeline = opened(Run(trace=trace, verdicts=()))
-    assert (view.last, timeline.rows, timeline.neighbour(0, 1)) == (0, (), 0)
+    assert (view.last, list(timeline.rows), timeline.neighbour(0, 1)) == (0, [], 0)
 
 
 def test_an_event_without_cause_hangs_on_the_first_of_its_intent():

@@ -157,7 +157,7 @@ class TabBar(Drawn):
 
     def _title(self) -> str:
         opened = self.desk.opened
-        return opened.view.run.trace.header.title if opened else ""
+        return opened.view.header.title if opened else ""
 
     async def on_click(self, event: events.Click) -> None:
         """Go to the screen that was clicked."""

@@ -18,7 +18,7 @@ from app.tui.widgets.rowlist import RowList
 from app.view.lanes import BOUND, CHILD, CHILD_BOUND, LABEL_EDGES, NO_WISH, Column, LaneKind, Layout, lay_out
 from app.view.row import Look, Row
 from app.view.text import cut, seconds
-from app.view.timeline import Timeline
+from app.view.timeline import Picked
 
 #: from this width on there is a column for the time and one for mirrors
 ROOMY = 96
@@ -55,7 +55,7 @@ class Swimlane(RowList):
         return 2
 
     @property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> Picked:
         """The rows as they are folded now."""
         return self.desk.timeline
 
@@ -75,10 +75,11 @@ class Swimlane(RowList):
         """Follow the desk."""
         if self.desk.opened is None:
             return
-        shown = (id(self.timeline), self.desk.chain_of)
+        timeline = self.timeline
+        self._wish = timeline.wish
+        shown = (timeline, timeline.version, self.desk.chain_of)
         if shown != self._shown:
             self._shown = shown
-            self._wish = self.timeline.wish
             self.forget()
         self._lay_out()
         self.select(self.timeline.row_at(self.desk.cursor))
