@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from functools import cached_property
+from itertools import islice
 
 import msgspec
 
 from app.view.fact import Fact, Tone, because
 from app.view.labels import describe, step_words
-from app.view.life import Life
 from app.view.lives import Lives
+from app.view.marks import Marks
 from app.view.resolve import title
 from app.view.story import RunView
 from app.view.text import clean, quoted, seconds
@@ -111,10 +111,20 @@ class _Run:
         #: its row before it was accepted, and after everything that came of it
         self.ahead: HandRow | None = None
         self.over: HandRow | None = None
+        self._last: int | None = None
 
-    @cached_property
+    def forget(self) -> None:
+        """Something was told of it: what was kept of it may be another now."""
+        self.ahead = self.over = self._last = None
+
+    @property
     def last(self) -> int:
-        """The last event that changes its row. Asked for when all of them are known."""
+        """The last event that changes its row, as far as the run goes."""
+        if self._last is None:
+            self._last = self._find_last()
+        return self._last
+
+    def _find_last(self) -> int:
         finished = [self.finished] if self.finished is not None else []
         events = (self.accepted, *self.started, *self.ignored, *self.callbacks, *finished)
         others = (*self.heard, *(one.seq for one in self.said), *(at for at, _ in self.broken))
@@ -127,17 +137,27 @@ class Hands(Sequence[str]):
     def __init__(self, view: RunView, lives: Lives) -> None:
         self._view = view
         self._lives = lives
-        self._over = next((e.seq for e in reversed(view.events) if isinstance(e.body, b.RunEnded)), view.last + 1)
         self._runs: dict[str, _Run] = {}
+        self._ids: list[str] = []
         #: callback turn -> its run
         self._turns: dict[str, _Run] = {}
-        for event in view.events:
+        self._marks: Marks | None = None
+        self._done = 0
+        self.grow()
+
+    def grow(self) -> None:
+        """Take in what happened since; the lives know of it already."""
+        for event in islice(self._view.events, self._done, None):
             if event.delegation is not None or event.turn in self._turns:
                 self._learn(event)
-        for life in lives:
-            self._say(life)
-        self._judge()
-        self._ids = list(self._runs)
+            if isinstance(event.body, b.WireAccepted):
+                self._say(event, event.body)
+            elif isinstance(event.body, b.BindingBound) and event.body.by == "spawn":
+                self._bind(event, event.body)
+        self._done = self._view.last
+        if self._marks is not self._view.marks:
+            self._marks = self._view.marks
+            self._judge()
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -208,7 +228,7 @@ class Hands(Sequence[str]):
             age=max((finished.at if finished is not None else now) - run.accepted.at, 0.0),
             waits=now - finished.at if untold and finished is not None else None,
             broken=tuple(dict.fromkeys(name for at, name in run.broken if at <= seq)),
-            over=self._over <= seq and state not in (HandState.TOLD, HandState.KEPT, HandState.LATER),
+            over=self._view.over <= seq and state not in (HandState.TOLD, HandState.KEPT, HandState.LATER),
         )
 
     def _state(self, run: _Run, done: b.DelegationFinished | None, seq: int) -> HandState:
@@ -231,11 +251,14 @@ class Hands(Sequence[str]):
     def _learn(self, event: Event) -> None:
         body = event.body
         if isinstance(body, b.DelegationAccepted):
+            if event.delegation not in self._runs:
+                self._ids.append(event.delegation or "")
             self._runs.setdefault(event.delegation or "", _Run(event, body)).agent = self._agent(event)
             return
         run = self._runs.get(event.delegation or "") or self._turns.get(event.turn or "")
         if run is None:
             return
+        run.forget()
         match body:
             case b.DelegationStarted():
                 run.started.append(event)
@@ -261,33 +284,41 @@ class Hands(Sequence[str]):
         turn = self._view.nearest(accepted.seq, b.TurnStarted)
         return turn.body.agent if turn is not None and isinstance(turn.body, b.TurnStarted) else ""
 
-    def _say(self, life: Life) -> None:
-        prepared, body = life.prepared, life.body
+    def _say(self, event: Event, body: b.WireAccepted) -> None:
+        """People see a message; it may be one that tells of a run that has ended."""
+        life = self._lives.of(event.intent)
+        prepared = life.prepared if life is not None else None
         run = self._runs.get(prepared.delegation or "") if prepared is not None else None
-        if run is None or body is None or run.finished is None or life.seq < run.finished.seq:
+        if life is None or life.body is None or run is None or run.finished is None or life.seq < run.finished.seq:
             return
-        for event in life.accepted:
-            assert isinstance(event.body, b.WireAccepted)
-            run.said.append(Said(event.seq, event.at, event.body.address, life.id, body.intent_kind))
-        run.said.sort(key=lambda said: said.seq)
+        run.said.append(Said(event.seq, event.at, body.address, life.id, life.body.intent_kind))
+        run.forget()
+
+    def _bind(self, event: Event, body: b.BindingBound) -> None:
+        """A run with a session of its own was given a thread, which is bound to that session."""
+        run = self._runs.get(event.delegation or "") or self._child(body.session_key)
+        if run is not None:
+            run.session = run.session or body.session_key
+            run.forget()
 
     def _judge(self) -> None:
+        for run in self._runs.values():
+            if run.broken:
+                run.broken = []
+                run.forget()
         for violation in self._view.violations():
             for seq in violation.evidence:
                 event = self._view.event(seq) if 0 < seq <= self._view.last else None
                 run = self._runs.get(self.concerned(event) or "") if event is not None else None
                 if run is not None:
                     run.broken.append((violation.at, violation.invariant))
-        for event in self._view.events:
-            # A run with a session of its own was given a thread, which is bound to that session.
-            if isinstance(event.body, b.BindingBound) and event.body.by == "spawn":
-                run = self._runs.get(event.delegation or "") or self._child(event.body.session_key)
-                if run is not None:
-                    run.session = run.session or event.body.session_key
+                    run.forget()
 
     def _child(self, key: str) -> _Run | None:
         """The run whose id a key of a delegated session ends with."""
-        return next((run for name, run in self._runs.items() if key.endswith(f":{name}")), None)
+        parts = key.split(":")
+        names = (":".join(parts[at:]) for at in range(1, len(parts)))
+        return next((run for name in names if (run := self._runs.get(name)) is not None), None)
 
 
 def _tells_nobody(step: b.CompletionStep) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import msgspec
 
@@ -70,33 +70,62 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
         return "; ".join(words)
 
 
+def _at(change: tuple[int, str, int]) -> int:
+    return change[0]
+
+
 class Tally:
     """How many messages were in each state, at any moment: changes in order, with a count kept every so often."""
 
-    def __init__(self, lives: Sequence[Life]) -> None:
-        changes: list[tuple[int, str, int]] = []
+    def __init__(self, lives: Iterable[Life]) -> None:
         self._prepared: list[int] = []
-        self._found = sorted(life.seq for life in lives if not life.prepared)
+        #: found in the store: message -> where it begins; and these in order
+        self._unprepared: dict[str, int] = {}
+        self._found: list[int] = []
         #: seq at which a message ended again, and was not opened in between
         self._twice: list[tuple[int, str]] = []
         self._double: list[tuple[int, str]] = []
-        for life in lives:
-            self._count(life, changes)
-        self._prepared.sort()
-        changes.sort(key=lambda change: change[0])
-        self._changes = changes
-        self._seqs = [seq for seq, _, _ in changes]
+        #: message -> steps that are counted, what it is counted as, and whether it has ended
+        self._counted: dict[str, tuple[int, str, bool]] = {}
+        self._changes: list[tuple[int, str, int]] = []
+        self._seqs: list[int] = []
+        self._now: Counter[str] = Counter()
         self._frames: list[Counter[str]] = [Counter()]
-        now: Counter[str] = Counter()
-        for index, (_, name, by) in enumerate(changes, 1):
-            now[name] += by
-            if not index % _EVERY:
-                self._frames.append(now.copy())
+        self.grow(lives)
+
+    def grow(self, lives: Iterable[Life]) -> None:
+        """Count what these have become since."""
+        changes: list[tuple[int, str, int]] = []
+        for life in lives:
+            self._find(life)
+            self._count(life, changes)
+        changes.sort(key=_at)
+        if changes and self._seqs and changes[0][0] < self._seqs[-1]:
+            # Something was queued all along, and nobody could tell: count everything again.
+            changes = sorted([*self._changes, *changes], key=_at)
+            self._changes, self._seqs, self._now, self._frames = [], [], Counter(), [Counter()]
+        for change in changes:
+            self._changes.append(change)
+            self._seqs.append(change[0])
+            self._now[change[1]] += change[2]
+            if not len(self._changes) % _EVERY:
+                self._frames.append(self._now.copy())
+        # Nearly in order: what is new comes last.
+        self._prepared.sort()
+        self._twice.sort()
+        self._double.sort()
+
+    def _find(self, life: Life) -> None:
+        if life.prepared is None and life.id not in self._unprepared:
+            self._unprepared[life.id] = life.seq
+            insort(self._found, life.seq)
+        elif life.prepared is not None and life.id in self._unprepared:
+            self._found.remove(self._unprepared.pop(life.id))
 
     def _count(self, life: Life, changes: list[tuple[int, str, int]]) -> None:
         """What has ended leaves its count only by an operator's word: whatever else comes after is too much."""
-        name, over = "", False
-        for step in life.steps:
+        done, name, over = self._counted.get(life.id, (0, "", False))
+        for step in life.steps[done:]:
             ends = step.state not in OPEN
             if step.entered or step.reopened or not over:
                 if name and (step.reopened or not over):
@@ -110,6 +139,7 @@ class Tally:
                 self._prepared.append(step.seq)
             if len(step.owners) > 1:
                 self._double.append((step.seq, life.id))
+        self._counted[life.id] = len(life.steps), name, over
 
     def at(self, seq: int) -> tuple[Counter[str], int, int]:
         """Counts of the states, and how many were prepared and found, after event `seq`."""

@@ -6,6 +6,7 @@ to be said has a life too, a short one: an absence is an event, with a reason.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
@@ -29,11 +30,18 @@ class Lives(Sequence[Life]):
         #: process -> the event with which it ended
         self.deaths: dict[int, int] = {}
         self.last = 0
+        #: in the order in which they begin
+        self._all: list[Life] = []
+        #: those that something was told of since somebody asked
+        self.touched: dict[str, Life] = {}
+        self.grow(events)
+
+    def grow(self, events: Iterable[Event]) -> None:
+        """What was told since, in order."""
+        self.touched = {}
         for event in events:
             self._learn(event)
             self.last = event.seq
-        self._all = sorted(self._by_id.values(), key=lambda life: life.seq)
-        self._index = {life.id: at for at, life in enumerate(self._all)}
 
     def __len__(self) -> int:
         return len(self._all)
@@ -61,7 +69,7 @@ class Lives(Sequence[Life]):
 
     def place(self, life: Life) -> int:
         """Its number in the order."""
-        return self._index[life.id]
+        return bisect_left(self._all, life.seq, key=_seq)
 
     # ------------------------------------------------------------ one pass
 
@@ -70,20 +78,25 @@ class Lives(Sequence[Life]):
         if isinstance(body, b.ProcessCrashed | b.ProcessStopped | b.LeaseLost):
             self._died(event)
         elif isinstance(body, b.IntentSuppressed | b.SendPreviewed | b.SendRefused) and event.intent is None:
-            life = self._by_id[_unsaid(event)] = Life(_unsaid(event), event)
+            life = self._begin(_unsaid(event), event)
             life.events.append(event)
             life.steps.append(_step(event, State.UNSAID, why=str(body.reason)))
         elif event.intent is not None:
-            life = self._by_id.get(event.intent)
-            if life is None:
-                life = self._by_id[event.intent] = Life(event.intent, event)
+            life = self._by_id.get(event.intent) or self._begin(event.intent, event)
             self._tell(life, event)
         elif isinstance(body, b.WireLookedUp):
             life = self._keys.get(_stem(body.key))
             if life is not None and life.tries:
                 life.tries[-1].wire.append(event)
+                self.touched[life.id] = life
+
+    def _begin(self, name: str, event: Event) -> Life:
+        life = self._by_id[name] = self.touched[name] = Life(name, event)
+        self._all.append(life)
+        return life
 
     def _tell(self, life: Life, event: Event) -> None:
+        self.touched[life.id] = life
         life.events.append(event)
         fold = _FOLDS.get(type(event.body))
         if fold is not None:
@@ -95,6 +108,7 @@ class Lives(Sequence[Life]):
             now = life.steps[-1]
             if now.state is State.LEASED and now.owners == (event.generation,):
                 life.steps.append(_step(event, State.ORPHANED, now, owners=now.owners, why="its process died"))
+                self.touched[life.id] = life
 
     # ------------------------------------------------------------ for the folds
 
@@ -112,6 +126,14 @@ class Lives(Sequence[Life]):
             self._tries[event.seq] = one
         return one
 
+    def prepare(self, life: Life, event: Event) -> None:
+        """It begins here; something was told of it before, maybe, and then others come before it now."""
+        if life.prepared is None:
+            place = self.place(life)
+            life.prepared = event
+            if life.first is not event:
+                self._all.append(self._all.pop(place))
+
     def know(self, life: Life, key: str) -> None:
         """Look-ups name the key of a message, and no intent."""
         self._keys[_stem(key)] = life
@@ -128,6 +150,10 @@ class Lives(Sequence[Life]):
         self._held.get(event.generation, {}).pop(life.id, None)
         now = life.steps[-1] if life.steps else None
         return tuple(one for one in now.owners if one != event.generation) if now else ()
+
+
+def _seq(life: Life) -> int:
+    return life.seq
 
 
 def _unsaid(event: Event) -> str:
@@ -168,7 +194,7 @@ def _now(life: Life) -> Step | None:
 
 
 def _prepared(lives: Lives, life: Life, event: Event, body: b.IntentPrepared) -> None:
-    life.prepared = life.prepared or event
+    lives.prepare(life, event)
     lives.know(life, body.key)
     step = _step(event, State.PENDING, why=str(body.reason))
     life.steps.append(msgspec.structs.replace(step, entered=True))

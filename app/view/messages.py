@@ -66,10 +66,16 @@ class Messages:
     def __init__(self, view: RunView, lives: Lives) -> None:
         self._view = view
         self.lives = lives
-        self._ended = next((e.seq for e in reversed(view.events) if isinstance(e.body, b.RunEnded)), view.last + 1)
+        self._marks = view.marks
         #: life -> its violations
         self._broken = broken_by(view, lives)
-        self._admitted: dict[str, Cell] = {}
+        self._admitted: dict[tuple[str, int], Cell] = {}
+
+    def grow(self) -> None:
+        """The run and its lives have grown."""
+        if self._marks is not self._view.marks:
+            self._marks = self._view.marks
+            self._broken = broken_by(self._view, self.lives)
 
     def __len__(self) -> int:
         return len(self.lives)
@@ -130,7 +136,7 @@ class Messages:
 
     def _source(self, life: Life) -> Cell:
         """What made it: a message, a callback, a client, a hand. It comes before the message in any case."""
-        known = self._admitted.get(life.id)
+        known = self._admitted.get((life.id, life.seq))
         if known is None:
             source = self._view.nearest(life.seq, *_SOURCES)
             known = EMPTY
@@ -138,7 +144,7 @@ class Messages:
                 body = source.body
                 word = str(body.work) if isinstance(body, b.InboundAdmitted) else _SOURCE_WORDS.get(type(body), "")
                 known = Cell(text=f"#{source.seq}", more=f"#{source.seq} {word}", seq=source.seq)
-            self._admitted[life.id] = known
+            self._admitted[life.id, life.seq] = known
         return known
 
     def _routed(self, life: Life, seq: int) -> Cell:
@@ -187,7 +193,7 @@ class Messages:
 
     def _terminal(self, life: Life, seq: int) -> Cell:
         step = life.step(seq)
-        if step.state in OPEN and self._ended <= seq and not life.endings(seq):
+        if step.state in OPEN and self._view.over <= seq and not life.endings(seq):
             shape, word, tone = NO_END
             return Cell(text=f"{shape} {word}", tone=tone, seq=step.seq)
         text, tone = state_words(step)

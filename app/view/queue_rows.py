@@ -6,8 +6,10 @@ that ended twice, or that the run left without an ending, breaks it and is named
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import groupby, islice
 
 import msgspec
 from rich.cells import cell_len
@@ -20,6 +22,7 @@ from app.view.life_words import (
     EMPTY,
     LATER,
     NO_END,
+    Broken,
     Cell,
     broken_by,
     broken_words,
@@ -31,6 +34,7 @@ from app.view.life_words import (
     where,
 )
 from app.view.lives import Lives
+from app.view.marks import Marks
 from app.view.story import RunView
 from app.view.text import clean, seconds
 from core.events import Event
@@ -88,14 +92,65 @@ class Queue:
     def __init__(self, view: RunView, lives: Lives) -> None:
         self._view = view
         self.lives = lives
-        self._over = next((e.seq for e in reversed(view.events) if isinstance(e.body, b.RunEnded)), view.last + 1)
-        queued = [life for life in lives if life.queued]
-        marks = [event for event in view.events if isinstance(event.body, _MARKERS) and _worth(event)]
-        self.rows: list[Life | Event | Many] = list(_folded(sorted([*queued, *marks], key=lambda row: row.seq)))
-        self._places = {row.id: at for at, row in enumerate(self.rows) if isinstance(row, Life)}
-        self._never = [life for life in queued if not life.endings(view.last)]
-        self._tally = Tally(queued)
-        self._broken = broken_by(view, lives)
+        self.rows: list[Life | Event | Many] = []
+        #: the same, without marks folded; and where each message stands in it by its number
+        self._whole: list[Life | Event] = []
+        self._listed: dict[str, int] = {}
+        #: message -> the number of its row
+        self._places: dict[str, int] = {}
+        self._never: tuple[int, list[str]] = (0, [])
+        self._tally = Tally(())
+        self._marks: Marks | None = None
+        self._broken: dict[str, list[Broken]] = {}
+        self._done = 0
+        self._take(lives)
+
+    def grow(self) -> None:
+        """Take in what happened since; the lives know of it already."""
+        self._take(self.lives.touched.values())
+
+    def _take(self, told: Iterable[Life]) -> None:
+        queued = [life for life in told if life.queued]
+        since, self._done = self._done, self._view.last
+        marks = (event for event in islice(self._view.events, since, None) if isinstance(event.body, _MARKERS))
+        self._list(queued, [event for event in marks if _worth(event)])
+        self._tally.grow(queued)
+        if self._marks is not self._view.marks:
+            self._marks = self._view.marks
+            self._broken = broken_by(self._view, self.lives)
+
+    def _list(self, queued: Iterable[Life], marks: Iterable[Event]) -> None:
+        """Put these in; what stood at the end is folded anew, what comes before stays."""
+        anew = len(self._whole)
+        new: list[Life | Event] = list(marks)
+        for life in queued:
+            known = self._listed.get(life.id)
+            if known == life.seq:
+                continue
+            if known is not None:
+                # It was found in the store, and is told of only now.
+                at = bisect_left(self._whole, known, key=_seq)
+                anew = min(anew, at)
+                del self._whole[at]
+            self._listed[life.id] = life.seq
+            new.append(life)
+        if not new:
+            return
+        new.sort(key=_seq)
+        at = bisect_left(self._whole, new[0].seq, key=_seq)
+        anew = min(anew, at)
+        self._whole[at:] = merge(self._whole[at:], new, key=_seq)
+        self._fold(anew)
+
+    def _fold(self, start: int) -> None:
+        """Fold marks from the last message before a place on."""
+        while start and not isinstance(self._whole[start - 1], Life):
+            start -= 1
+        last = self._whole[start - 1] if start else None
+        done = self._places[last.id] + 1 if isinstance(last, Life) else 0
+        self.rows[done:] = _folded(self._whole[start:])
+        rows = enumerate(self.rows[done:], done)
+        self._places.update((row.id, at) for at, row in rows if isinstance(row, Life))
 
     @property
     def empty(self) -> bool:
@@ -126,7 +181,13 @@ class Queue:
         return Ledger(prepared=prepared, found=found, terms=terms, missing=tuple(missing), twice=twice)
 
     def _missing(self, seq: int) -> list[str]:
-        return [life.id for life in self._never] if self._over <= seq else []
+        view = self._view
+        if view.over > seq:
+            return []
+        if self._never[0] != view.last:
+            lives = (row for row in self._whole if isinstance(row, Life))
+            self._never = view.last, [life.id for life in lives if not life.endings(view.last)]
+        return self._never[1]
 
     # ------------------------------------------------------------ rows
 
@@ -175,7 +236,7 @@ class Queue:
         return row.seq if later else step.seq
 
     def _state(self, life: Life, step: Step, seq: int) -> Cell:
-        if self._over <= seq and not life.endings(seq):
+        if self._view.over <= seq and not life.endings(seq):
             shape, word, tone = NO_END
             return Cell(text=f"{shape} {word}", tone=tone, seq=step.seq)
         text, tone = state_words(step)
@@ -227,6 +288,10 @@ class Queue:
         ended = life.settled[-1] if life.settled and life.settled[-1].seq == step.seq else None
         detail = ended.body.detail if ended is not None and isinstance(ended.body, b.IntentSettled) else ""
         return clean(f"{step.why}{f': {detail}' if detail else ''}")
+
+
+def _seq(row: Life | Event) -> int:
+    return row.seq
 
 
 def _last(words: Sequence[str]) -> str:

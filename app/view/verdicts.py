@@ -14,6 +14,7 @@ import msgspec
 
 from app.view.fact import Fact, Tone
 from app.view.labels import describe
+from app.view.marks import Marks
 from app.view.story import RunView
 from app.view.text import clean, count, seconds
 from sim.invariants.base import Status, Verdict, Violation
@@ -98,7 +99,18 @@ class Verdicts:
 
     def __init__(self, view: RunView) -> None:
         self.view = view
-        self.all: tuple[Verdict, ...] = view.verdicts
+        self.all: tuple[Verdict, ...] = ()
+        self._marks: Marks | None = None
+        self.grow()
+
+    def grow(self) -> None:
+        """What they say by now; what was violated is sorted anew only where there is more of it."""
+        self.all = self.view.verdicts
+        if self._marks is not self.view.marks:
+            self._marks = self.view.marks
+            self._sort()
+
+    def _sort(self) -> None:
         self._violations = {one.id: sorted(one.violations, key=lambda broken: broken.at) for one in self.all}
         self._at = {name: [broken.at for broken in found] for name, found in self._violations.items()}
         self._every = sorted(at for found in self._at.values() for at in found)
