@@ -227,6 +227,36 @@ def replay(
 
 
 @app.command
+def watch(
+    file: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    plain: Annotated[bool, Parameter(negative=())] = False,
+    limit: int = 256,
+    ascii: Annotated[bool, Parameter(group=_LOOKS, negative=())] = False,  # noqa: A002
+    theme: Annotated[str | None, Parameter(group=_LOOKS)] = None,
+) -> int:
+    """Open the trace of a run that is still going on, and follow it. Exit code: 0 all held, 1 something was violated.
+
+    Parameters
+    ----------
+    file:
+        A trace that is being written, or will be; `-` reads it from a pipe.
+    plain:
+        Only tells what to use instead: what goes on cannot be told as a report.
+    limit:
+        The most MiB of trace that are read.
+    ascii:
+        Draw with ASCII characters only.
+    theme:
+        Name of a theme.
+    """
+    from app.cli.watch import watch_trace
+
+    return watch_trace(file, plain=plain, limit=limit, ascii=ascii, theme=theme)
+
+
+@app.command
 def report(
     file: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     /,

@@ -15,7 +15,7 @@ from sim import find_scenarios, judge, run_scenario, scenario_home
 
 #: what can stand where `trunkline` also takes paths
 COMMANDS = (
-    *("run", "tour", "replay", "report", "diff", "web"),
+    *("run", "tour", "replay", "watch", "report", "diff", "web"),
     *("explore", "explain", "queue", "bindings", "transcript", "bugs", "schema"),
 )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.tui.app import TrunklineApp, launch
+    from app.tui.app import TrunklineApp, launch, launch_live
 
-__all__ = ["TrunklineApp", "launch"]
+__all__ = ["TrunklineApp", "launch", "launch_live"]
 
 
 def __getattr__(name: str) -> object:

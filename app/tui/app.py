@@ -8,6 +8,7 @@ from time import monotonic
 from textual.theme import BUILTIN_THEMES
 from textual.timer import Timer
 
+from app.live import Live
 from app.runs import Run, RunSource, ScenarioEntry
 from app.tui.commands import TableCommands
 from app.tui.desk import Desk
@@ -65,6 +66,7 @@ class TrunklineApp(Gentle):
         self._clocked = clocked
         self._timer: Timer | None = None
         self._last_tick = 0.0
+        self._ticks = False
         self._run_screens: dict[str, RunScreen] = {}
         #: the screen that opens, and where `-` leads from there
         self._current = first
@@ -94,6 +96,8 @@ class TrunklineApp(Gentle):
         await self.push_screen(self._current)
         if self.desk.opened is None:
             self.choose()
+        elif self.desk.live is not None:
+            self.clock(running=True)
         elif self._play:
             self.desk.run.transport.play()
             self.clock(running=True)
@@ -156,7 +160,12 @@ class TrunklineApp(Gentle):
         if not self._clocked:
             return
         if self._timer is None:
+            if not running:
+                return
             self._timer = self.set_interval(1 / FRAMES, self._tick, pause=True)
+        if running is self._ticks:
+            return
+        self._ticks = running
         self._last_tick = monotonic()
         if running:
             self._timer.resume()
@@ -166,10 +175,9 @@ class TrunklineApp(Gentle):
     def _tick(self) -> None:
         now = monotonic()
         passed, self._last_tick = min(now - self._last_tick, LONGEST_FRAME), now
-        transport = self.desk.run.transport
         if self.desk.tick(passed):
             self.sync()
-        if not transport.playing:
+        if not self.desk.ticking:
             self.clock(running=False)
             self.sync()
 
@@ -229,3 +237,14 @@ def launch(
     app = TrunklineApp(desk, ascii_only=ascii, theme=theme, play=not at_violation, first=first)
     app.run()
     return app.return_value or app.return_code or 0
+
+
+def launch_live(source: RunSource, live: Live, *, ascii: bool = False, theme: str | None = None) -> int:  # noqa: A002
+    """Open the app on a run that goes on, and follow it. The exit code is 1 when it was seen to be violated."""
+    if theme is not None:
+        check_theme(theme)
+    desk = Desk(source, live=live)
+    app = TrunklineApp(desk, ascii_only=ascii, theme=theme)
+    app.run()
+    broken = desk.live is not None and bool(desk.run.view.marks.stops)
+    return app.return_value or app.return_code or int(broken)

@@ -161,7 +161,7 @@ def _entry(desk: Desk) -> ScenarioEntry:
     if desk.opened is None:
         raise UsageError("no run is open: s chooses a scenario")
     if desk.entry is None:
-        raise UsageError("a recorded trace cannot be branched or written as a scenario: open its scenario with s")
+        raise UsageError(f"{desk.kind_of_trace} cannot be branched or written as a scenario: open its scenario with s")
     return desk.entry
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
+from app.live import Live
 from app.runs import Run, RunSource, ScenarioEntry
 from app.tui.branch import Branch, aside, compute
 from app.tui.finding import Finding
 from app.tui.transport import Transport
+from app.tui.watching import Watching
 from app.view.calm import calm
 from app.view.faults import Placed
 from app.view.hands import Hands
@@ -22,6 +25,11 @@ from app.view.timeline import Picked, Timeline, is_delivery
 from app.view.verdicts import Verdicts
 from app.view.why import Why, explain, reproduction
 from core.errors import UsageError
+from core.events import Event
+from sim.invariants.base import Verdict
+
+#: what cannot learn is made anew when a run has grown by one part in so many
+REMADE = 8
 
 
 class Opened:
@@ -33,6 +41,7 @@ class Opened:
             self.lanes = Lanes(self.view)
             self.folded = Timeline(self.view, self.lanes)
         self.verdicts = Verdicts(self.view)
+        self._sessions: Sessions | None = None
         self.transport = Transport(self.view, self.folded)
         self._unfolded: Timeline | None = None
         if at_violation and self.view.marks.stops:
@@ -45,10 +54,33 @@ class Opened:
             self._unfolded = Timeline(self.view, self.lanes, unfolded=True)
         return self._unfolded
 
-    @cached_property
+    def grow(self, events: Sequence[Event], verdicts: Sequence[Verdict]) -> None:
+        """The run goes on: whatever was made of it learns what is new."""
+        self.view.grow(events, verdicts)
+        changed = self.lanes.grow()
+        for timeline in (self.folded, self._unfolded):
+            if timeline is not None:
+                timeline.grow(lanes_changed=changed)
+        self.verdicts.grow()
+        made = vars(self)
+        if "lives" in made:
+            self.lives.grow(events)
+        for name in ("messages", "queue", "hands"):
+            if name in made:
+                made[name].grow()
+
+    @property
     def sessions(self) -> Sessions:
-        """The sessions and their alignments, made when first asked for."""
-        return Sessions(self.view)
+        """The sessions and their alignments, made when first asked for.
+
+        They are made anew while the run grows, less and less often the longer it is; and when nothing more comes.
+        """
+        known, last = self._sessions, self.view.last
+        behind = last - known.last if known is not None else last
+        resting = not self.view.growing or self.transport.held
+        if known is None or (behind and (resting or behind * REMADE >= last)):
+            known = self._sessions = Sessions(self.view)
+        return known
 
     @cached_property
     def lives(self) -> Lives:
@@ -83,8 +115,11 @@ class Desk:
         seed: int = 0,
         bugs: tuple[str, ...] = (),
         at_violation: bool = False,
+        live: Live | None = None,
     ) -> None:
         self.source = source
+        #: where the open run comes from while it goes on
+        self.live = Watching(live) if live is not None else None
         self.entry = entry
         self.seed = seed
         self.bugs = bugs
@@ -96,6 +131,9 @@ class Desk:
         #: only the causal chain of this event is lit; none: everything is
         self.chain_of: int | None = None
         self._lit: frozenset[int] = frozenset()
+        if live is not None and self.live is not None:
+            self.opened = Opened(live.begin())
+            self.live.begin(self.opened)
 
     # ------------------------------------------------------------ runs
 
@@ -114,6 +152,9 @@ class Desk:
         """
         run = self._compute(entry, seed, bugs, again or ())
         self.branch.opens(self.opened, again)
+        if self.live is not None:
+            self.live.leave()
+            self.live = None
         self.opened = Opened(run, at_violation=at_violation)
         self.entry, self.seed, self.bugs = entry, seed, bugs
         self.chain_of = None
@@ -124,13 +165,18 @@ class Desk:
     def rerun(self, *, seed: int | None = None, bugs: tuple[str, ...] | None = None) -> None:
         """Compute the open scenario again, with another seed or other defects. Raises `UsageError`."""
         if self.entry is None:
-            raise UsageError("a recorded trace cannot be run again: open its scenario with s")
+            raise UsageError(f"{self.kind_of_trace} cannot be run again: open its scenario with s")
         self.open(
             self.entry,
             seed=self.seed if seed is None else seed,
             bugs=self.bugs if bugs is None else bugs,
             again=self.branch.faults,
         )
+
+    @property
+    def kind_of_trace(self) -> str:
+        """What is open, where it is no scenario."""
+        return "a run that is watched" if self.live is not None else "a recorded trace"
 
     def seed_for(self, entry: ScenarioEntry) -> int:
         """The seed that a scenario is run with: the open one's as it is, another's own."""
@@ -200,13 +246,24 @@ class Desk:
         self.run.transport.seek(seq)
 
     def tick(self, seconds: float) -> bool:
-        """Let wall time pass. True when the cursor moved."""
+        """Let wall time pass. True when the cursor moved, or the run has grown."""
+        if self.live is not None and self.live.pulling:
+            return self.live.pull(self)
         self.finding.arm(self.run)
         return self.run.transport.tick(seconds)
 
     def follow(self) -> None:
         """Stand at the end, and stay there when the run grows."""
+        if self.live is not None:
+            self.live.read_on(self.run)
         self.run.transport.follow()
+
+    @property
+    def ticking(self) -> bool:
+        """Time has to pass: something plays, or more of the run may come."""
+        if self.live is not None and self.live.going_on:
+            return self.live.pulling
+        return self.opened is not None and self.opened.transport.playing
 
     def next_timer(self) -> bool:
         """Move to the next event that a timer brings. False when there is none."""

@@ -77,6 +77,13 @@ class Finding:
             self._field = opened, Field(opened.view, opened.lanes, opened.folded.rows)
         return self._field[1]
 
+    def met(self, opened: Opened, since: int) -> frozenset[int]:
+        """The events after `since` at which a breakpoint stops, of a run that has grown."""
+        if not self.breakpoints.set:
+            return frozenset()
+        rows = opened.folded.rows[opened.folded.row_at(since) + 1 :]
+        return self.breakpoints.stops(Field(opened.view, opened.lanes, rows, since=since))
+
     def toggle(self, one: Breakpoint) -> bool:
         """Set a breakpoint, or remove it. Whether it is set now. Raises `UsageError`."""
         return self.breakpoints.toggle(one)

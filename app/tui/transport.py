@@ -6,7 +6,7 @@ order and rhythm, but gives every visible row a moment, and no wait more than `L
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 
 from app.view.status import Mode
 from app.view.story import RunView
@@ -37,6 +37,11 @@ class Transport:
         self.stops_at_broken = True
         #: stands at the end, and goes along when the run grows
         self.following = False
+        #: the run goes on; and nothing of it is read for now
+        self.live = False
+        self.held = False
+        #: nothing more can be read of it, though it has not ended
+        self.cut = False
         self._auto_paused_at: int | None = None
         self._stopped_at: int | None = None
         self._stops = frozenset(view.marks.stops)
@@ -47,15 +52,21 @@ class Transport:
         """What the status line says."""
         if self.playing:
             return Mode.PLAYING
+        if self.held:
+            return Mode.PAUSED
+        if self.live and not self.view.last:
+            return Mode.WAITING
         if self.following:
-            return Mode.FOLLOWING
+            return Mode.LIVE if self.live else Mode.FOLLOWING
         if self._auto_paused_at == self.cursor:
             return Mode.AUTO_PAUSED
         if self._stopped_at == self.cursor:
             return Mode.BREAKPOINT
-        if self.cursor < self.head:
+        if self.cursor < self.head or self.live:
             return Mode.REWOUND
-        return Mode.ENDED if self.cursor >= self.view.last else Mode.PAUSED
+        if self.cursor < self.view.last:
+            return Mode.PAUSED
+        return Mode.CUT if self.cut else Mode.ENDED
 
     def play(self) -> None:
         """Go on from the cursor; from the end, start again."""
@@ -78,6 +89,28 @@ class Transport:
         """Stand at the end, until it is moved by hand."""
         self.seek(self.view.last)
         self.following = True
+
+    def grown(self, breaks: Collection[int] = ()) -> None:
+        """The run has grown. Who follows goes along, but stands at the first thing that stops playing.
+
+        `breaks`: new events with a breakpoint.
+        """
+        self.head = self.view.last
+        new = [seq for seq in self.view.marks.stops if seq not in self._stops] if self._new_stops() else []
+        self._stops = self._stops.union(new)
+        if not self.following:
+            return
+        broken = min(new, default=0) if self.stops_at_broken else 0
+        at = min(breaks, default=0)
+        if broken and (not at or broken <= at):
+            self.stop_at_violation(broken)
+        elif at:
+            self._stop_at_break(at)
+        else:
+            self._move(self.view.last)
+
+    def _new_stops(self) -> bool:
+        return len(self._stops) != len(self.view.marks.stops)
 
     def next_timer(self) -> int | None:
         """The next event that a timer brings: the first that is later than the cursor by `A_TIMER` or more."""
@@ -125,10 +158,13 @@ class Transport:
         if self.cursor in self._stops and self.stops_at_broken:
             self.stop_at_violation(self.cursor)
         elif self.cursor in self.breaks:
-            self.seek(self.cursor)
-            self._stopped_at = self.cursor
+            self._stop_at_break(self.cursor)
         elif self.cursor >= self.view.last:
             self.playing = False
+
+    def _stop_at_break(self, seq: int) -> None:
+        self.seek(seq)
+        self._stopped_at = self.cursor
 
     def _move(self, seq: int) -> None:
         self.cursor = max(0, min(seq, self.view.last))

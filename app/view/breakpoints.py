@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from itertools import islice
 
 import msgspec
 
@@ -37,8 +38,10 @@ class Breakpoint(msgspec.Struct, frozen=True):
 class Field:
     """A run as breakpoints see it: its events, and its rows."""
 
-    def __init__(self, view: RunView, lanes: Lanes, rows: Iterable[Row]) -> None:
+    def __init__(self, view: RunView, lanes: Lanes, rows: Iterable[Row], *, since: int = 0) -> None:
+        """`since`: only what came after this event counts; the rows are those that came after it."""
         self.view = view
+        self.since = since
         self.rows = tuple(rows)
         self.matcher = Matcher(view, lanes)
         self.names = tuple(_name(view, lanes, index) for index in range(len(lanes.all)))
@@ -47,12 +50,14 @@ class Field:
         """The events at which it stops; none where this run has nothing of the kind."""
         match one.on:
             case On.KIND:
-                return frozenset(event.seq for event in self.view.events if event.kind == one.value)
+                events = islice(self.view.events, self.since, None)
+                return frozenset(event.seq for event in events if event.kind == one.value)
             case On.LANE:
                 lanes = {index for index, name in enumerate(self.names) if name == one.value}
                 return frozenset(row.seq for row in self.rows if row.start in lanes or row.end in lanes)
             case On.INVARIANT:
-                return frozenset(v.at for v in self.view.violations() if v.invariant == one.value)
+                found = (v.at for v in self.view.violations() if v.invariant == one.value)
+                return frozenset(at for at in found if at > self.since)
             case On.FILTER:
                 return self._kept(one.value)
 

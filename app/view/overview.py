@@ -173,7 +173,8 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
         yield Fact(label="verdict", text="nothing happened that an invariant speaks of", tone=Tone.DIM)
     else:
         total = len(view.verdicts)
-        text = f"✓ all hold in the whole run, {view.exercised} of {total} exercised"
+        span = "so far" if view.growing else "in the whole run"
+        text = f"✓ all hold {span}, {view.exercised} of {total} exercised"
         yield Fact(label="verdict", text=text, tone=Tone.GOOD)
     for unmet in view.unmet if not view.violations() else ():
         yield Fact(label="unmet", text=clean(unmet.summary), tone=Tone.BAD)

@@ -110,6 +110,8 @@ class Sessions:
 
     def __init__(self, view: RunView) -> None:
         self.view = view
+        #: the run was as long when this was made
+        self.last = view.last
         end = view.at(view.last)
         self._facts = end.sessions
         self._places: dict[str, dict[PlaceKey, None]] = {key: {} for key in end.sessions}

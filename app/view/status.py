@@ -20,11 +20,16 @@ class Mode(StrEnum):
     AUTO_PAUSED = "AUTO-PAUSED"
     #: stands at the end, and goes along when the run grows
     FOLLOWING = "FOLLOWING"
+    #: the same, of a run that goes on
+    LIVE = "LIVE"
     #: stopped by itself, at a breakpoint
     BREAKPOINT = "BREAKPOINT"
     #: the cursor stands before the furthest event reached
     REWOUND = "REWOUND"
     ENDED = "ENDED"
+    #: a run that is watched has told nothing yet; and one of which nothing more can be read
+    WAITING = "WAITING"
+    CUT = "CUT OFF"
 
 
 class Chip(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +56,8 @@ class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
     behind: int
     bugs: tuple[str, ...]
     chip: Chip
+    #: the run goes on
+    live: bool = False
 
 
 def status_line(view: RunView, *, seq: int, head: int, mode: Mode, speed: float = 1.0) -> StatusLine:
@@ -67,6 +74,7 @@ def status_line(view: RunView, *, seq: int, head: int, mode: Mode, speed: float 
         behind=max(head - seq, 0),
         bugs=header.bugs,
         chip=verdict_chip(view, seq),
+        live=view.growing,
     )
 
 
@@ -83,8 +91,9 @@ def verdict_chip(view: RunView, seq: int) -> Chip:
     total = len(view.verdicts)
     if not view.exercised:
         return Chip(text="nothing exercised", tone=Tone.DIM)
-    text = f"✓ all hold ({view.exercised} of {total} exercised)"
-    return Chip(text=text, tone=Tone.GOOD, short=f"✓ all hold {view.exercised}/{total}")
+    so_far = " so far" if view.growing else ""
+    text = f"✓ all hold{so_far} ({view.exercised} of {total} exercised)"
+    return Chip(text=text, tone=Tone.GOOD, short=f"✓ all hold{so_far} {view.exercised}/{total}")
 
 
 def _broken_words(view: RunView, seq: int) -> tuple[str, str]:

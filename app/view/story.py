@@ -64,6 +64,8 @@ class RunView:
         #: all of them; the list grows, and what is in it stays
         self.events: list[Event] = []
         self.last = 0
+        #: more may come: what is said of the whole run is said of it so far
+        self.growing = False
         #: seq of ``run.ended``; none while the run goes on, or where it was cut
         self.ended: int | None = None
         self.places = Places(())

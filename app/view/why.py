@@ -45,6 +45,9 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
 def explain(view: RunView, seq: int) -> Why:
     """Explain the event at `seq`; 0 explains that nothing has happened."""
     if not 0 < seq <= view.last:
+        if view.growing and not view.last:
+            hint = Fact(label="", text="nothing is told yet: what happens is shown as it comes", tone=Tone.DIM)
+            return Why(seq=0, title="Why", lines=(hint,))
         hint = Fact(label="", text="t=0, nothing has happened yet: ] steps, space plays", tone=Tone.DIM)
         return Why(seq=0, title="Why", lines=(hint, *_repro(view)))
     event = view.event(seq)

@@ -16,6 +16,7 @@ from app.tui.screens.finds import Finds
 from app.tui.screens.moves import Moves
 from app.tui.screens.taking import Taking
 from app.tui.widgets.bars import KeyBar, StatusBar, TabBar
+from app.tui.widgets.feedbar import FeedBar
 from app.tui.widgets.rowlist import Drawn, RowList
 from core.errors import UsageError
 
@@ -55,6 +56,7 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
         """Bars around the body of the screen."""
         yield StatusBar(self.desk)
         yield TabBar(self.desk, self.name_in_keys)
+        yield FeedBar(self.desk)
         with Container(id="body"):
             yield from self.compose_body()
         yield KeyBar(self.desk, self.name_in_keys)
@@ -82,7 +84,9 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
     def refresh_bars(self) -> None:
         """Draw the bars anew."""
         for bar in self.query(Drawn):
-            if not isinstance(bar, RowList):
+            if isinstance(bar, FeedBar):
+                bar.sync()
+            elif not isinstance(bar, RowList):
                 bar.refresh()
 
     def repaint(self) -> None:
@@ -102,8 +106,8 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
 
     def moved(self) -> None:
         """The desk changed: show it, and stop the clock when nothing plays any more."""
-        if self.desk.opened is not None and not self.desk.run.transport.playing:
-            self.trunkline.clock(running=False)
+        if self.desk.opened is not None:
+            self.trunkline.clock(running=self.desk.ticking)
         self.sync()
 
     # ------------------------------------------------------------ time
@@ -113,11 +117,12 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
         if self.desk.opened is None:
             return
         transport = self.desk.run.transport
-        if transport.playing:
+        if self.desk.live is not None and self.desk.live.going_on:
+            self.desk.live.hold(self.desk.run)
+        elif transport.playing:
             transport.pause()
         else:
             transport.play()
-        self.trunkline.clock(running=transport.playing)
         self.moved()
 
     def action_step(self) -> None:

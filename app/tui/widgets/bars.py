@@ -70,7 +70,7 @@ class StatusBar(Drawn):
         bar, bold = palette.bar, palette.bar + Style(bold=True)
         mode = palette.bar_key if status.mode is not Mode.PLAYING else bold
         speed = f" ×{status.speed:g}" if status.speed != 1 else ""
-        behind = f" −{status.behind}" if status.mode is Mode.REWOUND else ""
+        behind = f" −{status.behind}" if status.mode is Mode.REWOUND or (status.live and status.behind) else ""
         chip = f" {status.chip.text if roomy else status.chip.short or status.chip.text} "
         return [
             (1, middle_cut(status.scenario, 24), bold),
@@ -205,8 +205,7 @@ class KeyBar(Drawn):
         return show(key.keys[0])
 
     def _word(self, key: Key) -> str:
-        status = self.desk.status() if key.id == "play" else None
-        return "Pause" if status and status.mode is Mode.PLAYING else key.footer
+        return "Pause" if key.id == "play" and self.desk.ticking else key.footer
 
     async def on_click(self, event: events.Click) -> None:
         """Do what the key under the pointer does."""

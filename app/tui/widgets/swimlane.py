@@ -69,6 +69,8 @@ class Swimlane(RowList):
         kept = self.desk.finding.filter
         if self.desk.opened is not None and kept is not None:
             return f"/{kept}: none of {len(self.desk.all_rows.rows)} rows, esc clears"
+        if self.desk.opened is not None:
+            return "no row yet: nothing has happened that has one"
         return "no run is open: s chooses a scenario"
 
     def sync(self) -> None:

@@ -1,0 +1,49 @@
+"""``trunkline watch``: the app over a trace that is still being written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from app.cli.terminal import can_draw
+from app.cli.traces import STDIN
+from app.feed import Feed
+from app.live import Live
+from app.source import SimSource
+from core.errors import UsageError
+from sim import scenario_home
+
+_INSTEAD = (
+    "`trunkline report FILE --plain` tells the whole run as text once it has ended, "
+    "`tail -f FILE` its lines as they come"
+)
+
+
+def watch_trace(file: Path, *, plain: bool, limit: int, ascii: bool, theme: str | None) -> int:  # noqa: A002
+    """Follow a trace in the app. Returns 1 when something was violated by the time it was left."""
+    if limit < 1:
+        raise UsageError("--limit must be at least 1")
+    if plain:
+        raise UsageError(f"watch follows a run on a screen, it has no plain report: {_INSTEAD}")
+    fd = _from_pipe() if file == STDIN else None
+    if not can_draw():
+        raise UsageError(f"no terminal to draw on: {_INSTEAD}")
+    from app.tui import launch_live
+
+    live = Live(Feed(file if fd is None else None, fd=fd, limit=limit))
+    return launch_live(SimSource((scenario_home(),)), live, ascii=ascii, theme=theme)
+
+
+def _from_pipe() -> int:
+    """Standard input is the trace; the keys come from the terminal itself. The descriptor of the trace."""
+    if sys.stdin.isatty():
+        raise UsageError("- reads a trace from standard input, and that is a terminal: pipe one in, or name a file")
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError as error:
+        raise UsageError(f"no terminal to draw on: {_INSTEAD}") from error
+    trace = os.dup(sys.stdin.fileno())
+    os.dup2(terminal, sys.stdin.fileno())
+    os.close(terminal)
+    return trace

@@ -1,0 +1,99 @@
+"""A run that is watched while it goes on: each frame takes what is new, within a budget, and nothing while paused."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+from app.feed import Budget, Flow
+from app.live import Live
+from app.runs import Run
+from core.events import Trace
+from sim import judge
+
+if TYPE_CHECKING:
+    from app.tui.desk import Desk, Opened
+
+#: what a frame may spend on reading, judging and learning; the rest of it is for the picture
+FRAME = Budget(2000, 0.012)
+#: so many events later, what they became is taken out of the collector's rounds: one would take several frames
+SETTLED = 5000
+
+
+class Watching:
+    """Between a live run and the desk."""
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+        self._unsettled = 0
+        self._said: str | None = None
+
+    @property
+    def going_on(self) -> bool:
+        """More may come."""
+        return not self.live.over
+
+    @property
+    def pulling(self) -> bool:
+        """More is asked for, frame by frame."""
+        return self.live.pulling
+
+    def begin(self, opened: Opened) -> None:
+        """Show it from its end on, as soon as there is something."""
+        self._mark(opened)
+        opened.transport.follow()
+
+    def hold(self, opened: Opened) -> bool:
+        """Read nothing for now, or read on. Whether it is held."""
+        self.live.paused = opened.transport.held = not self.live.paused
+        return self.live.paused
+
+    def read_on(self, opened: Opened) -> None:
+        """Read on, if it was held."""
+        self.live.paused = opened.transport.held = False
+
+    def pull(self, desk: Desk, budget: Budget = FRAME) -> bool:
+        """Take what is new. Whether anything is to be shown anew."""
+        opened, before = desk.run, desk.run.view.last
+        opened.transport.stops_at_broken = desk.finding.breakpoints.on_broken
+        done = self.live.pull(opened.grow, budget)
+        if self.live.problem:
+            opened = desk.opened = _rescued(opened, before)
+        if self.live.feed.header is not None:
+            opened.view.header = self.live.feed.header
+        if done and not self.live.problem:
+            opened.transport.grown(desk.finding.met(opened, before))
+            self._settle(done)
+        self._mark(opened)
+        said, self._said = self._said, self.live.said()
+        return bool(done) or said != self._said
+
+    def _mark(self, opened: Opened) -> None:
+        opened.view.growing = opened.transport.live = self.going_on
+        if not self.going_on:
+            opened.transport.following = opened.transport.held = False
+            opened.transport.cut = self.live.feed.flow is not Flow.ENDED or bool(self.live.problem)
+
+    def _settle(self, events: int) -> None:
+        self._unsettled += events
+        if self._unsettled >= SETTLED:
+            self._unsettled = 0
+            gc.freeze()
+
+    def said(self) -> str:
+        """What is to be told of the feed; nothing while all is well."""
+        return self.live.said()
+
+    def leave(self) -> None:
+        """Another run is opened."""
+        self.live.feed.close()
+
+
+def _rescued(was: Opened, last: int) -> Opened:
+    """What made no sense may have been learnt by half: the run as it was before."""
+    from app.tui.desk import Opened
+
+    events = tuple(was.view.events[:last])
+    kept = Opened(Run(trace=Trace(header=was.view.header, events=events), verdicts=judge(events)))
+    kept.transport.seek(min(was.transport.cursor, last))
+    return kept

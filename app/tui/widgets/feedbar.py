@@ -1,0 +1,59 @@
+"""One or two lines below the tabs while there is something to tell of a watched run: it waits, or it broke."""
+
+from __future__ import annotations
+
+from rich.style import Style
+from textual.strip import Strip
+
+from app.tui.desk import Desk
+from app.tui.widgets.rowlist import Drawn
+from app.view.status import Mode
+from app.view.text import clean, cut, wrap
+
+#: lines at most
+MOST = 3
+
+
+class FeedBar(Drawn):
+    """Hidden while all is well."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.desk = desk
+        self._lines: list[str] = []
+
+    def sync(self) -> None:
+        """Say what is to be said by now, in as many lines as it takes."""
+        said = self._said()
+        width = max(self.app.size.width - 2, 10)  # pyright: ignore[reportUnknownMemberType]
+        lines = wrap(said, width) if said else []
+        if len(lines) > MOST:
+            lines = [*lines[: MOST - 1], cut(" ".join(lines[MOST - 1 :]), width)]
+        if lines != self._lines:
+            self._lines = lines
+            self.styles.height = max(len(lines), 1)
+            self.display = bool(lines)
+        self.refresh()
+
+    def _said(self) -> str:
+        live = self.desk.live
+        if live is None or self.desk.opened is None:
+            return ""
+        said = clean(live.said())
+        if live.going_on:
+            return f"… {said}" if said else ""
+        return f"✗ {said}: what was read stays" if said else ""
+
+    def on_resize(self) -> None:
+        """Wrap anew."""
+        self.call_after_refresh(self.sync)
+
+    def render_line(self, y: int) -> Strip:
+        """One of the lines."""
+        status = self.desk.status()
+        broken = status is not None and status.mode is not Mode.WAITING
+        canvas = self.canvas(self.size.width)
+        style = self.palette.bad if broken else self.palette.warn
+        if y < len(self._lines):
+            canvas.put(1, self._lines[y], style + Style(bold=broken))
+        return self.finish(canvas)
