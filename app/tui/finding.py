@@ -19,13 +19,21 @@ class _Kept:
     def __init__(self, timeline: Timeline, filter_: Filter) -> None:
         self._of = timeline
         self._filter = filter_
-        self._marks = timeline.view.marks
+        self._marked = timeline.view.marks.version
+        self._length = len(timeline.seqs)
+        self._removed = timeline.removed
         self._kept = Kept(timeline)
         self._done = 0
 
     def fits(self, timeline: Timeline, filter_: Filter) -> bool:
-        """Whether it is about these, and about what is judged of them by now."""
-        return (timeline, filter_, timeline.view.marks) == (self._of, self._filter, self._marks)
+        """Whether it is about these, and about what is judged of them by now.
+
+        Rows are judged while a run goes on: then old ones are looked at again as rarely as it has grown by a part.
+        """
+        if timeline is not self._of or filter_ is not self._filter or timeline.removed != self._removed:
+            return False
+        view = timeline.view
+        return self._marked == view.marks.version or (view.growing and len(timeline.seqs) * 8 < self._length * 9)
 
     def rows(self, opened: Opened) -> Kept:
         """Those that it keeps by now."""

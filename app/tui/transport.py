@@ -44,7 +44,8 @@ class Transport:
         self.cut = False
         self._auto_paused_at: int | None = None
         self._stopped_at: int | None = None
-        self._stops = frozenset(view.marks.stops)
+        self._stops = set(view.marks.stops)
+        self._found = view.marks.version
         self._waited = 0.0
 
     @property
@@ -96,8 +97,10 @@ class Transport:
         `breaks`: new events with a breakpoint.
         """
         self.head = self.view.last
-        new = [seq for seq in self.view.marks.stops if seq not in self._stops] if self._new_stops() else []
-        self._stops = self._stops.union(new)
+        marks = self.view.marks
+        new = {violation.at for violation in marks.found[self._found :]} - self._stops
+        self._found = marks.version
+        self._stops |= new
         if not self.following:
             return
         broken = min(new, default=0) if self.stops_at_broken else 0
@@ -108,9 +111,6 @@ class Transport:
             self._stop_at_break(at)
         else:
             self._move(self.view.last)
-
-    def _new_stops(self) -> bool:
-        return len(self._stops) != len(self.view.marks.stops)
 
     def next_timer(self) -> int | None:
         """The next event that a timer brings: the first that is later than the cursor by `A_TIMER` or more."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from itertools import islice
 
 import msgspec
 
@@ -50,7 +49,7 @@ class Field:
         """The events at which it stops; none where this run has nothing of the kind."""
         match one.on:
             case On.KIND:
-                events = islice(self.view.events, self.since, None)
+                events = self.view.events[self.since :]
                 return frozenset(event.seq for event in events if event.kind == one.value)
             case On.LANE:
                 lanes = {index for index, name in enumerate(self.names) if name == one.value}

@@ -6,16 +6,15 @@ that tell of it. The deadline of a run is configuration and not in a trace; that
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import islice
 
 import msgspec
 
 from app.view.fact import Fact, Tone, because
 from app.view.labels import describe, step_words
 from app.view.lives import Lives
-from app.view.marks import Marks
 from app.view.resolve import title
 from app.view.story import RunView
 from app.view.text import clean, quoted, seconds
@@ -141,13 +140,13 @@ class Hands(Sequence[str]):
         self._ids: list[str] = []
         #: callback turn -> its run
         self._turns: dict[str, _Run] = {}
-        self._marks: Marks | None = None
+        self._judged = 0
         self._done = 0
         self.grow()
 
     def grow(self) -> None:
         """Take in what happened since; the lives know of it already."""
-        for event in islice(self._view.events, self._done, None):
+        for event in self._view.events[self._done :]:
             if event.delegation is not None or event.turn in self._turns:
                 self._learn(event)
             if isinstance(event.body, b.WireAccepted):
@@ -155,9 +154,7 @@ class Hands(Sequence[str]):
             elif isinstance(event.body, b.BindingBound) and event.body.by == "spawn":
                 self._bind(event, event.body)
         self._done = self._view.last
-        if self._marks is not self._view.marks:
-            self._marks = self._view.marks
-            self._judge()
+        self._judge()
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -302,16 +299,14 @@ class Hands(Sequence[str]):
             run.forget()
 
     def _judge(self) -> None:
-        for run in self._runs.values():
-            if run.broken:
-                run.broken = []
-                run.forget()
-        for violation in self._view.violations():
+        found = self._view.marks.found[self._judged :]
+        self._judged = self._view.marks.version
+        for violation in found:
             for seq in violation.evidence:
                 event = self._view.event(seq) if 0 < seq <= self._view.last else None
                 run = self._runs.get(self.concerned(event) or "") if event is not None else None
                 if run is not None:
-                    run.broken.append((violation.at, violation.invariant))
+                    insort(run.broken, (violation.at, violation.invariant))
                     run.forget()
 
     def _child(self, key: str) -> _Run | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import Enum
-from itertools import islice
 
 import msgspec
 from rich.cells import cell_len
@@ -74,7 +73,7 @@ class Lanes:
     def grow(self) -> bool:
         """Take in what happened since. Whether the lanes are others now."""
         view = self._view
-        for event in islice(view.events, self._done, None):
+        for event in view.events[self._done :]:
             if type(event.body) in _USES:
                 self._learn(event.body)
         self._done = view.last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable
 
 import msgspec
@@ -66,15 +67,25 @@ LATER = Cell(text="· later", tone=Tone.DIM)
 Broken = tuple[int, str]
 
 
-def broken_by(view: RunView, lives: Lives) -> dict[str, list[Broken]]:
-    """The violations that have something of a message as evidence."""
-    found: dict[str, list[Broken]] = {}
-    for violation in view.violations():
-        for seq in violation.evidence:
-            life = lives.of_event(view.event(seq)) if 0 < seq <= view.last else None
-            if life is not None:
-                found.setdefault(life.id, []).append((violation.at, violation.invariant))
-    return found
+class BrokenBy(dict[str, list[Broken]]):
+    """Message -> the violations that have something of it as evidence, in order."""
+
+    def __init__(self, view: RunView, lives: Lives) -> None:
+        super().__init__()
+        self._view = view
+        self._lives = lives
+        self._done = 0
+        self.grow()
+
+    def grow(self) -> None:
+        """Look at the violations that were found since."""
+        view, marks = self._view, self._view.marks
+        for violation in marks.found[self._done :]:
+            for seq in violation.evidence:
+                life = self._lives.of_event(view.event(seq)) if 0 < seq <= view.last else None
+                if life is not None:
+                    insort(self.setdefault(life.id, []), (violation.at, violation.invariant))
+        self._done = marks.version
 
 
 def broken_words(found: Iterable[Broken], seq: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -30,31 +30,55 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 class Marks:
-    """The violations of a run, indexed by the events they name as evidence."""
+    """The violations of a run, indexed by the events they name as evidence. They learn as more are found."""
 
     def __init__(self, violations: Iterable[Violation], events: Sequence[Event], causes: Causes) -> None:
-        self.violations = tuple(violations)
+        #: as they were found
+        self.found: list[Violation] = []
+        #: in order of the events at which they were seen
+        self.violations: list[Violation] = []
         #: the events at which violations were seen, in order, each once
-        self.stops: tuple[int, ...] = tuple(sorted({violation.at for violation in self.violations}))
+        self.stops: list[int] = []
         self._events = events
         self._causes = causes
         #: every set of copies, each in order
         self.groups: list[tuple[int, ...]] = []
         self.copies: dict[int, Copy] = {}
-        self.misplaced: frozenset[int] = frozenset()
+        self.misplaced: set[int] = set()
         #: seq of a mirror, or of a delivery without one -> what is wrong: ``!`` or ``?``
         self.mirrors: dict[int, str] = {}
         self._by_evidence: dict[int, list[Violation]] = {}
-        for violation in self.violations:
-            for seq in {*violation.evidence, violation.at}:
-                self._by_evidence.setdefault(seq, []).append(violation)
         self._broken_at: dict[str, int] = {}
-        for violation in sorted(self.violations, key=lambda violation: violation.at):
-            self._broken_at.setdefault(violation.invariant, violation.at)
-        self._number_copies()
-        self._later_copies = sorted(seq for seq, copy in self.copies.items() if copy.number > 1)
-        self._find_misplaced()
-        self._find_mirrors()
+        #: seq -> the set of copies that it is in
+        self._member: dict[int, set[int]] = {}
+        self._later_copies: list[int] = []
+        self.grow(violations)
+
+    @property
+    def version(self) -> int:
+        """Goes up with each violation."""
+        return len(self.found)
+
+    def grow(self, violations: Iterable[Violation]) -> None:
+        """More were found, in order."""
+        more = False
+        for violation in violations:
+            self.found.append(violation)
+            insort(self.violations, violation, key=_order)
+            at = bisect_left(self.stops, violation.at)
+            if self.stops[at : at + 1] != [violation.at]:
+                self.stops.insert(at, violation.at)
+            for seq in {*violation.evidence, violation.at}:
+                insort(self._by_evidence.setdefault(seq, []), violation, key=_order)
+            before = self._broken_at.get(violation.invariant, violation.at)
+            self._broken_at[violation.invariant] = min(before, violation.at)
+            more = self._join_copies(violation) or more
+            if violation.invariant in MISPLACED:
+                self.misplaced.update(self._accepted(violation))
+            if violation.invariant in MIRRORS:
+                self._find_mirrors(violation)
+        if more:
+            self._number_copies()
 
     def of(self, seq: int) -> Sequence[Violation]:
         """Violations that have this event as evidence."""
@@ -70,7 +94,8 @@ class Marks:
 
     def broken_by(self, seq: int) -> tuple[str, ...]:
         """Invariants that are broken after event `seq`, in the order in which they broke."""
-        return tuple(invariant for invariant, at in self._broken_at.items() if at <= seq)
+        broken = sorted((at, invariant) for invariant, at in self._broken_at.items() if at <= seq)
+        return tuple(invariant for _, invariant in broken)
 
     def copies_by(self, seq: int) -> int:
         """How many deliveries up to event `seq` are copies of an earlier one."""
@@ -98,28 +123,27 @@ class Marks:
     def _kind(self, seq: int) -> str:
         return self._events[seq - 1].kind if 0 < seq <= len(self._events) else ""
 
+    def _join_copies(self, violation: Violation) -> bool:
+        """Put the copies that it names into one set, with those that they were in. Whether it names any."""
+        found = self._copies(violation)
+        if len(found) < 2:
+            return False
+        for other in {id(group): group for seq in found if (group := self._member.get(seq)) is not None}.values():
+            found |= other
+        self._member.update(dict.fromkeys(found, found))
+        return True
+
     def _number_copies(self) -> None:
-        #: seq -> the set that it is in
-        member: dict[int, set[int]] = {}
-        for violation in self.violations:
-            found = self._copies(violation)
-            if len(found) < 2:
-                continue
-            for other in {id(group): group for seq in found if (group := member.get(seq)) is not None}.values():
-                found |= other
-            member.update(dict.fromkeys(found, found))
-        self.groups = sorted({tuple(sorted(group)) for group in member.values()})
+        self.groups = sorted({tuple(sorted(group)) for group in self._member.values()})
         for index, group in enumerate(self.groups):
             self.copies |= {seq: Copy(number, index) for number, seq in enumerate(group, 1)}
+        self._later_copies = sorted(seq for seq, copy in self.copies.items() if copy.number > 1)
 
-    def _find_misplaced(self) -> None:
-        found = [seq for v in self.violations if v.invariant in MISPLACED for seq in self._accepted(v)]
-        self.misplaced = frozenset(found)
+    def _find_mirrors(self, violation: Violation) -> None:
+        foreign = [seq for seq in violation.evidence if self._kind(seq) == "mirror.appended"]
+        missing = [] if foreign else self._accepted(violation)
+        self.mirrors |= dict.fromkeys(foreign, "!") | dict.fromkeys(missing, "?")
 
-    def _find_mirrors(self) -> None:
-        for violation in self.violations:
-            if violation.invariant not in MIRRORS:
-                continue
-            foreign = [seq for seq in violation.evidence if self._kind(seq) == "mirror.appended"]
-            missing = [] if foreign else self._accepted(violation)
-            self.mirrors |= dict.fromkeys(foreign, "!") | dict.fromkeys(missing, "?")
+
+def _order(violation: Violation) -> tuple[int, str]:
+    return violation.at, violation.invariant

@@ -6,7 +6,7 @@ intent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -17,8 +17,8 @@ from app.view.life_words import (
     LATER,
     NO_END,
     NOTHING,
+    BrokenBy,
     Cell,
-    broken_by,
     broken_words,
     place_cell,
     process,
@@ -66,16 +66,13 @@ class Messages:
     def __init__(self, view: RunView, lives: Lives) -> None:
         self._view = view
         self.lives = lives
-        self._marks = view.marks
         #: life -> its violations
-        self._broken = broken_by(view, lives)
+        self._broken = BrokenBy(view, lives)
         self._admitted: dict[tuple[str, int], Cell] = {}
 
     def grow(self) -> None:
         """The run and its lives have grown."""
-        if self._marks is not self._view.marks:
-            self._marks = self._view.marks
-            self._broken = broken_by(self._view, self.lives)
+        self._broken.grow()
 
     def __len__(self) -> int:
         return len(self.lives)
@@ -92,12 +89,10 @@ class Messages:
         """The invariants that a message had broken after event `seq`."""
         return broken_words(self._broken.get(life.id, ()), seq)
 
-    def wrong(self, seq: int) -> Iterator[int]:
-        """Numbers of the messages that had broken something after event `seq`."""
-        for name, found in self._broken.items():
-            life = self.lives.of(name)
-            if life is not None and any(at <= seq for at, _ in found):
-                yield self.lives.place(life)
+    def wrong(self, seq: int) -> list[int]:
+        """Numbers of the messages that had broken something after event `seq`, in order."""
+        lives = (self.lives.of(name) for name, found in self._broken.items() if found[0][0] <= seq)
+        return sorted(self.lives.place(life) for life in lives if life is not None)
 
     # ------------------------------------------------------------ a message
 

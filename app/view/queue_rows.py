@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import groupby, islice
+from itertools import groupby
 
 import msgspec
 from rich.cells import cell_len
@@ -22,9 +22,8 @@ from app.view.life_words import (
     EMPTY,
     LATER,
     NO_END,
-    Broken,
+    BrokenBy,
     Cell,
-    broken_by,
     broken_words,
     place_cell,
     process,
@@ -34,7 +33,6 @@ from app.view.life_words import (
     where,
 )
 from app.view.lives import Lives
-from app.view.marks import Marks
 from app.view.story import RunView
 from app.view.text import clean, seconds
 from core.events import Event
@@ -100,8 +98,7 @@ class Queue:
         self._places: dict[str, int] = {}
         self._never: tuple[int, list[str]] = (0, [])
         self._tally = Tally(())
-        self._marks: Marks | None = None
-        self._broken: dict[str, list[Broken]] = {}
+        self._broken = BrokenBy(view, lives)
         self._done = 0
         self._take(lives)
 
@@ -112,12 +109,10 @@ class Queue:
     def _take(self, told: Iterable[Life]) -> None:
         queued = [life for life in told if life.queued]
         since, self._done = self._done, self._view.last
-        marks = (event for event in islice(self._view.events, since, None) if isinstance(event.body, _MARKERS))
+        marks = (event for event in self._view.events[since:] if isinstance(event.body, _MARKERS))
         self._list(queued, [event for event in marks if _worth(event)])
         self._tally.grow(queued)
-        if self._marks is not self._view.marks:
-            self._marks = self._view.marks
-            self._broken = broken_by(self._view, self.lives)
+        self._broken.grow()
 
     def _list(self, queued: Iterable[Life], marks: Iterable[Event]) -> None:
         """Put these in; what stood at the end is folded anew, what comes before stays."""

@@ -72,7 +72,6 @@ class RunView:
         self.homes = Homes(())
         self.bindings = Bindings(self.events)
         self.causes = Causes(())
-        #: made anew when another violation is found
         self.marks = Marks((), self.events, self.causes)
         self._fold = Fold(self.events)
         self._by_intent: dict[str, list[Event]] = {}
@@ -83,7 +82,8 @@ class RunView:
         self._said: dict[tuple[str, str], Event] = {}
         #: ids of sessions that were replaced by a reset
         self._ended: set[str] = set()
-        self._violations = 0
+        #: invariant -> how many of its violations are known
+        self._known: dict[str, int] = {}
         self.grow(run.trace.events, run.verdicts)
         self._run = run
 
@@ -95,12 +95,16 @@ class RunView:
         for event in events:
             self._learn(event)
         self.verdicts = tuple(verdicts)
-        violations = sum(len(verdict.violations) for verdict in self.verdicts)
-        if violations != self._violations:
-            self._violations = violations
-            found = [violation for verdict in self.verdicts for violation in verdict.violations]
-            found.sort(key=lambda violation: (violation.at, violation.invariant))
-            self.marks = Marks(found, self.events, self.causes)
+        self.marks.grow(self._new_violations())
+
+    def _new_violations(self) -> list[Violation]:
+        new: list[Violation] = []
+        for verdict in self.verdicts:
+            known = self._known.get(verdict.id, 0)
+            if len(verdict.violations) > known:
+                self._known[verdict.id] = len(verdict.violations)
+                new += verdict.violations[known:]
+        return sorted(new, key=lambda violation: (violation.at, violation.invariant))
 
     @property
     def run(self) -> Run:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import overload
 
 import msgspec
@@ -66,7 +65,11 @@ class Picked:
         #: goes up when rows that were there before look different, or are gone
         self.version: int = 0
         self._widest = Widest(lanes)
-        self._broken: tuple[object, tuple[int, ...]] = (None, ())
+        #: what is known of the broken rows: the version, violations that were looked at, and the rows in order
+        self._broken: tuple[int, int, list[int]] = (0, 0, [])
+        self._told: tuple[int, ...] = ()
+        #: goes up when rows are gone
+        self.removed: int = 0
 
     def __contains__(self, seq: object) -> bool:
         """Whether an event has a row of its own."""
@@ -78,11 +81,19 @@ class Picked:
     @property
     def broken(self) -> tuple[int, ...]:
         """Indexes of the rows at which violations were seen; the same tuple as long as they are the same."""
-        known = (self.view.marks, self.version)
-        if self._broken[0] != known:
-            found = (self.row_at(seq) for seq in self.view.marks.stops)
-            self._broken = known, tuple(dict.fromkeys(index for index in found if index >= 0))
-        return self._broken[1]
+        found = self.view.marks.found
+        removed, done, rows = self._broken
+        if removed != self.removed:
+            done, rows = 0, []
+        if done != len(found):
+            for violation in found[done:]:
+                index = self.row_at(violation.at)
+                at = bisect_left(rows, index)
+                if index >= 0 and rows[at : at + 1] != [index]:
+                    rows.insert(at, index)
+            self._broken = self.removed, len(found), rows
+            self._told = tuple(rows)
+        return self._told
 
     @property
     def wish(self) -> Wish:
@@ -135,7 +146,8 @@ class Timeline(Picked):
         self.lanes = lanes
         self.unfolded = unfolded
         self._drawing = Drawing(view, lanes)
-        self._marks = view.marks
+        self._marked = 0
+        self._groups: object = None
         self._brackets = Brackets(view.marks, ())
         self._made: dict[int, Row] = {}
         self._done = 0
@@ -143,7 +155,7 @@ class Timeline(Picked):
 
     def grow(self, *, lanes_changed: bool = False) -> None:
         """Take in what happened since. The lanes know of it already."""
-        for event in islice(self.view.events, self._done, None):
+        for event in self.view.events[self._done :]:
             self._drawing.learn(event)
             if event.intent is not None:
                 self._look_back(event)
@@ -152,14 +164,13 @@ class Timeline(Picked):
                 if has_label(event) and not self._widest.full:
                     self._widest.add(self._plain(event))
         self._done = self.view.last
-        if lanes_changed or self._marks is not self.view.marks:
-            self._redraw()
-
-    def _redraw(self) -> None:
-        self._made.clear()
-        self._marks = self.view.marks
-        self._brackets = Brackets(self._marks, self)
-        self.version += 1
+        marks = self.view.marks
+        if lanes_changed or self._marked != marks.version:
+            self._made.clear()
+            self.version += 1
+            if self._marked != marks.version and marks.groups is not self._groups:
+                self._groups, self._brackets = marks.groups, Brackets(marks, self)
+            self._marked = marks.version
 
     def _look_back(self, event: Event) -> None:
         """Some things change how what was accepted before looks; an accept takes the row of its mirror away."""
@@ -181,6 +192,7 @@ class Timeline(Picked):
         self.version += 1
         if not self.unfolded and seq in self:
             del self.seqs[bisect_left(self.seqs, seq)]
+            self.removed += 1
 
     # ------------------------------------------------------------ one row
 

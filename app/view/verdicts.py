@@ -6,7 +6,7 @@ violations were seen by then follows the cursor.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
@@ -14,7 +14,6 @@ import msgspec
 
 from app.view.fact import Fact, Tone
 from app.view.labels import describe
-from app.view.marks import Marks
 from app.view.story import RunView
 from app.view.text import clean, count, seconds
 from sim.invariants.base import Status, Verdict, Violation
@@ -100,20 +99,23 @@ class Verdicts:
     def __init__(self, view: RunView) -> None:
         self.view = view
         self.all: tuple[Verdict, ...] = ()
-        self._marks: Marks | None = None
+        self._violations: dict[str, list[Violation]] = {}
+        self._at: dict[str, list[int]] = {}
+        self._every: list[int] = []
+        self._done = 0
         self.grow()
 
     def grow(self) -> None:
-        """What they say by now; what was violated is sorted anew only where there is more of it."""
+        """What they say by now."""
         self.all = self.view.verdicts
-        if self._marks is not self.view.marks:
-            self._marks = self.view.marks
-            self._sort()
-
-    def _sort(self) -> None:
-        self._violations = {one.id: sorted(one.violations, key=lambda broken: broken.at) for one in self.all}
-        self._at = {name: [broken.at for broken in found] for name, found in self._violations.items()}
-        self._every = sorted(at for found in self._at.values() for at in found)
+        for verdict in self.all[len(self._at) :]:
+            self._violations[verdict.id], self._at[verdict.id] = [], []
+        marks = self.view.marks
+        for violation in marks.found[self._done :]:
+            insort(self._violations[violation.invariant], violation, key=_at)
+            insort(self._at[violation.invariant], violation.at)
+            insort(self._every, violation.at)
+        self._done = marks.version
 
     def broken(self, seq: int) -> int:
         """How many violations were seen up to event `seq`."""
@@ -182,6 +184,10 @@ class Verdicts:
         later = len(found) - start - MOST_TOLD
         if later > 0:
             yield Fact(label="later", text=f"{count(later, 'violation')} after these: n goes there", tone=Tone.DIM)
+
+
+def _at(violation: Violation) -> int:
+    return violation.at
 
 
 def violation_facts(view: RunView, violation: Violation, label: str) -> Iterator[Fact]:

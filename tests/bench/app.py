@@ -1,8 +1,9 @@
-"""OPEN, SCROLL, SEEK, FRAME: the app over a trace of 100,000 events. CPU time of the process, without a terminal.
+"""OPEN, SCROLL, SEEK, FRAME, LIVE: the app over a trace of 100,000 events. CPU time of the process, without a terminal.
 
 OPEN is from the file to the first picture: read, judged, indexed, drawn. SCROLL is a key that moves the cursor, until
 the picture is complete, on the slowest of all screens. SEEK is the same after a jump to anywhere. FRAME is one of 30
-frames a second while the timeline plays 10,000 events in each second.
+frames a second while the timeline plays 10,000 events in each second. LIVE is the same while the trace is written at that
+rate and followed: read, judged, learnt, drawn, in the median frame and in the worst one.
 """
 
 import asyncio
@@ -14,6 +15,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from statistics import median
 
+from app.feed import Feed
+from app.live import Live
 from app.runs import Run
 from app.tui.app import FRAMES, TrunklineApp
 from app.tui.desk import Desk
@@ -34,6 +37,9 @@ RATE = 10_000
 PLAYED = 60
 #: the speed that is tried to find the one that plays at this rate
 TRIED = 512.0
+#: of a run that is followed, the events at its end on which every screen is tried
+LAST = 10_000
+OTHERS = ("overview", "messages", "sessions", "bindings", "queue", "hands", "invariants")
 
 
 def app_of(run: Run) -> TrunklineApp:
@@ -132,6 +138,44 @@ async def _frame(one: TrunklineApp) -> None:
     await settle(one)
 
 
+async def _followed(path: Path, screen: str, *, start: int = 0) -> list[float]:
+    """CPU seconds of each frame while a file is written at `RATE` and followed; from event `start` on."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    written = path.with_name("live.jsonl")
+    written.write_bytes(b"".join(lines[: start + 1]))
+    desk = Desk(ListedRuns(), live=Live(Feed(written)))
+    one = TrunklineApp(desk, theme="textual-dark", clocked=False, first=screen)
+    costs: list[float] = []
+    async with one.run_test(size=SIZE):
+        while desk.run.view.last < start:
+            desk.tick(0)
+        await settle(one)
+        with written.open("ab", buffering=0) as file:
+            for at in range(start + 1, len(lines), RATE // FRAMES):
+                file.write(b"".join(lines[at : at + RATE // FRAMES]))
+                desk.run.transport.follow()
+                costs.append(await _spent(lambda: _pulled(one)))
+        assert desk.run.view.last >= len(lines) - 1 - RATE // FRAMES
+    return costs
+
+
+async def _pulled(one: TrunklineApp) -> None:
+    one.desk.tick(1 / FRAMES)
+    one.sync()
+    await settle(one)
+
+
+async def _live(path: Path) -> list[Bar]:
+    """On the timeline over the whole of it; on the other screens over its end, where they know most."""
+    costs = await _followed(path, "timeline")
+    ends = {name: await _followed(path, name, start=EVENTS - LAST) for name in OTHERS}
+    note = "other screens at the end: " + _by_screen({name: max(found) for name, found in ends.items()})
+    return [
+        _bar("LIVE", "a frame of a run followed at 10,000 events a second", median(costs), 0.033, "the median frame"),
+        _bar("LIVEMAX", "the same, the worst frame", max(costs), 0.033, note),
+    ]
+
+
 async def measure(path: Path) -> list[Bar]:
     """All four."""
     opened, run = await _opened(path)
@@ -146,6 +190,7 @@ async def measure(path: Path) -> list[Bar]:
         _bar("SCROLL", "a key in it, on the slowest screen", max(scrolled.values()), 0.015, _by_screen(scrolled)),
         _bar("SEEK", "a jump to anywhere in it, on the slowest screen", max(sought.values()), 0.05, _by_screen(sought)),
         _bar("FRAME", "a frame while it plays", frame, 0.033, f"{rate:,.0f} events a second"),
+        *await _live(path),
     ]
 
 
@@ -160,7 +205,7 @@ def _bar(name: str, title: str, seconds: float, demand: float, note: str) -> Bar
 
 
 def bars() -> Iterator[Bar]:
-    """Measure OPEN, SCROLL, SEEK and FRAME."""
+    """Measure OPEN, SCROLL, SEEK, FRAME and LIVE."""
     with tempfile.TemporaryDirectory() as folder:
         # Made before there is an event loop: the simulator brings its own.
         path = long_file(Path(folder), EVENTS)

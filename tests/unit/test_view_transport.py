@@ -113,7 +113,7 @@ def test_the_twin_goes_round():
 def test_the_switch_runs_with_and_without_the_defect():
     one = desk()
     one.rerun(bugs=one.other_bugs())
-    assert one.run.view.marks.stops == ()
+    assert one.run.view.marks.stops == []
     assert not one.next_violation(1)
     one.rerun(bugs=one.other_bugs())
     assert len(one.run.view.marks.stops) == 1

@@ -1,0 +1,155 @@
+"""A run that grew, in pieces of whatever size, and the same run opened at once: every view model tells the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.runs import Run
+from app.source import load
+from app.tui.desk import Opened
+from app.view.lanes import lay_out
+from app.view.queue_rows import Many
+from core.events import Event, Trace
+from sim import find_scenarios, judge, run_scenario, scenario_home
+from sim.invariants import CHECKERS, Judge
+from tests.bench._long import long_trace
+from tests.snapshot._changes import changed_sessions
+from tests.snapshot._traces import bound_completion, foreign_mirror
+
+SCENARIOS = sorted(find_scenarios((scenario_home(),)))
+
+
+@cache
+def trace_of(path: Path) -> Trace:
+    """The trace of a scenario with the defects that it declares."""
+    file = load(path)
+    return run_scenario(file, bugs=file.scenario.bugs).trace
+
+
+@cache
+def whole(path: Path, last: int) -> dict[str, object]:
+    """What is told of the beginning of a run, opened at once."""
+    return told(at_once(trace_of(path), last))
+
+
+def at_once(trace: Trace, last: int) -> Opened:
+    events = trace.events[:last]
+    return Opened(Run(trace=Trace(header=trace.header, events=events), verdicts=judge(events)))
+
+
+def grown(trace: Trace, sizes: Sequence[int], *, last: int | None = None) -> Opened:
+    """The same, a piece at a time; every view is made at the start and looked at after each piece."""
+    judging = Judge(CHECKERS)
+    opened = Opened(Run(trace=Trace(header=trace.header, events=()), verdicts=judging.verdicts()))
+    look(opened)
+    done, turn = 0, 0
+    last = len(trace.events) if last is None else last
+    while done < last:
+        piece = trace.events[done : min(done + sizes[turn % len(sizes)], last)]
+        done, turn = done + len(piece), turn + 1
+        for event in piece:
+            judging.see(event)
+        if piece[-1].kind == "run.ended":
+            judging.finish()
+        opened.grow(piece, judging.verdicts())
+        look(opened)
+    return opened
+
+
+def look(opened: Opened) -> None:
+    """Have everything made and kept that a screen would."""
+    last = opened.view.last
+    opened.view.at(last)
+    _ = (list(opened.folded.rows[-5:]), list(opened.unfolded.rows[-5:]), opened.folded.broken)
+    _ = (opened.sessions.rows(last), opened.queue.ledger(last), opened.hands.rows(last), opened.verdicts.rows(last))
+    _ = [opened.messages.head(life, last) for life in opened.lives]
+
+
+def told(opened: Opened) -> dict[str, object]:
+    """Everything that the screens ask for, at some moments."""
+    view = opened.view
+    moments = sorted({0, view.last // 3, view.last // 2, view.last})
+    found: dict[str, object] = {
+        "lanes": opened.lanes.all,
+        "rows": [str(row) for row in opened.folded.rows],
+        "unfolded": [str(row) for row in opened.unfolded.rows],
+        "broken": opened.folded.broken,
+        "layout": [lay_out(opened.lanes, width, wish=opened.folded.wish) for width in (60, 120, 200)],
+        "violations": view.violations(),
+        "groups": view.marks.groups,
+        "run": (view.run, view.over, view.ended),
+        "causes": [view.causes.path(event.seq) for event in view.events],
+        "places": [(place, view.places.short(place)) for place in view.places.in_order()],
+        "seen": {place: view.seen(place) for place in view.seen_places()},
+        "span": view.bindings.span,
+        "kept": [row.id if not isinstance(row, (Many, Event)) else str(row) for row in opened.queue.rows],
+        "parts": [[str(part) for part in _parts(opened, life.id)] for life in opened.lives],
+    }
+    for seq in moments:
+        found[f"at {seq}"] = dict(_at(opened, seq))
+    return found
+
+
+def _parts(opened: Opened, name: str) -> Iterator[object]:
+    life = opened.lives.of(name)
+    assert life is not None
+    for part in opened.messages.parts(life):
+        yield opened.messages.part(life, part, opened.view.last)
+
+
+def _at(opened: Opened, seq: int) -> Iterator[tuple[str, object]]:
+    view = opened.view
+    moment = view.at(seq)
+    yield "moment", (moment, list(moment.sessions), list(moment.intents))
+    yield "transcripts", {key: view.transcript(key) for key in moment.sessions}
+    yield "bindings", (view.bindings.rows(seq), view.bindings.bound(seq))
+    yield "verdicts", (opened.verdicts.rows(seq), opened.verdicts.families(seq), opened.verdicts.latest(seq))
+    yield "messages", [opened.messages.head(life, seq) for life in opened.lives]
+    yield "wrong", list(opened.messages.wrong(seq))
+    yield "queue", [opened.queue.line(row, seq) for row in opened.queue.rows]
+    yield "ledger", (opened.queue.ledger(seq), opened.queue.wrong(seq))
+    yield "hands", opened.hands.rows(seq)
+    yield "sessions", opened.sessions.rows(seq)
+    yield "pairs", [opened.sessions.pairs(row.owner) for row in opened.sessions.rows(seq)]
+    yield "owners", [opened.sessions.owner_of(event.seq) for event in view.events[:seq]]
+
+
+def check(was: dict[str, object], now: dict[str, object]) -> None:
+    assert list(was) == list(now)
+    for name, value in was.items():
+        assert now[name] == value, name
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_event_by_event(path: Path):
+    trace = trace_of(path)
+    check(whole(path, len(trace.events)), told(grown(trace, (1, 2, 5))))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    path=st.sampled_from(SCENARIOS),
+    sizes=st.lists(st.integers(1, 60), min_size=1, max_size=6),
+    part=st.floats(0.05, 1.0),
+)
+def test_in_pieces_of_any_size_up_to_any_moment(path: Path, sizes: list[int], part: float):
+    trace = trace_of(path)
+    last = max(int(len(trace.events) * part), 1)
+    check(whole(path, last), told(grown(trace, sizes, last=last)))
+
+
+@pytest.mark.parametrize("made", [bound_completion, foreign_mirror, changed_sessions])
+def test_runs_made_by_hand(made: Callable[[], Run]):
+    trace = made().trace
+    check(told(at_once(trace, len(trace.events))), told(grown(trace, (3, 1))))
+
+
+def test_a_long_run():
+    trace = long_trace(4000)
+    check(told(at_once(trace, 4000)), told(grown(trace, (300, 7))))
