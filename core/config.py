@@ -60,12 +60,16 @@ Duration = Annotated[
 
 
 class Model(BaseModel):
-    """Base of all configuration models: frozen, and unknown fields are errors."""
+    """Base of all configuration models: frozen, and unknown fields are errors.
+
+    The text under a field is its reference (`sim.scenario.fields.texts_of`). Models do not read it themselves: that
+    parses the source of each at every start. Validators are built when first used: a model inside another needs none.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
-        use_attribute_docstrings=True,
+        defer_build=True,
         alias_generator=AliasGenerator(validation_alias=lambda name: AliasChoices(name, to_camel(name))),
     )
 

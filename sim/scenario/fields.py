@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import inspect
+import textwrap
 import types
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic.alias_generators import to_snake
@@ -24,6 +28,33 @@ def file_name(name: str, info: FieldInfo) -> str:
 def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
     """The fields of a model by the names that files use."""
     return {file_name(name, info): info for name, info in model.model_fields.items()}
+
+
+@functools.cache
+def texts_of(model: type[Model]) -> dict[str, str]:
+    """The text that stands under each field of a model, by the names that files use. Its source is read when asked."""
+    found = dict[str, str]()
+    for owner in reversed(model.__mro__):
+        if issubclass(owner, Model):
+            found |= _texts_in(owner)
+    return {file_name(name, model.model_fields[name]): text for name, text in found.items()}
+
+
+def _texts_in(owner: type[Model]) -> dict[str, str]:
+    try:
+        source = textwrap.dedent(inspect.getsource(owner))
+    except OSError:  # installed without its source: errors are told without the reference
+        return {}
+    defined = ast.parse(source).body[0]
+    assert isinstance(defined, ast.ClassDef)
+    found = dict[str, str]()
+    for field, below in pairwise(defined.body):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = inspect.cleandoc(text)
+            case _:
+                pass
+    return found
 
 
 def bare(annotation: Any) -> Any:
@@ -70,6 +101,13 @@ def field_at(path: Path) -> FieldInfo | None:
     """The field at a path of a scenario file, if it is one."""
     model = model_of(type_at(path[:-1])) if path else None
     return _field(model, path[-1]) if model else None
+
+
+def text_at(path: Path) -> str:
+    """What the reference says about the field at a path of a scenario file; empty where it says nothing."""
+    model = model_of(type_at(path[:-1])) if path else None
+    texts, name = texts_of(model) if model else {}, str(path[-1]) if path else ""
+    return texts.get(name) or texts.get(to_snake(name), "")
 
 
 def _field(model: type[Model], part: str | int) -> FieldInfo | None:

@@ -18,7 +18,7 @@ from pydantic.alias_generators import to_snake
 
 from core.config import GatewayConfig
 from sim.scenario.check import Known, check_references, world_of
-from sim.scenario.fields import field_at, fields_of, homes_of, model_of, type_at
+from sim.scenario.fields import fields_of, homes_of, model_of, text_at, type_at
 from sim.scenario.model import Scenario, World
 from sim.scenario.places import PlaceRef, resolve_place
 from sim.scenario.problems import Path, Positions, Report, dotted, nearest, shown
@@ -226,8 +226,7 @@ def _options(expected: str) -> list[str]:
 
 def _docs(path: Path) -> str:
     """What the reference says about a field, as part of a sentence."""
-    info = field_at(path)
-    text = (info.description or "").splitlines()[0].rstrip(".") if info and info.description else ""
+    text = text_at(path).partition("\n")[0].rstrip(".")
     return text[:1].lower() + text[1:]
 
 

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from core.config import Model
-from sim.scenario.fields import bare, element, fields_of, model_of, walk
+from sim.scenario.fields import bare, element, fields_of, model_of, texts_of, walk
 from sim.scenario.model import Scenario
 from sim.scenario.steps import BARE_ACTIONS, HOOK_ANSWERS, SPEAKERS, STEP_ACTIONS
 
@@ -30,7 +30,7 @@ _SECTION = {"": "The file"}
 
 def schema_text() -> str:
     """JSON Schema (draft 2020-12) of a scenario file; the same text every time."""
-    schema = _tidy(Scenario.model_json_schema(by_alias=True))
+    schema = _tidy(_told(Scenario.model_json_schema(by_alias=True)))
     definitions = schema["$defs"]
     definitions["Action"] |= {"minProperties": 1, "maxProperties": 1}
     for name in ("SendStep", "SendAction"):
@@ -84,6 +84,16 @@ def write(folder: Path) -> None:
     page.write_text(head + reference_text(), encoding="utf-8")
 
 
+def _told(schema: dict[str, Any]) -> dict[str, Any]:
+    """Gives each field its text, which the models do not carry along."""
+    definitions = {Scenario.__name__: schema, **schema["$defs"]}
+    for model in {model for _, model in walk()}:
+        fields = definitions[model.__name__].get("properties", {})
+        for name, text in texts_of(model).items():
+            fields[name] = dict(sorted({**fields[name], "description": text}.items()))
+    return schema
+
+
 def _tidy(schema: Any) -> Any:
     """Leaves out what says nothing to a writer: generated titles, and null as another way to leave a field out."""
     if isinstance(schema, list):
@@ -112,14 +122,15 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 def _rows(model: type[Model]) -> list[str]:
     rows = ["| field | value | default | |", "|---|---|---|---|"]
     for name, info in fields_of(model).items():
-        rows.append(f"| `{name}` | {_kind(info.annotation)} | {_default(info)} | {described(info)} |")
+        rows.append(f"| `{name}` | {_kind(info.annotation)} | {_default(info)} | {described(model, name)} |")
     return rows
 
 
-def described(info: FieldInfo) -> str:
+def described(owner: type[Model], name: str) -> str:
     """What a field is: in its own words, or in those of its model."""
-    model = model_of(info.annotation) or model_of(element(info.annotation))
-    return _paragraph(info.description or (model and model.__doc__) or "")
+    annotation = fields_of(owner)[name].annotation
+    model = model_of(annotation) or model_of(element(annotation))
+    return _paragraph(texts_of(owner).get(name) or (model and model.__doc__) or "")
 
 
 def _kind(annotation: Any) -> str:
