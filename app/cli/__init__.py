@@ -7,8 +7,11 @@ import sys
 
 def main() -> int:
     """Entry point of ``trunkline``; returns the exit code: 0 holds, 1 violated, 2 wrong usage or file, 3 it broke."""
-    from app.cli.commands import dispatch
-    from core.errors import UsageError
+    from app.view.calm import loading
+
+    with loading():
+        from app.cli.commands import dispatch
+        from core.errors import UsageError
 
     try:
         return dispatch(sys.argv[1:])

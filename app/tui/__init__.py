@@ -14,6 +14,8 @@ def __getattr__(name: str) -> object:
     """Load the app late: the key table and the clock are of use without it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from app.tui import app
+    from app.view.calm import loading
 
+    with loading():
+        from app.tui import app
     return getattr(app, name)

@@ -31,6 +31,18 @@ from app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
 from app.view.faults import Option
 from core.errors import UsageError
 
+#: the screens of a run
+RUN_SCREENS: dict[str, Callable[[Desk], RunScreen]] = {
+    "timeline": TimelineScreen,
+    "sessions": SessionsScreen,
+    "bindings": BindingsScreen,
+    "messages": MessagesScreen,
+    "queue": QueueScreen,
+    "hands": HandsScreen,
+    "overview": OverviewScreen,
+    "invariants": InvariantsScreen,
+    "diff": DiffScreen,
+}
 FRAMES = 30
 #: a stalled terminal must not make time leap
 LONGEST_FRAME = 0.25
@@ -67,6 +79,7 @@ class TrunklineApp(Gentle):
         self._timer: Timer | None = None
         self._last_tick = 0.0
         self._ticks = False
+        #: those that were shown
         self._run_screens: dict[str, RunScreen] = {}
         #: the screen that opens, and where `-` leads from there
         self._current = first
@@ -79,21 +92,7 @@ class TrunklineApp(Gentle):
     async def on_mount(self) -> None:
         """Open the first screen, and the picker above it when no run is given."""
         self.theme_changed_signal.subscribe(self, lambda _theme: self._repaint())
-        self._run_screens = {
-            "timeline": TimelineScreen(self.desk),
-            "sessions": SessionsScreen(self.desk),
-            "bindings": BindingsScreen(self.desk),
-            "messages": MessagesScreen(self.desk),
-            "queue": QueueScreen(self.desk),
-            "hands": HandsScreen(self.desk),
-            "overview": OverviewScreen(self.desk),
-            "invariants": InvariantsScreen(self.desk),
-            "diff": DiffScreen(self.desk),
-        }
-        for name, screen in self._run_screens.items():
-            screen.set_class(self.ascii_only, "-ascii")
-            self.install_screen(screen, name)  # pyright: ignore[reportUnknownMemberType]
-        await self.push_screen(self._current)
+        await self.push_screen(self._made(self._current))
         if self.desk.opened is None:
             self.choose()
         elif self.desk.live is not None:
@@ -104,14 +103,22 @@ class TrunklineApp(Gentle):
 
     def has(self, screen: str) -> bool:
         """Whether there is such a screen of the run."""
-        return screen in self._run_screens
+        return screen in RUN_SCREENS
+
+    def _made(self, name: str) -> RunScreen:
+        """A screen of the run, made when it is first shown: nine at once would delay the first picture."""
+        if name not in self._run_screens:
+            screen = self._run_screens[name] = RUN_SCREENS[name](self.desk)
+            screen.set_class(self.ascii_only, "-ascii")
+            self.install_screen(screen, name)  # pyright: ignore[reportUnknownMemberType]
+        return self._run_screens[name]
 
     def show(self, screen: str) -> None:
         """Go to one of the screens of the run; the cursor goes along."""
         if screen != self._current:
             self._previous, self._current = self._current, screen
             # Not awaited: this is asked for by the screen that goes, which would wait for itself.
-            self.switch_screen(screen)  # pyright: ignore[reportUnknownMemberType]
+            self.switch_screen(self._made(screen))  # pyright: ignore[reportUnknownMemberType]
 
     def show_previous(self) -> None:
         """Go to the screen that was shown before."""

@@ -18,6 +18,7 @@ from tests.bench import (
     routing,
     scenario,
     sessions,
+    tour,
     transcripts,
 )
 
@@ -34,6 +35,7 @@ PARTS = {
     "history": history,
     "backlog": backlog,
     "app": app,
+    "tour": tour,
 }
 
 

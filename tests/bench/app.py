@@ -18,7 +18,7 @@ from statistics import median
 from app.feed import Feed
 from app.live import Live
 from app.runs import Run
-from app.tui.app import FRAMES, TrunklineApp
+from app.tui.app import FRAMES, RUN_SCREENS, TrunklineApp
 from app.tui.desk import Desk
 from core.events import read_trace
 from sim import judge
@@ -66,11 +66,6 @@ async def _opened(path: Path) -> tuple[float, Run]:
     return spent, judged(trace)
 
 
-def screens(one: TrunklineApp) -> list[str]:
-    """Every screen of the run."""
-    return list(one._run_screens)  # pyright: ignore[reportPrivateUsage]
-
-
 async def _go(one: TrunklineApp, screen: str, seq: int) -> None:
     one.show(screen)
     await settle(one)
@@ -87,7 +82,7 @@ async def _key(one: TrunklineApp, key: str) -> None:
 async def _scrolled(one: TrunklineApp) -> dict[str, float]:
     """CPU seconds of a key, by screen: the worst of the keys, each the best of several."""
     costs: dict[str, float] = {}
-    for screen in screens(one):
+    for screen in RUN_SCREENS:
         await _go(one, screen, one.desk.run.view.last // 2)
         await _key(one, "down")
         found = [[await _spent(lambda key=key: _key(one, key)) for key in KEYS] for _ in range(ROUNDS)]
@@ -99,7 +94,7 @@ async def _sought(one: TrunklineApp) -> dict[str, float]:
     """CPU seconds of a jump to anywhere, by screen: the worst one but the two that were disturbed most."""
     dice = random.Random(1)
     costs: dict[str, float] = {}
-    for screen in screens(one):
+    for screen in RUN_SCREENS:
         await _go(one, screen, 1)
         found: list[float] = []
         for _ in range(SEEKS):
