@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 
 from app.live import Live
@@ -40,18 +41,23 @@ class Opened:
             self.view = RunView(run)
             self.lanes = Lanes(self.view)
             self.folded = Timeline(self.view, self.lanes)
-        self.verdicts = Verdicts(self.view)
+            self.verdicts = Verdicts(self.view)
         self._sessions: Sessions | None = None
         self.transport = Transport(self.view, self.folded)
         self._unfolded: Timeline | None = None
         if at_violation and self.view.marks.stops:
             self.transport.stop_at_violation(self.view.marks.stops[0])
 
+    def _calm(self) -> AbstractContextManager[None]:
+        """For what is made late: in the middle of a frame the collector would take several frames to look at it."""
+        return calm(len(self.view.events))
+
     @property
     def unfolded(self) -> Timeline:
         """The timeline with a row for every event, made when first asked for."""
         if self._unfolded is None:
-            self._unfolded = Timeline(self.view, self.lanes, unfolded=True)
+            with self._calm():
+                self._unfolded = Timeline(self.view, self.lanes, unfolded=True)
         return self._unfolded
 
     def grow(self, events: Sequence[Event], verdicts: Sequence[Verdict]) -> None:
@@ -79,28 +85,33 @@ class Opened:
         behind = last - known.last if known is not None else last
         resting = not self.view.growing or self.transport.held
         if known is None or (behind and (resting or behind * REMADE >= last)):
-            known = self._sessions = Sessions(self.view)
+            with self._calm():
+                known = self._sessions = Sessions(self.view)
         return known
 
     @cached_property
     def lives(self) -> Lives:
         """The life of every message, made when first asked for."""
-        return Lives(self.view.events)
+        with self._calm():
+            return Lives(self.view.events)
 
     @cached_property
     def messages(self) -> Messages:
         """The stages of every message."""
-        return Messages(self.view, self.lives)
+        with self._calm():
+            return Messages(self.view, self.lives)
 
     @cached_property
     def queue(self) -> Queue:
         """The rows and the sum of the queue."""
-        return Queue(self.view, self.lives)
+        with self._calm():
+            return Queue(self.view, self.lives)
 
     @cached_property
     def hands(self) -> Hands:
         """The runs of hands."""
-        return Hands(self.view, self.lives)
+        with self._calm():
+            return Hands(self.view, self.lives)
 
 
 class Desk:

@@ -110,6 +110,8 @@ class Bindings:
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
         self._states: dict[str, list[BindingRow]] = {}
+        #: the same by number
+        self._order: list[list[BindingRow]] = []
         self._by_place: dict[PlaceKey, list[str]] = {}
         self._points: dict[str, list[Point]] = {}
         self._open = OpenBindings()
@@ -138,6 +140,10 @@ class Bindings:
     def rows(self, seq: int) -> list[BindingRow]:
         """Every binding of the run after event `seq`. One that is made later is as it will begin."""
         return [self._at(states, seq) for states in self._states.values()]
+
+    def nth(self, index: int, seq: int) -> BindingRow:
+        """One of these rows alone, where a screen shows only some."""
+        return self._at(self._order[index], seq)
 
     def row(self, binding: str | None, seq: int) -> BindingRow | None:
         """One binding after event `seq`."""
@@ -227,8 +233,9 @@ class Bindings:
                 self._first = row.bound_at if self._first is None else min(self._first, row.bound_at)
                 self._names[row.id] = f"b{len(self._names) + 1}"
                 self._by_place.setdefault(row.conversation.lane, []).append(row.id)
+                self._order.append(self._states.setdefault(row.id, []))
             self._tell_open(known, row)
-            self._states.setdefault(row.id, []).append(row)
+            self._states[row.id].append(row)
             mark = _MARKS.get(type(event.body))
             if mark is not None:
                 self._mark(row.id, event, mark)

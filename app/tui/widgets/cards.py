@@ -70,6 +70,11 @@ class Card(RowList):
         """One row, made when it is drawn where making it is dear."""
         return self.rows[index]
 
+    def cache_key(self, index: int) -> object:
+        """What is in the row: while a run plays, most rows stay as they are, or only move."""
+        row = self.row(index)
+        return row.later, *row.cells.values()
+
     def fill(self) -> None:
         """Take rows and title from the desk."""
         raise NotImplementedError
@@ -78,7 +83,6 @@ class Card(RowList):
         """Follow the desk."""
         if self.desk.opened is not None:
             self.fill()
-            self.forget()
             self.select(self.selected)
 
     def goal(self) -> Goal:
@@ -259,7 +263,8 @@ class BindingsCard(Card):
     def fill(self) -> None:
         """The bindings at the cursor, those to come dim."""
         view, cursor = self.desk.run.view, self.desk.cursor
-        self.rows = Lazily(view.bindings.rows(cursor), lambda row: binding_row(view, row, cursor))
+        numbers = range(len(view.bindings))
+        self.rows = Lazily(numbers, lambda index: binding_row(view, view.bindings.nth(index, cursor), cursor))
         self.entitle(f"Bindings {self.count}" if self.rows else "Bindings")
 
     def empty_text(self) -> str:

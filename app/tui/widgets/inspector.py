@@ -31,6 +31,8 @@ class FactList(RowList):
         super().__init__(id=id)
         self.desk = desk
         self.lines: list[WhyLine] = []
+        #: facts and width that the lines were wrapped from
+        self._wrapped_from: tuple[list[Fact], int] = ([], 0)
 
     @property
     def count(self) -> int:
@@ -39,10 +41,18 @@ class FactList(RowList):
 
     def write(self, facts: Iterable[Fact], *, anew: bool) -> None:
         """Show these facts; `anew`: they are of another thing, so begin at the top."""
-        self.lines = [line for fact in facts for line in self._wrapped(fact, self.size.width - 2)]
+        wrapped_from = (list(facts), self.size.width - 2)
+        if wrapped_from != self._wrapped_from:
+            self._wrapped_from = wrapped_from
+            self.lines = [line for fact in wrapped_from[0] for line in self._wrapped(fact, wrapped_from[1])]
         if anew:
             self.top, self.selected = 0, -1
-        self.forget()
+        self.refresh()
+
+    def cache_key(self, index: int) -> object:
+        """A line looks the same wherever it stands, but for what lies after the cursor."""
+        line = self.lines[index]
+        return line, line.fact.seq > self.desk.cursor
 
     def target(self) -> int | None:
         """The event that the selected line names."""

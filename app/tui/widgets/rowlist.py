@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from rich.style import Style
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.markup import escape
 from textual.message import Message
 from textual.strip import Strip
@@ -88,7 +88,10 @@ class RowList(Drawn, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.top = 0
         self.selected = -1
+        #: rows by what is in them, edges by their sign, and the empty lines below the last row
         self._cache: dict[object, Strip] = {}
+        #: its size while a picture is drawn
+        self._size_now: Size | None = None
         self._rail: list[tuple[str, Style]] = []
         self._marked: tuple[object, int, int, tuple[int, ...]] | None = None
 
@@ -122,6 +125,11 @@ class RowList(Drawn, can_focus=True):
     # ------------------------------------------------------------ selection and window
 
     @property
+    def size(self) -> Size:
+        """The size of the content; found once for a whole picture."""
+        return self._size_now or super().size
+
+    @property
     def page(self) -> int:
         """How many rows are in view."""
         return max(self.size.height - self.heading, 1)
@@ -152,13 +160,14 @@ class RowList(Drawn, can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Take geometry and style once for the whole picture; asking for them per line is dear."""
+        self._size_now = self.size
         page, count = self.page, self.count
         self._rail = rail(page, count, self.top, self._thinned(page, count), self.selected, self.palette)
         self._look_now = self.rich_style
         try:
             return super().render_lines(crop)
         finally:
-            self._look_now = None
+            self._look_now = self._size_now = None
 
     def _thinned(self, page: int, count: int) -> tuple[int, ...]:
         """The marks that can be told apart; found once for the same marks, of which a long run may have many."""
@@ -175,9 +184,16 @@ class RowList(Drawn, can_focus=True):
             return self.finish(self.draw_heading(y, width))
         line = y - self.heading
         char, style = self._rail[line] if line < len(self._rail) else (" ", self.palette.rail)
-        edge = self.canvas(1)
-        edge.put(0, char, style)
-        return Strip.join([self._strip_of(self.top + line, line, width - 1), self.finish(edge)])
+        return Strip.join([self._strip_of(self.top + line, line, width - 1), self._edge(char, style)])
+
+    def _edge(self, char: str, style: Style) -> Strip:
+        key = (char, style)
+        strip = self._cache.get(key)
+        if strip is None:
+            edge = self.canvas(1)
+            edge.put(0, char, style)
+            strip = self._cache[key] = self.finish(edge)
+        return strip
 
     def _strip_of(self, index: int, line: int, width: int) -> Strip:
         if index >= self.count:
@@ -196,10 +212,14 @@ class RowList(Drawn, can_focus=True):
         return strip
 
     def _beyond(self, line: int, width: int) -> Strip:
-        canvas = self.canvas(width)
-        if not self.count and line == 0:
-            canvas.put(1, self.empty_text(), self.palette.dim)
-        return self.finish(canvas)
+        text = self.empty_text() if not self.count and line == 0 else ""
+        key = ("beyond", text, width)
+        strip = self._cache.get(key)
+        if strip is None:
+            canvas = self.canvas(width)
+            canvas.put(1, text, self.palette.dim)
+            strip = self._cache[key] = self.finish(canvas)
+        return strip
 
     # ------------------------------------------------------------ mouse and theme
 
