@@ -10,13 +10,17 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from enum import Enum
 from typing import Any, cast
 
-from core.config import Model
+from core.config import Model, parse_duration
+from core.errors import UsageError
 from sim.scenario.fields import file_name
 from sim.scenario.load import ScenarioFile, load_text
 from sim.scenario.model import Scenario
+from sim.scenario.problems import Report, ScenarioError
+from sim.scenario.yaml_nodes import parse
 
 Tree = dict[str, Any]
 
@@ -43,6 +47,7 @@ def tree_of(scenario: Scenario) -> Tree:
 def with_step(file: ScenarioFile, step: Mapping[str, Any], at: float) -> ScenarioFile:
     """The same scenario with one more thing that happens at a time, after all that happens then anyway.
 
+    It keeps the path of its file, and tells in `steps` what was added to that: so both can be given again.
     Raises `ScenarioError` when the step does not fit the scenario.
     """
     tree = tree_of(file.scenario)
@@ -53,7 +58,31 @@ def with_step(file: ScenarioFile, step: Mapping[str, Any], at: float) -> Scenari
         following = {name: value for name, value in script[index].items() if name not in ("at", "after")}
         script[index] = {"at": file.times[index], **following}
     script.insert(index, {"at": at, **step})
-    return load_text(text_of(tree), f"{file.id.removesuffix(BRANCH)}{BRANCH}.yaml")
+    made = load_text(text_of(tree), f"{file.id.removesuffix(BRANCH)}{BRANCH}.yaml")
+    # As it is now in the tree: however it was written, the same step is told in the same words.
+    told = cast("list[Tree]", tree_of(made.scenario)["script"])[index]
+    return replace(made, path=file.path, steps=(*file.steps, _flow(told)))
+
+
+def with_step_text(file: ScenarioFile, text: str) -> ScenarioFile:
+    """The same for a step as a file has it, with its time in `at`: what `step_text` writes. Raises `UsageError`."""
+    try:
+        step = parse(text, Report("step"), begin="")
+    except ScenarioError as error:
+        raise UsageError(f"the step {text!r} cannot be read: {error.problems[0].message}") from error
+    if not isinstance(step, dict) or "at" not in step:
+        hint = "write it as in a scenario file, with its time: '{at: 1.5s, crash: {}}'"
+        raise UsageError(f"the step {text!r} has no time, or is no mapping; {hint}")
+    told = cast("dict[str, Any]", step)
+    try:
+        at = parse_duration(told["at"])
+    except ValueError as error:
+        raise UsageError(f"the step {text!r} has no time that can be read: {error}") from error
+    try:
+        return with_step(file, {name: value for name, value in told.items() if name != "at"}, at)
+    except ScenarioError as error:
+        wrong = "; ".join(f"{one.message} ({one.hint})" if one.hint else one.message for one in error.problems)
+        raise UsageError(f"the step {text!r} does not fit {file.path}: {wrong}") from error
 
 
 def text_of(tree: Mapping[str, Any], *, remark: str = "") -> str:

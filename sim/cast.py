@@ -113,9 +113,15 @@ def _slots(turn: Turn) -> dict[str, str]:
 class ScriptedHands:
     """`core.HandRunner` that plays the rules of a scenario: takes a while, then gives a result or fails."""
 
-    def __init__(self, rules: Mapping[str, Sequence[HandRule]], number: Callable[[str, str], int]) -> None:
+    def __init__(
+        self,
+        rules: Mapping[str, Sequence[HandRule]],
+        number: Callable[[str, str], int],
+        fault: Callable[[str], tuple[str, float] | None],
+    ) -> None:
         self._rules = rules
         self._number = number
+        self._fault = fault
 
     def has(self, hand: str) -> bool:
         """Whether the scenario has such a hand."""
@@ -128,7 +134,12 @@ class ScriptedHands:
                 break
         else:
             raise UnknownName(f"hand {task.hand!r} has no rule for {task.task!r}")
-        await anyio.sleep(rule.takes)
+        kind, extra = self._fault(task.task) or ("", 0.0)
+        if kind == "drop":
+            await anyio.sleep_forever()
+        await anyio.sleep(rule.takes + (extra if kind == "slow" else 0.0))
+        if kind == "error":
+            raise HandError("the hand failed")
         if rule.fails is not None:
             raise HandError(rule.fails)
         number = self._number(task.hand, task.delegation)

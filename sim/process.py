@@ -116,7 +116,7 @@ class GatewayProcess:
                 )
                 for agent in agents_of((scenario.gateway, *world.file.reloads))
             },
-            hands=ScriptedHands(scenario.cast.hands, world.number),
+            hands=ScriptedHands(scenario.cast.hands, world.number, world.hand_fault),
             env=sim_env(world.now, world.ids, world.seed),
             events=events,
             decisions=wiring.decisions,

@@ -214,6 +214,7 @@ def run_scenario(
         seed=own_seed,
         bugs=bug_names,
         crashes=tuple(one.name for one in crashes),
+        steps=file.steps,
     )
     return RunResult(
         trace=Trace(header=header, events=played.events),

@@ -126,6 +126,15 @@ class World:
         above = place if room is None else room.address(place.account)
         return self._strike(self.faults.take("thread", address=above), str(above))
 
+    def push_fault(self, place: Address, text: str) -> float:
+        """How much later than usual the gateway is handed a message of a person."""
+        struck = self._strike(self.faults.take("push", address=place, text=text), text)
+        return 0.0 if struck is None else struck[1]
+
+    def hand_fault(self, task: str) -> tuple[str, float] | None:
+        """The fault that strikes a hand, and its time."""
+        return self._strike(self.faults.take("hand", text=task), task)
+
     def lookup_fault(self, address: Address) -> tuple[str, float] | None:
         """The fault that strikes a look-up."""
         return self._strike(self.faults.take("lookup", address=address), str(address))

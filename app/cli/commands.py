@@ -77,11 +77,12 @@ def tour(
 
 
 @app.command
-def run(
+def run(  # noqa: PLR0913 -- each of them is an option
     *paths: Path,
     seed: int | None = None,
     seeds: int = 1,
     bug: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    inject: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     keyword: Annotated[str | None, Parameter(name=["-k", "--keyword"])] = None,
     trace: Path | None = None,
     junit: Path | None = None,
@@ -100,6 +101,9 @@ def run(
     bug:
         Switch a defect on (`trunkline bugs` lists them); a report's id such as B001 works too, and `own` runs each
         scenario once with each defect that it declares. May be given several times.
+    inject:
+        Add a step to the script, written as in the file, e.g. `{at: 1.5s, crash: {}}`: what the app's fault palette
+        does. For a single scenario; its expectations stay as they are. May be given several times.
     keyword:
         Only scenarios whose id, title or tags contain all of these words.
     trace:
@@ -112,7 +116,15 @@ def run(
     from app.cli.headless import Options, run_scenarios
 
     options = Options(
-        paths=paths, seed=seed, seeds=seeds, bugs=bug, keyword=keyword, trace=trace, junit=junit, json=json
+        paths=paths,
+        seed=seed,
+        seeds=seeds,
+        bugs=bug,
+        steps=inject,
+        keyword=keyword,
+        trace=trace,
+        junit=junit,
+        json=json,
     )
     return run_scenarios(options)
 

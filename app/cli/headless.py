@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +19,7 @@ from app.source import load
 from core.errors import UsageError
 from core.events import write_trace
 from sim import BUGS, ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home
+from sim.branch import with_step_text
 
 #: ``--bug own``: each defect that the scenario itself declares
 OWN = "own"
@@ -32,6 +34,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     seeds: int = 1
     bugs: tuple[str, ...] = ()
+    #: steps that are added to the script of the one scenario
+    steps: tuple[str, ...] = ()
     keyword: str | None = None
     trace: Path | None = None
     junit: Path | None = None
@@ -53,7 +57,7 @@ def run_scenarios(options: Options) -> int:
     for report in (options.trace, options.junit, options.json):
         if report is not None and not report.absolute().parent.is_dir():
             raise UsageError(f"{report}: there is no folder {report.parent}")
-    jobs = list(_jobs(options, load_all(options)))
+    jobs = list(_jobs(options, _with_steps(load_all(options), options.steps)))
     if options.trace is not None and len(jobs) != 1:
         raise UsageError(f"--trace is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug")
     outcomes: list[Outcome] = []
@@ -70,6 +74,14 @@ def run_scenarios(options: Options) -> int:
     print(summary(outcomes))
     _write(options, outcomes)
     return 0 if all(outcome.holds for outcome in outcomes) else 1
+
+
+def _with_steps(files: list[ScenarioFile], steps: Sequence[str]) -> list[ScenarioFile]:
+    if not steps:
+        return files
+    if len(files) != 1:
+        raise UsageError(f"--inject is for a single scenario, and these are {len(files)}: name one")
+    return [reduce(with_step_text, steps, files[0])]
 
 
 def _run(job: Job) -> Outcome:

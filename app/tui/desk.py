@@ -243,8 +243,7 @@ class Desk:
 
     def repro(self) -> str:
         """The line that runs the same again."""
-        line = reproduction(self.run.view.header)
-        return f"{line}  # a branch: W writes this file" if self.branch.faults else line
+        return reproduction(self.run.view.header)
 
     def lit(self, seq: int) -> bool:
         """Whether a row belongs to the causal chain that is lit; every row does while none is."""

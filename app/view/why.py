@@ -73,7 +73,8 @@ def _title(event: Event, violations: Sequence[Violation]) -> str:
 def reproduction(header: TraceHeader) -> str:
     """The one line that runs the same again."""
     bugs = "".join(f" --bug {shlex.quote(bug)}" for bug in header.bugs)
-    what = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}"
+    steps = "".join(f" --inject {shlex.quote(step)}" for step in header.steps)
+    what = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}{steps}"
     return f"trunkline explore {what}{_placed(header.crashes)}" if header.crashes else f"trunkline run {what}"
 
 

@@ -39,6 +39,8 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     bugs: tuple[str, ...] = ()
     #: where the process was ended beyond what the script does, in order: ``kill commit:17``, ``stop step:40``
     crashes: tuple[str, ...] = ()
+    #: steps that were added to the script of the file, in order, each as a line of a scenario file
+    steps: tuple[str, ...] = ()
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):

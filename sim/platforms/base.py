@@ -240,11 +240,13 @@ class FakePlatform(ABC):
         self._said[name] = (envelope, place, room.accounts)
         for named in (place, shown):
             self._world.name_message(named, message_id, name)
+        late = self._world.push_fault(place, text)
         for account in room.accounts:
             own = msgspec.structs.replace(envelope, address=msgspec.structs.replace(shown, account=account))
             posted = Posted(envelope=own, place=room.address(account), original=message_id, cause=seq)
             self._unacked[account][message_id + room.name] = posted
-            self._world.at(self._world.now() + self.latency("push", account, message_id), self._arrived, posted)
+            arrives = self._world.now() + late + self.latency("push", account, message_id)
+            self._world.at(arrives, self._arrived, posted)
 
     def foreign_webhook(self, name: str) -> Peer:
         """Somebody's webhook, by the name under which it speaks."""

@@ -71,6 +71,8 @@ class ScenarioFile:
     world: World
     #: the whole configuration after each `reload` of the script, in order
     reloads: tuple[GatewayConfig, ...]
+    #: steps that were added to what the file says (`sim.branch.with_step`), each as a line of a file
+    steps: tuple[str, ...] = ()
 
     def resolve(self, place: str) -> PlaceRef:
         """The conversation that a place of this file names. Raises `PlaceError`."""

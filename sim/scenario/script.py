@@ -214,10 +214,10 @@ class Unbind(Model):
 class Fault(Model):
     """Something that will go wrong, named and counted."""
 
-    on: Literal["send", "lookup", "thread", "store", "queue", "mirror", "ready", "connect", "boot"]
-    """What goes wrong: sending, asking the platform about a send, opening a thread, writing to the store, what is
-    stored to be sent, remembering what was sent, being ready to send, the connection of an account, or the start of a
-    process."""
+    on: Literal["send", "lookup", "thread", "push", "hand", "store", "queue", "mirror", "ready", "connect", "boot"]
+    """What goes wrong: sending, asking the platform about a send, opening a thread, handing a message of a person to
+    the gateway, the work of a hand, writing to the store, what is stored to be sent, remembering what was sent, being
+    ready to send, the connection of an account, or the start of a process."""
     do: Literal[
         "lose-response",
         "drop",
@@ -238,7 +238,9 @@ class Fault(Model):
     cannot tell the two apart. `refuse-connection`: it cannot even leave, and the sender knows. `no-receipt`: accepted,
     but the answer names no message. `refuse`: refused for good. `rate-limit`: wait `for`. `error`: not taken, may pass.
     `slow`: takes `for` longer. For `lookup`: `error`, `drop` or `slow`. For `thread`, which strikes in the room of the
-    thread: `error`, `refuse`, `drop`, `slow`, and `lose-response`: opened, but no answer. For `store`: `error`, the
+    thread: `error`, `refuse`, `drop`, `slow`, and `lose-response`: opened, but no answer. For `push`: `slow`, the
+    message comes `for` later, and what is said meanwhile overtakes it. For `hand`: `error`, it fails; `drop`, it never
+    answers, until its deadline; `slow`, it works `for` longer. For `store`: `error`, the
     disk is full, and `write-error`. For `queue`: `damage`, at once: the rows of open messages become such as nobody
     can read; a process that has them in memory goes on with what it has. For `mirror`: `refuse`, for the time `for`
     the store takes all but the transcript lines of what was sent. For `ready`: `error`, the account is not ready
@@ -248,7 +250,7 @@ class Fault(Model):
     place: str | None = Field(default=None, validation_alias="in")
     """Only there. For `ready`, `connect` and `boot`: only the account that sees this place; not given: all of them."""
     text: str | None = None
-    """Only sends with this text (`*` for anything)."""
+    """Only sends and pushes with this text, or hands with this task (`*` for anything)."""
     attempt: int | None = Field(default=None, gt=0)
     """Only this attempt."""
     transport: Transport | None = None

@@ -50,6 +50,8 @@ FAULTS: dict[str, tuple[str, ...]] = {
     ),
     "lookup": ("lose-response", "drop", "refuse", "rate-limit", "error", "slow"),
     "thread": ("error", "refuse", "drop", "slow", "lose-response"),
+    "push": ("slow",),
+    "hand": ("error", "drop", "slow"),
     "store": ("error", "write-error"),
     "queue": ("damage",),
     "mirror": ("refuse",),
@@ -60,11 +62,11 @@ FAULTS: dict[str, tuple[str, ...]] = {
 _FAULT_KINDS = frozenset(kind for kinds in FAULTS.values() for kind in kinds)
 #: what chooses among requests, and what it goes with
 _SELECTORS = {
-    "in": ("send", "lookup", "thread", "queue", "ready", "connect", "boot"),
+    "in": ("send", "lookup", "thread", "push", "queue", "ready", "connect", "boot"),
     "transport": ("send",),
     "carries": ("store",),
-    "nth": ("send", "lookup", "thread", "store", "boot"),
-    "times": ("send", "lookup", "thread", "store", "boot"),
+    "nth": ("send", "lookup", "thread", "push", "hand", "store", "boot"),
+    "times": ("send", "lookup", "thread", "push", "hand", "store", "boot"),
 }
 
 

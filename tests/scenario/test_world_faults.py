@@ -265,3 +265,51 @@ def test_best_effort_is_one_attempt_and_a_dry_run_none() -> None:
     assert len(bodies(result, AttemptStarted)) == 1
     assert [body.chunks for body in bodies(result, SendPreviewed)] == [("lamps",)]
     assert bodies(result, WireAccepted) == []
+
+
+# ---------------------------------------------------------------- messages on their way in, and hands
+
+
+def test_a_message_that_comes_late_is_overtaken():
+    late = "at: 0.5s, fault: {on: push, do: slow, in: ops, for: 3s}"
+    result = run([late, "at: 1s, as: ana, in: ops, say: one", "at: 2s, as: ana, in: ops, say: two"])
+    assert [body.text for body in bodies(result, WireAccepted)] == ["re: two", "re: one"]
+    assert fired(result) == ["push/slow"]
+    assert [verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED] == []
+
+
+def test_only_the_push_that_is_meant_comes_late():
+    late = "at: 0s, fault: {on: push, do: slow, in: ops, text: two, for: 3s}"
+    script = [late, "at: 1s, as: ana, in: ops, say: one", "at: 2s, as: ana, in: ops, say: two"]
+    plain = [script[0].replace("push", "thread"), *script[1:]]
+    then, usual = (at(run(steps), WireAccepted) for steps in (script, plain))
+    assert then == [usual[0], pytest.approx(usual[1] + 3.0)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome", "at_least"), [("error", "error", 1.0), ("drop", "timeout", 10.0), ("slow", "ok", 5.0)]
+)
+def test_a_hand_that_fails_never_answers_or_takes_longer(kind, outcome, at_least):
+    text = f"""
+scenario: 1
+title: made for a test
+gateway: {{hands: {{defaults: {{deadline: 10s}}}}}}
+world: {{people: [ana], discord: {{rooms: [ops]}}}}
+cast:
+  agents:
+    main:
+      - {{when: {{callback: "*"}}, do: [{{reply: "{{hand}} {{outcome}}"}}]}}
+      - {{do: [{{delegate: {{hand: codex}}}}, {{silent: true}}]}}
+  hands: {{codex: {{takes: 1s, result: done}}}}
+script:
+  - {{at: 0s, fault: {{on: hand, do: {kind}, text: "g*", for: 4s}}}}
+  - {{at: 1s, as: ana, in: ops, say: go}}
+  - {{at: 30s, as: ana, in: ops, say: again}}
+"""
+    result = run_scenario(load_text(text, "made.yaml"))
+    seen = bodies(result, WireAccepted)
+    # The first one only: the next hand works as ever.
+    assert [body.text for body in seen] == [f"codex {outcome}", "codex ok"]
+    assert at(result, WireAccepted)[0] - 1.0 >= at_least
+    assert fired(result) == [f"hand/{kind}"]
+    assert [verdict.id for verdict in result.verdicts if verdict.status is Status.VIOLATED] == []
