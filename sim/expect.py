@@ -110,6 +110,12 @@ class _Seen:
         return self.labels.get(address.lane, str(address))
 
 
+def transcripts_of(file: ScenarioFile, events: Sequence[Event]) -> dict[str, tuple[str, ...]]:
+    """What each session holds at the end of a run, by its key, as `expect.transcripts` has it."""
+    seen = _Seen(file, events)
+    return {key: tuple(seen.lines.get(session, ())) for key, session in seen.sessions.items()}
+
+
 def check_expectations(file: ScenarioFile, events: Sequence[Event], verdicts: Iterable[Verdict]) -> tuple[Unmet, ...]:
     """Compare a run with what its scenario expects; every difference is one `Unmet`."""
     expect = file.scenario.expect

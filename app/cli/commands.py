@@ -77,7 +77,7 @@ def tour(
 
 
 @app.command
-def run(  # noqa: PLR0913 -- each of them is an option
+def run(
     *paths: Path,
     seed: int | None = None,
     seeds: int = 1,

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from app.runs import BranchSource, Run, RunSource, ScenarioEntry
+from app.view.ahead import ahead_of
 from app.view.diff import Diff
-from app.view.faults import Option, Placed, options, with_faults
+from app.view.fault_kinds import Site, options
+from app.view.faults import Moment, Option, Placed, with_faults
 from app.view.observed import saved_text, violated
 from app.view.spot import spot_of
 from core.errors import UsageError
@@ -87,12 +89,17 @@ def offered(desk: Desk) -> tuple[Option, ...]:
     """What can go wrong at the cursor. Raises `UsageError` where nothing can be placed."""
     entry = _entry(desk)
     file = _branched(desk.source, entry, desk.branch.faults)
-    return options(spot_of(desk.run.view, file, desk.cursor))
+    view = desk.run.view
+    spot = spot_of(view, file, desk.cursor)
+    return options(Site(spot=spot, ahead=ahead_of(view, spot), file=file, on=desk.bugs, declared=entry.bugs))
 
 
-def inject(desk: Desk, fault: Placed) -> None:
+def inject(desk: Desk, option: Option, moment: Moment) -> Placed:
     """Run branch B: the same with one more fault. The cursor stays at its time. Raises `UsageError`."""
-    _again(desk, (*desk.branch.faults, fault))
+    before = None if moment.bugs is None else desk.bugs
+    fault = Placed(word=option.word, at=moment.at, step=moment.step, before=before)
+    _again(desk, (*desk.branch.faults, fault), desk.bugs if moment.bugs is None else moment.bugs)
+    return fault
 
 
 def undo(desk: Desk) -> Placed:
@@ -100,13 +107,13 @@ def undo(desk: Desk) -> Placed:
     if not desk.branch.faults:
         raise UsageError("no fault is placed on this run: i places one at the cursor")
     *left, last = desk.branch.faults
-    _again(desk, tuple(left))
+    _again(desk, tuple(left), desk.bugs if last.before is None else last.before)
     return last
 
 
-def _again(desk: Desk, faults: tuple[Placed, ...]) -> None:
+def _again(desk: Desk, faults: tuple[Placed, ...], bugs: tuple[str, ...]) -> None:
     seq, at = desk.cursor, desk.run.view.time(desk.cursor)
-    desk.open(_entry(desk), seed=desk.seed, bugs=desk.bugs, again=faults)
+    desk.open(_entry(desk), seed=desk.seed, bugs=bugs, again=faults)
     view = desk.run.view
     desk.seek(seq if seq <= view.last and view.time(seq) == at else view.seq_at(at))
 

@@ -12,10 +12,23 @@ from core.events import Event
 from core.events import bodies as b
 from core.values import Address
 from sim.branch import text_of, tree_of
+from sim.expect import transcripts_of
 from sim.invariants import Status
 from sim.scenario import ScenarioError, ScenarioFile, load_text
+from sim.scenario.places import is_session_key
 
 _REMARK = "What was observed in a run, written down by Trunkline. Run it: trunkline run THIS-FILE"
+#: kinds of events that tell what became of something, not how
+_TELLING = frozenset(
+    {
+        *("intent.settled", "intent.suppressed", "inbound.dropped", "send.refused", "send.joined", "client.told"),
+        *("delegation.finished", "delegation.ignored", "binding.bound", "binding.refused", "binding.ended"),
+        *("fallback", "fallback.denied", "mirror.refused", "session.reset", "thread.opened", "thread.closed"),
+        *("fault.fired", "process.crashed", "process.stopped", "process.frozen", "wire.deduplicated", "wire.refused"),
+    }
+)
+#: what is expected of such an event
+_FACTS = ("state", "reason", "status")
 
 
 def saved_text(file: ScenarioFile, sound: Run, *, defective: Run | None = None, faults: Iterable[str] = ()) -> str:
@@ -71,24 +84,35 @@ def _happened(file: ScenarioFile, script: list[dict[str, Any]], events: Sequence
 
 
 def expectation(file: ScenarioFile, run: Run) -> dict[str, Any]:
-    """The `expect` of a file for what a run shows: messages by place, how each ended, and what was put to the test."""
+    """The `expect` of a file for what a run shows: messages by place, what became of them, sessions, what is tested."""
     events = run.trace.events
     found: dict[str, Any] = {}
     accepted = _accepted(file, events)
     if accepted is not None:
         found["accepted"] = accepted
-    settled = Counter(
-        (str(event.body.state), str(event.body.reason)) for event in events if isinstance(event.body, b.IntentSettled)
-    )
-    if settled:
-        found["events"] = [
-            {"kind": "intent.settled", "state": state, "reason": reason, "times": times}
-            for (state, reason), times in settled.items()
-        ]
+    if told := _told(events):
+        found["events"] = told
+    lines = transcripts_of(file, events)
+    if held := [{"session": key, "lines": list(lines[key])} for key in lines if lines[key] and is_session_key(key)]:
+        found["transcripts"] = held
     tested = {verdict.id for verdict in run.verdicts if verdict.status is not Status.NOT_EXERCISED}
     if wanted := [name for name in file.scenario.expect.exercised if name in tested]:
         found["exercised"] = wanted
     return found
+
+
+def _told(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """What became of things, and how often: another number of any of them is another behaviour."""
+    found: Counter[tuple[tuple[str, str], ...]] = Counter()
+    for event in events:
+        if event.kind in _TELLING:
+            facts = ((name, str(value)) for name in _FACTS if (value := getattr(event.body, name, None)) is not None)
+            found[(("kind", event.kind), *facts)] += 1
+    # An expectation without a reason is met by events with one too.
+    return [
+        {**dict(facts), "times": sum(times for other, times in found.items() if set(facts) <= set(other))}
+        for facts in found
+    ]
 
 
 def violated(run: Run) -> list[str]:

@@ -16,6 +16,7 @@ from app.tui.screens.timeline import TimelineScreen
 from app.tui.widgets.difflist import DiffList
 from app.tui.widgets.faultlist import FaultList
 from app.view.diff import Mark
+from app.view.fault_kinds import MAKERS
 from core.events import bodies as b
 from sim import run_scenario, scenario_home
 from tests.snapshot._app import SIZES, app, press, settle, text_of
@@ -45,6 +46,11 @@ def at_the_answer(one: TrunklineApp) -> None:
     """The cursor where the first answer is prepared."""
     view = one.desk.run.view
     one.desk.seek(next(event.seq for event in view.events if isinstance(event.body, b.IntentPrepared)))
+
+
+def down_to(name: str) -> list[str]:
+    """The keys that open the palette and select a fault."""
+    return ["i", *["j"] * list(MAKERS).index(name)]
 
 
 def lost(**settings) -> TrunklineApp:
@@ -161,9 +167,9 @@ async def test_a_fault_makes_branch_b_and_is_taken_back():
     one = lost()
     async with one.run_test(size=(120, 40)) as pilot:
         was, cursor = one.desk.run, one.desk.cursor
-        await press(pilot, "i", "j", "j")
+        await press(pilot, "i", "j")
         assert isinstance(one.screen, FaultScreen)
-        assert "next send to ops/deploy: accepted, its answer is lost" in text_of(one)
+        assert "accepted, and its answer is lost" in text_of(one)
         await press(pilot, "enter")
         assert isinstance(one.screen, TimelineScreen)
         assert (one.desk.cursor, one.desk.branch.before) == (cursor, was)
@@ -185,8 +191,8 @@ async def test_faults_are_kept_when_it_is_run_again_and_two_are_compared_with_no
     one = lost()
     async with one.run_test(size=(120, 40)) as pilot:
         was = one.desk.run
-        await press(pilot, "i", "enter", "i", "G", "enter", "R")
-        assert [fault.word for fault in one.desk.branch.faults] == ["crash", "freeze"]
+        await press(pilot, *down_to("crash"), "enter", *down_to("clock"), "enter", "R")
+        assert [fault.word for fault in one.desk.branch.faults] == ["crash", "clock jump"]
         assert one.desk.branch.before is was
         assert one.desk.seed == 2
 
@@ -195,15 +201,46 @@ async def test_what_cannot_be_placed_is_said_and_a_second_click_places():
     one = lost()
     async with one.run_test(size=(120, 40)) as pilot:
         one.desk.seek(0)
-        await press(pilot, "i", *["j"] * 7)
-        assert "not here: the cursor is in no conversation" in text_of(one)
-        await press(pilot, "enter")
+        await press(pilot, *down_to("archive"))
+        assert "the cursor is in no conversation; put it on a message" in text_of(one)
+        await press(pilot, "enter", "l", "h")
         assert isinstance(one.screen, FaultScreen)
+        await press(pilot, "g")
         await pilot.click(FaultList, offset=(4, 1))
         await settle(one)
         await pilot.click(FaultList, offset=(4, 1))
         await settle(one)
-        assert [fault.word for fault in one.desk.branch.faults] == ["restart"]
+        assert [fault.word for fault in one.desk.branch.faults] == ["drop ack"]
+
+
+async def test_a_fault_can_be_placed_later_and_the_preview_names_what_it_strikes():
+    one = lost()
+    async with one.run_test(size=(120, 40)) as pilot:
+        view = one.desk.run.view
+        await press(pilot, *down_to("crash"), "right", "l", "h")
+        told = next(line for line in text_of(one).splitlines() if "what " in line)
+        seq = int(told.split("(#")[1].split(",")[0])
+        assert "after 1  (2 of " in text_of(one)
+        await press(pilot, "enter")
+        branch = one.desk.run.view
+        crash = next(event for event in branch.events if isinstance(event.body, b.ProcessCrashed))
+        assert view.events[:seq] == branch.events[:seq]
+        assert crash.at == pytest.approx(view.time(seq) + 1e-6)
+
+
+async def test_the_fix_is_tried_and_taken_back():
+    one = told_twice()
+    async with one.run_test(size=(120, 40)) as pilot:
+        assert one.desk.bugs
+        await press(pilot, "i")
+        assert "the fix: without hand-announces-too" in text_of(one)
+        await press(pilot, "enter", "9")
+        diff = list_of(one).diff
+        assert diff is not None
+        assert (one.desk.bugs, bool(diff.a.violations()), bool(diff.b.violations())) == ((), True, False)
+        await press(pilot, "u")
+        assert (len(one.desk.bugs), one.desk.branch.faults) == (1, ())
+        assert "no difference" in text_of(one)
 
 
 async def test_runs_without_their_scenario_cannot_be_branched():
@@ -225,7 +262,7 @@ async def test_a_run_is_written_and_nothing_is_overwritten(tmp_path, monkeypatch
     (tmp_path / "told-twice-branch.yaml").write_text("mine")
     one = lost()
     async with one.run_test(size=(120, 40)) as pilot:
-        await press(pilot, "i", "j", "j", "enter", "W")
+        await press(pilot, "i", "j", "enter", "W")
         assert (tmp_path / "told-twice-branch.yaml").read_text() == "mine"
         file = load(Path("told-twice-branch-2.yaml"))
         assert aside(lambda: run_scenario(file)).holds

@@ -1,4 +1,4 @@
-"""The fault palette: choose what goes wrong at the cursor; what it will do is told before it is done."""
+"""The fault palette: choose what goes wrong at the cursor, and when; what it will do is told before it is done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.tui.widgets.faultlist import FaultList
 from app.tui.widgets.inspector import FactList
 from app.tui.widgets.rowlist import RowList
 from app.view.fact import Fact, Tone
-from app.view.faults import Option, placed_words
+from app.view.faults import Option, placed_words, told_of
 from app.view.text import clean, seconds
 from core.errors import UsageError
 
@@ -38,6 +38,8 @@ class FaultScreen(Overlay[str]):
         Binding("up,k", "up", "previous fault", show=False),
         Binding("pagedown,ctrl+d", "page_down", "a page down", show=False),
         Binding("pageup,ctrl+u", "page_up", "a page up", show=False),
+        Binding("right,l", "later", "later", show=False),
+        Binding("left,h", "sooner", "sooner", show=False),
         Binding("home,g", "first", "first fault", show=False),
         Binding("end,G", "last", "last fault", show=False),
         Binding("enter,space", "enter", "place it", show=False),
@@ -57,7 +59,8 @@ class FaultScreen(Overlay[str]):
         at = f"after #{self.desk.cursor}, t={seconds(self.desk.run.view.time(self.desk.cursor))} s"
         with Container(id="fault-box") as box:
             box.border_title = f"What goes wrong {at}?"
-            box.border_subtitle = "Enter runs branch B with it, Esc closes"
+            arrows = "<- ->" if self.trunkline.ascii_only else "← →"
+            box.border_subtitle = f"{arrows} when, Enter runs branch B with it, Esc closes"
             yield self.list
             yield self.preview
         yield TooSmall(id="too-small", markup=False)
@@ -85,9 +88,7 @@ class FaultScreen(Overlay[str]):
         if self._error:
             yield Fact(label="failed", text=clean(self._error), tone=Tone.BAD)
         if option is not None:
-            yield Fact(label="from t", text=clean(option.when), tone=Tone.PLAIN if option.step else Tone.WARN)
-            if option.step:
-                yield Fact(label="step", text=clean(option.written), tone=Tone.DIM)
+            yield from _told(option, self.list.number_of(option))
         words = ", ".join(placed_words(self.desk.branch.faults))
         if words:
             yield Fact(label="placed", text=f"{words}  (u takes the last one back)", tone=Tone.WARN)
@@ -101,18 +102,32 @@ class FaultScreen(Overlay[str]):
         if message.again:
             self.action_enter()
 
+    def action_later(self) -> None:
+        """The selected fault, at its next moment."""
+        self._shift(1)
+
+    def action_sooner(self) -> None:
+        """The selected fault, at its moment before."""
+        self._shift(-1)
+
+    def _shift(self, by: int) -> None:
+        self.list.shift(by)
+        self.changed()
+
     def action_enter(self) -> None:
         """Run branch B. Stays open when that cannot be, with the reason."""
         option = self.list.chosen
-        if option is None or option.step is None:
+        moment = None if option is None else option.moment(self.list.number_of(option))
+        if option is None or moment is None:
+            self.trunkline.bell()
             return
         try:
-            inject(self.desk, option.placed())
+            fault = inject(self.desk, option, moment)
         except UsageError as error:
             self._error = error.facts or str(error)
             self._tell()
             return
-        self.dismiss(f"{option.word} at {seconds(option.at)} s")
+        self.dismiss(told_of(fault))
 
     def action_back(self) -> None:
         """Close."""
@@ -121,3 +136,17 @@ class FaultScreen(Overlay[str]):
     async def action_quit(self) -> None:
         """Leave the app."""
         self.trunkline.exit(0)
+
+
+def _told(option: Option, number: int) -> Iterator[Fact]:
+    """What the selected fault would do, and when; or why it cannot be."""
+    moment = option.moment(number)
+    if moment is None:
+        label, _, why = option.why.partition(": ")
+        yield Fact(label=label, text=clean(why), tone=Tone.WARN)
+        return
+    which = f"{moment.label}  ({number + 1} of {len(option.moments)})" if len(option.moments) > 1 else moment.label
+    yield Fact(label="when", text=which)
+    yield Fact(label="what", text=clean(moment.told))
+    if moment.step is not None:
+        yield Fact(label="step", text=clean(moment.written), tone=Tone.DIM)

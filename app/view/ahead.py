@@ -1,0 +1,204 @@
+"""What is still to come in a run after a spot: whatever a fault may strike, so that its preview can name it.
+
+A branch is the same run until its fault strikes. So what the open run does next is what the branch would do, and the
+third send from here can be told by its event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+import msgspec
+
+from app.view.places import PlaceKey
+from app.view.spot import Spot
+from app.view.story import RunView
+from app.view.text import clean, cut, quoted, seconds
+from core.events import Event
+from core.events import bodies as b
+
+#: the gateway processes that a run may have
+PROCESSES = ("gateway", "second")
+#: of each kind so many are told
+MOST = 6
+#: cells of a text in a preview
+_TEXT = 28
+
+
+class Coming(msgspec.Struct, frozen=True):
+    """Something that happens after the spot."""
+
+    seq: int
+    at: float
+    text: str
+    #: the gateway process that does it, or for which it is done
+    process: str
+
+    @property
+    def where(self) -> str:
+        """The event, as previews name it."""
+        return f"#{self.seq}, {seconds(self.at)} s"
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """The binding that the conversation has at the spot."""
+
+    session: str
+    expires: bool
+
+
+class Ahead(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes after a spot, in order, and what holds at it. Sends and the like are those of its conversation."""
+
+    #: attempts to send
+    sends: tuple[Coming, ...] = ()
+    #: what the platform takes
+    accepts: tuple[Coming, ...] = ()
+    #: receipts that are stored
+    receipts: tuple[Coming, ...] = ()
+    #: what people say there
+    said: tuple[Coming, ...] = ()
+    #: hands that are started, anywhere
+    tasks: tuple[Coming, ...] = ()
+    #: whatever anybody says, anywhere
+    messages: tuple[Coming, ...] = ()
+    #: names of the hands that are at work
+    working: tuple[str, ...] = ()
+    #: the last attempt to send there before the spot, and the hand that was started last
+    sent: Coming | None = None
+    started: Coming | None = None
+    #: the gateway process that works; none: none runs
+    process: str | None = "gateway"
+    bound: Bound | None = None
+    #: the agent whose session the conversation has, of its own; none: it has none
+    agent: str | None = None
+    #: the session that answers elsewhere and was used last
+    other: str | None = None
+
+
+def ahead_of(view: RunView, spot: Spot) -> Ahead:
+    """What comes after a spot."""
+    lane = None if spot.address is None else spot.address.lane
+    later = view.events[view.seq_at(spot.at) :] if spot.seq else view.events
+    before = view.events[: len(view.events) - len(later)]
+    struck = {event.at for event in later if isinstance(event.body, b.FaultFired) and event.body.fault[:5] == "send/"}
+
+    bound = _bound(before, lane)
+    agent, other = _sessions(before, lane, None if bound is None else bound.session)
+
+    def here(kind: type[b.Body]) -> tuple[Coming, ...]:
+        return _some(view, later, lambda event: isinstance(event.body, kind) and lane in (None, _lane(view, event)))
+
+    def sends(event: Event) -> bool:
+        return isinstance(event.body, b.AttemptStarted) and lane in (None, _lane(view, event))
+
+    # A send that another fault strikes is not counted by the next one.
+    unstruck = [event for event in later if event.at not in struck]
+    return Ahead(
+        sends=_some(view, unstruck, sends),
+        accepts=here(b.WireAccepted),
+        receipts=here(b.ChunkAcked),
+        said=here(b.PeerSaid),
+        tasks=_some(view, later, _starts),
+        messages=_some(view, later, lambda event: isinstance(event.body, b.PeerSaid | b.WireAccepted)),
+        sent=next((_coming(view, one) for one in reversed(before) if sends(one)), None),
+        working=tuple(_working(before)),
+        started=next((_coming(view, event) for event in reversed(before) if _starts(event)), None),
+        process=_process(before),
+        bound=bound,
+        agent=agent,
+        other=other,
+    )
+
+
+def _some(view: RunView, events: Iterable[Event], fits: Callable[[Event], bool]) -> tuple[Coming, ...]:
+    return tuple(_coming(view, event) for event in islice(filter(fits, events), MOST))
+
+
+def _coming(view: RunView, event: Event) -> Coming:
+    process = event.node
+    if process not in PROCESSES:
+        tries = view.of_intent(event.intent, b.AttemptStarted)
+        process = next((one.node for one in reversed(tries) if one.seq < event.seq), "gateway")
+    return Coming(event.seq, event.at, quoted(cut(clean(_text(view, event)), _TEXT)), process)
+
+
+def _text(view: RunView, event: Event) -> str:
+    body = event.body
+    if isinstance(body, b.PeerSaid | b.WireAccepted):
+        return body.text
+    if isinstance(body, b.DelegationStarted):
+        accepted = view.of_delegation(event.delegation, b.DelegationAccepted)
+        return next((one.body.task for one in accepted if isinstance(one.body, b.DelegationAccepted)), body.hand)
+    prepared = view.of_intent(event.intent, b.IntentPrepared)
+    return next((one.body.text for one in prepared if isinstance(one.body, b.IntentPrepared)), "")
+
+
+def _lane(view: RunView, event: Event) -> PlaceKey | None:
+    body = event.body
+    if isinstance(body, b.PeerSaid | b.WireAccepted | b.ChunkAcked):
+        return body.address.lane
+    prepared = view.of_intent(event.intent, b.IntentPrepared)
+    return next((one.body.address.lane for one in prepared if isinstance(one.body, b.IntentPrepared)), None)
+
+
+# ---------------------------------------------------------------- what holds at the spot
+
+
+def _starts(event: Event) -> bool:
+    return isinstance(event.body, b.DelegationStarted)
+
+
+def _working(before: tuple[Event, ...]) -> Iterator[str]:
+    open_: dict[str | None, str] = {}
+    for event in before:
+        if isinstance(event.body, b.DelegationStarted):
+            open_[event.delegation] = event.body.hand
+        elif isinstance(event.body, b.DelegationFinished):
+            open_.pop(event.delegation, None)
+    yield from dict.fromkeys(open_.values())
+
+
+def _process(before: tuple[Event, ...]) -> str | None:
+    """Of two processes the one that did something last: it works the store."""
+    nodes: dict[int, str] = {}
+    alive: dict[str, None] = {}
+    for event in before:
+        body = event.body
+        if isinstance(body, b.ProcessStarted):
+            nodes[event.generation] = event.node
+        elif isinstance(body, b.ProcessCrashed | b.ProcessStopped):
+            # Told by the simulator, under the number of the process.
+            alive.pop(nodes.get(event.generation, ""), None)
+            continue
+        if event.node in PROCESSES:
+            alive.pop(event.node, None)
+            alive[event.node] = None
+    return next(reversed(alive), None)
+
+
+def _bound(before: tuple[Event, ...], lane: PlaceKey | None) -> Bound | None:
+    found: Bound | None = None
+    for event in before:
+        body = event.body
+        if isinstance(body, b.BindingBound) and body.conversation.lane == lane:
+            found = Bound(body.session_key, body.expires_at is not None)
+        elif isinstance(body, b.BindingEnded) and body.conversation.lane == lane:
+            found = None
+    return found
+
+
+def _sessions(before: tuple[Event, ...], lane: PlaceKey | None, bound: str | None) -> tuple[str | None, str | None]:
+    """The agent that has a session for the conversation, and a session of another one: that which was made last."""
+    agent: str | None = None
+    taken, others = {bound}, list[str]()
+    for event in before:
+        body = event.body
+        if isinstance(body, b.SessionCreated) and body.address is not None:
+            if body.address.lane == lane:
+                agent = body.agent
+                taken.add(body.session_key)
+            else:
+                others.append(body.session_key)
+    return agent, next((key for key in reversed(others) if key not in taken), None)
