@@ -147,7 +147,7 @@ def _judged(run: Run, extra: list[str]) -> str:
         broken = violated(run)
         why = f"it breaks {', '.join(broken)} without any defect" if broken else run.unmet[0].summary
         return f"a run of it does not hold: {why}"
-    return f"it holds; with {', '.join(extra)} it must break" if extra else "it holds"
+    return "it holds; with --bug own it must be violated" if extra else "it holds"
 
 
 def _write(folder: Path, stem: str, text: str) -> Path:

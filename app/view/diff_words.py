@@ -12,6 +12,7 @@ from app.view.labels import describe
 from app.view.story import RunView
 from app.view.text import clean, count, cut, seconds
 from core.values import Address
+from sim.branch import BRANCH
 
 #: what the marks mean, for people who meet them for the first time
 MEANINGS = {
@@ -71,7 +72,10 @@ def run_name(view: RunView) -> str:
     made = view.header
     defects = f"  defect {', '.join(made.bugs)}" if made.bugs else ""
     crashes = f"  {', '.join(made.crashes)}" if made.crashes else ""
-    return clean(f"{made.scenario} seed {made.seed}{defects}{crashes}  {count(view.last, 'event')}")
+    added = "".join(f"  + {step}" for step in made.steps)
+    # The steps say more than that it is a branch.
+    name = made.scenario.removesuffix(BRANCH) if made.steps else made.scenario
+    return clean(f"{name} seed {made.seed}{defects}{crashes}{added}  {count(view.last, 'event')}")
 
 
 def divergence(diff: Diff) -> str:

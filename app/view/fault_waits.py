@@ -8,7 +8,6 @@ from typing import Any
 from app.view.ahead import Ahead, Coming
 from app.view.fault_site import DOWN, NOWHERE, WAIT, Made, Maker, Site, named, ordered, which
 from app.view.faults import AFTER, Moment
-from app.view.text import seconds
 
 
 def _about(name: str, one: Coming) -> str:
@@ -126,4 +125,4 @@ def deadline(site: Site) -> str:
     """How long a hand may take, where all may take the same."""
     hands = site.file.scenario.gateway.hands
     found = {hands.defaults.deadline, *(one.deadline for one in hands.each.values())}
-    return f"{seconds(found.pop())} s" if len(found) == 1 else "its deadline"
+    return f"{found.pop():g} s" if len(found) == 1 else "its deadline"

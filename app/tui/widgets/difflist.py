@@ -67,6 +67,11 @@ class DiffList(RowList):
             self.entitle(cut(f"A {run_name(diff.a)}", room), cut(f"B {run_name(diff.b)}", room))
         self.forget()
 
+    def on_resize(self) -> None:
+        """Titles are as long as there is room."""
+        self.show(self.diff)
+        super().on_resize()
+
     @property
     def chosen(self) -> DiffRow | None:
         """The selected row."""
