@@ -168,7 +168,10 @@ def _entry(desk: Desk) -> ScenarioEntry:
     if desk.opened is None:
         raise UsageError("no run is open: s chooses a scenario")
     if desk.entry is None:
-        raise UsageError(f"{desk.kind_of_trace} cannot be branched or written as a scenario: open its scenario with s")
+        name = desk.run.view.header.scenario.removesuffix(BRANCH)
+        raise UsageError(
+            f"this is {desk.kind_of_trace}: faults and W need its scenario. s chooses {name}; p first keeps this run as A"
+        )
     return desk.entry
 
 

@@ -20,7 +20,7 @@ MEANINGS = {
     Mark.MOVED: "other time",
     Mark.ONLY_A: "only A",
     Mark.ONLY_B: "only B",
-    Mark.VERDICT: "other verdict",
+    Mark.VERDICT: "other outcome",
 }
 #: characters of a value in a difference
 _VALUE = 60

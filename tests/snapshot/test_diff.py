@@ -17,6 +17,7 @@ from app.tui.widgets.difflist import DiffList
 from app.tui.widgets.faultlist import FaultList
 from app.view.diff import Mark
 from app.view.fault_kinds import MAKERS
+from core.errors import UsageError
 from core.events import bodies as b
 from sim import run_scenario, scenario_home
 from tests.snapshot._app import SIZES, app, press, settle, text_of
@@ -38,6 +39,17 @@ def told_twice(*, bugs: bool = True, **settings) -> TrunklineApp:
 def pressing(*keys: str):
     async def before(pilot):
         await press(pilot, *keys)
+
+    return before
+
+
+def without_toasts(*keys: str):
+    """The keys, and then the picture as it is when the toasts are gone."""
+
+    async def before(pilot):
+        await press(pilot, *keys)
+        pilot.app.clear_notifications()
+        await settle(pilot.app)
 
     return before
 
@@ -251,7 +263,8 @@ async def test_runs_without_their_scenario_cannot_be_branched():
         assert ["cannot be changed" in note.message for note in one._notifications] == [True, True]
         one.desk.entry = None
         await press(pilot, "i")
-        assert "recorded trace" in list(one._notifications)[-1].message
+        message = list(one._notifications)[-1].message
+        assert "recorded trace" in message and "s chooses" in message
 
 
 # ---------------------------------------------------------------- W
@@ -290,3 +303,51 @@ async def test_where_nothing_can_be_written_that_is_said(tmp_path, monkeypatch):
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "W")
         assert "cannot be written" in list(one._notifications)[-1].message
+
+
+# ---------------------------------------------------------------- pictures of what is rare
+
+
+@ALL
+def test_two_runs_that_are_the_same(snap_compare, size):
+    assert snap_compare(told_twice(bugs=False), terminal_size=size, run_before=pressing("r", "9"))
+
+
+@ALL
+def test_a_branch_with_two_faults(snap_compare, size):
+    keys = [*down_to("lose-response"), "enter", *down_to("crash-after"), "enter"]
+    assert snap_compare(lost(), terminal_size=size, run_before=without_toasts(*keys, "9", "n"))
+
+
+@ALL
+def test_the_palette_on_a_branch_tells_what_is_placed_and_when(snap_compare, size):
+    keys = [*down_to("lose-response"), "enter", *down_to("crash"), "l", "l"]
+    assert snap_compare(lost(), terminal_size=size, run_before=without_toasts(*keys))
+
+
+@ALL
+def test_the_palette_where_little_can_be_placed(snap_compare, size):
+    one = told_twice()
+    one.desk.seek(one.desk.run.view.last)
+    assert snap_compare(one, terminal_size=size, run_before=pressing(*down_to("hand-twice")))
+
+
+def test_a_fault_that_cannot_be_run_is_said_in_the_palette(snap_compare, monkeypatch):
+    one = lost()
+
+    def broken(*_args, **_options):
+        raise UsageError("told-twice, seed 1: its run broke: KeyError: 'x', in core/shell/turns.py, line 20")
+
+    monkeypatch.setattr("app.tui.screens.faults.inject", broken)
+    assert snap_compare(one, terminal_size=(80, 24), run_before=pressing(*down_to("crash"), "enter"))
+
+
+def test_a_pinned_trace_waits_for_run_b(snap_compare):
+    one = lost()
+    one.desk.entry = None
+    assert snap_compare(one, terminal_size=(80, 24), run_before=without_toasts("p", "9"))
+
+
+def test_the_diff_of_a_branch_in_plain_ascii(snap_compare):
+    keys = [*down_to("lose-response"), "enter", "9", "n"]
+    assert snap_compare(lost(ascii_only=True), terminal_size=(80, 24), run_before=without_toasts(*keys))

@@ -67,7 +67,8 @@ class BranchActs:
         if screen.desk.opened is None:
             return
         pinned = screen.desk.branch.pin(screen.desk.opened)
-        text = "this run is A now: rerun it or place a fault, then 9 compares" if pinned else "run A is let go"
+        then = "rerun it or place a fault" if screen.desk.entry else "choose a scenario with s"
+        text = f"this run is A now: {then}, then 9 compares" if pinned else "run A is let go"
         screen.notify(text, timeout=4, markup=False)
         screen.moved()
 

@@ -53,6 +53,8 @@ class DiffList(RowList):
         """There is nothing to compare."""
         opened, branch = self.desk.opened, self.desk.branch
         if opened is not None and branch.pinned is opened:
+            if self.desk.entry is None:
+                return "this recorded run is pinned as A: s chooses a scenario, and its run is B"
             return "this run is pinned as A: run it again, or place a fault, and that is B"
         return "one run is open, and it takes two to compare"
 
