@@ -29,8 +29,16 @@ class ScenarioEntry(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     #: bug switches that the scenario declares: the defect it shows
     bugs: tuple[str, ...] = ()
+    #: the invariants that the defect must be caught by
+    breaks: tuple[str, ...] = ()
+    #: what the run must put to the test, and hold
+    exercised: tuple[str, ...] = ()
+    #: what goes wrong in it, in words
+    troubles: tuple[str, ...] = ()
     #: the scenario's own prose
     story: str = ""
+    #: it could not be read: `story` says why
+    unread: bool = False
     #: the scenario's own seed; none: the one that is open goes on
     seed: int | None = None
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.broken import sentence
 from app.runs import Run, ScenarioEntry
+from app.view.troubles import troubles
 from core.errors import UsageError
 from sim import (
     BUGS,
@@ -59,6 +60,9 @@ def entry_of(file: ScenarioFile) -> ScenarioEntry:
         tags=scenario.tags,
         source=scenario.source,
         bugs=scenario.bugs,
+        breaks=scenario.breaks,
+        exercised=scenario.expect.exercised,
+        troubles=troubles(file),
         story=scenario.story.strip(),
         seed=scenario.seed,
     )
@@ -80,7 +84,7 @@ class SimSource:
         try:
             return entry_of(self._load(path))
         except ScenarioError as error:
-            return ScenarioEntry(path=path, id=path.stem, title="cannot be read", story=str(error))
+            return ScenarioEntry(path=path, id=path.stem, title="cannot be read", story=str(error), unread=True)
 
     def _load(self, path: Path) -> ScenarioFile:
         if path not in self._files:

@@ -19,6 +19,7 @@ from app.view.lanes import Lanes
 from app.view.lives import Lives
 from app.view.messages import Messages
 from app.view.queue_rows import Queue
+from app.view.results import Results, result_of
 from app.view.sessions import Sessions
 from app.view.status import StatusLine, status_line
 from app.view.story import RunView
@@ -138,6 +139,8 @@ class Desk:
         #: run A, and the faults that were placed on the open run
         self.branch = Branch()
         self.finding = Finding()
+        #: what scenarios came to, the last time that each was run
+        self.results = Results()
         self.show_internal = False
         #: only the causal chain of this event is lit; none: everything is
         self.chain_of: int | None = None
@@ -162,6 +165,8 @@ class Desk:
         `again`: it is the open scenario once more, with these faults.
         """
         run = self._compute(entry, seed, bugs, again or ())
+        if not again:
+            self.results.note(entry, result_of(run), defect=bool(bugs))
         self.branch.opens(self.opened, again)
         if self.live is not None:
             self.live.leave()

@@ -12,6 +12,7 @@ from textual.binding import Binding
 
 #: names of keys as people know them
 _SHOWN = {
+    "backslash": "\\",
     "down": "↓",
     "up": "↑",
     "left": "←",
@@ -137,12 +138,14 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("diff", "9", "Diff: two runs, and where they part", RUN, action="show('diff')"),
         _key("fold", "m", "unfold or fold what happens inside the gateway", TIMELINE),
         _key("zoom", "z", "zoom the pane that has the focus", RUN, footer="Zoom", rank=12),
+        _key("side", "\\", "show or hide the side column, in a terminal of 176x40 or more", TIMELINE),
         _key("why", "e", "explain: the Why pane, large", RUN, footer="Explain", rank=10),
         _key("theme", "T", "next theme", EVERY),
     ),
     "act": (
         _key("scenarios", "s", "choose a scenario", RUN, footer="Scenarios", rank=8),
         _key("breakpoints", "b", "breakpoints: where playing stops", RUN),
+        _key("run_all", "a", "run all that is listed, unseen, for the results", PICKER, footer="Run all", rank=2),
         _key("bug", "d", "run with the defect of the scenario, or without it", EVERY, footer="Defect", rank=9),
         _key("fault", "i", "place a fault at the cursor, as branch B", RUN, footer="Fault", rank=9),
         _key("undo_fault", "u", "take the last fault back", RUN),

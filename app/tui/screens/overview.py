@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.widget import Widget
 
 from app.tui.desk import Desk
 from app.tui.keys import bindings_of
 from app.tui.screens.base import RunScreen
-from app.tui.screens.bindings import BindingsScreen
-from app.tui.screens.invariants import InvariantsScreen
-from app.tui.screens.sessions import SessionsScreen
+from app.tui.screens.goals import go_to_goal, mark_columns
 from app.tui.widgets.cards import (
     BindingsCard,
     Card,
     FamiliesCard,
-    Goal,
     HintLine,
     LatestCard,
     QueueCard,
@@ -126,10 +120,7 @@ class OverviewScreen(RunScreen):
     def zoom(self, pane: RowList) -> None:
         """Give the whole body to one card; the columns that it stands in make way too."""
         super().zoom(pane)
-        if pane.has_class("-zoomed"):
-            for one in pane.ancestors:
-                if isinstance(one, Widget) and one.has_class("column"):
-                    one.add_class("-zoomed")
+        mark_columns(pane, self)
 
     def _unzoom(self) -> bool:
         for column in self.query(".column"):
@@ -173,27 +164,7 @@ class OverviewScreen(RunScreen):
         """To the screen that shows the card, with what is selected in it."""
         if self.desk.opened is None:
             return
-        goal = self.card.goal()
-        known = self.trunkline.has(goal.screen)
-        if goal.seq:
-            self.desk.seek(goal.seq)
-        self.trunkline.show(goal.screen if known else "timeline")
-        if known and goal.thing:
-            self.trunkline.call_after_refresh(self._select, goal)
-
-    def _select(self, goal: Goal) -> None:
-        """Select the thing on the screen that is shown now, where that is one of those that can."""
-        match cast("object", self.trunkline.screen):
-            case InvariantsScreen() as screen if isinstance(goal.thing, str):
-                screen.choose(goal.thing)
-            case SessionsScreen() as screen:
-                screen.list.choose(goal.thing)
-                screen.sides.sync(screen.list.chosen)
-            case BindingsScreen() as screen if isinstance(goal.thing, str):
-                screen.list.choose(goal.thing)
-                screen.record.show(screen.list.chosen)
-            case _:
-                pass
+        go_to_goal(self, self.card.goal())
 
     def action_why(self) -> None:
         """The latest violation, large; again: as before."""

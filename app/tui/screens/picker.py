@@ -8,12 +8,14 @@ from textual.widgets import Input
 
 from app.runs import ScenarioEntry
 from app.tui.desk import Desk
+from app.tui.headless import Ran, RunAll
 from app.tui.keys import bindings_of
 from app.tui.screens.base import TooSmall
 from app.tui.screens.overlay import Overlay
 from app.tui.widgets.bars import Banner, KeyBar
 from app.tui.widgets.rowlist import RowList
 from app.tui.widgets.scenarios import ScenarioList, Story
+from app.view.results import Result
 from core.errors import UsageError
 
 
@@ -28,12 +30,13 @@ class PickerScreen(Overlay[bool]):
     def __init__(self, desk: Desk) -> None:
         super().__init__()
         self.desk = desk
-        self.list = ScenarioList(desk.source.scenarios(), id="scenarios")
-        self.story = Story(id="story")
-        self.search = Input(placeholder="name, title or tag", id="search", compact=True)
+        self.list = ScenarioList(desk.source.scenarios(), desk.results, id="scenarios")
+        self.story = Story(desk.results, id="story")
+        self.search = Input(placeholder="name, title, tag, or what its defect breaks: D2", id="search", compact=True)
         self.search.cursor_blink = False
         #: scenarios whose defect was switched off here
         self._without: set[str] = set()
+        self.all = RunAll(self, desk)
 
     def compose(self) -> ComposeResult:
         """Search line, list, story and keys."""
@@ -97,6 +100,29 @@ class PickerScreen(Overlay[bool]):
         """Focus the previous pane."""
         self.focus_previous()
 
+    def action_run_all(self) -> None:
+        """Run everything that is listed without showing it, and tell what it came to; again: stop."""
+        if not self.all.stop():
+            self.all.start(self.list.shown)
+        self.told()
+
+    def on_ran(self, message: Ran) -> None:
+        """One more result is there."""
+        self.all.take(message)
+        self.told()
+
+    def on_unmount(self) -> None:
+        """Nobody waits for what is left."""
+        self.all.stop()
+
+    def told(self) -> None:
+        """Show the results as they are now."""
+        self.list.running = self.all.progress
+        self.list.head()
+        self.list.forget()
+        self.list.reveal()
+        self.story.forget()
+
     def _move(self, rows: int) -> None:
         if self.focused is self.story:
             self.story.select(max(self.story.selected + rows, 0))
@@ -117,16 +143,23 @@ class PickerScreen(Overlay[bool]):
         entry = self.list.chosen
         if entry is None:
             return
+        self.all.stop()
         try:
             self.desk.open(entry, seed=self.desk.seed_for(entry), bugs=self._bugs(entry))
         except UsageError as error:
+            self.desk.results.note(
+                entry, Result(seed=self.desk.seed_for(entry), failed=error.facts or str(error)), defect=bool(entry.bugs)
+            )
+            self.told()
             self.story.fail(error.facts or str(error))
             return
         self.dismiss(True)
 
     def action_back(self) -> None:
-        """First the filter ends, then the picker; without a run there is nothing to go back to."""
-        if self.search.display and (self.search.has_focus or self.search.value):
+        """First a run of all ends, then the filter, then the picker; without a run there is nothing to go back to."""
+        if self.all.stop():
+            self.told()
+        elif self.search.display and (self.search.has_focus or self.search.value):
             self.search.value = ""
             self.search.display = False
             self.list.focus()

@@ -1,19 +1,30 @@
-"""Timeline: who said what to whom, and why."""
+"""Timeline: who said what to whom, and why; and everything else beside it where there is room."""
 
 from __future__ import annotations
 
 from textual.app import ComposeResult
+from textual.containers import Container
 
 from app.tui.desk import Desk
 from app.tui.keys import bindings_of
 from app.tui.screens.base import RunScreen
+from app.tui.screens.goals import go_to_goal, mark_columns
+from app.tui.widgets.cards import BindingsCard, Card, FamiliesCard, QueueCard, SessionsCard
 from app.tui.widgets.inspector import Inspector
 from app.tui.widgets.rowlist import RowList
 from app.tui.widgets.swimlane import Swimlane
+from app.tui.widgets.twochats import TwoChats
+
+#: from this size on there is room for the side column
+SIDE = (176, 40)
+#: lines of the explanation below the lanes, with the side column beside both
+LEAST_WHY = 18
+#: lines of the frame of a card
+_FRAME = 2
 
 
 class TimelineScreen(RunScreen):
-    """Swim lanes above (or left), the explanation of the event under the cursor below (or right)."""
+    """Swim lanes above the explanation of the event under the cursor; beside both, the rest of the run in cards."""
 
     CSS_PATH = "timeline.tcss"
     BINDINGS = bindings_of("timeline")
@@ -24,36 +35,111 @@ class TimelineScreen(RunScreen):
         super().__init__(desk)
         self.lane = Swimlane(desk, id="lane")
         self.inspector = Inspector(desk, id="why")
+        #: the side column, made when there is room for it for the first time
+        self.side: Container | None = None
+        self._wanted = True
 
     def compose_body(self) -> ComposeResult:
         """Lanes and the Why pane."""
-        yield self.lane
-        yield self.inspector
+        with Container(id="main", classes="column"):
+            yield self.lane
+            yield self.inspector
 
     def sync(self) -> None:
-        """Both panes follow the desk."""
+        """Every pane follows the desk."""
         self.lane.sync()
         self.inspector.sync()
+        if self.side is not None and self.side.display:
+            for pane in self.side.query(RowList):
+                if isinstance(pane, Card | TwoChats):
+                    pane.sync()
+            self._fit()
         self.refresh_bars()
 
+    # ------------------------------------------------------------ the side column
+
+    @property
+    def _roomy(self) -> bool:
+        size = self.trunkline.size
+        return size.width >= SIDE[0] and size.height >= SIDE[1]
+
+    async def on_resize(self) -> None:
+        """Show the side column where there is room for it."""
+        await self._show_side()
+
+    async def _show_side(self) -> None:
+        shown = self._wanted and self._roomy
+        if shown and self.side is None:
+            desk = self.desk
+            cards = (FamiliesCard(desk, id="families"), QueueCard(desk, id="queue"), SessionsCard(desk, id="sessions"))
+            more = (BindingsCard(desk, id="bindings"), TwoChats(desk, id="chats"))
+            self.side = Container(*cards, *more, id="side", classes="column")
+            await self.query_one("#body").mount(self.side)
+        if self.side is not None:
+            if not shown and self.focused is not None and self.side in self.focused.ancestors:
+                self.lane.focus()
+            self.side.display = shown
+        if not shown:
+            self.inspector.styles.clear_rule("height")
+        self.set_class(shown, "-sided")
+        self.call_after_refresh(self.sync)
+
+    async def action_side(self) -> None:
+        """Show or hide the side column."""
+        if not self._roomy:
+            size = self.trunkline.size
+            wide, high = SIDE
+            self.notify(f"the side column needs {wide}x{high}, this terminal has {size.width}x{size.height}", timeout=4)
+            return
+        self._wanted = not self._wanted
+        await self._show_side()
+
+    def _fit(self) -> None:
+        """Cards take the lines that they need, within bounds; what the lanes leave over goes to the explanation."""
+        body = self.query_one("#body")
+        if self.side is None or body.has_class("-zoom"):
+            return
+        room = self.side.size.height
+        for card in self.side.query(Card):
+            most = max(room // 7, 2)
+            rows = card.count if isinstance(card, FamiliesCard) else min(max(card.count, 1), most)
+            card.styles.height = rows + card.heading + _FRAME
+        needed = self.lane.count + self.lane.heading + _FRAME
+        self.inspector.styles.height = max(LEAST_WHY, body.size.height - needed)
+
+    def zoom(self, pane: RowList) -> None:
+        """Give the whole body to one pane; the columns that it stands in make way too."""
+        super().zoom(pane)
+        if pane.has_class("-zoomed"):
+            pane.styles.clear_rule("height")
+        mark_columns(pane, self)
+
+    def _unzoom(self) -> bool:
+        for column in self.query(".column"):
+            column.remove_class("-zoomed")
+        return super()._unzoom()
+
+    # ------------------------------------------------------------ rows
+
     def on_row_list_chosen(self, message: RowList.Chosen) -> None:
-        """A click on a row moves the cursor; a click on a fact selects it, a second one goes to its event."""
+        """A click on a row moves the cursor; elsewhere it selects, and a second one goes in."""
         if message.rows is self.lane:
             self.desk.seek(self.desk.timeline.seqs[message.index])
             self.moved()
         elif message.again:
             self.action_enter()
         else:
-            self.inspector.select(message.index)
+            message.rows.select(message.index)
 
     def _move(self, rows: int) -> None:
         if self.desk.opened is None:
             return
-        if self.pane is self.inspector:
-            self.inspector.select(max(self.inspector.selected + rows, 0))
-        else:
+        pane = self.pane
+        if pane is self.lane:
             self.desk.step_rows(rows)
             self.moved()
+        else:
+            pane.select(max(pane.selected + rows, 0))
 
     def action_left(self) -> None:
         """Lanes further to the left."""
@@ -64,12 +150,16 @@ class TimelineScreen(RunScreen):
         self.lane.scroll_lanes(1)
 
     def action_enter(self) -> None:
-        """From a row to its explanation; from a fact to the event it names."""
-        if self.pane is self.lane:
+        """From a row to its explanation; from a fact to the event it names; from a card to its screen."""
+        pane = self.pane
+        if pane is self.lane:
             self.inspector.focus()
             self.inspector.select(max(self.inspector.selected, 0))
             return
-        target = self.inspector.target()
+        if isinstance(pane, Card):
+            go_to_goal(self, pane.goal())
+            return
+        target = pane.target() if isinstance(pane, Inspector | TwoChats) else None
         if target is not None:
             self.desk.seek(target)
             self.lane.focus()

@@ -10,14 +10,25 @@ from rich.style import Style
 from app.runs import ScenarioEntry
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
+from app.view.results import Results, Told
 from app.view.text import clean, cut, wrap
+
+#: titles of the results, without the defect and with it, and the cells that one takes at most
+_RESULTS = ("sound", "with defect")
+_WIDEST = 14
+#: cells of the name of a folder
+_FOLDER = 8
 
 
 class ScenarioList(RowList):
-    """Scenarios by title, with their folder and tags; words that are typed filter it."""
+    """Scenarios by title, with their folder, tags and last results; words that are typed filter it."""
 
-    def __init__(self, entries: Sequence[ScenarioEntry], *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, entries: Sequence[ScenarioEntry], results: Results, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
+        self.results = results
+        self._widths = tuple(len(title) + 2 for title in _RESULTS)
+        #: what is being run, for the title
+        self.running = ""
         self.entries = tuple(entries)
         self.shown: tuple[ScenarioEntry, ...] = self.entries
         self.words = ""
@@ -25,7 +36,12 @@ class ScenarioList(RowList):
 
     def on_mount(self) -> None:
         """Show how many there are."""
-        self._head()
+        self.head()
+
+    @property
+    def heading(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Titles of the results, once there are any."""
+        return 1 if self.results else 0
 
     @property
     def count(self) -> int:
@@ -50,29 +66,52 @@ class ScenarioList(RowList):
             self.select(index)
 
     def filter(self, words: str) -> None:
-        """Show scenarios that have every word in their name, title, tags or source."""
+        """Show scenarios that have every word in their name, title, tags, source, or what their defect breaks."""
         kept = self.chosen
         self.words = words.strip()
         wanted = self.words.lower().split()
         self.shown = tuple(entry for entry in self.entries if all(word in _haystack(entry) for word in wanted))
-        self._head()
+        self.head()
         self.forget()
         self.select(self.shown.index(kept) if kept in self.shown else 0)
 
-    def _head(self) -> None:
-        defects = "● with a defect to switch on and off"
-        subtitle = f"“{self.words}” of {len(self.entries)}" if self.words else defects
-        self.entitle(f"Scenarios {len(self.shown)}", subtitle)
+    def head(self) -> None:
+        """Say how many there are, and how they did; the results take the cells that they need."""
+        told = [(self.results.sound(entry), self.results.defect(entry)) for entry in self.shown]
+        self._widths = tuple(
+            min(max([len(title), *(cell_len(pair[at].cell) for pair in told)]) + 2, _WIDEST)
+            for at, title in enumerate(_RESULTS)
+        )
+        said = self.running or self.results.summary(self.shown)
+        self.entitle(f"Scenarios {len(self.shown)}{f'   {said}' if said else ''}", self._below())
+
+    def _below(self) -> str:
+        if self.running:
+            return "a or Esc stops"
+        if self.words:
+            return f"“{self.words}” of {len(self.entries)}, Esc clears"
+        return "● shows a defect: d switches it   a runs all"
+
+    def draw_heading(self, line: int, width: int) -> Canvas:
+        """What the results mean."""
+        canvas = self.canvas(width)
+        at = width - 1 - sum(self._widths)
+        for title, room in zip(_RESULTS, self._widths, strict=True):
+            canvas.put(at, title, self.palette.dim)
+            at += room
+        return canvas
 
     def draw(self, index: int, width: int) -> Canvas:
-        """One scenario: title, and what it is about."""
+        """One scenario: title, and what it is about or what it came to."""
         entry = self.shown[index]
         canvas = self.canvas(width)
         folder = entry.path.parent.name
-        canvas.put(0, cut(folder, 7), self.palette.primary)
-        end = canvas.put(8, cut(clean(entry.title), width - 12), self.palette.base)
-        canvas.put(width - 2, "●" if entry.bugs else " ", self.palette.bad)
-        x = width - 3
+        canvas.put(0, cut(folder, _FOLDER - 1), self.palette.primary)
+        right = self._draw_results(canvas, entry, width) if self.results else self._draw_bullet(canvas, entry, width)
+        style = self.palette.bad if entry.unread else self.palette.base
+        title = f"{entry.id}: {entry.title}" if entry.unread else entry.title
+        end = canvas.put(_FOLDER, cut(clean(title), right - _FOLDER - 1), style)
+        x = right - 1
         for tag in reversed([tag for tag in entry.tags if tag != folder]):
             x -= cell_len(tag) + 1
             if x < end + 2:
@@ -80,17 +119,30 @@ class ScenarioList(RowList):
             canvas.put(x, tag, self.palette.dim)
         return canvas
 
+    def _draw_bullet(self, canvas: Canvas, entry: ScenarioEntry, width: int) -> int:
+        canvas.put(width - 2, "●" if entry.bugs else " ", self.palette.bad)
+        return width - 2
+
+    def _draw_results(self, canvas: Canvas, entry: ScenarioEntry, width: int) -> int:
+        """Both results; returns the cell where they begin."""
+        start = at = width - sum(self._widths)
+        for told, room in zip((self.results.sound(entry), self.results.defect(entry)), self._widths, strict=True):
+            canvas.put(at, cut(told.cell, room - 2), self.palette.tone(told.tone))
+            at += room
+        return start
+
 
 def _haystack(entry: ScenarioEntry) -> str:
-    return " ".join((entry.id, entry.title, entry.source, str(entry.path), *entry.tags)).lower()
+    return " ".join((entry.id, entry.title, entry.source, str(entry.path), *entry.tags, *entry.breaks)).lower()
 
 
 class Story(RowList):
     """What a scenario tells, where it comes from, which defect it shows."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, results: Results, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.border_title = "Story"
+        self.results = results
         self._entry: ScenarioEntry | None = None
         self._bugs: tuple[str, ...] = ()
         self._seed = 0
@@ -107,29 +159,24 @@ class Story(RowList):
         self._entry, self._bugs, self._seed, self._error = entry, bugs, seed, ""
         self.entitle(entry.id if entry else "Story")
         self.top, self.selected = 0, -1
-        self._wrap()
+        self.forget()
 
     def fail(self, message: str) -> None:
         """Say why the scenario cannot be run."""
         self._error = message
         self.top = 0
-        self._wrap()
+        self.forget()
 
     def on_resize(self) -> None:
         """Wrap again."""
-        self._wrap()
+        self.forget()
         super().on_resize()
 
-    def repaint(self) -> None:
-        """Take the styles of the theme anew."""
-        self._wrap()
-
-    def _wrap(self) -> None:
+    def forget(self) -> None:
+        """Wrap and style every line anew: another theme, width, or result."""
         width = max(self.size.width - 3, 10)
-        self.lines = [
-            (line, style) for text, style in self._paragraphs() for line in (wrap(text, width) if text else [""])
-        ]
-        self.forget()
+        self.lines = [(line, style) for text, style in self._paragraphs() for line in _hanging(text, width)]
+        super().forget()
 
     def _paragraphs(self) -> list[tuple[str, Style]]:
         entry, palette = self._entry, self.palette
@@ -137,19 +184,44 @@ class Story(RowList):
             return []
         found: list[tuple[str, Style]] = []
         if self._error:
-            found += [(clean(self._error), palette.bad), ("", palette.base)]
-        found += [(clean(entry.title), palette.base + Style(bold=True)), ("", palette.base)]
-        for paragraph in entry.story.split("\n\n"):
-            found += [(clean(" ".join(paragraph.split())), palette.base), ("", palette.base)]
+            found += [(f"! {clean(self._error)}", palette.bad), ("", palette.base)]
+        found.append((clean(entry.title), palette.base + Style(bold=True)))
         if entry.bugs:
-            state = "on" if self._bugs else "off"
+            state, other = ("on", "off") if self._bugs else ("off", "on")
             style = palette.bad if self._bugs else palette.good
-            found.append((f"defect {state}: {', '.join(entry.bugs)}  (b)", style))
+            found.append((f"defect {state}: {', '.join(entry.bugs)}  (d switches it {other})", style))
+        found.append(("", palette.base))
+        for paragraph in entry.story.split("\n\n"):
+            style = palette.bad if entry.unread else palette.base
+            found += [(clean(" ".join(paragraph.split())), style), ("", palette.base)]
+        return found if entry.unread else found + self._facts(entry)
+
+    def _facts(self, entry: ScenarioEntry) -> list[tuple[str, Style]]:
+        """What goes wrong, what is expected, what came of it, and where it comes from."""
+        palette = self.palette
+        title = palette.primary
+        found: list[tuple[str, Style]] = []
+        if entry.troubles:
+            found.append(("what goes wrong", title))
+            found += [(f"  {line}", palette.base) for line in entry.troubles]
+        found.append(("expected", title))
+        held = f", and {', '.join(entry.exercised)} put to the test" if entry.exercised else ""
+        found.append((f"  without a defect: everything holds{held}", palette.base))
+        if entry.breaks:
+            found.append((f"  with the defect: {', '.join(entry.breaks)} broken", palette.base))
+        found.append(("last result", title))
+        found.append(self._result("without a defect", self.results.sound(entry)))
+        if entry.bugs:
+            found.append(self._result("with the defect", self.results.defect(entry)))
+        found.append(("", palette.base))
         if entry.source:
             found.append((f"source: {clean(entry.source)}", palette.dim))
         found.append((f"{', '.join(entry.tags)}  seed {self._seed}", palette.dim))
         found.append((str(entry.path), palette.dim))
         return found
+
+    def _result(self, which: str, told: Told) -> tuple[str, Style]:
+        return f"  {which}: {told.words}", self.palette.tone(told.tone)
 
     def draw(self, index: int, width: int) -> Canvas:
         """One line of prose."""
@@ -157,3 +229,12 @@ class Story(RowList):
         canvas = self.canvas(width)
         canvas.put(0, text, style)
         return canvas
+
+
+def _hanging(text: str, width: int) -> list[str]:
+    """Wrapped; what is indented goes on further in."""
+    indent = len(text) - len(text.lstrip())
+    if not indent:
+        return wrap(text, width) if text else [""]
+    first, *rest = wrap(text.lstrip(), width - indent - 2)
+    return [" " * indent + first, *(" " * (indent + 2) + line for line in rest)]

@@ -1,0 +1,104 @@
+"""Running many scenarios without showing them: a thread computes, and each result comes back as a message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING
+
+import msgspec
+from textual.message import Message
+
+from app.runs import RunSource, ScenarioEntry
+from app.view.results import Result, result_of
+from core.errors import UsageError
+
+if TYPE_CHECKING:
+    from app.tui.desk import Desk
+    from app.tui.screens.picker import PickerScreen
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A scenario to be run, with its defect or without."""
+
+    entry: ScenarioEntry
+    seed: int
+    bugs: tuple[str, ...]
+
+
+class Ran(Message):
+    """A run of a batch has ended."""
+
+    def __init__(self, batch: int, job: Job, result: Result) -> None:
+        super().__init__()
+        self.batch = batch
+        self.job = job
+        self.result = result
+
+
+def jobs_of(entries: Sequence[ScenarioEntry]) -> list[Job]:
+    """Each scenario without a defect, and once more with the one that it shows; always with its own seed."""
+    return [
+        Job(entry=entry, seed=entry.seed or 0, bugs=bugs)
+        for entry in entries
+        for bugs in (((), entry.bugs) if entry.bugs else ((),))
+    ]
+
+
+def result_for(source: RunSource, job: Job) -> Result:
+    """Compute one of them. What cannot be run is a result as well."""
+    try:
+        return result_of(source.run(job.entry, seed=job.seed, bugs=job.bugs))
+    except UsageError as error:
+        return Result(seed=job.seed, failed=error.facts or str(error))
+
+
+class RunAll:
+    """A batch of the picker: started, stopped, and how far it is."""
+
+    def __init__(self, screen: PickerScreen, desk: Desk) -> None:
+        self._screen = screen
+        self._desk = desk
+        #: set to end the batch that runs; none: none runs
+        self._ended: Event | None = None
+        self._number = 0
+        self._total = self._done = 0
+
+    @property
+    def progress(self) -> str:
+        """How far it is; blank while nothing runs."""
+        return f"running {self._done} of {self._total}" if self._ended is not None else ""
+
+    def start(self, entries: Sequence[ScenarioEntry]) -> None:
+        """Run these, in a thread: the screen stays alive meanwhile."""
+        jobs = jobs_of(entries)
+        if not jobs:
+            return
+        self._number += 1
+        self._total, self._done = len(jobs), 0
+        self._ended = Event()
+        work = partial(self._run, self._number, jobs, self._ended)
+        self._screen.run_worker(work, thread=True, group="all")
+
+    def stop(self) -> bool:
+        """End it after the run that is under way. False when none was running."""
+        if self._ended is None:
+            return False
+        self._ended.set()
+        self._ended = None
+        return True
+
+    def take(self, message: Ran) -> None:
+        """Keep a result. What a stopped batch still brings counts too."""
+        self._desk.results.note(message.job.entry, message.result, defect=bool(message.job.bugs))
+        if message.batch == self._number and self._ended is not None:
+            self._done += 1
+            if self._done == self._total:
+                self._ended = None
+
+    def _run(self, number: int, jobs: Sequence[Job], ended: Event) -> None:
+        for job in jobs:
+            if ended.is_set():
+                return
+            self._screen.post_message(Ran(number, job, result_for(self._desk.source, job)))

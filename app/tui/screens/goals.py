@@ -1,0 +1,47 @@
+"""For screens with cards: where Enter on a card leads, and a card that takes the whole body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.widget import Widget
+
+from app.tui.widgets.cards import Goal
+
+if TYPE_CHECKING:
+    from app.tui.screens.base import RunScreen
+
+
+def go_to_goal(screen: RunScreen, goal: Goal) -> None:
+    """Show the screen that a card leads to, with the cursor and the thing that was selected there."""
+    known = screen.trunkline.has(goal.screen)
+    if goal.seq:
+        screen.desk.seek(goal.seq)
+    screen.trunkline.show(goal.screen if known else "timeline")
+    if known and goal.thing:
+        screen.trunkline.call_after_refresh(_select, screen, goal)
+
+
+def _select(from_screen: RunScreen, goal: Goal) -> None:
+    """Select the thing on the screen that is shown now, where that is one of those that can."""
+    from app.tui.screens.bindings import BindingsScreen
+    from app.tui.screens.invariants import InvariantsScreen
+    from app.tui.screens.sessions import SessionsScreen
+
+    match cast("object", from_screen.trunkline.screen):
+        case InvariantsScreen() as screen if isinstance(goal.thing, str):
+            screen.choose(goal.thing)
+        case SessionsScreen() as screen:
+            screen.list.choose(goal.thing)
+            screen.sides.sync(screen.list.chosen)
+        case BindingsScreen() as screen if isinstance(goal.thing, str):
+            screen.list.choose(goal.thing)
+            screen.record.show(screen.list.chosen)
+        case _:
+            pass
+
+
+def mark_columns(pane: Widget, screen: RunScreen) -> None:
+    """The columns that a zoomed card stands in make way too."""
+    for column in screen.query(".column"):
+        column.set_class(pane.has_class("-zoomed") and column in pane.ancestors, "-zoomed")

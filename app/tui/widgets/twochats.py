@@ -1,0 +1,98 @@
+"""Two conversations side by side, as people saw them: a doubled message is seen in both at once."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len
+
+from app.tui.desk import Desk
+from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.rowlist import RowList
+from app.view.beside import Shown, beside, pair_of
+from app.view.places import PlaceKey
+from app.view.text import cut, middle_cut, quoted
+
+#: cells of a tag in front of a message
+_TAG = 3
+
+
+class TwoChats(RowList):
+    """The conversation of the cursor, and that of the other copy or the one before."""
+
+    heading = 1
+
+    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.desk = desk
+        self.places: tuple[PlaceKey, ...] = ()
+        self.rows: Sequence[Shown] = ()
+        self._made: tuple[object, tuple[PlaceKey, ...]] | None = None
+
+    @property
+    def count(self) -> int:
+        """Messages in both."""
+        return len(self.rows)
+
+    def empty_text(self) -> str:
+        """Nobody ever said anything."""
+        return "nobody sees anything in this run"
+
+    def sync(self) -> None:
+        """Follow the desk."""
+        if self.desk.opened is None:
+            return
+        view = self.desk.run.view
+        self.places = pair_of(view, self.desk.cursor)
+        made = (self.desk.opened, self.places)
+        if made != self._made:
+            self._made = made
+            self.rows = beside(view, self.places)
+        self.entitle("Side by side", "as people saw them")
+        self.forget()
+        self.select(bisect_right(self.rows, self.desk.cursor, key=lambda row: row.seen.seq) - 1)
+
+    def target(self) -> int | None:
+        """The event of the selected message."""
+        return self.rows[self.selected].seen.seq if 0 <= self.selected < self.count else None
+
+    def marks(self) -> Iterable[int]:
+        """Messages that should not be there."""
+        return tuple(at for at, row in enumerate(self.rows) if row.wrong)
+
+    # ------------------------------------------------------------ drawing
+
+    def draw_heading(self, line: int, width: int) -> Canvas:
+        """The names of the two."""
+        canvas = self.canvas(width)
+        half = (width - 1) // 2
+        view = self.desk.run.view if self.desk.opened else None
+        for side, place in enumerate(self.places if view else ()):
+            name = view.places.label(view.places.at(place).address) if view else ""
+            canvas.put(side * (half + 1), middle_cut(name, half - 2), self.palette.primary)
+        if len(self.places) > 1:
+            canvas.put(half - 1, "│", self.palette.rail)
+        return canvas
+
+    def draw(self, index: int, width: int) -> Canvas:
+        """One message, in the column of its conversation."""
+        row = self.rows[index]
+        canvas = self.canvas(width)
+        half = width // 2
+        if len(self.places) > 1:
+            canvas.put(half - 1, "│", self.palette.rail)
+        x = row.side * (half + 1)
+        palette = self.palette
+        style = palette.fill_bad if row.wrong else palette.bad if row.tag else palette.base
+        if row.tag:
+            canvas.put(x, row.tag, palette.bad)
+        elif row.wrong:
+            canvas.put(x, "!!", palette.fill_warn)
+        who = cut(row.seen.who or "bot", 8)
+        at = canvas.put(x + _TAG, who, palette.dim) + 1
+        room = half - 2 - _TAG - cell_len(who) - 1
+        canvas.put(at, cut(quoted(row.seen.text), room), style)
+        if row.seen.seq > self.desk.cursor:
+            canvas.restyle(palette.faint)
+        return canvas

@@ -1,0 +1,58 @@
+"""Two conversations side by side, as their people saw them: a message that came into both stands there twice."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import msgspec
+
+from app.view.places import PlaceKey
+from app.view.story import RunView, Seen
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """One message in one of the two columns."""
+
+    seen: Seen
+    #: 0 is the left column, 1 the right one
+    side: int
+    #: ``1×``, ``2×``: which copy it is
+    tag: str = ""
+    #: a copy that should not be
+    wrong: bool = False
+
+
+def pair_of(view: RunView, seq: int) -> tuple[PlaceKey, ...]:
+    """The conversation that was spoken in last, and the one that holds the other copy, else the one before it.
+
+    In the order of the lanes; fewer where fewer were ever spoken in.
+    """
+    latest = {place: _latest(view.seen(place), seq) for place in view.seen_places()}
+    order = sorted(latest, key=lambda place: latest[place], reverse=True)
+    if len(order) < 2:
+        return tuple(order)
+    first, second = order[:2]
+    twin = view.marks.twin(latest[first])
+    if twin is not None:
+        holder = next((place for place in order if any(seen.seq == twin for seen in view.seen(place))), second)
+        second = holder if holder != first else second
+    lanes = [place.key for place in view.places.in_order()]
+    return tuple(sorted((first, second), key=lambda place: lanes.index(place) if place in lanes else len(lanes)))
+
+
+def beside(view: RunView, places: Sequence[PlaceKey]) -> list[Shown]:
+    """Everything that was ever seen in these, in order of time."""
+    found: list[Shown] = []
+    for side, place in enumerate(places):
+        for seen in view.seen(place):
+            copy = view.marks.copies.get(seen.seq)
+            wrong = seen.seq in view.marks.misplaced or (copy is not None and copy.number > 1)
+            found.append(Shown(seen=seen, side=side, tag=f"{copy.number}×" if copy else "", wrong=wrong))
+    return sorted(found, key=lambda shown: shown.seen.seq)
+
+
+def _latest(seen: Sequence[Seen], seq: int) -> int:
+    """The last one up to a moment; before all of them, how far ahead the first one is, as a negative number."""
+    at = bisect_right(seen, seq, key=lambda one: one.seq)
+    return seen[at - 1].seq if at else -(seen[0].seq if seen else 0)

@@ -1,0 +1,110 @@
+"""What runs of scenarios came to, as the picker tells it: without the defect, and with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.runs import Run, ScenarioEntry
+from app.view.fact import Tone
+from app.view.text import clean, count
+from sim.invariants import Status
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run came to."""
+
+    seed: int
+    events: int = 0
+    #: ids of the invariants that it breaks
+    broken: tuple[str, ...] = ()
+    #: expectations of the scenario that it misses
+    unmet: int = 0
+    #: why there is no run; blank: there is one
+    failed: str = ""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A result as a cell of a list, and as a sentence."""
+
+    cell: str
+    words: str
+    tone: Tone
+
+
+NOT_RUN = Told("·", "not run yet", Tone.DIM)
+NO_DEFECT = Told("", "this scenario shows no defect", Tone.DIM)
+
+
+def result_of(run: Run) -> Result:
+    """The result of a run."""
+    return Result(
+        seed=run.trace.header.seed,
+        events=len(run.trace.events),
+        broken=tuple(verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED),
+        unmet=len(run.unmet),
+    )
+
+
+class Results:
+    """The last result of each scenario, with its defect and without."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Path, bool], Result] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def note(self, entry: ScenarioEntry, result: Result, *, defect: bool) -> None:
+        """Keep a result; an older one is forgotten."""
+        self._found[entry.path, defect] = result
+
+    def sound(self, entry: ScenarioEntry) -> Told:
+        """What the scenario came to without its defect."""
+        result = self._found.get((entry.path, False))
+        if result is None or result.failed:
+            return _failed(result)
+        if result.broken:
+            ids = " ".join(result.broken)
+            return Told(f"✗ {ids}", f"✗ violated: {ids}, {_size(result)}", Tone.BAD)
+        if result.unmet:
+            missed = f"{count(result.unmet, 'expectation')} missed"
+            return Told(f"✗ {result.unmet} unmet", f"✗ {missed}, {_size(result)}", Tone.BAD)
+        return Told("✓", f"✓ holds, {_size(result)}", Tone.GOOD)
+
+    def defect(self, entry: ScenarioEntry) -> Told:
+        """What it came to with its defect, which must be caught."""
+        if not entry.bugs:
+            return NO_DEFECT
+        result = self._found.get((entry.path, True))
+        if result is None or result.failed:
+            return _failed(result)
+        missed = [name for name in entry.breaks if name not in result.broken]
+        ids = " ".join(result.broken)
+        if not result.broken:
+            return Told("✓ unseen", f"✓ holds, so nothing catches the defect, {_size(result)}", Tone.WARN)
+        if missed:
+            return Told(f"✗ {ids}", f"✗ {ids}, but not {' '.join(missed)} as expected, {_size(result)}", Tone.WARN)
+        return Told(f"✗ {ids}", f"✗ {ids}, as it should with the defect, {_size(result)}", Tone.PLAIN)
+
+    def summary(self, entries: Sequence[ScenarioEntry]) -> str:
+        """All of them in a line; blank while nothing was run."""
+        known = [entry for entry in entries if (entry.path, False) in self._found]
+        holding = sum(self.sound(entry).tone is Tone.GOOD for entry in known)
+        with_defect = [entry for entry in entries if entry.bugs and (entry.path, True) in self._found]
+        caught = sum(self.defect(entry).tone is Tone.PLAIN for entry in with_defect)
+        parts = [f"{holding} of {len(known)} hold"] if known else []
+        parts += [f"{caught} of {count(len(with_defect), 'defect')} caught"] if with_defect else []
+        return ", ".join(parts)
+
+
+def _failed(result: Result | None) -> Told:
+    if result is None:
+        return NOT_RUN
+    return Told("! failed", f"! could not run: {clean(result.failed)}", Tone.BAD)
+
+
+def _size(result: Result) -> str:
+    return f"{count(result.events, 'event')}, seed {result.seed}"

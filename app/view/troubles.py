@@ -1,0 +1,93 @@
+"""What goes wrong in a scenario, in words: the faults and upsets of its script, one line each, by their times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from app.view.text import clean
+from sim.scenario import ScenarioFile
+from sim.scenario.script import Fault, Step
+
+#: what a fault does, by what it strikes and how
+_FAULTS = {
+    ("send", "lose-response"): "a send arrives, and its answer is lost",
+    ("send", "drop"): "a send never arrives, and nobody answers",
+    ("send", "reset"): "a send arrives, and the connection breaks",
+    ("send", "reset-before"): "the connection breaks before a send arrives",
+    ("send", "refuse-connection"): "a send cannot leave",
+    ("send", "no-receipt"): "a send arrives, and its answer names no message",
+    ("send", "refuse"): "a send is refused for good",
+    ("send", "rate-limit"): "a send is told to wait",
+    ("send", "error"): "a send is not taken, this time",
+    ("send", "slow"): "a send is slow",
+    ("store", "error"): "the disk is full",
+    ("store", "write-error"): "the disk fails",
+    ("queue", "damage"): "what is stored to be sent becomes unreadable",
+    ("mirror", "refuse"): "what was sent cannot be remembered",
+    ("ready", "error"): "an account is not ready",
+    ("connect", "error"): "an account has no connection",
+    ("boot", "missing"): "an adapter is missing at the start",
+}
+#: what the words of `on` stand for where the pair above is not listed
+_STRUCK = {"lookup": "asking the platform about a send", "thread": "opening a thread"}
+
+
+def troubles(file: ScenarioFile) -> tuple[str, ...]:
+    """What goes wrong, in order of time; nothing where people only talk."""
+    found: list[str] = []
+    for step, at in zip(file.scenario.script, file.times, strict=True):
+        for name, told in _TOLD.items():
+            value = getattr(step, name)
+            if value is not None:
+                found.append(clean(f"{at:g}s  {told(step, value)}"))
+    return tuple(found)
+
+
+def _fault(_step: Step, value: Any) -> str:
+    fault = cast("Fault", value)
+    struck = _STRUCK.get(fault.on, fault.on)
+    words = _FAULTS.get((fault.on, fault.do), f"{struck}: {fault.do}")
+    where = f", {fault.place}" if fault.place else ""
+    which = f", only “{fault.text}”" if fault.text else ""
+    which += f", from the {fault.nth}. on" if fault.nth > 1 else ""
+    often = f", {fault.times} times" if fault.times > 1 else ""
+    lasts = f", for {fault.for_:g}s" if "for_" in fault.model_fields_set else ""
+    return f"{words}{where}{which}{often}{lasts}"
+
+
+def _process(value: Any) -> str:
+    return "the gateway" if value.process == "gateway" else "the second process"
+
+
+def _when(value: Any) -> str:
+    return f", at {value.when.event}" if value.when is not None else ""
+
+
+def _crash(_step: Step, value: Any) -> str:
+    return f"{_process(value)} is killed{_when(value)}, and is back after {value.restart_after:g}s"
+
+
+def _freeze(_step: Step, value: Any) -> str:
+    return f"{_process(value)} stands still{_when(value)}, for {value.for_:g}s"
+
+
+def _place(what: str) -> Callable[[Step, Any], str]:
+    return lambda step, _value: f"{step.place} {what}"
+
+
+_TOLD: dict[str, Callable[[Step, Any], str]] = {
+    "fault": _fault,
+    "crash": _crash,
+    "restart": lambda _step, value: f"{_process(value)} is restarted, down for {value.down:g}s",
+    "second": lambda _step, _value: "a second gateway process starts on the same store",
+    "freeze": _freeze,
+    "reload": lambda _step, _value: "the configuration is changed",
+    "reset": lambda step, _value: f"the session of {step.place} starts anew",
+    "replay": lambda _step, _value: "the platform delivers old messages again",
+    "archive": _place("is archived"),
+    "delete": _place("is deleted"),
+    "rotate": lambda _step, value: f"{value.platform} gets a new token",
+    "webhook": lambda _step, value: f"the webhook in {value.place} is {value.state}",
+    "unbind": lambda step, value: f"{value.place or value.session or step.place} is unbound",
+}
