@@ -10,6 +10,7 @@ from app.live import Live
 from app.runs import Run, RunSource, ScenarioEntry
 from app.tui.branch import Branch, aside, compute
 from app.tui.finding import Finding
+from app.tui.looking import Looking
 from app.tui.transport import Transport
 from app.tui.watching import Watching
 from app.view.calm import calm
@@ -139,6 +140,7 @@ class Desk:
         #: run A, and the faults that were placed on the open run
         self.branch = Branch()
         self.finding = Finding()
+        self.looking = Looking()
         #: what scenarios came to, the last time that each was run
         self.results = Results()
         self.show_internal = False

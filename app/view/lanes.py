@@ -170,6 +170,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     before: int = 0
     after: int = 0
     idle: int = 0
+    #: lanes that somebody hid
+    hidden: int = 0
 
     def x(self, index: int) -> int | None:
         """Cell of a lane's line, when it is visible."""
@@ -186,10 +188,22 @@ class Wish(msgspec.Struct, frozen=True):
 NO_WISH = Wish(0, 0)
 
 
-def lay_out(lanes: Lanes, width: int, *, wish: Wish = NO_WISH, first: int = 0, focus: Collection[int] = ()) -> Layout:
-    """Fit the lanes into a width. Idle lanes go first; then a window of lanes, from `first`, that holds `focus`."""
-    hands = list(range(lanes.gateway + 1, len(lanes.all)))
-    places = list(range(lanes.gateway))
+def lay_out(
+    lanes: Lanes,
+    width: int,
+    *,
+    wish: Wish = NO_WISH,
+    first: int = 0,
+    focus: Collection[int] = (),
+    hidden: Collection[int] = (),
+) -> Layout:
+    """Fit the lanes into a width. Idle lanes go first; then a window of lanes, from `first`, that holds `focus`.
+
+    What is `hidden` is never shown.
+    """
+    hands = [index for index in range(lanes.gateway + 1, len(lanes.all)) if index not in hidden]
+    places = [index for index in range(lanes.gateway) if index not in hidden]
+    lanes_left = len(hands) + len(places)
     beside = _hand_room(hands)
     idle = 0
     wanted = max(min(wish.places + LABEL_EDGES, GAP_MAX), GAP_MIN)
@@ -205,6 +219,7 @@ def lay_out(lanes: Lanes, width: int, *, wish: Wish = NO_WISH, first: int = 0, f
         before=start,
         after=len(places) - start - len(window),
         idle=idle,
+        hidden=len(lanes.all) - 1 - lanes_left,
     )
 
 

@@ -63,6 +63,21 @@ class Finds:
             self._finder.desk.run.transport.pause()
             self._finder.trunkline.push_screen(BreaksScreen(self._finder.desk), lambda _: self._finder.moved())
 
+    def action_lanes(self) -> None:
+        """Choose which lanes are drawn."""
+        if self._open():
+            from app.tui.screens.lanes import LanesScreen
+
+            self._finder.trunkline.push_screen(LanesScreen(self._finder.desk), lambda _: self._finder.moved())
+
+    def action_marks(self) -> None:
+        """Mark this moment, or go to one that was marked."""
+        if self._open():
+            from app.tui.screens.marks import MarksScreen
+
+            self._finder.desk.run.transport.pause()
+            self._finder.trunkline.push_screen(MarksScreen(self._finder.desk), self._went)
+
     def action_why_not(self) -> None:
         """Why it did not go elsewhere."""
         if self._open():

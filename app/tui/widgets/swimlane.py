@@ -48,6 +48,8 @@ class Swimlane(RowList):
         self.layout_now: Layout | None = None
         self._shown: tuple[object, ...] = ()
         self._wish = NO_WISH
+        #: rows whose event was marked, or one that they stand for
+        self._bookmarked: frozenset[int] = frozenset()
 
     @property
     def heading(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -84,6 +86,8 @@ class Swimlane(RowList):
             self._shown = shown
             self.forget()
         self._lay_out()
+        rows = {self.timeline.row_at(seq) for seq in self.desk.looking.marks(self.desk.run)}
+        self._bookmarked = frozenset(self.timeline.rows[index].seq for index in rows if index >= 0)
         self.select(self.timeline.row_at(self.desk.cursor))
         self.entitle("Timeline", self._subtitle())
 
@@ -108,7 +112,9 @@ class Swimlane(RowList):
         index = self.timeline.row_at(self.desk.cursor)
         row = self.timeline.rows[index] if index >= 0 else None
         focus = {row.start, row.end} if row and follow else set[int]()
-        layout = lay_out(self.desk.run.lanes, room, wish=self._wish, first=self.first_lane, focus=focus)
+        hidden = self.desk.looking.hidden_in(self.desk.run)
+        lanes = self.desk.run.lanes
+        layout = lay_out(lanes, room, wish=self._wish, first=self.first_lane, focus=focus, hidden=hidden)
         if layout != self.layout_now:
             self.layout_now = layout
             self.first_lane = layout.before
@@ -137,7 +143,7 @@ class Swimlane(RowList):
     def cache_key(self, index: int) -> object:
         """A row looks different in the future, and as long as its mirror lies there."""
         row = self.timeline.rows[index]
-        return index, row.seq > self.desk.cursor, row.mirror_seq > self.desk.cursor
+        return index, row.seq > self.desk.cursor, row.mirror_seq > self.desk.cursor, row.seq in self._bookmarked
 
     @property
     def _gutter(self) -> int:
@@ -181,6 +187,8 @@ class Swimlane(RowList):
         hidden = [f"‹ {layout.before} more"] if layout.before else []
         hidden += [f"{layout.after} more ›"] if layout.after else []
         hidden += [f"{layout.idle} idle"] if layout.idle else []
+        hidden += [f"{layout.hidden} hidden"] if layout.hidden else []
+        hidden += ["L"] if layout.idle or layout.hidden else []
         text = "  ".join(hidden)
         gateway = next(column for column in layout.columns if column.lane.kind is LaneKind.GATEWAY)
         canvas.put(left + gateway.x - cell_len(text) - 2, text, self.palette.dim)
@@ -220,6 +228,8 @@ class Swimlane(RowList):
     def _draw_gutter(self, canvas: Canvas, row: Row) -> None:
         palette = self.palette
         canvas.put(0, f"{row.seq:>4}", palette.dim)
+        if row.seq in self._bookmarked:
+            canvas.put(4, "'", palette.accent + Style(bold=True))
         x = 5
         if self._roomy:
             canvas.put(x, f"{seconds(row.at):>8}", palette.dim)
@@ -349,4 +359,7 @@ class _Pen:
         x = self.layout.x(lane)
         if x is not None:
             return x
-        return 0 if lane < self.places[0].index else self.places[-1].x + 2
+        if lane > self.gateway.index:
+            return self.layout.width - 2
+        left = [column for column in self.places if column.index < lane]
+        return left[-1].x + 2 if left else 0

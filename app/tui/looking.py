@@ -1,0 +1,30 @@
+"""How the run is looked at: lanes that are hidden, moments that were marked, and keys that were used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from app.view.lane_choice import hidden_lanes
+
+if TYPE_CHECKING:
+    from app.tui.desk import Opened
+
+
+class Looking:
+    """One for the whole app. Hidden lanes and used keys stay when another run is opened; marks are of one run."""
+
+    def __init__(self) -> None:
+        #: names of lanes that are not drawn
+        self.hidden: set[str] = set()
+        #: ids of keys that were pressed at least once: their hints are not shown any more
+        self.used: set[str] = set()
+        self._marks: WeakKeyDictionary[Opened, dict[int, str]] = WeakKeyDictionary()
+
+    def hidden_in(self, opened: Opened) -> frozenset[int]:
+        """The lanes of a run that are not drawn."""
+        return hidden_lanes(opened.view, opened.lanes, self.hidden)
+
+    def marks(self, opened: Opened) -> dict[int, str]:
+        """The events of a run that were marked, with the words that somebody gave them."""
+        return self._marks.setdefault(opened, {})

@@ -1,0 +1,66 @@
+"""The lane picker: which lanes the timeline draws."""
+
+from __future__ import annotations
+
+from app.tui.desk import Desk
+from app.tui.screens.typed import Item, TypedScreen
+from app.view.fact import Tone
+from app.view.lane_choice import Choosable, choosable
+from app.view.text import clean, count
+
+
+class LanesScreen(TypedScreen[None]):
+    """Enter hides or shows the selected lane. Rows stay, whatever is hidden: an arrow then leads out of the picture."""
+
+    title_text = "Lanes: which of them are drawn"
+    hint = "Enter hides or shows, Esc closes"
+    placeholder = "name of a place or a hand"
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._lanes: list[Choosable | None] = []
+        super().__init__()
+        self.list.nothing = "no lane is called so"
+
+    def show(self, text: str) -> None:
+        """The lanes that have every word typed."""
+        self._write(text, keep=False)
+        if text.strip() and self._lanes[1:]:
+            self.list.choose(1)
+
+    def _write(self, text: str, *, keep: bool) -> None:
+        run, hidden = self.desk.run, self.desk.looking.hidden
+        every = choosable(run.view, run.lanes, self.desk.all_rows.rows, hidden)
+        wanted = text.casefold().split()
+        found = [one for one in every if all(word in one.name.casefold() for word in wanted)]
+        gone = sum(one.hidden for one in every)
+        self._lanes = [None, *found]
+        first = Item(
+            mark="○" if gone else "●",
+            name="all lanes",
+            text=f"{gone} of {len(every)} hidden: Enter shows all" if gone else f"{len(every)}, all shown",
+            tone=Tone.WARN if gone else Tone.PLAIN,
+        )
+        self.list.write([first, *map(_item, found)], keep=keep)
+
+    def take(self) -> None:
+        """Hide the lane, or show it; on the first line: show all."""
+        index = self.list.chosen
+        if not 0 <= index < len(self._lanes):
+            return
+        one, hidden = self._lanes[index], self.desk.looking.hidden
+        if one is None:
+            hidden.clear()
+        else:
+            hidden ^= {one.name}
+        self._write(self.words.value, keep=True)
+
+
+def _item(one: Choosable) -> Item:
+    rows = count(one.rows, "row") if one.rows else "idle: nothing happens in it"
+    return Item(
+        mark="○" if one.hidden else "●",
+        name=clean(one.name),
+        text=f"hidden  {rows}" if one.hidden else rows,
+        tone=Tone.DIM if one.hidden else Tone.PLAIN,
+    )

@@ -1,0 +1,59 @@
+"""Marks: moments of the run that somebody wants to come back to."""
+
+from __future__ import annotations
+
+from app.tui.desk import Desk
+from app.tui.screens.typed import Item, TypedScreen
+from app.view.fact import Tone
+from app.view.text import clean, seconds
+
+
+class MarksScreen(TypedScreen[int]):
+    """Ends with the event to go to, if one was chosen. What is typed names the mark that is set."""
+
+    title_text = "Marks: moments to come back to"
+    hint = "Enter sets, goes or removes, Esc closes"
+    placeholder = "a name for a mark here, or nothing"
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._seqs: list[int] = []
+        super().__init__()
+
+    def show(self, text: str) -> None:
+        """The moment of the cursor first, then every mark in order of time."""
+        run, here = self.desk.run, self.desk.cursor
+        marks = self.desk.looking.marks(run)
+        name = " ".join(text.split())
+        items: list[Item] = []
+        if here in marks and not name:
+            items.append(Item(mark="–", name=f"#{here}", text="Enter removes the mark here", tone=Tone.DIM))
+        else:
+            called = f" as {name}" if name else ""
+            items.append(Item(mark="+", name=f"#{here}", text=f"Enter marks this moment{clean(called)}"))
+        self._seqs = sorted(marks)
+        for seq in self._seqs:
+            what = marks[seq] or self._what(seq)
+            where = "  (here)" if seq == here else ""
+            items.append(Item(mark="'", name=f"#{seq}", text=f"{seconds(run.view.time(seq))} s  {clean(what)}{where}"))
+        self.list.write(items)
+        if marks and not name and here not in marks:
+            self.list.choose(1)
+
+    def _what(self, seq: int) -> str:
+        index = self.desk.all_rows.row_at(seq)
+        return self.desk.all_rows.rows[index].text if index >= 0 else "before the first event"
+
+    def take(self) -> None:
+        """Set or remove the mark here, or go to another."""
+        index = self.list.chosen
+        here, marks = self.desk.cursor, self.desk.looking.marks(self.desk.run)
+        name = " ".join(self.words.value.split())
+        if index > 0:
+            self.dismiss(self._seqs[index - 1])
+        elif here in marks and not name:
+            del marks[here]
+            self.dismiss(None)
+        else:
+            marks[here] = name
+            self.dismiss(None)

@@ -1,0 +1,53 @@
+"""The lanes of a run to choose from: what each is called, and how much happens in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from app.view.lanes import LaneKind, Lanes
+from app.view.row import Row
+from app.view.story import RunView
+
+
+class Choosable(msgspec.Struct, frozen=True, kw_only=True):
+    """A lane that can be hidden."""
+
+    index: int
+    #: the same in every run of a scenario
+    name: str
+    #: rows of the timeline that touch it
+    rows: int
+    hidden: bool
+
+
+def lane_name(view: RunView, lanes: Lanes, index: int) -> str:
+    """A lane in full: ``discord/ops/deploy``, ``hand codex``."""
+    lane = lanes.all[index]
+    if lane.place:
+        return view.places.label(view.places.at(lane.place).address)
+    return lane.label if lane.kind is LaneKind.GATEWAY else f"hand {lane.label}"
+
+
+def choosable(view: RunView, lanes: Lanes, rows: Iterable[Row], hidden: Collection[str]) -> list[Choosable]:
+    """Every lane but the gateway's, from left to right."""
+    touched: Counter[int] = Counter()
+    for row in rows:
+        touched.update({row.start, row.end})
+    found: list[Choosable] = []
+    for index in range(len(lanes.all)):
+        if index != lanes.gateway:
+            name = lane_name(view, lanes, index)
+            found.append(Choosable(index=index, name=name, rows=touched[index], hidden=name in hidden))
+    return found
+
+
+def hidden_lanes(view: RunView, lanes: Lanes, hidden: Collection[str]) -> frozenset[int]:
+    """The lanes of a run that go by one of these names."""
+    if not hidden:
+        return frozenset()
+    return frozenset(
+        index for index in range(len(lanes.all)) if index != lanes.gateway and lane_name(view, lanes, index) in hidden
+    )
