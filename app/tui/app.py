@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic
 
+from textual.actions import ActionParseResult
+from textual.dom import DOMNode
 from textual.theme import BUILTIN_THEMES
 from textual.timer import Timer
 
@@ -160,6 +162,17 @@ class TrunklineApp(Gentle):
         if isinstance(self.screen, RunScreen):
             self.screen.sync()
 
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Do it; whoever did a thing once needs no hint for it any more."""
+        if isinstance(action, str):
+            self.desk.looking.use(action, getattr(self.screen, "name_in_keys", ""))
+        return await super().run_action(action, default_namespace, namespaces)
+
     # ------------------------------------------------------------ time
 
     def clock(self, *, running: bool) -> None:
@@ -201,6 +214,7 @@ class TrunklineApp(Gentle):
         """Go to the next theme."""
         index = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(index + 1) % len(CYCLE)]
+        self.notify(f"theme {self.theme}", timeout=2, markup=False)
 
     def _repaint(self) -> None:
         self._palette = None

@@ -17,9 +17,14 @@ class Looking:
     def __init__(self) -> None:
         #: names of lanes that are not drawn
         self.hidden: set[str] = set()
-        #: ids of keys that were pressed at least once: their hints are not shown any more
+        #: actions that were asked for at least once: their hints are not shown any more
         self.used: set[str] = set()
         self._marks: WeakKeyDictionary[Opened, dict[int, str]] = WeakKeyDictionary()
+
+    def use(self, action: str, screen: str) -> None:
+        """Somebody did this, on this screen."""
+        name = action.removeprefix("screen.")
+        self.used |= {name, f"{screen}:{name}"}
 
     def hidden_in(self, opened: Opened) -> frozenset[int]:
         """The lanes of a run that are not drawn."""

@@ -83,7 +83,7 @@ def verdict_chip(view: RunView, seq: int) -> Chip:
     if view.marks.stops and view.marks.stops[0] <= seq:
         text, short = _broken_words(view, seq)
         return Chip(text=text, tone=Tone.BAD, hint=f"first #{view.marks.stops[0]}", short=short)
-    ahead = len(view.marks.stops)
+    ahead = len(view.marks.violations)
     if ahead:
         return Chip(text=f"{count(ahead, 'violation')} ahead", tone=Tone.WARN, hint="n jumps there")
     if view.unmet:

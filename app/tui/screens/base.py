@@ -46,6 +46,8 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
     def __init__(self, desk: Desk) -> None:
         super().__init__()
         self.desk = desk
+        #: what was told last, for as long as it can be read
+        self._said: tuple[str, int] | None = None
 
     @property
     def trunkline(self) -> TrunklineApp:
@@ -104,6 +106,17 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
         """The pane with the focus; the main one when nothing has it."""
         return self.focused if isinstance(self.focused, RowList) else self.panes()[0]
 
+    def tell(self, text: str) -> None:
+        """Say why a key did nothing; once, however long the key is held."""
+        said = (text, self.desk.cursor)
+        if said != self._said:
+            self._said = said
+            self.notify(text, timeout=3, markup=False)
+            self.set_timer(3, self._forget_said)
+
+    def _forget_said(self) -> None:
+        self._said = None
+
     def moved(self) -> None:
         """The desk changed: show it, and stop the clock when nothing plays any more."""
         if self.desk.opened is not None:
@@ -135,8 +148,18 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
 
     def _step(self, events: int) -> None:
         if self.desk.opened:
+            before = self.desk.cursor
             self.desk.step(events)
+            if self.desk.cursor == before:
+                self._tell_end()
             self.moved()
+
+    def _tell_end(self) -> None:
+        """Why a step leads nowhere."""
+        if self.desk.cursor:
+            self.tell("this is the last event: 0 goes back to the start")
+        else:
+            self.tell("this is before the first event: ] steps, Space plays")
 
     def action_delivery(self) -> None:
         """The next message on the wire."""
@@ -148,11 +171,15 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
 
     def action_rewind(self) -> None:
         """Back to the start."""
+        if self.desk.opened and not self.desk.cursor:
+            self._tell_end()
         self._seek(0)
 
     def action_run_to_end(self) -> None:
         """To the last event."""
         if self.desk.opened:
+            if self.desk.cursor == self.desk.run.view.last:
+                self._tell_end()
             self._seek(self.desk.run.view.last)
 
     def _seek(self, seq: int) -> None:
@@ -170,7 +197,11 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
 
     def _speed(self, steps: int) -> None:
         if self.desk.opened:
-            self.desk.run.transport.faster(steps)
+            transport = self.desk.run.transport
+            before = transport.speed
+            transport.faster(steps)
+            if transport.speed == before:
+                self.tell(f"×{before:g} is the {'fastest' if steps > 0 else 'slowest'} there is")
             self.moved()
 
     # ------------------------------------------------------------ find
@@ -208,7 +239,7 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
         if self.desk.opened is None:
             return
         if not go():
-            self.notify(otherwise, timeout=3)
+            self.tell(otherwise)
         self.moved()
 
     # ------------------------------------------------------------ panes
@@ -250,6 +281,8 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
             self.desk.chain_of = None
         elif self.filtered and self.desk.finding.filter is not None:
             self.desk.finding.filter = None
+        elif self.pane is self.panes()[0]:
+            self.tell("nothing to leave here: q quits")
         else:
             self.panes()[0].focus()
         self.moved()

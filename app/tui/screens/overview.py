@@ -20,6 +20,7 @@ from app.tui.widgets.cards import (
     SessionsCard,
 )
 from app.tui.widgets.rowlist import RowList
+from app.view.hints import card_hints
 
 #: lines that a frame takes
 FRAME = 2
@@ -138,7 +139,7 @@ class OverviewScreen(RunScreen):
         if self.desk.opened is None:
             return
         hint = self.card.hint if self.trunkline.has(self.card.goal().screen) else "see it on the timeline"
-        self.hint.tell(f"Enter: {hint}   Tab: the next card")
+        self.hint.tell(card_hints(hint, self.desk.run.view.run.trace.header.title, self.desk.looking.used))
 
     def on_row_list_chosen(self, message: RowList.Chosen) -> None:
         """A click selects; a second one goes to the screen."""

@@ -14,6 +14,7 @@ from app.tui.widgets.inspector import Inspector
 from app.tui.widgets.rowlist import RowList
 from app.tui.widgets.swimlane import Swimlane
 from app.tui.widgets.twochats import TwoChats
+from app.view.lanes import LaneKind
 
 #: from this size on there is room for the side column
 SIDE = (176, 40)
@@ -131,6 +132,20 @@ class TimelineScreen(RunScreen):
         else:
             message.rows.select(message.index)
 
+    def on_swimlane_lane_chosen(self, message: Swimlane.LaneChosen) -> None:
+        """A click on the name of a lane keeps its rows, a second one shows all again; beside the names: the picker."""
+        lane = message.lane
+        if lane is None:
+            self.action_lanes()
+        elif lane.kind is LaneKind.GATEWAY:
+            self.tell("every row passes the gateway: click a place or a hand to see its rows alone")
+        else:
+            word = max(lane.label.split(), key=len)
+            text = f"lane:{word}"
+            now = self.desk.finding.filter
+            self.desk.finding.look_for("" if now is not None and str(now) == text else text)
+            self.moved()
+
     def _move(self, rows: int) -> None:
         if self.desk.opened is None:
             return
@@ -143,11 +158,15 @@ class TimelineScreen(RunScreen):
 
     def action_left(self) -> None:
         """Lanes further to the left."""
-        self.lane.scroll_lanes(-1)
+        self._scroll_lanes(-1)
 
     def action_right(self) -> None:
         """Lanes further to the right."""
-        self.lane.scroll_lanes(1)
+        self._scroll_lanes(1)
+
+    def _scroll_lanes(self, lanes: int) -> None:
+        if not self.lane.scroll_lanes(lanes):
+            self.tell("no more lanes on this side" if self.lane.windowed else "all lanes are in view")
 
     def action_enter(self) -> None:
         """From a row to its explanation; from a fact to the event it names; from a card to its screen."""
@@ -164,6 +183,8 @@ class TimelineScreen(RunScreen):
             self.desk.seek(target)
             self.lane.focus()
             self.moved()
+        else:
+            self.tell("this line names no event to go to")
 
     def action_why(self) -> None:
         """The Why pane, large; again: as before."""
@@ -173,6 +194,8 @@ class TimelineScreen(RunScreen):
     def action_chain(self) -> None:
         """Light the causal chain of the event, or everything again."""
         if self.desk.opened:
+            if not self.desk.cursor:
+                self.tell("nothing has happened yet, so nothing caused it: ] steps")
             self.desk.toggle_chain()
             self.moved()
 

@@ -41,7 +41,8 @@ ROOMY = 96
 #: keys in the footer, at most
 MOST_KEYS = 10
 
-Piece = tuple[int, str, Style]
+#: rank, text, style, and what a click on it does
+Piece = tuple[int, str, Style, str]
 
 
 class StatusBar(Drawn):
@@ -50,19 +51,29 @@ class StatusBar(Drawn):
     def __init__(self, desk: Desk) -> None:
         super().__init__()
         self.desk = desk
+        self._places: list[tuple[int, int, str]] = []
 
     def render_line(self, y: int) -> Strip:
         """The only line."""
         width = self.size.width
         canvas = self.canvas(width, self.palette.bar)
+        self._places = []
         status = self.desk.status()
         if status is None:
             canvas.put(1, "no run is open", self.palette.bar)
             return self.finish(canvas)
         x = 1
-        for text, style in _fitting(self._pieces(status, roomy=width >= ROOMY), width - 2):
-            x = canvas.put(x, text, style) + 2
+        for text, style, action in _fitting(self._pieces(status, roomy=width >= ROOMY), width - 2):
+            end = canvas.put(x, text, style)
+            self._places.append((x, end, action))
+            x = end + 2
         return self.finish(canvas)
+
+    async def on_click(self, event: events.Click) -> None:
+        """The scenario leads to the picker, the mode plays or pauses, the verdict goes to the next violation."""
+        for start, end, action in self._places:
+            if action and start <= event.x < end:
+                await self.run_action(f"screen.{action}")
 
     def _pieces(self, status: StatusLine, *, roomy: bool) -> list[Piece]:
         """What could be shown, from left to right, each with its rank: a lower one stays longer."""
@@ -73,18 +84,18 @@ class StatusBar(Drawn):
         behind = f" −{status.behind}" if status.mode is Mode.REWOUND or (status.live and status.behind) else ""
         chip = f" {status.chip.text if roomy else status.chip.short or status.chip.text} "
         return [
-            (1, middle_cut(status.scenario, 24), bold),
-            (3, f"seed {status.seed}", bar),
-            (2, f"{status.mode}{behind}{speed}", mode),
-            (4, f"t={status.at:.3f}s", bar),
-            (5, f"{status.seq}/{status.last}", bar),
-            (0, chip, palette.chip(status.chip.tone)),
-            (6, status.chip.hint, bar),
-            (7, f"defect {', '.join(status.bugs)}" if status.bugs else "", palette.bar_key + Style(bold=False)),
+            (1, middle_cut(status.scenario, 24), bold, "scenarios"),
+            (3, f"seed {status.seed}", bar, ""),
+            (2, f"{status.mode}{behind}{speed}", mode, "play"),
+            (4, f"t={status.at:.3f}s", bar, ""),
+            (5, f"{status.seq}/{status.last}", bar, ""),
+            (0, chip, palette.chip(status.chip.tone), "next_violation"),
+            (6, status.chip.hint, bar, "next_violation"),
+            (7, f"defect {', '.join(status.bugs)}" if status.bugs else "", palette.bar_key + Style(bold=False), "bug"),
         ]
 
 
-def _fitting(pieces: Sequence[Piece], width: int) -> list[tuple[str, Style]]:
+def _fitting(pieces: Sequence[Piece], width: int) -> list[tuple[str, Style, str]]:
     """The pieces that fit, the least important left out first."""
     chosen: list[int] = []
     used = 0
@@ -93,7 +104,7 @@ def _fitting(pieces: Sequence[Piece], width: int) -> list[tuple[str, Style]]:
         if text and used + cell_len(text) + 2 <= width + 2:
             chosen.append(index)
             used += cell_len(text) + 2
-    return [(pieces[index][1], pieces[index][2]) for index in sorted(chosen)]
+    return [pieces[index][1:] for index in sorted(chosen)]
 
 
 class Banner(Drawn):

@@ -228,8 +228,14 @@ class RowList(Drawn, can_focus=True):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        index = self.top + offset.y - self.heading
-        if offset.y >= self.heading and index < self.count:
+        line = offset.y - self.heading
+        if line < 0:
+            return
+        if offset.x >= self.size.width - 1 and self.count > self.page:
+            # The rail is the whole of the list: a click on it goes to that part.
+            self.post_message(self.Chosen(self, line * self.count // self.page, again=False))
+        elif self.top + line < self.count:
+            index = self.top + line
             self.post_message(self.Chosen(self, index, again=index == self.selected))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:

@@ -10,12 +10,15 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len
 from rich.style import Style
+from textual import events
+from textual.message import Message
 
 from app.tui.desk import Desk
 from app.tui.theme import FILLED
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
-from app.view.lanes import BOUND, CHILD, CHILD_BOUND, LABEL_EDGES, NO_WISH, Column, LaneKind, Layout, lay_out
+from app.view.hints import Situation, timeline_hints
+from app.view.lanes import BOUND, CHILD, CHILD_BOUND, LABEL_EDGES, NO_WISH, Column, Lane, LaneKind, Layout, lay_out
 from app.view.row import Look, Row
 from app.view.text import cut, seconds
 from app.view.timeline import Picked
@@ -38,6 +41,13 @@ _STOPS = {Look.UNKNOWN: "?", Look.SUPPRESSED: "╳", Look.DEAD: "✗", Look.RETR
 
 class Swimlane(RowList):
     """Rows of `app.view.timeline` between lanes."""
+
+    class LaneChosen(Message):
+        """The name of a lane was clicked, or what tells that some are out of sight."""
+
+        def __init__(self, lane: Lane | None) -> None:
+            super().__init__()
+            self.lane = lane
 
     def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -91,13 +101,20 @@ class Swimlane(RowList):
         self.select(self.timeline.row_at(self.desk.cursor))
         self.entitle("Timeline", self._subtitle())
 
-    def scroll_lanes(self, lanes: int) -> None:
-        """Move the window of lanes, where not all of them fit."""
+    @property
+    def windowed(self) -> bool:
+        """Not all lanes fit."""
+        return self.layout_now is not None and bool(self.layout_now.before or self.layout_now.after)
+
+    def scroll_lanes(self, lanes: int) -> bool:
+        """Move the window of lanes, where not all of them fit. False when it stays where it is."""
         layout = self.layout_now
-        if layout and (layout.before or layout.after):
-            self.first_lane = max(0, min(layout.before + lanes, layout.before + layout.after))
-            self._lay_out(follow=False)
-            self.forget()
+        if layout is None or not (layout.after if lanes > 0 else layout.before):
+            return False
+        self.first_lane = max(0, min(layout.before + lanes, layout.before + layout.after))
+        self._lay_out(follow=False)
+        self.forget()
+        return True
 
     def on_resize(self) -> None:
         """Lay the lanes out anew."""
@@ -121,18 +138,38 @@ class Swimlane(RowList):
             self.forget()
 
     def _subtitle(self) -> str:
-        """What the frame says: what to do at a violation, else what is folded or lit."""
-        run = self.desk.run
-        kept = self.desk.finding.filter
-        if run.transport.cursor in run.view.marks.stops and self.desk.chain_of is None and kept is None:
-            twin = "  t twin" if self.desk.has_twin else ""
-            without = "  d without the defect" if self.desk.bugs else ""
-            return f"broken here: e explains{twin}  c chain{without}"
-        folded = "unfolded, m folds" if self.desk.show_internal else "inside of the gateway folded, m unfolds"
-        lit = "chain lit, c ends  " if self.desk.chain_of is not None else ""
+        """What the frame says: what to do here, else what is folded or lit."""
+        desk, used = self.desk, self.desk.looking.used
+        kept, transport = desk.finding.filter, desk.run.transport
         if kept is not None:
-            folded = f"/{kept}  {self.count} of {len(self.desk.all_rows.rows)} rows, esc clears"
-        return lit + folded
+            return f"/{kept}  {self.count} of {len(desk.all_rows.rows)} rows, esc clears"
+        if desk.chain_of is not None:
+            return "only the causal chain is lit, c ends"
+        hint = timeline_hints(
+            Situation(
+                broken=transport.cursor in desk.run.view.marks.stops,
+                twin=desk.has_twin,
+                defect=bool(desk.bugs),
+                other=desk.branch.other(desk.opened) is not None,
+                rewound=transport.cursor < transport.head,
+                start=not transport.cursor,
+            ),
+            used,
+        )
+        key = "" if "fold" in used else ", m folds" if desk.show_internal else ", m unfolds"
+        folded = "every event" if desk.show_internal else "inside of the gateway folded"
+        return hint or folded + key
+
+    # ------------------------------------------------------------ mouse
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on the name of a lane; rows are for the list."""
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y >= self.heading or self.layout_now is None:
+            return
+        x = offset.x - self._gutter
+        found = next((one for one in self.layout_now.columns if one.left <= x < one.left + one.width), None)
+        self.post_message(self.LaneChosen(found.lane if found else None))
 
     # ------------------------------------------------------------ drawing
 
@@ -188,8 +225,7 @@ class Swimlane(RowList):
         hidden += [f"{layout.after} more ›"] if layout.after else []
         hidden += [f"{layout.idle} idle"] if layout.idle else []
         hidden += [f"{layout.hidden} hidden"] if layout.hidden else []
-        hidden += ["L"] if layout.idle or layout.hidden else []
-        text = "  ".join(hidden)
+        text = "  ".join(hidden) + (" (L)" if layout.idle or layout.hidden else "")
         gateway = next(column for column in layout.columns if column.lane.kind is LaneKind.GATEWAY)
         canvas.put(left + gateway.x - cell_len(text) - 2, text, self.palette.dim)
 
