@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 
 from textual.actions import ActionParseResult
+from textual.command import CommandPalette
 from textual.dom import DOMNode
 from textual.theme import BUILTIN_THEMES
 from textual.timer import Timer
@@ -93,6 +94,7 @@ class TrunklineApp(Gentle):
 
     async def on_mount(self) -> None:
         """Open the first screen, and the picker above it when no run is given."""
+        self.set_class(self.ascii_only, "-ascii")
         self.theme_changed_signal.subscribe(self, lambda _theme: self._repaint())
         await self.push_screen(self._made(self._current))
         if self.desk.opened is None:
@@ -156,6 +158,12 @@ class TrunklineApp(Gentle):
     async def _do(self, action: str | None) -> None:
         if action:
             await self.run_action(f"screen.{action}")
+
+    def action_command_palette(self) -> None:
+        """Everything that can be done here, by its words; and moments and speeds as they are typed."""
+        if not CommandPalette.is_open(self):  # pyright: ignore[reportArgumentType]
+            hint = "a command, a scenario, t 1.27, #14, x8"
+            self.push_screen(CommandPalette(placeholder=hint, id="--command-palette"))
 
     def sync(self) -> None:
         """Show what the desk holds now."""

@@ -188,6 +188,10 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
 # ---------------------------------------------------------------- queue
 
 
+#: cells of the line of the queue in a narrow card
+_BRIEF_LINE = 33
+
+
 def queue_line(ledger: Ledger, *, brief: bool = False) -> str:
     """What became of everything that was to be said, as the queue counts it: ``✓ prepared 5 = delivered 4 + open 1``.
 
@@ -197,7 +201,8 @@ def queue_line(ledger: Ledger, *, brief: bool = False) -> str:
         return "nothing was to be said yet"
     told = " + ".join(f"{name} {number}" for name, number in ledger.terms if number) or "0"
     sign, equal = ("✓", "=") if ledger.holds else ("✗", "≠")
-    return f"{sign} {'' if brief else 'prepared '}{ledger.total} {equal} {told}"
+    text = f"{sign} prepared {ledger.total} {equal} {told}"
+    return text.replace("prepared ", "", 1) if brief and len(text) > _BRIEF_LINE else text
 
 
 def queue_row(view: RunView, intent: IntentFacts) -> CardRow:

@@ -90,12 +90,14 @@ class Results:
         return Told(f"✗ {ids}", f"✗ {ids}, as it should with the defect, {_size(result)}", Tone.PLAIN)
 
     def summary(self, entries: Sequence[ScenarioEntry]) -> str:
-        """All of them in a line; blank while nothing was run."""
+        """All of them in a line; blank while only a few were run."""
         known = [entry for entry in entries if (entry.path, False) in self._found]
         holding = sum(self.sound(entry).tone is Tone.GOOD for entry in known)
         with_defect = [entry for entry in entries if entry.bugs and (entry.path, True) in self._found]
         caught = sum(self.defect(entry).tone is Tone.PLAIN for entry in with_defect)
-        parts = [f"{holding} of {len(known)} hold"] if known else []
+        if len(known) < 2:
+            return ""
+        parts = [f"{holding} of {len(known)} hold"]
         parts += [f"{caught} of {count(len(with_defect), 'defect')} caught"] if with_defect else []
         return ", ".join(parts)
 

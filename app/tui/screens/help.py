@@ -10,16 +10,25 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
-from app.tui.keys import GROUPS, Key, keys_of
+from app.tui.keys import GROUPS, RUN, Key, keys_of
 from app.tui.screens.base import TooSmall
 from app.tui.screens.overlay import Overlay
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
-from app.view.text import cut
+from app.view.signs import SIGNS, Sign
+from app.view.text import cut, wrap
+
+#: the group of what is no key
+_SIGN = "signs"
+_TITLES = {**GROUPS, _SIGN: "Signs"}
+#: arrows as words: their plain signs are keys too
+_ARROWS = str.maketrans({"↓": "Down", "↑": "Up", "←": "Left", "→": "Right"})
+#: cells of the keys, or of the sign
+_KEYS = 14
 
 
 class KeyList(RowList):
-    """Keys with what they do, by group."""
+    """Keys with what they do, by group; on the screens of a run the signs that are drawn there too."""
 
     can_focus = False
 
@@ -27,17 +36,41 @@ class KeyList(RowList):
         super().__init__(id=id)
         order = list(GROUPS)
         self.all = sorted(keys_of(screen), key=lambda key: order.index(key.group))
+        if screen in RUN:
+            self.all += [_as_key(sign) for sign in SIGNS]
         self.shown: list[Key] = list(self.all)
+        #: what is drawn: the key, its words in this line, and whether it is its first
+        self._lines: list[tuple[int, str, bool]] = []
         self.selected = 0
 
     @property
     def count(self) -> int:
-        """Keys that pass the filter."""
-        return len(self.shown)
+        """Lines of the keys that pass the filter; long words take more than one."""
+        return len(self._lines)
+
+    @property
+    def chosen(self) -> Key | None:
+        """The key of the selected line."""
+        return self.shown[self._lines[self.selected][0]] if 0 <= self.selected < self.count else None
+
+    def forget(self) -> None:
+        """Wrap anew."""
+        room = max(self.size.width - _KEYS - 10, 20)
+        self._lines = [
+            (index, text, not line)
+            for index, key in enumerate(self.shown)
+            for line, text in enumerate(wrap(key.help, room))
+        ]
+        super().forget()
+
+    def on_resize(self) -> None:
+        """Wrap anew."""
+        self.forget()
+        super().on_resize()
 
     def empty_text(self) -> str:
         """Nothing passes the filter."""
-        return f"none of {len(self.all)} keys: Esc closes"
+        return f"none of {len(self.all)} keys and signs: Esc closes"
 
     def filter(self, words: str) -> None:
         """Show keys whose name, help or key has every word."""
@@ -45,20 +78,28 @@ class KeyList(RowList):
         self.shown = [
             key for key in self.all if all(word in f"{key.help} {key.group} {key.footer}".lower() for word in wanted)
         ]
-        exact = [key for key in self.all if words.strip() in (*key.keys, *key.shown.split())]
+        exact = [key for key in self.all if words.strip() in (*key.keys, *key.shown.split(), *key.footer.split())]
         self.shown = exact + [key for key in self.shown if key not in exact]
         self.forget()
         self.select(0)
 
     def draw(self, index: int, width: int) -> Canvas:
         """One key: group, keys, help."""
-        key = self.shown[index]
+        number, text, first = self._lines[index]
+        key = self.shown[number]
         canvas = self.canvas(width)
-        first = index == 0 or self.shown[index - 1].group != key.group
-        canvas.put(0, GROUPS[key.group] if first else "", self.palette.primary)
-        canvas.put(6, cut(key.shown, 14), self.palette.accent + Style(bold=True))
-        canvas.put(22, cut(key.help, width - 23), self.palette.base)
+        if first:
+            begins = number == 0 or self.shown[number - 1].group != key.group
+            canvas.put(0, _TITLES[key.group] if begins else "", self.palette.primary)
+            shown = key.shown.translate(_ARROWS) if self.ascii_only else key.shown
+            canvas.put(6, cut(shown, _KEYS), self.palette.accent + Style(bold=True))
+        canvas.put(8 + _KEYS, cut(text, width - _KEYS - 9), self.palette.base)
         return canvas
+
+
+def _as_key(sign: Sign) -> Key:
+    """A sign as a line of the list: nothing is done with it."""
+    return Key(id=sign.text, keys=(sign.text,), action="", group=_SIGN, help=sign.meaning, screens=())
 
 
 class HelpScreen(Overlay[str]):
@@ -85,7 +126,8 @@ class HelpScreen(Overlay[str]):
     def compose(self) -> ComposeResult:
         """A line to type in above the keys."""
         with Container(id="help") as box:
-            box.border_title = f"Keys of the {self._screen_name} screen"
+            signs = ", and its signs" if self._screen_name in RUN else ""
+            box.border_title = f"Keys of the {self._screen_name} screen{signs}"
             box.border_subtitle = "type to filter, Enter does it, Esc closes"
             yield self.words
             yield self.list
@@ -101,7 +143,10 @@ class HelpScreen(Overlay[str]):
 
     def on_input_submitted(self) -> None:
         """Close, and do what is selected."""
-        chosen = self.list.shown[self.list.selected] if self.list.shown else None
+        chosen = self.list.chosen
+        if chosen is not None and not chosen.action:
+            self.notify("a sign to read, no key to press", timeout=3)
+            return
         self.dismiss(chosen.action if chosen else None)
 
     def on_row_list_chosen(self, message: RowList.Chosen) -> None:
