@@ -34,6 +34,8 @@ class Told(msgspec.Struct, frozen=True):
     tone: Tone
 
 
+#: results of so few scenarios stand in their lines, without columns
+FEW = 3
 NOT_RUN = Told("·", "not run yet", Tone.DIM)
 NO_DEFECT = Told("", "this scenario shows no defect", Tone.DIM)
 
@@ -54,8 +56,16 @@ class Results:
     def __init__(self) -> None:
         self._found: dict[tuple[Path, bool], Result] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._found)
+    @property
+    def many(self) -> bool:
+        """So many were run that they are worth columns of their own."""
+        return len({path for path, _ in self._found}) > FEW
+
+    def latest(self, entry: ScenarioEntry) -> Told | None:
+        """What is known of a scenario, with its defect sooner than without."""
+        return next(
+            (told for told in (self.defect(entry), self.sound(entry)) if told not in (NOT_RUN, NO_DEFECT)), None
+        )
 
     def note(self, entry: ScenarioEntry, result: Result, *, defect: bool) -> None:
         """Keep a result; an older one is forgotten."""

@@ -41,7 +41,7 @@ class ScenarioList(RowList):
     @property
     def heading(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Titles of the results, once there are any."""
-        return 1 if self.results else 0
+        return 1 if self.results.many else 0
 
     @property
     def count(self) -> int:
@@ -90,7 +90,7 @@ class ScenarioList(RowList):
             return "a or Esc stops"
         if self.words:
             return f"“{self.words}” of {len(self.entries)}, Esc clears"
-        return "● shows a defect: d switches it   a runs all"
+        return "· not run yet   a runs all" if self.results.many else "● shows a defect: d switches it   a runs all"
 
     def draw_heading(self, line: int, width: int) -> Canvas:
         """What the results mean."""
@@ -107,7 +107,8 @@ class ScenarioList(RowList):
         canvas = self.canvas(width)
         folder = entry.path.parent.name
         canvas.put(0, cut(folder, _FOLDER - 1), self.palette.primary)
-        right = self._draw_results(canvas, entry, width) if self.results else self._draw_bullet(canvas, entry, width)
+        draw = self._draw_results if self.results.many else self._draw_latest
+        right = draw(canvas, entry, width)
         style = self.palette.bad if entry.unread else self.palette.base
         title = f"{entry.id}: {entry.title}" if entry.unread else entry.title
         end = canvas.put(_FOLDER, cut(clean(title), right - _FOLDER - 1), style)
@@ -119,9 +120,14 @@ class ScenarioList(RowList):
             canvas.put(x, tag, self.palette.dim)
         return canvas
 
-    def _draw_bullet(self, canvas: Canvas, entry: ScenarioEntry, width: int) -> int:
-        canvas.put(width - 2, "●" if entry.bugs else " ", self.palette.bad)
-        return width - 2
+    def _draw_latest(self, canvas: Canvas, entry: ScenarioEntry, width: int) -> int:
+        """What is known of it, else whether it shows a defect; returns the cell where that begins."""
+        known = self.results.latest(entry)
+        text, style = (known.cell, self.palette.tone(known.tone)) if known else ("●" if entry.bugs else "", None)
+        text = cut(text, _WIDEST)
+        start = width - 1 - max(cell_len(text), 1)
+        canvas.put(start, text, style or self.palette.bad)
+        return start
 
     def _draw_results(self, canvas: Canvas, entry: ScenarioEntry, width: int) -> int:
         """Both results; returns the cell where they begin."""
