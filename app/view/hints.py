@@ -40,7 +40,7 @@ def timeline_hints(now: Situation, used: Collection[str]) -> str:
     if now.other:
         return _told("run again", (_COMPARE,), used)
     if now.rewound:
-        return _told("rewound: later rows are dim", (("run_to_end", "$ goes to the end"),), used)
+        return _told("rewound, later rows are dim", (("run_to_end", "$ goes to the end"),), used)
     return ""
 
 

@@ -189,7 +189,7 @@ class Story(RowList):
         if entry is None:
             return []
         found: list[tuple[str, Style]] = []
-        if self._error:
+        if self._error and not entry.unread:
             found += [(f"! {clean(self._error)}", palette.bad), ("", palette.base)]
         found.append((clean(entry.title), palette.base + Style(bold=True)))
         if entry.bugs:
