@@ -170,7 +170,8 @@ def _entry(desk: Desk) -> ScenarioEntry:
     if desk.entry is None:
         name = desk.run.view.header.scenario.removesuffix(BRANCH)
         raise UsageError(
-            f"this is {desk.kind_of_trace}: faults and W need its scenario. s chooses {name}; p first keeps this run as A"
+            f"this is {desk.kind_of_trace}: faults and W need its scenario. "
+            f"s chooses {name}; p first keeps this run as A"
         )
     return desk.entry
 

@@ -6,7 +6,7 @@ third send from here can be told by its event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
@@ -150,7 +150,7 @@ def _starts(event: Event) -> bool:
     return isinstance(event.body, b.DelegationStarted)
 
 
-def _working(before: tuple[Event, ...]) -> Iterator[str]:
+def _working(before: Sequence[Event]) -> Iterator[str]:
     open_: dict[str | None, str] = {}
     for event in before:
         if isinstance(event.body, b.DelegationStarted):
@@ -160,7 +160,7 @@ def _working(before: tuple[Event, ...]) -> Iterator[str]:
     yield from dict.fromkeys(open_.values())
 
 
-def _process(before: tuple[Event, ...]) -> str | None:
+def _process(before: Sequence[Event]) -> str | None:
     """Of two processes the one that did something last: it works the store."""
     nodes: dict[int, str] = {}
     alive: dict[str, None] = {}
@@ -178,7 +178,7 @@ def _process(before: tuple[Event, ...]) -> str | None:
     return next(reversed(alive), None)
 
 
-def _bound(before: tuple[Event, ...], lane: PlaceKey | None) -> Bound | None:
+def _bound(before: Sequence[Event], lane: PlaceKey | None) -> Bound | None:
     found: Bound | None = None
     for event in before:
         body = event.body
@@ -189,7 +189,7 @@ def _bound(before: tuple[Event, ...], lane: PlaceKey | None) -> Bound | None:
     return found
 
 
-def _sessions(before: tuple[Event, ...], lane: PlaceKey | None, bound: str | None) -> tuple[str | None, str | None]:
+def _sessions(before: Sequence[Event], lane: PlaceKey | None, bound: str | None) -> tuple[str | None, str | None]:
     """The agent that has a session for the conversation, and a session of another one: that which was made last."""
     agent: str | None = None
     taken, others = {bound}, list[str]()

@@ -2,8 +2,8 @@
 
 OPEN is from the file to the first picture: read, judged, indexed, drawn. SCROLL is a key that moves the cursor, until
 the picture is complete, on the slowest of all screens. SEEK is the same after a jump to anywhere. FRAME is one of 30
-frames a second while the run plays 10,000 events in each second, on the slowest screen. LIVE is the same while the trace is written at that
-rate and followed: read, judged, learnt, drawn, in the median frame and in the worst one.
+frames a second while the run plays 10,000 events in each second, on the slowest screen. LIVE is the same while the
+trace is written at that rate and followed: read, judged, learnt, drawn, in the median frame and in the worst one.
 """
 
 import asyncio

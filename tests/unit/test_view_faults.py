@@ -161,7 +161,7 @@ def _check_strike(option: Option, moment: Moment, view: RunView, branch: Sequenc
     here = view.seq_at(view.time(seq))
     if option.id != "token":
         # Where tokens are replaced, every request tells from the start which one it has.
-        assert branch[:here] == view.events[:here], where
+        assert list(branch[:here]) == view.events[:here], where
     struck = [event for event in branch[here:] if isinstance(event.body, _STRUCK)]
     named = re.search(r"#([0-9]+), ", moment.told)
     at = view.time(int(named[1])) if named else moment.at

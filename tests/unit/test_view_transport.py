@@ -50,7 +50,7 @@ def test_playing_from_the_end_starts_again():
 
 def test_no_wait_is_long_and_no_row_flashes_by():
     clock = transport(bug=False)
-    rows = len(clock.visible)
+    rows = sum(seq in clock.visible for seq in range(1, clock.view.last + 1))
     clock.play()
     passed = play(clock)
     assert rows * 0.2 < passed < rows * LONGEST
