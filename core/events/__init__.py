@@ -2,6 +2,7 @@
 
 from core.events.bodies import BODIES, Body
 from core.events.log import Event, EventLog, EventSink, Recorder
+from core.events.recording import Recording
 from core.events.trace import (
     TRACE_VERSION,
     Trace,
@@ -23,6 +24,7 @@ __all__ = [
     "EventLog",
     "EventSink",
     "Recorder",
+    "Recording",
     "Trace",
     "TraceError",
     "TraceHeader",

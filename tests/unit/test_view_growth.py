@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.runs import Run
@@ -132,7 +132,7 @@ def test_event_by_event(path: Path):
     check(whole(path, len(trace.events)), told(grown(trace, (1, 2, 5))))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None)
 @given(
     path=st.sampled_from(SCENARIOS),
     sizes=st.lists(st.integers(1, 60), min_size=1, max_size=6),

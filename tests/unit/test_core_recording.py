@@ -1,0 +1,124 @@
+"""A trace that is written while it happens: whole lines, what it ends with, and that its file hurts nobody."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.events import EventLog, Recording, TraceError, TraceHeader, read_trace
+from core.events import bodies as b
+from core.reasons import Reason
+from core.values import Address, ChatKind, IntentKind, IntentState
+
+HEADER = TraceHeader(scenario="mine", title="a gateway of mine")
+PLACE = Address(channel="discord", account="main", kind=ChatKind.CHANNEL, conversation="1")
+
+
+def until(met: Callable[[], bool]) -> None:
+    """Another thread writes: its work is waited for, and not for long."""
+    late = time.monotonic() + 10
+    while not met():
+        assert time.monotonic() < late
+        time.sleep(0.005)
+
+
+def prepared() -> b.IntentPrepared:
+    return b.IntentPrepared(
+        intent_kind=IntentKind.REPLY,
+        address=PLACE,
+        text="hello",
+        chunks=1,
+        reason=Reason.REPLY_TO_ORIGIN,
+        key="k",
+        targeted=False,
+        mirror_key=None,
+    )
+
+
+def test_what_is_told_is_read_back_and_ends_with_what_is_open(tmp_path: Path):
+    log = EventLog(lambda: 1.5)
+    with Recording(tmp_path / "run.jsonl", HEADER) as recording:
+        recording.follow(log)
+        sink = log.recorder("gateway", 1)
+        sink.record(b.ProcessStarted())
+        sink.record(prepared(), intent="i1")
+        sink.record(prepared(), intent="i2")
+        sink.record(b.IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1), 2, intent="i1")
+    trace = read_trace(tmp_path / "run.jsonl")
+    assert trace.header == HEADER
+    assert trace.events == tuple(log.events)
+    assert trace.events[-1].body == b.RunEnded(at_rest=False, open=("i2",))
+
+
+def test_it_is_in_the_file_while_the_run_goes_on(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    log = EventLog(lambda: 0.0, keep=False)
+    recording = Recording(path, HEADER)
+    recording.follow(log)
+    assert path.read_bytes().count(b"\n") == 1
+    log.recorder("gateway", 1).record(b.ProcessStarted())
+    until(lambda: path.read_bytes().count(b"\n") == 2)
+    recording.close()
+    recording.close()
+    assert [event.kind for event in read_trace(path).events] == ["process.started", "run.ended"]
+
+
+def test_a_file_that_cannot_be_made_is_told_at_once(tmp_path: Path):
+    with pytest.raises(TraceError, match=r"nowhere/run\.jsonl: No such file or directory"):
+        Recording(tmp_path / "nowhere" / "run.jsonl", HEADER)
+
+
+def test_a_full_disk_is_told_once_and_the_log_goes_on():
+    told: list[str] = []
+    log = EventLog(lambda: 0.0)
+    path = Path("/dev/full")
+    with pytest.raises(TraceError, match="/dev/full: No space left on device"):
+        Recording(path, HEADER)
+    reader, writer = os.pipe()
+    recording = Recording(Path(f"/dev/fd/{writer}"), HEADER, tell=told.append)
+    os.close(writer)
+    recording.follow(log)
+    os.close(reader)
+    for _ in range(3):
+        log.recorder("gateway", 1).record(b.ProcessStarted())
+        until(lambda: bool(told))
+    recording.close()
+    assert len(told) == 1
+    assert "Broken pipe; the trace ends there, the gateway goes on" in told[0]
+    assert [event.kind for event in log.events] == ["process.started"] * 3 + ["run.ended"]
+
+
+def test_a_log_that_had_begun_is_no_trace(tmp_path: Path):
+    told: list[str] = []
+    log = EventLog(lambda: 0.0, start=7)
+    with Recording(tmp_path / "run.jsonl", HEADER, tell=told.append) as recording:
+        recording.follow(log)
+        log.recorder("gateway", 1).record(b.ProcessStarted())
+    assert told == [
+        f"{tmp_path}/run.jsonl: event 8 follows event 0: the log had begun before it was followed; "
+        "the trace ends there, the gateway goes on"
+    ]
+
+
+def test_a_reader_that_stops_reading_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("core.events.recording.PATIENCE", 0.2)
+    monkeypatch.setattr("core.events.recording.MOST_WAITING", 2000)
+    told: list[str] = []
+    reader, writer = os.pipe()
+    recording = Recording(Path(f"/dev/fd/{writer}"), HEADER, tell=told.append)
+    os.close(writer)
+    log = EventLog(lambda: 0.0, keep=False)
+    recording.follow(log)
+    sink = log.recorder("gateway", 1)
+    for _ in range(20_000):
+        sink.record(b.ProcessStarted())
+        if told:
+            break
+    recording.close()
+    os.close(reader)
+    assert len(told) == 1
+    assert "too slow" in told[0] or "in time" in told[0]
