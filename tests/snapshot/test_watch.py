@@ -1,0 +1,312 @@
+"""A run that goes on: followed, rewound, paused, broken; every screen of it; and what cannot be done with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.feed import Feed
+from app.live import Live
+from app.runs import Run
+from app.tui.app import TrunklineApp
+from app.tui.desk import Desk
+from app.tui.watching import Watching
+from app.view.lanes import Lanes
+from app.view.status import Mode
+from core.events import encode_event
+from core.events.trace import encode_header
+from sim import judge
+from tests.snapshot._app import press, settle, text_of
+from tests.snapshot._traces import ENTRIES, ListedRuns, bound_completion
+
+pytestmark = pytest.mark.anyio
+
+TRACE = bound_completion(bug=True, seed=7).trace
+HEADER = encode_header(TRACE.header) + b"\n"
+LINES = [encode_event(event) + b"\n" for event in TRACE.events]
+SIZES = ((80, 24), (120, 40), (200, 60))
+ALL = pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40", "200x60"])
+SCREENS = ("1", "2", "3", "4", "5", "6", "7", "8", "9")
+
+
+class Growing:
+    """A trace in a file that a test writes, and the app over it, whose clock the test moves."""
+
+    def __init__(self, folder: Path) -> None:
+        # Short and the same everywhere: it is in the pictures.
+        folder.joinpath("run.jsonl").touch()
+        self.path = folder / "run.jsonl"
+        self.feed = Feed(self.path)
+        self.feed.name = "run.jsonl"
+        self.app = TrunklineApp(Desk(ListedRuns(), live=Live(self.feed)), theme="textual-dark", clocked=False)
+        self.done = 0
+
+    def write(self, *parts: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(b"".join(parts))
+
+    def tell(self, until: int) -> None:
+        """Write the events up to one of them, and let a frame pass."""
+        self.write(*([] if self.done else [HEADER]), *LINES[self.done : until])
+        self.done = until
+        self.frame()
+
+    def frame(self) -> None:
+        self.app.desk.tick(1 / 30)
+        self.app.sync()
+
+    @property
+    def live(self) -> Watching:
+        assert self.app.desk.live is not None
+        return self.app.desk.live
+
+    @property
+    def mode(self) -> Mode:
+        status = self.app.desk.status()
+        assert status is not None
+        return status.mode
+
+
+@pytest.fixture
+def growing(tmp_path: Path) -> Growing:
+    return Growing(tmp_path)
+
+
+BROKEN = min(broken.at for verdict in judge(TRACE.events) for broken in verdict.violations)
+
+
+def titles(picture: str) -> list[str]:
+    """The status line, and the titles of the panes."""
+    lines = picture.splitlines()
+    return [lines[0], *(line for line in lines if "╭" in line and "Why" not in line)]
+
+
+# ---------------------------------------------------------------- pictures
+
+
+@ALL
+def test_it_waits(snap_compare: Any, growing: Growing, size: tuple[int, int]):
+    async def before(pilot: Any) -> None:
+        growing.frame()
+        await settle(pilot.app)
+
+    assert snap_compare(growing.app, terminal_size=size, run_before=before)
+
+
+@ALL
+def test_followed(snap_compare: Any, growing: Growing, size: tuple[int, int]):
+    async def before(pilot: Any) -> None:
+        growing.tell(BROKEN - 1)
+        await settle(pilot.app)
+
+    assert snap_compare(growing.app, terminal_size=size, run_before=before)
+
+
+@ALL
+def test_rewound_while_it_grows(snap_compare: Any, growing: Growing, size: tuple[int, int]):
+    async def before(pilot: Any) -> None:
+        growing.tell(BROKEN - 8)
+        await press(pilot, "[", "[")
+        growing.tell(BROKEN - 1)
+        await settle(pilot.app)
+
+    assert snap_compare(growing.app, terminal_size=size, run_before=before)
+
+
+@ALL
+def test_broken_feed(snap_compare: Any, growing: Growing, size: tuple[int, int]):
+    async def before(pilot: Any) -> None:
+        growing.tell(BROKEN - 1)
+        growing.write(b'{"seq":')
+        growing.write(b"what\n")
+        growing.frame()
+        await settle(pilot.app)
+
+    assert snap_compare(growing.app, terminal_size=size, run_before=before)
+
+
+# ---------------------------------------------------------------- behaviour
+
+
+async def test_it_follows_the_end_and_stops_at_the_first_violation(growing: Growing):
+    one = growing.app
+    async with one.run_test(size=(80, 24)) as pilot:
+        assert growing.mode is Mode.WAITING
+        growing.tell(10)
+        assert (growing.mode, one.desk.cursor) == (Mode.LIVE, 10)
+        growing.tell(20)
+        assert (growing.mode, one.desk.cursor) == (Mode.LIVE, 20)
+        growing.tell(len(LINES) - 1)
+        assert (growing.mode, one.desk.cursor) == (Mode.AUTO_PAUSED, BROKEN)
+        await settle(one)
+        ahead = len(LINES) - 1 - BROKEN
+        assert f"AUTO-PAUSED −{ahead}" in text_of(one)
+        await press(pilot, "F")
+        assert (growing.mode, one.desk.cursor) == (Mode.LIVE, len(LINES) - 1)
+        growing.tell(len(LINES))
+        # What only the end can break is broken there.
+        assert (growing.mode, one.desk.cursor, one.desk.ticking) == (Mode.AUTO_PAUSED, len(LINES), False)
+        await press(pilot, "F")
+        assert growing.mode is Mode.FOLLOWING
+        # From here on it is a run like any other.
+        await press(pilot, "0", "space")
+        assert growing.mode is Mode.PLAYING
+
+
+async def test_rewound_the_cursor_stays_and_what_lies_ahead_is_counted(growing: Growing):
+    one = growing.app
+    async with one.run_test(size=(80, 24)) as pilot:
+        growing.tell(10)
+        await press(pilot, "[", "[", "[")
+        growing.tell(20)
+        await settle(one)
+        assert (growing.mode, one.desk.cursor) == (Mode.REWOUND, 7)
+        assert "REWOUND −13" in text_of(one)
+        await press(pilot, "F")
+        assert (growing.mode, one.desk.cursor) == (Mode.LIVE, 20)
+
+
+async def test_paused_it_reads_nothing_and_no_timer_runs(growing: Growing, monkeypatch: pytest.MonkeyPatch):
+    one = growing.app
+    one._clocked = True
+    async with one.run_test(size=(80, 24)) as pilot:
+        assert one._timer is not None
+        assert one._timer._active.is_set()
+        growing.tell(10)
+        await press(pilot, "space")
+        assert not one._timer._active.is_set()
+        assert growing.mode is Mode.PAUSED
+        growing.write(*LINES[10:20])
+        monkeypatch.setattr(Feed, "pull", lambda *_: pytest.fail("read while paused"))
+        await pilot.pause(0.2)
+        assert one.desk.tick(1.0) is False
+        assert one.desk.run.view.last == 10
+        assert "Pause" not in text_of(one).splitlines()[-1]
+        monkeypatch.undo()
+        await press(pilot, "space")
+        assert one._timer._active.is_set()
+        growing.frame()
+        assert (growing.mode, one.desk.run.view.last, one.desk.cursor) == (Mode.LIVE, 20, 20)
+
+
+async def test_following_reads_on(growing: Growing):
+    async with growing.app.run_test(size=(80, 24)) as pilot:
+        growing.tell(5)
+        await press(pilot, "space", "F")
+        growing.tell(9)
+        assert (growing.mode, growing.app.desk.cursor) == (Mode.LIVE, 9)
+
+
+async def test_a_breakpoint_stops_following(growing: Growing):
+    from app.view.breakpoints import Breakpoint, On
+
+    one = growing.app
+    async with one.run_test(size=(80, 24)):
+        growing.tell(3)
+        kind = TRACE.events[14].kind
+        at = next(event.seq for event in TRACE.events[3:] if event.kind == kind)
+        one.desk.finding.toggle(Breakpoint(On.KIND, kind))
+        growing.tell(30)
+        assert (growing.mode, one.desk.cursor) == (Mode.BREAKPOINT, at)
+
+
+async def test_every_screen_grows_and_ends_as_the_same_run_opened_whole(growing: Growing):
+    one = growing.app
+    whole = TrunklineApp(
+        Desk(ListedRuns(), run=Run(trace=TRACE, verdicts=judge(TRACE.events))), theme="textual-dark", clocked=False
+    )
+    async with one.run_test(size=(120, 40)) as pilot:
+        # Each is made while there is little, and learns.
+        for until, screen in enumerate(SCREENS, 4):
+            await press(pilot, screen)
+            growing.tell(until)
+        for until, screen in zip(range(16, len(LINES), (len(LINES) - 16) // 9), SCREENS, strict=False):
+            await press(pilot, screen)
+            growing.tell(until)
+            assert one.desk.run.view.last == until
+            await settle(one)
+            assert "LIVE" in text_of(one) or "AUTO-PAUSED" in text_of(one)
+        growing.tell(len(LINES))
+        grew = [await shown(pilot, screen) for screen in SCREENS]
+    async with whole.run_test(size=(120, 40)) as pilot:
+        assert [await shown(pilot, screen) for screen in SCREENS] == grew
+
+
+async def shown(pilot: Any, screen: str) -> list[str]:
+    await press(pilot, screen, "$")
+    return titles(text_of(pilot.app))
+
+
+async def test_a_filter_grows_along(growing: Growing):
+    one = growing.app
+    async with one.run_test(size=(120, 40)):
+        growing.tell(12)
+        one.desk.finding.look_for("k:wire")
+        before = list(one.desk.timeline.seqs)
+        growing.tell(len(LINES))
+        wire = [event.seq for event in TRACE.events if event.kind.startswith("wire")]
+        assert set(before) < set(one.desk.timeline.seqs) <= set(wire)
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("r", "a run that is watched cannot be run again"),
+        ("R", "a run that is watched cannot be run again"),
+        ("i", "a run that is watched cannot be branched"),
+    ],
+)
+async def test_what_cannot_be_done_with_it_is_said(growing: Growing, key: str, said: str):
+    one = growing.app
+    async with one.run_test(size=(120, 40)) as pilot:
+        growing.tell(20)
+        await press(pilot, key)
+        assert said in [*one._notifications][-1].message
+
+
+async def test_another_run_lets_it_go(growing: Growing):
+    one = growing.app
+    async with one.run_test(size=(80, 24)):
+        growing.tell(20)
+        one.open_entry(ENTRIES[0])
+        assert one.desk.live is None
+        assert growing.feed._fd is None
+
+
+async def test_lines_that_make_no_sense_leave_what_came_before(growing: Growing, monkeypatch: pytest.MonkeyPatch):
+    one = growing.app
+    async with one.run_test(size=(120, 40)) as pilot:
+        growing.tell(20)
+        learn = Lanes.grow
+        monkeypatch.setattr(Lanes, "grow", lambda self: learn(self) if self._view.last <= 20 else 1 / 0)
+        growing.write(*LINES[20:24])
+        one.desk.tick(1 / 30)
+        monkeypatch.undo()
+        one.sync()
+        await settle(one)
+        assert (growing.mode, one.desk.run.view.last) == (Mode.CUT, 20)
+        assert "what they tell makes no sense" in text_of(one)
+        for screen in SCREENS:
+            await press(pilot, screen)
+
+
+async def test_a_frame_takes_no_more_than_its_budget(growing: Growing):
+    """However much waits: a clock that goes on by a millisecond each time it is asked."""
+    from app.feed import Budget
+
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += 0.001
+        return now[0]
+
+    live = Live(Feed(growing.path, clock=clock), clock=clock)
+    growing.write(HEADER, *LINES)
+    desk = Desk(ListedRuns(), live=live)
+    assert desk.live is not None
+    before = now[0]
+    desk.live.pull(desk, Budget(10_000, 0.004))
+    assert now[0] - before < 0.012
+    assert desk.run.view.last < len(LINES)
