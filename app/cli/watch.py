@@ -39,11 +39,18 @@ def _from_pipe() -> int:
     """Standard input is the trace; the keys come from the terminal itself. The descriptor of the trace."""
     if sys.stdin.isatty():
         raise UsageError("- reads a trace from standard input, and that is a terminal: pipe one in, or name a file")
-    try:
-        terminal = os.open("/dev/tty", os.O_RDWR)
-    except OSError as error:
-        raise UsageError(f"no terminal to draw on: {_INSTEAD}") from error
+    terminal = _terminal()
     trace = os.dup(sys.stdin.fileno())
     os.dup2(terminal, sys.stdin.fileno())
     os.close(terminal)
     return trace
+
+
+def _terminal() -> int:
+    """The terminal that the command was given from, else the one that it writes to."""
+    try:
+        return os.open("/dev/tty", os.O_RDWR)
+    except OSError:
+        if not sys.stdout.isatty():
+            raise UsageError(f"no terminal to draw on: {_INSTEAD}") from None
+    return os.open(os.ttyname(sys.stdout.fileno()), os.O_RDWR | os.O_NOCTTY)

@@ -1,0 +1,96 @@
+"""``trunkline watch`` in a pseudo-terminal, beside a process that writes the trace."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.source import load
+from core.events import write_trace
+from sim import run_scenario
+from tests.cli.test_terminal import ROOT, TOUR, restored, terminal, trunkline
+
+#: writes the lines of a file one by one, each in two halves
+WRITER = """
+import sys, time
+for line in open(sys.argv[1], "rb"):
+    for part in (line[:30], line[30:]):
+        sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+        time.sleep(0.002)
+"""
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tour with its defect."""
+    file = load(ROOT / TOUR)
+    path = tmp_path_factory.mktemp("watch") / "tour.jsonl"
+    write_trace(path, run_scenario(file, bugs=file.scenario.bugs).trace)
+    return path
+
+
+def test_a_file_is_followed_from_before_it_exists_to_its_violation(trace: Path, tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    with trunkline("watch", path) as shown:
+        shown.until("waits for a first line")
+        with path.open("wb") as out:
+            writer = subprocess.Popen([sys.executable, "-c", WRITER, str(trace)], stdout=out)
+        try:
+            shown.until("AUTO-PAUSED", "broken here")
+        finally:
+            assert writer.wait(60) == 0
+        shown.type("q")
+        assert shown.end() == 1
+        restored(shown)
+        assert shown.after.strip() == ""
+
+
+def test_a_pipe_is_followed_and_the_keys_still_come_from_the_terminal(trace: Path):
+    python = shlex.quote(sys.executable)
+    writes = f"{python} -c {shlex.quote(WRITER)} {shlex.quote(str(trace))}"
+    with terminal("sh", "-c", f"{writes} | {python} -m app watch -") as shown:
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.type("F")
+        shown.until("89/89")
+        shown.type("q")
+        assert shown.end() == 1
+        restored(shown)
+
+
+def test_a_writer_that_dies_is_told_and_what_was_read_stays(trace: Path):
+    python = shlex.quote(sys.executable)
+    with terminal("sh", "-c", f"head -c 5000 {shlex.quote(str(trace))} | {python} -m app watch -") as shown:
+        shown.until("the writer is gone before 'run.ended'", "CUT OFF", "told-twice")
+        shown.type("q")
+        assert shown.end() == 0
+        restored(shown)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run.jsonl",), "no terminal to draw on: `trunkline report FILE --plain` tells the whole run"),
+        (("run.jsonl", "--plain"), "it has no plain report: `trunkline report FILE --plain` tells the whole run"),
+        (("-",), "no terminal to draw on"),
+        (("run.jsonl", "--limit", "0"), "--limit must be at least 1"),
+    ],
+)
+def test_without_a_terminal_it_says_what_to_use(arguments: tuple[str, ...], said: str):
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "watch", *arguments],
+        cwd=ROOT,
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        start_new_session=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+    assert done.stdout == ""
