@@ -6,7 +6,7 @@ violations were seen by then follows the cursor.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
@@ -154,7 +154,11 @@ class Verdicts:
         if not number:
             return []
         at = self._every[number - 1]
-        return [one for found in self._violations.values() for one in found if one.at == at]
+        return [
+            one
+            for name, found in self._violations.items()
+            for one in found[bisect_left(self._at[name], at) : bisect_right(self._at[name], at)]
+        ]
 
     def concerned(self, seq: int) -> str | None:
         """The invariant that is broken at an event, or has it as evidence."""

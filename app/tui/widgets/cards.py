@@ -146,7 +146,11 @@ class FamiliesCard(Card):
         verdicts = self.desk.run.verdicts
         self.rows = family_rows(verdicts, self.desk.cursor)
         broken = verdicts.broken(self.desk.cursor)
-        self.entitle(f"Invariants ✗{broken}" if broken else "Invariants", "ok: in the whole run" if self.rows else "")
+        self.entitle(f"Invariants ✗{broken}" if broken else "Invariants", self._span if self.rows else "")
+
+    @property
+    def _span(self) -> str:
+        return "ok: so far" if self.desk.run.view.growing else "ok: in the whole run"
 
     def empty_text(self) -> str:
         """A trace that nobody judged."""

@@ -51,7 +51,8 @@ class VerdictList(RowList):
         if self.desk.opened is None:
             return
         self.rows = self.desk.run.verdicts.rows(self.desk.cursor)
-        self.entitle(self._title(), "status at the cursor, ok times of the whole run")
+        span = "so far" if self.desk.run.view.growing else "of the whole run"
+        self.entitle(self._title(), f"status at the cursor, ok times {span}")
         self.forget()
         self.select(self.selected if self.selected >= 0 else self._worst())
 
