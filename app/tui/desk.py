@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 
@@ -31,9 +31,6 @@ from core.errors import UsageError
 from core.events import Event
 from sim.invariants.base import Verdict
 
-#: what cannot learn is made anew when a run has grown by one part in so many
-REMADE = 8
-
 
 class Opened:
     """One run with everything that is computed of it once."""
@@ -45,6 +42,9 @@ class Opened:
             self.folded = Timeline(self.view, self.lanes)
             self.verdicts = Verdicts(self.view)
         self._sessions: Sessions | None = None
+        #: those that are being made, and whether anybody has asked since the last ones were
+        self._making: Sessions | None = None
+        self._wanted = False
         self.transport = Transport(self.view, self.folded)
         self._unfolded: Timeline | None = None
         if at_violation and self.view.marks.stops:
@@ -79,17 +79,25 @@ class Opened:
 
     @property
     def sessions(self) -> Sessions:
-        """The sessions and their alignments, made when first asked for.
-
-        They are made anew while the run grows, less and less often the longer it is; and when nothing more comes.
-        """
-        known, last = self._sessions, self.view.last
-        behind = last - known.last if known is not None else last
+        """The sessions and their alignments, made when first asked for; while the run grows, as `settle` makes them."""
+        known = self._sessions
         resting = not self.view.growing or self.transport.held
-        if known is None or (behind and (resting or behind * REMADE >= last)):
+        if known is None or (resting and known.last != self.view.last):
             with self._calm():
-                known = self._sessions = Sessions(self.view)
+                known, self._making = Sessions(self.view), None
+            self._sessions = known
+        self._wanted = True
         return known
+
+    def settle(self, late: Callable[[], bool]) -> bool:
+        """Make what cannot learn anew, as far as there is time. Whether something is new now."""
+        if self._sessions is None or not self._wanted or self._sessions.last == self.view.last:
+            return False
+        self._making = self._making or Sessions(self.view, slowly=True)
+        if not self._making.step(late):
+            return False
+        self._sessions, self._making, self._wanted = self._making, None, False
+        return True
 
     @cached_property
     def lives(self) -> Lives:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from app.feed import Budget, Flow
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 #: what a frame may spend on reading, judging and learning; the rest of it is for the picture
 FRAME = Budget(2000, 0.012)
+#: and on what is made anew, a little in each frame, in seconds
+SETTLING = 0.004
 #: so many events later, what they became is taken out of the collector's rounds: one would take several frames
 SETTLED = 5000
 
@@ -65,8 +68,10 @@ class Watching:
             opened.transport.grown(desk.finding.met(opened, before))
             self._settle(done)
         self._mark(opened)
+        until = perf_counter() + SETTLING
+        settled = opened.settle(lambda: perf_counter() >= until)
         said, self._said = self._said, self.live.said()
-        return bool(done) or said != self._said
+        return bool(done) or settled or said != self._said
 
     def _mark(self, opened: Opened) -> None:
         opened.view.growing = opened.transport.live = self.going_on

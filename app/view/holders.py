@@ -35,10 +35,10 @@ class Holders:
         self._own = {key: facts.address for key, facts in sessions.items() if facts.address is not None}
         #: sessions that have a place only while it is bound to them, where others have it too
         self._guests = self._find_guests()
-        for event in view.events:
-            if isinstance(event.body, b.SessionLeft):
-                self.deserted.add(view.homes.last_key(event.body.old_key, event.seq))
-                self._learn(event, event.body)
+        for event in view.left:
+            assert isinstance(event.body, b.SessionLeft)
+            self.deserted.add(view.homes.last_key(event.body.old_key, event.seq))
+            self._learn(event, event.body)
 
     def _find_guests(self) -> dict[PlaceKey, set[str]]:
         homes, found = self._view.homes, dict[PlaceKey, set[str]]()

@@ -6,7 +6,7 @@ text is the intent that a platform accepted. Where one side lacks a row, or says
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -106,9 +106,13 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sessions:
-    """All sessions of a run, at any moment."""
+    """All sessions of a run, at any moment.
 
-    def __init__(self, view: RunView) -> None:
+    They tell of the run as it was when they were made. Of one that goes on, others are made a little at a time
+    (`slowly`), since each alignment depends on all that was said in its conversations.
+    """
+
+    def __init__(self, view: RunView, *, slowly: bool = False) -> None:
         self.view = view
         #: the run was as long when this was made
         self.last = view.last
@@ -116,22 +120,53 @@ class Sessions:
         self._facts = end.sessions
         self._places: dict[str, dict[PlaceKey, None]] = {key: {} for key in end.sessions}
         self._said_by: dict[int, int] = {}
+        #: where people saw something and no session exists
+        self.orphans: tuple[PlaceKey, ...] = ()
+        self._pairs: dict[str | PlaceKey, list[Pair]] = {}
+        self._indexes: dict[str | PlaceKey, AlignedIndex] = {}
+        self._making = self._make(whole=slowly)
+        if not slowly:
+            self.step(lambda: False)
+
+    def step(self, late: Callable[[], bool]) -> bool:
+        """Make more of it, until it is `late`. Whether all is made; before that nothing may be asked."""
+        return all(not late() for _ in self._making)
+
+    def _make(self, *, whole: bool) -> Iterator[None]:
+        """What all alignments are made with, and with `whole` these too, in small steps."""
+        view = self.view
         heard: dict[int, list[str]] = {}
-        for key, facts in end.sessions.items():
+        for key, facts in self._facts.items():
             if facts.address is not None:
                 self._places[key][facts.address.lane] = None
             for said in self._learn(key):
                 heard.setdefault(said, []).append(key)
+                yield
         for row in view.bindings.rows(view.last):
             bound = view.homes.last_key(row.session_key, row.since)
             if bound in self._places:
                 self._places[bound][row.conversation.lane] = None
         self._holders = Holders(view, self._places, heard)
+        yield
         owned = {place for places in self._places.values() for place in places}
-        #: where people saw something and no session exists
-        self.orphans: tuple[PlaceKey, ...] = tuple(place for place in view.seen_places() if place not in owned)
-        self._pairs: dict[str | PlaceKey, list[Pair]] = {}
-        self._indexes: dict[str | PlaceKey, AlignedIndex] = {}
+        self.orphans = tuple(place for place in view.seen_places() if place not in owned)
+        for owner in (*self._places, *self.orphans) if whole else ():
+            yield from self._align_slowly(owner)
+
+    def _align_slowly(self, owner: str | PlaceKey) -> Iterator[None]:
+        seen: list[Seen] = []
+        for one in self._shown(owner) if isinstance(owner, str) else self.view.seen(owner):
+            if not isinstance(owner, str) or self._holders.holds(owner, one):
+                seen.append(one)
+            yield
+        pairs: list[Pair] = []
+        for pair in self._align(self.view.transcript(owner) if isinstance(owner, str) else (), seen):
+            pairs.append(pair)
+            yield
+        self._pairs[owner] = sorted(pairs, key=lambda pair: pair.seq)
+        yield
+        self._indexes[owner] = AlignedIndex(self._pairs[owner], self.view.marks)
+        yield
 
     def _learn(self, key: str) -> Iterator[int]:
         """Which conversations feed a session, and which posted message became which transcript entry: the messages."""
@@ -226,8 +261,10 @@ class Sessions:
 
     def _seen(self, key: str) -> list[Seen]:
         """What people saw in the conversations of a session, as far as it belongs to it."""
-        seen = (one for place in self._places.get(key, ()) for one in self.view.seen(place))
-        return [one for one in seen if self._holders.holds(key, one)]
+        return [one for one in self._shown(key) if self._holders.holds(key, one)]
+
+    def _shown(self, key: str) -> Iterator[Seen]:
+        yield from (one for place in self._places.get(key, ()) for one in self.view.seen(place))
 
     def _align(self, lines: Sequence[Line], seen: Sequence[Seen]) -> Iterator[Pair]:
         posted = {one.seq: one for one in seen if one.who}

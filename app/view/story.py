@@ -80,6 +80,8 @@ class RunView:
         self._transcripts: dict[str, list[Line]] = {}
         self._seen: dict[PlaceKey, list[Seen]] = {}
         self._said: dict[tuple[str, str], Event] = {}
+        #: events by which a conversation got another session
+        self.left: list[Event] = []
         #: ids of sessions that were replaced by a reset
         self._ended: set[str] = set()
         #: invariant -> how many of its violations are known
@@ -234,6 +236,8 @@ class RunView:
                 self._reset(event, event.body)
             case b.SessionMoved():
                 self._move(event.seq, event.body)
+            case b.SessionLeft():
+                self.left.append(event)
             case b.RunEnded():
                 self.ended = event.seq
             case b.PeerSaid(address=address, peer=peer, message_id=message):
@@ -294,7 +298,7 @@ def _seq(line: Line) -> int:
 _COLLECTED: frozenset[type[b.Body]] = frozenset(
     {
         *(b.TranscriptAppended, b.MirrorAppended, b.SessionReset, b.SessionMoved),
-        *(b.PeerSaid, b.WireAccepted, b.RunEnded),
+        *(b.SessionLeft, b.PeerSaid, b.WireAccepted, b.RunEnded),
     }
 )
 #: decisions that name a binding without being about one

@@ -153,3 +153,30 @@ def test_runs_made_by_hand(made: Callable[[], Run]):
 def test_a_long_run():
     trace = long_trace(4000)
     check(told(at_once(trace, 4000)), told(grown(trace, (300, 7))))
+
+
+@pytest.mark.parametrize("name", ["focus-and-unfocus", "two-bound-sessions", "told-twice", "sent-by-clients"])
+def test_sessions_that_are_made_a_little_at_a_time(name: str):
+    """While the run goes on in between; what is made in the end tells of all of it."""
+    trace = trace_of(next(path for path in SCENARIOS if path.stem == name))
+    half = len(trace.events) // 2
+    opened = at_once(trace, half)
+    opened.view.growing = True
+    judging = Judge(CHECKERS)
+    for event in trace.events[:half]:
+        judging.see(event)
+    assert opened.sessions.last == half
+    made = 0
+    for event in trace.events[half:]:
+        judging.see(event)
+        opened.grow([event], judging.verdicts())
+        made += opened.settle(lambda: True)
+        assert opened.sessions.rows(opened.view.last)
+    while opened.sessions.last < opened.view.last:
+        made += opened.settle(lambda: True)
+    assert made
+    whole = at_once(trace, len(trace.events))
+    last = opened.view.last
+    assert opened.sessions.rows(last) == whole.sessions.rows(last)
+    for row in whole.sessions.rows(last):
+        assert opened.sessions.pairs(row.owner) == whole.sessions.pairs(row.owner)
