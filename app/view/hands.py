@@ -107,23 +107,17 @@ class _Run:
         self.kept: list[int] = []
         self.said: list[Said] = []
         self.broken: list[tuple[int, str]] = []
-        #: its row before it was accepted, and after everything that came of it
+        #: its row before it was accepted, and after everything that came of it: from which event on
         self.ahead: HandRow | None = None
-        self.over: HandRow | None = None
-        self._last: int | None = None
+        self.over: tuple[int, HandRow] | None = None
 
     def forget(self) -> None:
         """Something was told of it: what was kept of it may be another now."""
-        self.ahead = self.over = self._last = None
+        self.ahead = self.over = None
 
     @property
     def last(self) -> int:
         """The last event that changes its row, as far as the run goes."""
-        if self._last is None:
-            self._last = self._find_last()
-        return self._last
-
-    def _find_last(self) -> int:
         finished = [self.finished] if self.finished is not None else []
         events = (self.accepted, *self.started, *self.ignored, *self.callbacks, *finished)
         others = (*self.heard, *(one.seq for one in self.said), *(at for at, _ in self.broken))
@@ -188,11 +182,11 @@ class Hands(Sequence[str]):
         if seq < run.accepted.seq:
             run.ahead = run.ahead or self._row(number, run, seq)
             return run.ahead
-        if run.over is not None and seq >= run.last:
-            return run.over
+        if run.over is not None and seq >= run.over[0]:
+            return run.over[1]
         row = self._row(number, run, seq)
-        if row.state is HandState.TOLD and seq >= run.last:
-            run.over = row
+        if row.state is HandState.TOLD and seq >= (last := run.last):
+            run.over = last, row
         return row
 
     def _row(self, number: int, run: _Run, seq: int) -> HandRow:
@@ -284,8 +278,7 @@ class Hands(Sequence[str]):
     def _say(self, event: Event, body: b.WireAccepted) -> None:
         """People see a message; it may be one that tells of a run that has ended."""
         life = self._lives.of(event.intent)
-        prepared = life.prepared if life is not None else None
-        run = self._runs.get(prepared.delegation or "") if prepared is not None else None
+        run = self._runs.get(life.prepared.delegation or "") if life is not None and life.prepared else None
         if life is None or life.body is None or run is None or run.finished is None or life.seq < run.finished.seq:
             return
         run.said.append(Said(event.seq, event.at, body.address, life.id, life.body.intent_kind))
@@ -299,9 +292,8 @@ class Hands(Sequence[str]):
             run.forget()
 
     def _judge(self) -> None:
-        found = self._view.marks.found[self._judged :]
-        self._judged = self._view.marks.version
-        for violation in found:
+        for violation in self._view.marks.found[self._judged :]:
+            self._judged += 1
             for seq in violation.evidence:
                 event = self._view.event(seq) if 0 < seq <= self._view.last else None
                 run = self._runs.get(self.concerned(event) or "") if event is not None else None

@@ -144,14 +144,20 @@ async def _frame(one: TrunklineApp) -> None:
     await settle(one)
 
 
+def _beginning(path: Path, start: int) -> tuple[Path, list[bytes]]:
+    """A file with the events up to `start`, and the lines of the whole trace."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    written = path.with_name("live.jsonl")
+    written.write_bytes(b"".join(lines[: start + 1]))
+    return written, lines
+
+
 async def _followed(path: Path, screen: str, *, start: int = 0) -> list[float]:
     """CPU seconds of each frame while a file is written at `RATE` and followed; from event `start` on.
 
     The last frame is that of the end, in which everything is judged that only the end can break.
     """
-    lines = path.read_bytes().splitlines(keepends=True)
-    written = path.with_name("live.jsonl")
-    written.write_bytes(b"".join(lines[: start + 1]))
+    written, lines = _beginning(path, start)
     # The budget of a frame is one of CPU time here: how busy the machine is should not matter.
     feed = Feed(written, clock=time.process_time)
     desk = Desk(ListedRuns(), live=Live(feed, clock=time.process_time))
