@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from typing import Any
+
+from textual._context import active_app
+from textual.app import App
+from textual.events import Key
+from textual.keys import _character_to_key  # pyright: ignore[reportPrivateUsage]
+from textual.pilot import Pilot
 
 from app.runs import Run, ScenarioEntry
 from app.tui.app import TrunklineApp
@@ -11,6 +18,8 @@ from app.tui.desk import Desk
 from tests.snapshot._traces import ENTRIES, ListedRuns
 
 SIZES = ((80, 24), (120, 40))
+ROUNDS = 3
+PATIENCE = 30
 
 
 def app(
@@ -29,20 +38,46 @@ def app(
     return TrunklineApp(desk, theme=theme, ascii_only=ascii_only, clocked=False)
 
 
-async def settle(one: TrunklineApp) -> None:
-    """Wait until everything that was asked for is drawn."""
-    for _ in range(3):
-        await asyncio.sleep(0)
-        done = asyncio.Event()
-        one.screen.call_after_refresh(done.set)
-        await asyncio.wait_for(done.wait(), 10)
+async def settle(one: App[Any]) -> None:
+    """Wait until everything that was asked for is drawn: what is under way may ask for more, so three times."""
+    pilot = Pilot(one)
+    for _ in range(ROUNDS):
+        # With a delay of its own it does not ask how busy the process is; it draws what waits for the next frame.
+        await pilot.pause(0)
+        async with asyncio.timeout(PATIENCE):
+            await _drawn(one)
+
+
+async def _drawn(one: App[Any]) -> None:
+    """Wait for the screen to be drawn. One that is gone tells nothing: another one took its place, or the app ended."""
+    screen, done = one.screen, asyncio.Event()
+    screen.call_after_refresh(done.set)
+    # Of a new size the app tells its screens a little later, by a timer: there may be more of them.
+    while one._resize_timer is not None or not (done.is_set() or one._exit or screen is not one.screen):  # noqa: ASYNC110
+        await asyncio.sleep(0.0005)
+
+
+async def settled(_least: float = 0, _most: float = 1) -> None:
+    """`settle` of the app that runs, in place of Textual's waiting for an idle process."""
+    await settle(active_app.get())
 
 
 async def press(pilot: Any, *keys: str) -> None:
     """Press keys, one after another, each seen through to the picture."""
     for key in keys:
-        await pilot.press(key)
+        name = _character_to_key(key) if len(key) == 1 and not key.isalnum() else key
+        pilot.app.post_message(Key(name, _character_of(key)))
         await settle(pilot.app)
+
+
+def _character_of(key: str) -> str | None:
+    """What a key types: of one that is named, the character with this name."""
+    if len(key) == 1:
+        return key
+    try:
+        return unicodedata.lookup(key.replace("_", " "))
+    except KeyError:
+        return None
 
 
 def text_of(one: TrunklineApp) -> str:
