@@ -87,7 +87,7 @@ def write(folder: Path) -> None:
 def _told(schema: dict[str, Any]) -> dict[str, Any]:
     """Gives each field its text, which the models do not carry along."""
     definitions = {Scenario.__name__: schema, **schema["$defs"]}
-    for model in {model for _, model in walk()}:
+    for model in dict.fromkeys(model for _, model in walk()):
         fields = definitions[model.__name__].get("properties", {})
         for name, text in texts_of(model).items():
             fields[name] = dict(sorted({**fields[name], "description": text}.items()))
