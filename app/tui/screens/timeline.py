@@ -18,6 +18,8 @@ from app.view.lanes import LaneKind
 
 #: from this size on there is room for the side column
 SIDE = (176, 40)
+#: while the run plays, the side column is drawn in one frame of so many
+SIDE_EVERY = 6
 #: lines of the explanation below the lanes, with the side column beside both
 LEAST_WHY = 18
 #: lines of the frame of a card
@@ -39,6 +41,7 @@ class TimelineScreen(RunScreen):
         #: the side column, made when there is room for it for the first time
         self.side: Container | None = None
         self._wanted = True
+        self._frame = 0
 
     def compose_body(self) -> ComposeResult:
         """Lanes and the Why pane."""
@@ -50,7 +53,7 @@ class TimelineScreen(RunScreen):
         """Every pane follows the desk."""
         self.lane.sync()
         self.inspector.sync()
-        if self.side is not None and self.side.display:
+        if self.side is not None and self.side.display and self._side_is_due():
             for pane in self.side.query(RowList):
                 if isinstance(pane, Card | TwoChats):
                     pane.sync()
@@ -58,6 +61,11 @@ class TimelineScreen(RunScreen):
         self.refresh_bars()
 
     # ------------------------------------------------------------ the side column
+
+    def _side_is_due(self) -> bool:
+        """While the run plays, nobody reads five more panes thirty times a second."""
+        self._frame = (self._frame + 1) % SIDE_EVERY
+        return self._frame == 0 or self.desk.opened is None or not self.desk.run.transport.playing
 
     @property
     def _roomy(self) -> bool:

@@ -26,9 +26,14 @@ class TwoChats(RowList):
     def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.desk = desk
+        self.border_title = "Side by side"
+        self.border_subtitle = "as people saw them"
         self.places: tuple[PlaceKey, ...] = ()
         self.rows: Sequence[Shown] = ()
-        self._made: tuple[object, tuple[PlaceKey, ...]] | None = None
+        #: what was made of the run as it is now, by the conversations; a run may grow
+        self._made: dict[tuple[PlaceKey, ...], Sequence[Shown]] = {}
+        self._made_of: tuple[object, int] | None = None
+        self._wrong: tuple[Sequence[Shown], tuple[int, ...]] = (self.rows, ())
 
     @property
     def count(self) -> int:
@@ -45,13 +50,19 @@ class TwoChats(RowList):
             return
         view = self.desk.run.view
         self.places = pair_of(view, self.desk.cursor)
-        made = (self.desk.opened, self.places)
-        if made != self._made:
-            self._made = made
-            self.rows = beside(view, self.places)
-        self.entitle("Side by side", "as people saw them")
-        self.forget()
+        if self._made_of != (view, view.last):
+            self._made_of = (view, view.last)
+            self._made.clear()
+        if self.places not in self._made:
+            self._made[self.places] = beside(view, self.places)
+        if self.rows is not self._made[self.places]:
+            self.rows = self._made[self.places]
+            self.forget()
         self.select(bisect_right(self.rows, self.desk.cursor, key=lambda row: row.seen.seq) - 1)
+
+    def cache_key(self, index: int) -> object:
+        """A message looks different while it lies in the future."""
+        return index, self.rows[index].seen.seq > self.desk.cursor
 
     def target(self) -> int | None:
         """The event of the selected message."""
@@ -59,7 +70,9 @@ class TwoChats(RowList):
 
     def marks(self) -> Iterable[int]:
         """Messages that should not be there."""
-        return tuple(at for at, row in enumerate(self.rows) if row.wrong)
+        if self._wrong[0] is not self.rows:
+            self._wrong = self.rows, tuple(at for at, row in enumerate(self.rows) if row.wrong)
+        return self._wrong[1]
 
     # ------------------------------------------------------------ drawing
 
