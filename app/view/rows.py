@@ -121,7 +121,9 @@ def _settled(draw: Drawing, event: Event, body: b.IntentSettled) -> Row | None:
     if body.state not in _SETTLED:
         return None
     tag, look = _SETTLED[body.state]
-    return draw.note(event, look, f"{body.state}: {body.reason}", draw.lanes.of(draw.target(event)), (tag,))
+    # A state and its reason may go by one word.
+    text = f"ended: {body.state}" if str(body.state) == str(body.reason) else f"{body.state}: {body.reason}"
+    return draw.note(event, look, text, draw.lanes.of(draw.target(event)), (tag,))
 
 
 def _suppressed(draw: Drawing, event: Event, body: b.IntentSuppressed) -> Row:

@@ -264,7 +264,7 @@ def test_what_the_platform_put_elsewhere_is_a_bad_end():
     rows = [(row.look, row.tags, row.text) for row in timeline.rows if row.tags]
     assert rows == [
         (Look.MISPLACED, ("!!",), "“hello”"),
-        (Look.DEAD, ("!!",), "misplaced: misplaced"),
+        (Look.DEAD, ("!!",), "ended: misplaced"),
     ]
 
 

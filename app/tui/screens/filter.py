@@ -20,7 +20,7 @@ class FilterScreen(TypedScreen[str]):
 
     title_text = "Filter the rows"
     hint = "Enter keeps these rows, an empty line all, Esc closes"
-    placeholder = "words, k:wire, lane:ops, v:dup, sess:key, id:m1;  ! before it keeps the others"
+    placeholder = "words, k:wire, lane:ops, v:dup, sess:key, id:m1; ! keeps the others"
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk

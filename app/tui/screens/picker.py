@@ -37,6 +37,7 @@ class PickerScreen(Overlay[bool]):
         #: scenarios whose defect was switched off here
         self._without: set[str] = set()
         self.all = RunAll(self, desk)
+        self._headed = self.list.heading
 
     def compose(self) -> ComposeResult:
         """Search line, list, story and keys."""
@@ -120,7 +121,10 @@ class PickerScreen(Overlay[bool]):
         self.list.running = self.all.progress
         self.list.head()
         self.list.forget()
-        self.list.reveal()
+        if self.list.heading != self._headed:
+            # The titles take a line from the rows. Otherwise whoever scrolls meanwhile is left alone.
+            self._headed = self.list.heading
+            self.list.reveal()
         self.story.forget()
 
     def _move(self, rows: int) -> None:

@@ -20,6 +20,7 @@ from textual.widget import Widget
 from app.tui.theme import ASCII, Palette
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rail import rail, thin
+from app.view.text import wrap
 
 if TYPE_CHECKING:
     from app.tui.app import TrunklineApp
@@ -212,7 +213,8 @@ class RowList(Drawn, can_focus=True):
         return strip
 
     def _beyond(self, line: int, width: int) -> Strip:
-        text = self.empty_text() if not self.count and line == 0 else ""
+        told = () if self.count else wrap(self.empty_text(), width - 2)
+        text = told[line] if line < len(told) else ""
         key = ("beyond", text, width)
         strip = self._cache.get(key)
         if strip is None:
