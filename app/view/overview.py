@@ -249,7 +249,8 @@ def session_row(row: SessionRow, seq: int) -> CardRow:
             "last": Cell(seconds(row.last)) if row.last else Cell(NONE, Tone.DIM),
         },
         thing=row.owner,
-        later=row.since > seq,
+        # A place may see a copy before it has a session: that is not to be overlooked.
+        later=row.since > seq and not (row.copies or row.differences),
     )
 
 

@@ -118,7 +118,14 @@ def test_the_queue_counts_what_became_of_everything():
 def test_a_sum_that_does_not_hold_is_told_by_its_signs():
     ledger = Ledger(prepared=3, found=0, terms=(("delivered", 2), ("dead", 0)), missing=("i3",))
     assert queue_line(ledger) == "✗ prepared 3 ≠ delivered 2"
-    assert queue_line(Ledger(prepared=1, found=0, terms=(), missing=("i1",)), brief=True) == "✗ 1 ≠ 0"
+    assert queue_line(Ledger(prepared=1, found=0, terms=(), missing=("i1",)), brief=True) == "✗ prepared 1 ≠ 0"
+    assert queue_line(ledger, brief=True) == "✗ prepared 3 ≠ delivered 2"
+
+
+def test_a_long_sum_loses_its_first_word_where_there_is_little_room():
+    ledger = Ledger(prepared=7, found=0, terms=(("delivered", 4), ("dead", 2), ("open", 1)))
+    assert queue_line(ledger) == "✓ prepared 7 = delivered 4 + dead 2 + open 1"
+    assert queue_line(ledger, brief=True) == "✓ 7 = delivered 4 + dead 2 + open 1"
 
 
 @pytest.mark.parametrize(
@@ -188,3 +195,12 @@ def test_recent_rows_are_the_timeline_in_words():
     assert "gw ━▶ #ops" in ways
     assert rows[1]["text"] == "ana “ship it”"
     assert rows[ways.index("gw ━▶ #ops")]["tag"] == "2×"
+
+
+def test_a_copy_in_a_place_that_has_no_session_yet_is_not_dim():
+    view = RunView(bound_completion(bug=True, seed=7))
+    rows = [session_row(row, 57) for row in Sessions(view).rows(57)]
+    seen = {words(row)["conversation"]: (words(row)["2×"], row.later) for row in rows}
+    assert seen["discord/#ops"] == ("1", False)
+    before = {words(row)["conversation"]: row.later for row in (session_row(r, 40) for r in Sessions(view).rows(40))}
+    assert before["discord/#ops"]
