@@ -140,7 +140,7 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("lanes", "L", "lanes: hide those that do not matter", TIMELINE),
         _key("fold", "m", "unfold or fold what happens inside the gateway", TIMELINE),
         _key("zoom", "z", "zoom the pane that has the focus", RUN, footer="Zoom", rank=12),
-        _key("side", "\\", "show or hide the side column, in a terminal of 176x40 or more", TIMELINE),
+        _key("side", "\\", "show or hide the side column, in a terminal of 150x40 or more", TIMELINE),
         _key("why", "e", "explain: the Why pane, large", RUN, footer="Explain", rank=10),
         _key("theme", "T", "next theme", EVERY),
     ),

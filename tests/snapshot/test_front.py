@@ -250,7 +250,7 @@ async def test_the_side_column_is_there_where_there_is_room_and_follows_the_curs
         await settle(one)
         assert not one.screen.query_one("#side", Container).display
         await press(pilot, "backslash")
-        assert notes(one) == ["the side column needs 176x40, this terminal has 120x40"]
+        assert notes(one) == ["the side column needs 150x40, this terminal has 120x40"]
 
 
 async def test_nothing_of_the_side_column_is_made_in_a_small_terminal():
@@ -522,3 +522,17 @@ async def test_keys_of_the_front_work_on_a_real_run():
         assert not isinstance(one.screen, FilterScreen)
         assert one.screen.query_one(Inspector).count > 3
         assert one.desk.cursor == 53
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [(), ("1",), ("8",), ("L",), ("apostrophe",), ("?",), ("b",), ("w",), ("/",), ("e",), ("0",), ("s",), ("[", "[")],
+    ids=" ".join,
+)
+async def test_everything_has_a_plain_twin(keys):
+    one = open_app(ascii_only=True)
+    async with one.run_test(size=WIDE) as pilot:
+        await settle(one)
+        await press(pilot, *keys)
+        shown = text_of(one)
+        assert shown.isascii(), {char for char in shown if not char.isascii()}

@@ -17,7 +17,7 @@ from app.tui.widgets.twochats import TwoChats
 from app.view.lanes import LaneKind
 
 #: from this size on there is room for the side column
-SIDE = (176, 40)
+SIDE = (150, 40)
 #: while the run plays, the side column is drawn in one frame of so many
 SIDE_EVERY = 6
 #: lines of the explanation below the lanes, with the side column beside both

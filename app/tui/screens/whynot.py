@@ -12,7 +12,7 @@ class WhyNotScreen(TypedScreen[int]):
     """Ends with the event of the decision that was chosen, or with nothing."""
 
     hint = "type a place, Enter goes to the decision, Esc closes"
-    placeholder = "why not … which place?"
+    placeholder = "why not there: type a place"
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
