@@ -87,9 +87,11 @@ class SimSource:
             return ScenarioEntry(path=path, id=path.stem, title="cannot be read", story=str(error), unread=True)
 
     def _load(self, path: Path) -> ScenarioFile:
-        if path not in self._files:
-            self._files[path] = load(path)
-        return self._files[path]
+        # The picker runs everything in a thread while another run may be opened: what is looked up may be gone again.
+        file = self._files.get(path)
+        if file is None:
+            file = self._files[path] = load(path)
+        return file
 
     def run(self, entry: ScenarioEntry, *, seed: int, bugs: tuple[str, ...]) -> Run:
         """Compute a run, from the file as it is now. Raises `UsageError` with what to show."""
