@@ -131,7 +131,7 @@ def save(desk: Desk, folder: Path) -> tuple[Path, str]:
     seen = desk.run.view.run
     extra = [bug for bug in seen.trace.header.bugs if bug not in file.scenario.with_bugs]
     sound = aside(lambda: source.run_file(file, seed=desk.seed, bugs=())) if extra else seen
-    words = [fault.word for fault in faults]
+    words = [fault.word for fault in faults if fault.step is not None]
     try:
         text = saved_text(file, sound, defective=seen if extra else None, faults=words)
         kept = load_text(text)

@@ -175,7 +175,8 @@ def _process(before: Sequence[Event]) -> str | None:
         if event.node in PROCESSES:
             alive.pop(event.node, None)
             alive[event.node] = None
-    return next(reversed(alive), None)
+    # Before anything has started, the first one is about to.
+    return next(reversed(alive), None) if nodes else "gateway"
 
 
 def _bound(before: Sequence[Event], lane: PlaceKey | None) -> Bound | None:
