@@ -31,11 +31,18 @@ _TELLING = frozenset(
 _FACTS = ("state", "reason", "status")
 
 
-def saved_text(file: ScenarioFile, sound: Run, *, defective: Run | None = None, faults: Iterable[str] = ()) -> str:
+def saved_text(
+    file: ScenarioFile,
+    sound: Run,
+    *,
+    defective: Run | None = None,
+    bugs: Sequence[str] | None = None,
+    faults: Iterable[str] = (),
+) -> str:
     """The text of a scenario file that expects what `sound` shows. Raises `ScenarioError` when it cannot be written.
 
     `defective`: the same run with bug switches on, whose breaches become `breaks`: a plain run of a file never has
-    them on. `faults`: words for what was placed by hand.
+    them on; `bugs`: only these of them. `faults`: words for what was placed by hand.
     """
     tree = dict(tree_of(file.scenario))
     placed = list(faults)
@@ -46,7 +53,7 @@ def saved_text(file: ScenarioFile, sound: Run, *, defective: Run | None = None, 
         tree.pop(name, None)
     if defective is not None:
         always = file.scenario.with_bugs
-        tree["bugs"] = [bug for bug in defective.trace.header.bugs if bug not in always]
+        tree["bugs"] = [bug for bug in bugs or defective.trace.header.bugs if bug not in always]
     if broken := violated(defective or sound):
         tree["breaks"] = broken
     tree["script"] = _happened(file, tree["script"], sound.trace.events)

@@ -33,9 +33,11 @@ class BranchActs:
 
     def _placed(self, word: str | None) -> None:
         if word:
-            self._screen.notify(
-                f"branch B: {word}. 9 compares it with A, u takes it back, W keeps it", timeout=6, markup=False
-            )
+            diff = self._screen.desk.branch.diff(self._screen.desk.opened)
+            then = "9 compares it with A, u takes it back, W keeps it"
+            if diff is not None and diff.same:
+                then = "nothing came of it, this is the same run as A. u takes it back"
+            self._screen.notify(f"branch B: {word}. {then}", timeout=6, markup=False)
         self._screen.moved()
 
     def action_undo_fault(self) -> None:

@@ -119,7 +119,8 @@ class FaultScreen(Overlay[str]):
         option = self.list.chosen
         moment = None if option is None else option.moment(self.list.number_of(option))
         if option is None or moment is None:
-            self.trunkline.bell()
+            self._error = "this one cannot be placed here"
+            self._tell()
             return
         try:
             fault = inject(self.desk, option, moment)

@@ -1,0 +1,104 @@
+"""The whole way of a report, over many scenarios: fault, branch, where it parts, W, the command line, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+from app.source import SimSource, load
+from app.tui.app import TrunklineApp
+from app.tui.branch import aside
+from app.tui.desk import Desk
+from app.tui.widgets.difflist import DiffList
+from app.view.fault_kinds import MAKERS
+from core.events import bodies as b
+from sim import scenario_home
+from tests.snapshot._app import press, text_of
+
+pytestmark = pytest.mark.anyio
+
+#: scenario, the event at which the fault is placed, and which fault
+WAYS = (
+    ("tour/told-twice", b.IntentPrepared, "lose-response"),
+    ("tour/told-twice", b.IntentPrepared, "defect"),
+    ("faults/dead-thread", b.InboundAdmitted, "delete"),
+    ("faults/two-bound-sessions", b.BindingBound, "unbind"),
+    ("faults/two-bound-sessions", b.BindingBound, "hand-error"),
+    ("faults/focus-and-unfocus", b.InboundAdmitted, "clock"),
+    ("faults/stale-token", b.InboundAdmitted, "token"),
+    ("faults/hands-lost", b.InboundAdmitted, "hand-timeout"),
+    ("faults/reset-while-a-hand-works", b.DelegationStarted, "session"),
+    ("faults/two-processes", b.InboundAdmitted, "crash-after"),
+    ("faults/rate-limit-and-retry", b.InboundAdmitted, "rate-limit"),
+    ("faults/sent-by-clients", b.IntentPrepared, "store"),
+    ("faults/not-ready", b.InboundAdmitted, "connection"),
+    ("museum/B134-webhook-is-gone", b.WireAccepted, "webhook"),
+    ("museum/B050-topic-lost", b.PeerSaid, "again"),
+    ("museum/B099-tool-send-overtakes", b.InboundAdmitted, "slow"),
+    ("museum/B041-conflict-while-a-turn-ends", b.InboundAdmitted, "crash-before"),
+)
+
+
+def opened(name: str, kind: type[b.Body]) -> TrunklineApp:
+    source = SimSource((scenario_home() / f"{name}.yaml",))
+    (entry,) = source.scenarios()
+    desk = Desk(source, seed=1)
+    desk.open(entry, seed=1, bugs=entry.bugs)
+    view = desk.run.view
+    desk.seek(next(event.seq for event in view.events if isinstance(event.body, kind)))
+    return TrunklineApp(desk, theme="textual-dark", clocked=False)
+
+
+@pytest.mark.parametrize(("name", "kind", "fault"), WAYS, ids=lambda value: value if isinstance(value, str) else "")
+async def test_from_the_duplicate_to_a_file_in_ci(name, kind, fault, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    one = opened(name, kind)
+    async with one.run_test(size=(80, 24)) as pilot:
+        before, cursor = one.desk.run.view.run, one.desk.cursor
+        await press(pilot, "i", *["j"] * list(MAKERS).index(fault), "enter")
+        assert [len(one.desk.branch.faults), one.desk.cursor >= cursor - 1] == [1, True]
+        after = one.desk.run.view.run
+        await press(pilot, "9", "n")
+        diff = one.screen.query_one(DiffList).diff
+        assert diff is not None and diff.a.run is before and diff.b.run is after
+        assert not diff.same
+        await press(pilot, "W")
+        (kept,) = tmp_path.iterdir()
+        said = list(one._notifications)[-1].message
+        assert f"trunkline run {kept.name}" in said
+        await press(pilot, "u")
+        assert one.desk.run.view.run.trace == before.trace
+        assert "no difference" in text_of(one)
+    code = aside(lambda: run_in_ci(monkeypatch, kept))
+    report = capsys.readouterr().out
+    # Without the defect it must hold; a fault that breaks a promise by itself stays red until it is mended.
+    assert ("it holds" in said) is (code == 0), report
+    assert code == 0, report
+    assert ("--bug own" in said) is (load(kept).scenario.bugs != ())
+    if "--bug own" in said:
+        assert aside(lambda: run_in_ci(monkeypatch, kept, "--bug", "own")) == 1
+
+
+async def test_a_fault_of_which_nothing_comes_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    one = opened("faults/not-ready", b.InboundAdmitted)
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "i", *["j"] * list(MAKERS).index("not-ready"), "enter")
+        assert "nothing came of it" in list(one._notifications)[-1].message
+
+
+async def test_a_defect_that_a_fault_hides_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    one = opened("museum/B134-webhook-is-gone", b.WireAccepted)
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "i", *["j"] * list(MAKERS).index("webhook"), "enter", "W")
+        assert "changes nothing in it" in list(one._notifications)[-1].message
+    (kept,) = tmp_path.iterdir()
+    assert load(kept).scenario.bugs == ()
+
+
+def run_in_ci(monkeypatch, kept: Path, *options: str) -> int:
+    monkeypatch.setattr("sys.argv", ["trunkline", "run", str(kept), *options])
+    return main()
