@@ -60,7 +60,7 @@ def verdict(view: RunView) -> str:
     """What the invariants say of a run, and what kind of breach it is: ``✗2 dup``."""
     broken = len(view.violations())
     if not broken:
-        return "✓ ok"
+        return f"✓ ok, unmet {len(view.run.unmet)}" if view.run.unmet else "✓ ok"
     marks = view.marks
     kinds = {"dup": marks.copies, "leak": marks.misplaced, "mirror": marks.mirrors}
     words = [word for word, found in kinds.items() if found]

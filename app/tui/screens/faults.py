@@ -92,6 +92,9 @@ class FaultScreen(Overlay[str]):
         words = ", ".join(placed_words(self.desk.branch.faults))
         if words:
             yield Fact(label="placed", text=f"{words}  (u takes the last one back)", tone=Tone.WARN)
+        moment = None if option is None else option.moment(self.list.number_of(option))
+        if moment is not None and moment.step is not None:
+            yield Fact(label="step", text=clean(moment.written), tone=Tone.DIM)
 
     def on_row_list_chosen(self, message: RowList.Chosen) -> None:
         """A click selects; a second one places it."""
@@ -144,10 +147,8 @@ def _told(option: Option, number: int) -> Iterator[Fact]:
     moment = option.moment(number)
     if moment is None:
         label, _, why = option.why.partition(": ")
-        yield Fact(label=label, text=clean(why), tone=Tone.WARN)
+        yield Fact(label=label if label == "not here" else "never", text=clean(why), tone=Tone.WARN)
         return
     which = f"{moment.label}  ({number + 1} of {len(option.moments)})" if len(option.moments) > 1 else moment.label
     yield Fact(label="when", text=which)
     yield Fact(label="what", text=clean(moment.told))
-    if moment.step is not None:
-        yield Fact(label="step", text=clean(moment.written), tone=Tone.DIM)
