@@ -7,29 +7,50 @@ import sys
 
 def main() -> int:
     """Entry point of ``trunkline``; returns the exit code: 0 holds, 1 violated, 2 wrong usage or file, 3 it broke."""
+    try:
+        return _told()
+    except KeyboardInterrupt:
+        print("trunkline: interrupted", file=sys.stderr)
+        return 130
+
+
+def _told() -> int:
+    """Do what the arguments say. Whatever goes wrong is told in a sentence."""
     from app.view.calm import loading
 
     with loading():
         from app.cli.commands import dispatch
+        from app.cli.streams import finish, mute, prepare, tell
         from core.errors import UsageError
 
     try:
-        return dispatch(sys.argv[1:])
+        prepare()
+        code = dispatch(sys.argv[1:])
+        finish()
     except UsageError as error:
-        print(f"trunkline: {error}", file=sys.stderr)
+        tell(f"trunkline: {error}")
         return 2
     except BrokenPipeError:
         # Whoever read our output has seen enough (``trunkline run | head``).
-        sys.stderr.close()
+        mute()
         return 1
-    except KeyboardInterrupt:
-        print("trunkline: interrupted", file=sys.stderr)
-        return 130
+    except OSError as error:
+        if error.filename is not None:
+            return _broke(error)
+        # Files that we open are written by those who know their names: what has none is the output.
+        mute()
+        print(f"trunkline: the output cannot be written: {error.strerror or error}", file=sys.stderr)
+        return 2
     except Exception as error:  # noqa: BLE001 -- whatever it is, people get a sentence, and the traceback as a file
-        from app.broken import BROKE, note
+        return _broke(error)
+    return code
 
-        print(note(error), file=sys.stderr)
-        return BROKE
+
+def _broke(error: Exception) -> int:
+    from app.broken import BROKE, note
+
+    print(note(error), file=sys.stderr)
+    return BROKE
 
 
 __all__ = ["main"]

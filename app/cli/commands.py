@@ -216,6 +216,7 @@ def replay(
     *,
     plain: Annotated[bool, Parameter(negative=())] = False,
     limit: int = 256,
+    cut: Annotated[bool, Parameter(negative=())] = False,
     ascii: Annotated[bool, Parameter(group=_LOOKS, negative=())] = False,  # noqa: A002
     theme: Annotated[str | None, Parameter(group=_LOOKS)] = None,
 ) -> int:
@@ -229,6 +230,8 @@ def replay(
         Print the report, also on a terminal.
     limit:
         The most MiB of trace that are opened.
+    cut:
+        Open a trace that lost its end as far as it goes. What only the end of a run can break is not judged then.
     ascii:
         Draw with ASCII characters only.
     theme:
@@ -236,7 +239,7 @@ def replay(
     """
     from app.cli.interactive import replay_trace
 
-    return replay_trace(file, plain=plain, limit=limit, ascii=ascii, theme=theme)
+    return replay_trace(file, plain=plain, limit=limit, cut=cut, ascii=ascii, theme=theme)
 
 
 @app.command
@@ -276,6 +279,7 @@ def report(
     *,
     plain: Annotated[bool, Parameter(negative=())] = False,
     limit: int = 256,
+    cut: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Print a recorded run as text: everything that the app shows, fact by fact. Exit code as of `replay`.
 
@@ -287,16 +291,19 @@ def report(
         For screen readers and pipes: one fact a line, each with its label, signs as words.
     limit:
         The most MiB of trace that are read.
+    cut:
+        Read a trace that lost its end as far as it goes. What only the end of a run can break is not judged then.
     """
     from app.cli.report import print_report
 
-    return print_report(file, plain=plain, limit=limit)
+    return print_report(file, plain=plain, limit=limit, cut=cut)
 
 
 @app.command
 def web(
     *paths: Path,
     trace: Path | None = None,
+    cut: Annotated[bool, Parameter(negative=())] = False,
     port: int = 0,
     ascii: Annotated[bool, Parameter(group=_LOOKS, negative=())] = False,  # noqa: A002
     theme: Annotated[str | None, Parameter(group=_LOOKS)] = None,
@@ -309,6 +316,8 @@ def web(
         Scenario files or folders, as the app takes them; by default the tour is opened.
     trace:
         Open this trace instead.
+    cut:
+        Open it as far as it goes, if it lost its end.
     port:
         Port on 127.0.0.1; 0 takes a free one.
     ascii:
@@ -318,7 +327,7 @@ def web(
     """
     from app.cli.web import serve_app
 
-    return serve_app(paths, trace=trace, port=port, ascii=ascii, theme=theme)
+    return serve_app(paths, trace=trace, cut=cut, port=port, ascii=ascii, theme=theme)
 
 
 @app.command
@@ -328,6 +337,7 @@ def diff(
     /,
     *,
     limit: int = 256,
+    cut: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Compare two recorded runs: what only one of them has, and what became of the rest. Exit code: 0 same, 1 not.
 
@@ -339,10 +349,12 @@ def diff(
         Another one.
     limit:
         The most MiB of each trace that are read.
+    cut:
+        Read traces that lost their end as far as they go.
     """
     from app.cli.diff import print_diff
 
-    return print_diff(a, b, limit=limit)
+    return print_diff(a, b, limit=limit, cut=cut)
 
 
 @app.command

@@ -12,16 +12,18 @@ from app.view.story import RunView
 from sim import judge
 
 
-def print_diff(a: Path, b: Path, *, limit: int) -> int:
+def print_diff(a: Path, b: Path, *, limit: int, cut: bool) -> int:
     """Print what differs. Exit code 0: the runs tell the same, 1: they do not."""
-    views = [_view(path, limit) for path in (a, b)]
-    diff = Diff(*views)
-    for line in as_lines(diff):
+    views = [_view(path, limit, cut=cut) for path in (a, b)]
+    with believing(f"{a} beside {b}"):
+        diff = Diff(*views)
+        lines = list(as_lines(diff))
+    for line in lines:
         print(line)
     return 0 if diff.same else 1
 
 
-def _view(path: Path, limit: int) -> RunView:
-    trace = open_trace(path, limit=limit)
+def _view(path: Path, limit: int, *, cut: bool) -> RunView:
+    trace = open_trace(path, limit=limit, cut=cut)
     with believing(str(path)):
         return RunView(Run(trace=trace, verdicts=judge(trace.events)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.cli.terminal import can_draw
+from app.cli.terminal import can_draw, only_ascii
 from app.cli.traces import believing, open_trace
 from app.outcome import Outcome
 from app.report.text import blocks, run_line
@@ -37,7 +37,7 @@ def open_app(paths: tuple[Path, ...], *, ascii: bool, theme: str | None) -> int:
         )
     from app.tui import launch
 
-    return launch(SimSource(where), ascii=ascii, theme=theme)
+    return launch(SimSource(where), ascii=ascii or only_ascii(), theme=theme)
 
 
 def open_tour(*, ascii: bool, theme: str | None) -> int:  # noqa: A002
@@ -54,7 +54,7 @@ def open_tour(*, ascii: bool, theme: str | None) -> int:  # noqa: A002
         entry=entry_of(file),
         seed=file.scenario.seed,
         bugs=file.scenario.bugs,
-        ascii=ascii,
+        ascii=ascii or only_ascii(),
         theme=theme,
         first="overview",
         speed=TOUR_SPEED,
@@ -78,18 +78,30 @@ def _tour_report(path: Path) -> int:
     return 0 if sound.holds and not defective.holds else 1
 
 
-def replay_trace(file: Path, *, plain: bool, limit: int, ascii: bool, theme: str | None) -> int:  # noqa: A002
+def replay_trace(
+    file: Path,
+    *,
+    plain: bool,
+    limit: int,
+    cut: bool,
+    ascii: bool,  # noqa: A002
+    theme: str | None,
+) -> int:
     """A recorded run. The report's exit code is that of the run: 0 holds, 1 violated."""
-    trace = open_trace(file, limit=limit)
+    trace = open_trace(file, limit=limit, cut=cut)
+    drawn = not plain and can_draw()
     with believing(str(file)):
         run = Run(trace=trace, verdicts=judge(trace.events))
         outcome = Outcome(run=run, spent=0.0)
-        if plain or not can_draw():
-            print(run_line(outcome))
-            for block in blocks(outcome):
-                print(block)
-            return 0 if outcome.holds else 1
-        from app.tui import launch
+        lines = [] if drawn else [run_line(outcome), *blocks(outcome)]
+    if not drawn:
+        for line in lines:
+            print(line)
+        return 0 if outcome.holds else 1
+    from app.tui import launch
 
-        source = SimSource((scenario_home(),))
-        return launch(source, run=run, seed=trace.header.seed, bugs=trace.header.bugs, ascii=ascii, theme=theme)
+    source = SimSource((scenario_home(),))
+    with believing(str(file)):
+        return launch(
+            source, run=run, seed=trace.header.seed, bugs=trace.header.bugs, ascii=ascii or only_ascii(), theme=theme
+        )

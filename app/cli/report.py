@@ -10,11 +10,12 @@ from app.runs import Run
 from sim import judge
 
 
-def print_report(file: Path, *, plain: bool, limit: int) -> int:
+def print_report(file: Path, *, plain: bool, limit: int, cut: bool) -> int:
     """Print it. Exit code as of a replay: 0 holds, 1 violated."""
-    trace = open_trace(file, limit=limit)
+    trace = open_trace(file, limit=limit, cut=cut)
     with believing("standard input" if file == STDIN else str(file)):
         run = Run(trace=trace, verdicts=judge(trace.events))
-        for line in report(run, plain=plain):
-            print(line)
+        lines = list(report(run, plain=plain))
+    for line in lines:
+        print(line)
     return 0 if run.holds else 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 import stat
 import sys
 from collections.abc import Generator, Iterator
@@ -23,43 +25,90 @@ _MIB = 1024 * 1024
 _TIMES = 16
 
 
-def open_trace(path: Path, *, limit: int = LIMIT) -> Trace:
+def open_trace(path: Path, *, limit: int = LIMIT, cut: bool = False) -> Trace:
     """Read a trace file, or standard input for ``-``. Raises `UsageError` with what is wrong and what to do.
 
-    A file above `limit` MiB is refused before any of it is read; what comes from a pipe, as soon as it is above.
+    A file above `limit` MiB is refused before any of it is read; what comes from a pipe, as soon as it is above. With
+    `cut`, a trace without its end is read as far as it goes.
     """
     if limit < 1:
         raise UsageError("--limit must be at least 1")
     if path == STDIN:
-        if sys.stdin.isatty():
-            raise UsageError("- reads a trace from standard input, and that is a terminal: pipe one in, or name a file")
-        return _read(sys.stdin.buffer, "standard input", limit)
+        if sys.stdin is None or sys.stdin.isatty():
+            raise UsageError("- reads a trace from standard input, and nothing is piped in there: name a file instead")
+        return _read(sys.stdin.buffer, "standard input", limit, cut=cut)
     try:
         found = path.stat()
         if stat.S_ISREG(found.st_mode) and found.st_size > limit * _MIB:
             raise TraceError(_too_big(str(path), found.st_size, limit))
         with path.open("rb") as file:
-            return _read(file, str(path), limit)
+            return _read(file, str(path), limit, cut=cut)
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}") from error
 
 
-def _read(file: BinaryIO, name: str, limit: int) -> Trace:
+def _read(file: BinaryIO, name: str, limit: int, *, cut: bool) -> Trace:
+    lines = _Lines(file, name, limit)
     try:
-        return parse_trace(_lines(file, name, limit), name=name)
-    except (ValueError, RecursionError) as error:
-        # Text that is no UTF-8 inside a body, or brackets nested without end: the decoder gives up in its own words.
-        raise TraceError(f"{name}: this is not a trace, or it is corrupt ({error})") from error
+        return parse_trace(lines, name=name, whole=not cut)
+    except TraceError as error:
+        if lines.refused:
+            raise
+        if lines.number <= 1:
+            raise TraceError(f"{error.facts}{foreign(lines.first)}") from error
+        raise TraceError(f"{error.facts}. With --cut it is opened as far as it goes") from error
 
 
-def _lines(file: BinaryIO, name: str, limit: int) -> Iterator[bytes]:
-    """The lines of a file, none of them longer than what is left of the limit."""
-    left = limit * _MIB
-    while line := file.readline(left + 1):
-        left -= len(line)
-        if left < 0:
-            raise TraceError(_too_big(name, None, limit))
-        yield line.rstrip(b"\r\n")
+class _Lines:
+    """The lines of a file, none of them longer than what is left of the limit, and what is known of them then."""
+
+    def __init__(self, file: BinaryIO, name: str, limit: int) -> None:
+        self._file = file
+        self._name = name
+        self._limit = limit
+        self.number = 0
+        self.first = b""
+        #: more than the limit came
+        self.refused = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        left = self._limit * _MIB
+        while line := self._file.readline(left + 1):
+            left -= len(line)
+            if left < 0:
+                self.refused = True
+                raise TraceError(_too_big(self._name, None, self._limit))
+            self.number += 1
+            line = line.rstrip(b"\r\n")
+            if self.number == 1:
+                # Some editors put a mark before text that is UTF-8; it says nothing.
+                line = self.first = line.removeprefix(codecs.BOM_UTF8)
+            yield line
+
+
+#: how files begin that people take for traces -> what they are, and what to do with them
+_FOREIGN = (
+    (b"\x1f\x8b", "this is a gzip file: unpack it first (zcat FILE | trunkline report -)"),
+    (b"\x28\xb5\x2f\xfd", "this is a zstd file: unpack it first (zstdcat FILE | trunkline report -)"),
+    (b"PK\x03\x04", "this is a zip archive: unpack it first"),
+    (b"SQLite format 3", "this is a SQLite file; `trunkline queue list --store FILE` shows the store of a gateway"),
+    (codecs.BOM_UTF16_LE, "this is UTF-16: save it as UTF-8"),
+    (codecs.BOM_UTF16_BE, "this is UTF-16: save it as UTF-8"),
+    (b"\x00", "the file begins with zero bytes: it was never written, or not to its end"),
+    (b'{"seq":', "its header is missing: lines are gone from its beginning"),
+)
+#: a scenario, or the comment above one
+_SCENARIO = re.compile(rb"\s*(#|---|[a-z_]+:)")
+
+
+def foreign(first: bytes) -> str:
+    """What a file is instead of a trace, as far as its first line tells."""
+    for start, what in _FOREIGN:
+        if first.startswith(start):
+            return f"; {what}"
+    if _SCENARIO.match(first):
+        return "; it looks like a scenario: `trunkline run FILE` runs one, `trunkline FILE` opens it in the app"
+    return ""
 
 
 def _too_big(name: str, size: int | None, limit: int) -> str:

@@ -16,12 +16,20 @@ from sim import find_scenarios
 LOOPBACK = "127.0.0.1"
 
 
-def serve_app(paths: tuple[Path, ...], *, trace: Path | None, port: int, ascii: bool, theme: str | None) -> int:  # noqa: A002
+def serve_app(
+    paths: tuple[Path, ...],
+    *,
+    trace: Path | None,
+    cut: bool,
+    port: int,
+    ascii: bool,  # noqa: A002
+    theme: str | None,
+) -> int:
     """Serve until ctrl-c. What cannot be opened is told before anything is served."""
     if find_spec("textual_serve") is None:
         raise UsageError("the browser needs the package textual-serve, which is not installed: trunkline[web] has it")
-    command = command_of(paths, trace=trace, ascii=ascii, theme=theme)
-    _check(paths, trace, theme)
+    command = command_of(paths, trace=trace, cut=cut, ascii=ascii, theme=theme)
+    _check(paths, trace, theme, cut=cut)
     with _listen(port) as listening:
         from app.cli.pages.server import LoopbackServer
 
@@ -29,12 +37,19 @@ def serve_app(paths: tuple[Path, ...], *, trace: Path | None, port: int, ascii: 
     return 0
 
 
-def command_of(paths: tuple[Path, ...], *, trace: Path | None, ascii: bool, theme: str | None) -> str:  # noqa: A002
+def command_of(
+    paths: tuple[Path, ...],
+    *,
+    trace: Path | None,
+    cut: bool = False,
+    ascii: bool,  # noqa: A002
+    theme: str | None,
+) -> str:
     """The command line that a page runs. Without paths and trace it is the tour."""
     if trace is not None and paths:
         raise UsageError("--trace and scenarios exclude each other: a page opens one or the other")
     if trace is not None:
-        words = ["replay", str(trace)]
+        words = ["replay", str(trace), *(["--cut"] if cut else [])]
     else:
         words = [str(path) for path in paths] or ["tour"]
     words += ["--ascii"] if ascii else []
@@ -42,9 +57,9 @@ def command_of(paths: tuple[Path, ...], *, trace: Path | None, ascii: bool, them
     return shlex.join([sys.executable, "-m", "app", *words])
 
 
-def _check(paths: tuple[Path, ...], trace: Path | None, theme: str | None) -> None:
+def _check(paths: tuple[Path, ...], trace: Path | None, theme: str | None, *, cut: bool) -> None:
     if trace is not None:
-        open_trace(trace)
+        open_trace(trace, cut=cut)
     for path in paths:
         if not path.exists():
             raise UsageError(f"{str(path)!r} is no file or folder of scenarios")

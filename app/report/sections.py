@@ -15,6 +15,7 @@ from app.view.sessions import Pair, SessionRow, Sessions
 from app.view.story import RunView
 from app.view.text import clean, count, quoted, seconds
 from app.view.timeline import Timeline
+from app.view.verdicts import UNJUDGED, so_far
 from app.view.why import path_of, reproduction
 from core.events.bodies import RunEnded
 from sim.invariants.base import Status, Verdict, Violation
@@ -65,6 +66,8 @@ def _run(view: RunView) -> Iterator[Fact]:
     if isinstance(end, RunEnded):
         left = f"no: {clean(', '.join(end.open))}" if end.open else "no"
         yield Fact(label="at rest", text="yes" if end.at_rest else left)
+    if view.run.trace.cut:
+        yield Fact(label="cut", text=f"{clean(view.run.trace.cut)}; {UNJUDGED}", tone=Tone.WARN)
     yield _holds(view)
     yield Fact(label="repro", text=reproduction(header))
 
@@ -74,7 +77,7 @@ def _holds(view: RunView) -> Fact:
     broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
     exercised = f"{run.exercised} of {count(len(run.verdicts), 'invariant')} exercised"
     if not broken and not run.unmet:
-        return Fact(label="verdict", text=f"all hold, {exercised}", tone=Tone.GOOD, mark="✓")
+        return Fact(label="verdict", text=f"all hold{so_far(run)}, {exercised}", tone=Tone.GOOD, mark="✓")
     texts = [f"violated: {' '.join(broken)}"] if broken else []
     texts += [f"{count(len(run.unmet), 'expectation')} missed"] if run.unmet else []
     return Fact(label="verdict", text=f"{', '.join(texts)}, {exercised}", tone=Tone.BAD, mark="✗")
@@ -100,7 +103,7 @@ def _verdict(view: RunView, verdict: Verdict) -> Iterator[Fact]:
     if verdict.status is Status.NOT_EXERCISED:
         yield Fact(label="verdict", text="not exercised: nothing happened that it speaks of", tone=Tone.DIM)
     elif verdict.status is Status.OK:
-        yield Fact(label="verdict", text=f"held, {times}", tone=Tone.GOOD, mark="✓")
+        yield Fact(label="verdict", text=f"held{so_far(view.run)}, {times}", tone=Tone.GOOD, mark="✓")
     else:
         text = f"violated, {count(len(verdict.violations), 'breach')}".replace("breachs", "breaches")
         yield Fact(label="verdict", text=f"{text}, {times}", tone=Tone.BAD, mark="✗")

@@ -9,6 +9,7 @@ from app.outcome import Outcome
 from app.view.fact import Fact, Tone
 from app.view.story import RunView
 from app.view.text import clean, count
+from app.view.verdicts import UNJUDGED, so_far
 from app.view.why import path_of, reproduction
 from sim.invariants import Status, Verdict, Violation
 
@@ -26,7 +27,7 @@ def run_line(outcome: Outcome) -> str:
     sign = "✓" if outcome.holds else "✗"
     facts = [f"seed {header.seed}"]
     if outcome.holds:
-        facts.append(f"{run.exercised} of {len(run.verdicts)} invariants exercised")
+        facts.append(f"{run.exercised} of {len(run.verdicts)} invariants exercised{so_far(run)}")
     else:
         broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
         facts.append(f"violated: {' '.join(broken)}" if broken else "invariants hold")
@@ -35,7 +36,7 @@ def run_line(outcome: Outcome) -> str:
     facts.append(count(len(run.trace.events), "event"))
     if header.bugs:
         facts.append(f"bug {', '.join(header.bugs)}")
-    return f"{sign} {header.scenario:<{_WIDTH}} {' · '.join(facts)}"
+    return f"{sign} {clean(header.scenario):<{_WIDTH}} {' · '.join(facts)}"
 
 
 def blocks(outcome: Outcome) -> Iterator[str]:
@@ -59,6 +60,8 @@ def blocks(outcome: Outcome) -> Iterator[str]:
         yield "\n".join(lines)
     if len(run.unmet) > _EXPECTATIONS:
         yield f"  ✗ {len(run.unmet) - _EXPECTATIONS} more expectations missed; --json has all of them"
+    if run.trace.cut:
+        yield f"  cut       {clean(run.trace.cut)}; {UNJUDGED}"
     if not outcome.holds:
         yield f"  repro     {reproduction(run.trace.header)}"
 

@@ -264,6 +264,7 @@ def launch(
     if desk.opened is not None:
         desk.run.transport.set_speed(speed)
     app = TrunklineApp(desk, ascii_only=ascii, theme=theme, play=not at_violation, first=first)
+    app.owns_process = True
     app.run()
     return app.return_value or app.return_code or 0
 

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
+import threading
+from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
+from typing import cast
 
 from rich.text import Text
 from textual.app import App
+from textual.drivers._writer_thread import WriterThread
 
 from app.broken import BROKE, note
 
 #: what ends the app from outside; without a handler the terminal would stay as the app had it
-_ENDS = ("SIGTERM", "SIGHUP")
+_ENDS = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
+
+#: the number of SIGHUP, which not every system has
+_HANG_UP = 1
+
+_Handler = Callable[[int, FrameType | None], object]
 
 
 class Gentle(App[int]):
-    """For the app: how it ends when nobody pressed a key for it."""
+    """For the app: how it ends, and how it sleeps, when nobody pressed a key for it."""
 
-    async def on_mount(self) -> None:
-        """Exit in order when the process is asked to end."""
-        if self.is_headless:
+    #: the process is the app's own, and so are its signals; tests keep theirs
+    owns_process = False
+
+    async def on_load(self) -> None:
+        """Exit in order when the process is asked to end. It is the last moment before the terminal is taken."""
+        if not self.owns_process:
             return
+        threading.excepthook = _lost
         loop = asyncio.get_running_loop()
         for name in _ENDS:
             number = getattr(signal, name, None)
@@ -30,6 +45,11 @@ class Gentle(App[int]):
                 # Not every loop and thread can.
                 with suppress(NotImplementedError, RuntimeError, ValueError):
                     loop.add_signal_handler(number, self.exit, 128 + number)
+
+    async def on_mount(self) -> None:
+        """Mind the difference between two ways of being stopped."""
+        if self.owns_process and hasattr(signal, "SIGCONT"):
+            _Sleep(self).watch()
 
     def _fatal_error(self) -> None:
         """Instead of Textual's traceback over the whole screen: a note, printed when the terminal is restored."""
@@ -41,3 +61,44 @@ class Gentle(App[int]):
         self._return_code = BROKE
         self._exit_renderables.append(Text(note(error)))
         self._close_messages_no_wait()
+
+
+def _lost(failed: threading.ExceptHookArgs) -> None:
+    """A thread broke. Without the one that writes to the terminal, the app would wait for it for ever.
+
+    It breaks when its terminal is gone and no signal told: there is nothing to restore, and nobody to tell.
+    """
+    if isinstance(failed.thread, WriterThread):
+        os._exit(128 + _HANG_UP)
+    threading.__excepthook__(failed)
+
+
+class _Sleep:
+    """Whether the app gave the terminal back before it was stopped.
+
+    With SIGTSTP the driver does, and takes it again when the process goes on. SIGSTOP asks nobody: the terminal is
+    still taken then, and a driver that takes it twice never ends. So only the picture is drawn again.
+    """
+
+    def __init__(self, app: Gentle) -> None:
+        self._app = app
+        self._asleep = False
+        self._stop = signal.getsignal(signal.SIGTSTP)
+        self._go_on = signal.getsignal(signal.SIGCONT)
+
+    def watch(self) -> None:
+        """Stand between the signals and the driver, where it minds them."""
+        if callable(self._stop) and callable(self._go_on):
+            signal.signal(signal.SIGTSTP, self._stopped)
+            signal.signal(signal.SIGCONT, self._continued)
+
+    def _stopped(self, number: int, frame: FrameType | None) -> None:
+        self._asleep = True
+        cast("_Handler", self._stop)(number, frame)
+
+    def _continued(self, number: int, frame: FrameType | None) -> None:
+        if self._asleep:
+            self._asleep = False
+            cast("_Handler", self._go_on)(number, frame)
+        else:
+            self._app.call_later(self._app.refresh)

@@ -21,7 +21,7 @@ from app.view.sessions import SessionRow
 from app.view.story import RunView
 from app.view.text import clean, quoted, seconds
 from app.view.timeline import Timeline
-from app.view.verdicts import SIGNS, FamilyRow, Judged, Verdicts, evidence_fact
+from app.view.verdicts import SIGNS, UNJUDGED, FamilyRow, Judged, Verdicts, evidence_fact
 from core.events import bodies as b
 from core.values import IntentState
 from sim.invariants.base import Violation
@@ -173,9 +173,10 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
         yield Fact(label="verdict", text="nothing happened that an invariant speaks of", tone=Tone.DIM)
     else:
         total = len(view.verdicts)
-        span = "so far" if view.growing else "in the whole run"
-        text = f"✓ all hold {span}, {view.exercised} of {total} exercised"
+        text = f"✓ all hold{view.so_far or ' in the whole run'}, {view.exercised} of {total} exercised"
         yield Fact(label="verdict", text=text, tone=Tone.GOOD)
+    if view.cut:
+        yield Fact(label="cut", text=f"the trace lost its end: {UNJUDGED}", tone=Tone.WARN)
     for unmet in view.unmet if not view.violations() else ():
         yield Fact(label="unmet", text=clean(unmet.summary), tone=Tone.BAD)
     yield Fact(label="run", text=clean(view.header.title))

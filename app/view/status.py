@@ -91,9 +91,11 @@ def verdict_chip(view: RunView, seq: int) -> Chip:
     total = len(view.verdicts)
     if not view.exercised:
         return Chip(text="nothing exercised", tone=Tone.DIM)
-    so_far = " so far" if view.growing else ""
-    text = f"✓ all hold{so_far} ({view.exercised} of {total} exercised)"
-    return Chip(text=text, tone=Tone.GOOD, short=f"✓ all hold{so_far} {view.exercised}/{total}")
+    hold = "cut: ✓ so far" if view.cut else f"✓ all hold{view.so_far}"
+    tone = Tone.WARN if view.cut else Tone.GOOD
+    return Chip(
+        text=f"{hold} ({view.exercised} of {total} exercised)", tone=tone, short=f"{hold} {view.exercised}/{total}"
+    )
 
 
 def _broken_words(view: RunView, seq: int) -> tuple[str, str]:

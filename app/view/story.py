@@ -66,6 +66,8 @@ class RunView:
         self.last = 0
         #: more may come: what is said of the whole run is said of it so far
         self.growing = False
+        #: of a trace that lost its end: where and why it ends early
+        self.cut = run.trace.cut
         #: seq of ``run.ended``; none while the run goes on, or where it was cut
         self.ended: int | None = None
         self.places = Places(())
@@ -112,9 +114,14 @@ class RunView:
     def run(self) -> Run:
         """The run as far as it goes; for those who keep it or write it. It is copied when asked for after it grew."""
         if self._run is None:
-            trace = Trace(header=self.header, events=tuple(self.events))
+            trace = Trace(header=self.header, events=tuple(self.events), cut=self.cut)
             self._run = Run(trace=trace, verdicts=self.verdicts, unmet=self.unmet)
         return self._run
+
+    @property
+    def so_far(self) -> str:
+        """Behind words that say that something holds: of a run whose end is not known, that is no promise."""
+        return " so far" if self.growing else " up to the cut" if self.cut else ""
 
     @property
     def exercised(self) -> int:

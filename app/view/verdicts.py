@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
+from app.runs import Run
 from app.view.fact import Fact, Tone
 from app.view.labels import describe
 from app.view.story import RunView
@@ -20,6 +21,8 @@ from sim.invariants.base import Status, Verdict, Violation
 
 #: violations of one invariant told at once, around the cursor; the others are counted
 MOST_TOLD = 60
+#: what is told of the verdicts on a trace that lost its end
+UNJUDGED = "what only the end of a run can break was not judged"
 #: what the letters of the ids stand for
 FAMILIES = {
     "D": "delivery once",
@@ -34,6 +37,11 @@ FAMILIES = {
     "P": "audience",
     "V": "visibility",
 }
+
+
+def so_far(run: Run) -> str:
+    """Behind words that say that something holds: of a run whose end is not known, that is no promise."""
+    return " up to the cut" if run.trace.cut else ""
 
 
 class Judged(StrEnum):
@@ -175,6 +183,8 @@ class Verdicts:
         yield Fact(label="promise", text=clean(verdict.sentence))
         yield Fact(label="status", text=f"{sign} {row.words}{_counts(row)}", tone=tone)
         yield Fact(label="judged", text=_judged(row), tone=Tone.DIM)
+        if self.view.run.trace.cut:
+            yield Fact(label="cut", text=f"the trace lost its end: {UNJUDGED}", tone=Tone.WARN)
         yield from self._told(name, seq)
 
     def _told(self, name: str, seq: int) -> Iterator[Fact]:

@@ -75,12 +75,13 @@ def reproduction(header: TraceHeader) -> str:
     bugs = "".join(f" --bug {shlex.quote(bug)}" for bug in header.bugs)
     steps = "".join(f" --inject {shlex.quote(step)}" for step in header.steps)
     what = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}{steps}"
-    return f"trunkline explore {what}{_placed(header.crashes)}" if header.crashes else f"trunkline run {what}"
+    line = f"trunkline explore {what}{_placed(header.crashes)}" if header.crashes else f"trunkline run {what}"
+    return clean(line)
 
 
 def _placed(crashes: Sequence[str]) -> str:
     """Where crashes were placed, as options; see `core.events.trace.TraceHeader.crashes`."""
-    points = "".join(f" {'--then' if number else '--at'} {crash.split()[1]}" for number, crash in enumerate(crashes))
+    points = "".join(f" {'--then' if number else '--at'} {crash.rpartition(' ')[2]}" for number, crash in enumerate(crashes))
     return f"{points} --stop" if crashes[-1].startswith("stop") else points
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import msgspec
 
 from core.errors import UsageError
-from core.events.bodies import BODIES, Body
+from core.events.bodies import BODIES, Body, RunEnded
 from core.events.log import Event
 
 #: version of the format that this code writes, and the newest that it reads
@@ -48,6 +48,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
 
     header: TraceHeader
     events: tuple[Event, ...]
+    #: of a file that was cut, and read as far as it goes: where and why it ends early
+    cut: str = ""
 
 
 class _Line(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -68,6 +70,9 @@ class _Line(msgspec.Struct, kw_only=True, omit_defaults=True):
 class _RawLine(_Line, kw_only=True, omit_defaults=True):
     body: msgspec.Raw  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
 
+
+#: what the decoder raises: also its own limit of nesting, and text inside of a value that is no UTF-8
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _encode = msgspec.json.Encoder().encode
 _decode_line = msgspec.json.Decoder(_RawLine).decode
@@ -109,14 +114,14 @@ def decode_event(line: bytes) -> Event:
     """Read one line back. Raises `TraceError` with what is wrong with it."""
     try:
         raw = _decode_line(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise TraceError(f"not an event line ({error})") from error
+    except _UNREADABLE as error:
+        raise TraceError(f"not an event line ({error if line.strip() else 'it is blank'})") from error
     decoder = _decoders.get(raw.kind)
     if decoder is None:
         raise TraceError(f"unknown event kind {raw.kind!r}: written by another version of Trunkline?")
     try:
         body = decoder.decode(raw.body)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise TraceError(f"event {raw.seq} of kind {raw.kind!r} does not fit ({error})") from error
     return Event(
         seq=raw.seq,
@@ -137,7 +142,7 @@ def decode_header(line: bytes) -> TraceHeader:
     """Read the first line. Raises `TraceError` when it is no header, or of a newer version."""
     try:
         found = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         raise TraceError(f"the first line is not JSON, so this is not a trace ({error})") from error
     version = cast("dict[str, object]", found).get("trunkline_trace") if isinstance(found, dict) else None
     if not isinstance(version, int):
@@ -153,7 +158,11 @@ def decode_header(line: bytes) -> TraceHeader:
 
 
 def parse_trace(lines: Iterable[bytes], *, name: str = "trace", whole: bool = True) -> Trace:
-    """Read a trace from lines. With `whole`, a trace that does not end in ``run.ended`` is an error (it was cut)."""
+    """Read a trace from lines. Raises `TraceError` naming the line.
+
+    With `whole`, a trace that does not end in ``run.ended`` is an error (it was cut). Without it, a trace is read up to
+    the first line that cannot be, and `Trace.cut` tells where that is; only its header must be there.
+    """
     header: TraceHeader | None = None
     events: list[Event] = []
     number = 0
@@ -161,20 +170,35 @@ def parse_trace(lines: Iterable[bytes], *, name: str = "trace", whole: bool = Tr
         try:
             if header is None:
                 header = decode_header(line)
-                continue
-            event = decode_event(line)
-            if event.seq != len(events) + 1:
-                raise TraceError(f"event {event.seq} follows event {len(events)}: lines are missing")
-            events.append(event)
+            elif event := _next(line, events):
+                events.append(event)
         except TraceError as error:
-            raise TraceError(f"{name}:{number}: {error.facts}") from error
+            told = f"{name}:{number}: {error.facts}"
+            if whole or header is None:
+                raise TraceError(told) from error
+            return Trace(header=header, events=tuple(events), cut=told)
     if header is None:
         raise TraceError(f"{name}:1: the file is empty")
-    if whole and (not events or events[-1].kind != "run.ended"):
-        raise TraceError(
-            f"{name}:{number}: the trace ends before 'run.ended': the file was cut; copy or record it again"
-        )
-    return Trace(header=header, events=tuple(events))
+    if events and type(events[-1].body) is RunEnded:
+        return Trace(header=header, events=tuple(events))
+    told = f"{name}:{number}: the trace ends before 'run.ended': the file was cut"
+    if whole:
+        raise TraceError(f"{told}; copy or record it again")
+    return Trace(header=header, events=tuple(events), cut=told)
+
+
+def _next(line: bytes, events: list[Event]) -> Event | None:
+    """The event that a line adds to those before it; none for a blank line at the end of the file."""
+    if events and type(events[-1].body) is RunEnded:
+        if not line.strip():
+            return None
+        raise TraceError("something follows 'run.ended', which is the last event of a run: two runs in one file?")
+    event = decode_event(line)
+    if event.seq != len(events) + 1:
+        raise TraceError(f"event {event.seq} follows event {len(events)}: lines are missing")
+    if event.cause is not None and not 0 < event.cause < event.seq:
+        raise TraceError(f"event {event.seq} names event {event.cause} as its cause, and a cause comes before")
+    return event
 
 
 def read_trace(path: Path, *, whole: bool = True) -> Trace:

@@ -62,6 +62,9 @@ def reading(path: Path) -> Generator[sqlite3.Connection, None, None]:
         raise StoreError(f"{path}: no such file")
     if path.is_dir():
         raise StoreError(f"{path}: a folder, and no store")
+    if path.is_fifo():
+        # SQLite would wait for ever for somebody to write into it.
+        raise StoreError(f"{path}: a pipe, and no store")
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10.0)) as connection:
             if check_ours(connection) == 0:

@@ -37,11 +37,16 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _QUOTE = "put the text in quotes"
 _BEGIN = "a scenario begins with `scenario: 1`"
+#: control characters, and what stands for bytes that are no UTF-8
+_UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def read_text(path: str, what: str = "a scenario file") -> str:
-    """Text of a file. Raises `ScenarioError` when it cannot be read, is over 1 MiB, or is not UTF-8."""
+    """Text of a file. Raises `ScenarioError` when it cannot be read, is over 1 MiB, or is not UTF-8, name or content."""
     report = Report(path)
+    if _UNSPEAKABLE.search(path):
+        # Traces and commands name the file: they could be neither written nor typed.
+        raise _refused(report, "its path has control characters, or bytes that are no UTF-8: rename it")
     try:
         status = os.stat(path)  # noqa: PTH116 (the path is shown as it was given)
         if stat.S_ISDIR(status.st_mode):

@@ -91,7 +91,8 @@ class PickerScreen(Overlay[bool]):
     def action_filter(self) -> None:
         """Type to filter."""
         self.search.display = True
-        self.search.focus()
+        # At once: what is typed right after the key belongs to the search too.
+        self.set_focus(self.search)
 
     def action_next_pane(self) -> None:
         """Focus the next pane."""

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from app.tui.theme import ASCII, Palette
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rail import rail, thin
-from app.view.text import wrap
+from app.view.text import clean, wrap
 
 if TYPE_CHECKING:
     from app.tui.app import TrunklineApp
@@ -57,6 +57,7 @@ class Drawn(Widget):
             self.border_subtitle = self._plain(subtitle)
 
     def _plain(self, text: str) -> str:
+        text = clean(text)
         return escape(text.translate(ASCII) if self.ascii_only else text)
 
     def finish(self, canvas: Canvas, *, back: Style | None = None) -> Strip:
