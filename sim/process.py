@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any, cast
 
 from core import ChannelAdapter, Gateway
@@ -32,6 +34,8 @@ from sim.world import World
 
 #: a process that dies by itself this often is left dead
 _MOST_BOOTS = 50
+#: calls that are told of the error that killed a process
+_FRAMES = 8
 
 
 class GatewayProcess:
@@ -282,8 +286,8 @@ class GatewayProcess:
             world.at(world.now() + down, self.boot)
             return
         error = None if task.cancelled() else task.exception()
-        why = "it ended by itself" if error is None else _tell(error)
-        world.log.append("sim", node.generation, ProcessCrashed(why=why), None, (None,) * 5)
+        crashed = ProcessCrashed(why="it ended by itself") if error is None else _crashed(error)
+        world.log.append("sim", node.generation, crashed, None, (None,) * 5)
         world.at(world.now() + 1.0, self.boot)
 
 
@@ -293,10 +297,25 @@ async def _reset(gateway: Gateway, agent: str, place: Address) -> None:
 
 
 def _tell(error: BaseException) -> str:
-    """The error that killed a process, in one line; groups are opened."""
+    """An error in one line; groups are opened."""
+    first = _first(error)
+    return f"{type(first).__name__}: {first}"
+
+
+def _first(error: BaseException) -> BaseException:
     if isinstance(error, BaseExceptionGroup):
-        return _tell(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
-    return f"{type(error).__name__}: {error}"
+        return _first(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
+    return error
+
+
+def _crashed(error: BaseException) -> ProcessCrashed:
+    """The error that killed a process, with the last calls that led to it.
+
+    Files are named without their folders: the same run tells the same on any machine.
+    """
+    calls = traceback.extract_tb(_first(error).__traceback__)[-_FRAMES:]
+    frames = tuple(f"{Path(call.filename).name}:{call.lineno} in {call.name}" for call in calls)
+    return ProcessCrashed(why=_tell(error), frames=frames)
 
 
 class Processes:

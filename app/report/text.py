@@ -35,7 +35,7 @@ def run_line(outcome: Outcome) -> str:
             facts.append(count(len(run.unmet), "expectation") + " missed")
     facts.append(count(len(run.trace.events), "event"))
     if header.bugs:
-        facts.append(f"bug {', '.join(header.bugs)}")
+        facts.append(clean(f"bug {', '.join(header.bugs)}"))
     return f"{sign} {clean(header.scenario):<{_WIDTH}} {' · '.join(facts)}"
 
 

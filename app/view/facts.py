@@ -44,8 +44,19 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
     elif inbound:
         yield from _inbound(view, inbound)
         yield from _answers(view, event)
+    elif isinstance(event.body, b.ProcessCrashed):
+        yield from _crashed(event, event.body)
     elif not isinstance(event.body, b.PeerSaid | b.RunEnded):
         yield Fact(label="what", text=describe(view, event), seq=event.seq)
+
+
+def _crashed(event: Event, body: b.ProcessCrashed) -> Iterator[Fact]:
+    """Why a process died; for an error of its own, where it was raised, and the calls that led there."""
+    yield Fact(label="died", text=clean(body.why), tone=Tone.BAD, seq=event.seq)
+    # The other way round than a traceback: what a short pane shows is its place.
+    for number, frame in enumerate(reversed(body.frames)):
+        label = "raised" if not number else "called by" if number == 1 else ""
+        yield Fact(label=label, text=clean(frame), tone=Tone.PLAIN if number else Tone.BAD, seq=event.seq)
 
 
 def _inbound_after(view: RunView, event: Event) -> str | None:

@@ -81,7 +81,8 @@ def reproduction(header: TraceHeader) -> str:
 
 def _placed(crashes: Sequence[str]) -> str:
     """Where crashes were placed, as options; see `core.events.trace.TraceHeader.crashes`."""
-    points = "".join(f" {'--then' if number else '--at'} {crash.rpartition(' ')[2]}" for number, crash in enumerate(crashes))
+    places = [crash.rpartition(" ")[2] for crash in crashes]
+    points = "".join(f" {'--then' if number else '--at'} {place}" for number, place in enumerate(places))
     return f"{points} --stop" if crashes[-1].startswith("stop") else points
 
 

@@ -55,6 +55,8 @@ class ProcessCrashed(Body, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "process.crashed"
     why: str
+    #: of an error of its own: where it was raised and through what, the outermost call first
+    frames: tuple[str, ...] = ()
 
 
 class ProcessFrozen(Body, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def read_text(path: str, what: str = "a scenario file") -> str:
-    """Text of a file. Raises `ScenarioError` when it cannot be read, is over 1 MiB, or is not UTF-8, name or content."""
+    """Text of a file. Raises `ScenarioError` when it cannot be read, is over 1 MiB, or it or its path is not UTF-8."""
     report = Report(path)
     if _UNSPEAKABLE.search(path):
         # Traces and commands name the file: they could be neither written nor typed.

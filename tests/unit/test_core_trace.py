@@ -171,9 +171,68 @@ def test_a_file_that_was_cut_between_lines_may_be_read_as_far_as_it_goes() -> No
     assert [event.body for event in events] == FAULTS
 
 
-def test_a_file_that_was_cut_inside_of_a_line_is_refused() -> None:
+def test_a_file_that_was_cut_inside_of_a_line_is_read_up_to_it_when_asked() -> None:
     whole = lines(*FAULTS)
-    assert refused([*whole[:2], whole[2][:-9]], whole=False).startswith("run.jsonl:3: not an event line (")
+    torn = [*whole[:2], whole[2][:-9]]
+    assert refused(torn).startswith("run.jsonl:3: not an event line (")
+    found = parse_trace(torn, name="run.jsonl", whole=False)
+    assert [event.body for event in found.events] == FAULTS[:1]
+    assert found.cut.startswith("run.jsonl:3: not an event line (")
+
+
+def test_what_follows_a_line_that_cannot_be_read_is_not_shown() -> None:
+    whole = lines(*FAULTS)
+    whole[2] = b"\x00" * 64
+    found = parse_trace(whole, whole=False)
+    assert (len(found.events), "3: not an event line" in found.cut) == (1, True)
+
+
+def test_a_whole_trace_is_never_called_cut() -> None:
+    assert parse_trace(lines(*FAULTS), whole=False).cut == ""
+
+
+def test_a_file_without_a_header_shows_nothing_even_when_asked() -> None:
+    assert refused([b"{", *lines()[1:]], whole=False).startswith("run.jsonl:1: the first line is not JSON")
+
+
+def test_an_event_has_its_cause_before_it() -> None:
+    for cause in (2, 3, 0, -1, 2**63):
+        line = b'{"seq":2,"at":1,"node":"sim","kind":"fault.fired","cause":%d,"body":{"fault":"x"}}' % cause
+        says = f"event 2 names event {cause} as its cause, and a cause comes before"
+        assert refused([*lines(*FAULTS)[:2], line]) == f"run.jsonl:3: {says}"
+
+
+def test_nothing_but_blank_lines_follows_the_end_of_a_run() -> None:
+    whole = lines(*FAULTS)
+    assert parse_trace([*whole, b"", b"  "]).events == trace(*FAULTS).events
+    assert refused([*whole, whole[0]]).startswith("run.jsonl:5: something follows 'run.ended'")
+    assert refused([whole[0], b"", *whole[1:]]) == "run.jsonl:2: not an event line (it is blank)"
+
+
+NESTED = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"seq":1,"at":0,"node":"sim","kind":"fault.fired","body":{"fault":"\xff"}}',
+        b'{"seq":1,"at":0,"node":"sim\xff","kind":"fault.fired","body":{"fault":"x"}}',
+        b'{"seq":1,"at":0,"node":"sim","kind":"fault.fired","body":{"fault":' + NESTED,
+        b'{"seq":1,"at":0,"node":"sim","kind":"fault.fired","extra":' + NESTED,
+        b'{"seq":1,"at":NaN,"node":"sim","kind":"fault.fired","body":{"fault":"x"}}',
+        b'{"seq":1,"at":1e999,"node":"sim","kind":"fault.fired","body":{"fault":"x"}}',
+        b'{"seq":1e40,"at":0,"node":"sim","kind":"fault.fired","body":{"fault":"x"}}',
+    ],
+)
+def test_whatever_is_wrong_inside_of_a_line_is_an_error_of_ours(line: bytes) -> None:
+    with pytest.raises(TraceError):
+        decode_event(line)
+    assert refused([lines()[0], line]).startswith("run.jsonl:2: ")
+
+
+def test_a_header_that_is_nested_without_end_is_an_error_of_ours() -> None:
+    header = b'{"trunkline_trace":1,"scenario":' + NESTED
+    assert refused([header]).startswith("run.jsonl:1: the first line is not JSON")
 
 
 def test_a_missing_line_is_refused() -> None:

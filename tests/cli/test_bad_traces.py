@@ -1,0 +1,194 @@
+"""Traces that somebody may hand over: cut, flipped, foreign. They end in a sentence with its place, or are shown."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from app.cli.traces import open_trace
+from app.cli.web import command_of
+from app.report.linear import report
+from app.runs import Run
+from app.tui.desk import Opened
+from app.view.diff import Diff
+from app.view.diff_words import as_lines
+from app.view.overview import latest_facts
+from app.view.status import Mode, status_line
+from app.view.story import RunView
+from app.view.why import explain
+from core.errors import UsageError
+from core.events import Trace, encode_trace
+from sim import judge, load_scenario, run_scenario
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def whole() -> bytes:
+    """A trace in which things go wrong."""
+    file = load_scenario(ROOT / "scenarios" / "tour" / "told-twice.yaml")
+    return encode_trace(run_scenario(file, bugs=("hand-announces-too",)).trace)
+
+
+@pytest.fixture
+def given(tmp_path):
+    """Writes a file to be opened."""
+
+    def write(content: bytes) -> Path:
+        path = tmp_path / "run.jsonl"
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+# ---------------------------------------------------------------- as far as it goes
+
+
+def cut_after(content: bytes, events: int) -> bytes:
+    return b"\n".join(content.split(b"\n")[: events + 1]) + b"\n"
+
+
+@pytest.mark.parametrize("tail", [b"", b'{"seq":35,"at":1.0,"no', b"\x00" * 512])
+def test_a_trace_without_its_end_is_opened_when_asked(trunkline, given, whole, tail):
+    path = given(cut_after(whole, 34) + tail)
+    code, out, err = trunkline("report", path)
+    assert (code, out) == (2, "") and err.rstrip().endswith("With --cut it is opened as far as it goes")
+    code, out, err = trunkline("report", path, "--cut")
+    assert (code, err) == (0, "")
+    assert "events     34, until" in out and "verdict    all hold up to the cut, " in out
+    assert f"cut        {path}:3" in out and "what only the end of a run can break was not judged" in out
+
+
+def test_what_was_broken_before_the_cut_is_judged(trunkline, given, whole):
+    path = given(cut_after(whole, 80))
+    code, out, _ = trunkline("replay", path, "--cut")
+    assert code == 1 and "violated: D2 R1" in out and f"  cut       {path}:81: " in out
+    assert trunkline("diff", path, path, "--cut")[0] == 0
+
+
+def test_a_whole_trace_is_the_same_with_and_without_the_switch(trunkline, given, whole):
+    path = given(whole)
+    assert trunkline("report", path, "--cut") == trunkline("report", path)
+
+
+def test_a_page_of_a_browser_opens_a_cut_trace_too(given, whole):
+    command = command_of((), trace=given(cut_after(whole, 9)), cut=True, ascii=False, theme=None)
+    assert command.endswith("run.jsonl --cut")
+
+
+def test_the_screens_say_that_the_end_is_missing(given, whole):
+    trace = open_trace(given(cut_after(whole, 34)), cut=True)
+    view = opened(trace).view
+    status = status_line(view, seq=34, head=34, mode=Mode.ENDED)
+    assert status.chip.text.startswith("cut: ✓ so far (")
+    told = {fact.label: fact.text for fact in latest_facts(view, opened(trace).verdicts, 34, "")}
+    assert told["cut"].startswith("the trace lost its end") and "up to the cut" in told["verdict"]
+
+
+# ---------------------------------------------------------------- what is no trace
+
+
+FOREIGN = {
+    "gzip": (gzip.compress, "zcat FILE"),
+    "utf-16": (lambda content: content.decode().encode("utf-16"), "save it as UTF-8"),
+    "zeros": (lambda _: b"\x00" * 4096, "zero bytes"),
+    "store": (lambda _: b"SQLite format 3\x00" + bytes(80), "trunkline queue list --store"),
+    "scenario": (lambda _: (ROOT / "scenarios/tour/told-twice.yaml").read_bytes(), "it looks like a scenario"),
+    "no header": (lambda content: content.split(b"\n", 1)[1], "its header is missing"),
+    "two runs": (lambda content: content + content, "two runs in one file"),
+    "blank line": (lambda content: content.replace(b"\n", b"\n\n", 5), ":2: not an event line (it is blank)"),
+}
+
+
+@pytest.mark.parametrize(("make", "says"), FOREIGN.values(), ids=FOREIGN)
+def test_a_file_that_is_something_else_is_told_what_it_is(trunkline, given, whole, make, says):
+    code, out, err = trunkline("replay", given(make(whole)))
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert says in err
+
+
+@pytest.mark.parametrize(
+    "change", [lambda c: b"\xef\xbb\xbf" + c, lambda c: c.replace(b"\n", b"\r\n"), lambda c: c + b"\n"]
+)
+def test_what_editors_do_to_a_file_does_no_harm(given, whole, change):
+    assert encode_trace(open_trace(given(change(whole)))) == whole
+
+
+def test_names_with_control_characters_do_not_reach_the_terminal(trunkline, given, whole, tmp_path):
+    header = json.dumps({"trunkline_trace": 1, "scenario": "\x1b[31mx", "path": "\x1b]0;x\x07", "bugs": ["\x1b[2J"]})
+    path = given(header.encode() + b"\n" + whole.split(b"\n", 1)[1])
+    for arguments in (("replay", path), ("report", path), ("report", path, "--plain"), ("diff", path, path)):
+        assert "\x1b" not in trunkline(*arguments)[1]
+    assert "\x1b" not in trunkline("replay", tmp_path / "\x1b[31m.jsonl")[2]
+
+
+# ---------------------------------------------------------------- whatever it is
+
+
+def flipped(content: bytes, dice: random.Random) -> bytes:
+    spoilt = bytearray(content)
+    spoilt[dice.randrange(len(spoilt))] ^= 1 << dice.randrange(8)
+    return bytes(spoilt)
+
+
+ODD = [None, 0, -1, 10**9, 2**63, 1e308, -1e308, "", "x", [], {}, "\x00", "\x1b[2J", True, -0.5]
+
+
+def altered(content: bytes, dice: random.Random) -> bytes:
+    """Values that fit and make no sense: another event's, odd ones, none; and events that are gone."""
+    lines = content.splitlines()
+    for _ in range(dice.choice([1, 2, 4])):
+        at = dice.randrange(1, len(lines))
+        event, other = json.loads(lines[at]), json.loads(dice.choice(lines[1:]))
+        match dice.randrange(4):
+            case 0:
+                event[dice.choice([name for name in event if name != "seq"])] = dice.choice(ODD)
+            case 1 if isinstance(event["body"], dict) and isinstance(other["body"], dict):
+                name = dice.choice(list(event["body"]) or ["x"])
+                event["body"][name] = other["body"].get(name, dice.choice(ODD))
+            case 2:
+                event["kind"], event["body"] = other["kind"], other["body"]
+            case _:
+                event = {name: value for name, value in event.items() if name not in ("intent", "turn", "inbound")}
+        lines[at] = json.dumps(event).encode()
+    return b"\n".join(lines) + b"\n"
+
+
+def opened(trace: Trace) -> Opened:
+    return Opened(Run(trace=trace, verdicts=judge(trace.events)))
+
+
+def look(trace: Trace, beside: RunView, dice: random.Random) -> None:
+    """Everything that reports and screens compute of a run."""
+    run = opened(trace)
+    view = run.view
+    for plain in (True, False):
+        assert all(line.replace("\n", "").isprintable() for line in report(view.run, plain=plain))
+    assert [run.unfolded, run.sessions, run.lives, run.messages, run.queue, run.hands]
+    assert list(as_lines(Diff(beside, view)))
+    for seq in (0, view.last, dice.randrange(view.last + 1)):
+        view.at(seq)
+        explain(view, seq)
+        status_line(view, seq=seq, head=seq, mode=Mode.PAUSED)
+
+
+@pytest.mark.parametrize("spoil", [flipped, altered])
+def test_whatever_a_file_holds_it_is_a_sentence_or_a_run(given, whole, spoil):
+    dice = random.Random(6)
+    beside = opened(open_trace(given(whole))).view
+    refused: list[str] = []
+    for _ in range(120):
+        path = given(spoil(whole, dice))
+        try:
+            trace = open_trace(path, cut=dice.random() < 0.3)
+        except UsageError as error:
+            refused.append(error.facts)
+        else:
+            look(trace, beside, dice)
+    assert 20 < len(refused) < 110
+    assert all(facts.startswith(f"{path}:") and "\n" not in facts for facts in refused)
