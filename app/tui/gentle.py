@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import FrameType
 from typing import cast
 
@@ -37,8 +39,11 @@ class Gentle(App[int]):
         """Exit in order when the process is asked to end. It is the last moment before the terminal is taken."""
         if not self.owns_process:
             return
-        threading.excepthook = _lost
         loop = asyncio.get_running_loop()
+        threading.excepthook = _lost
+        if hasattr(select, "poll"):
+            gone = partial(loop.call_soon_threadsafe, self.exit, 128 + _HANG_UP)
+            threading.Thread(target=_wait_for_hang_up, args=(gone,), name="hang-up", daemon=True).start()
         for name in _ENDS:
             number = getattr(signal, name, None)
             if number is not None:
@@ -61,6 +66,19 @@ class Gentle(App[int]):
         self._return_code = BROKE
         self._exit_renderables.append(Text(note(error)))
         self._close_messages_no_wait()
+
+
+def _wait_for_hang_up(then: Callable[[], object]) -> None:
+    """Sleep until the terminal is gone. Not every terminal that goes sends a signal, and reading it then never ends."""
+    watched = select.poll()
+    try:
+        # Asked for nothing, it tells nothing but this.
+        watched.register(sys.__stdin__.fileno() if sys.__stdin__ else -1, 0)
+        if any(event & select.POLLHUP for _, event in watched.poll()):
+            then()
+    except (OSError, ValueError, RuntimeError):
+        # There is no such file, or the app ended before.
+        return
 
 
 def _lost(failed: threading.ExceptHookArgs) -> None:

@@ -15,6 +15,7 @@ import time
 from contextlib import contextmanager
 from fcntl import ioctl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,14 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self._own, keys.encode())
 
+    def resize(self, width: int, height: int) -> None:
+        ioctl(self._own, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        self.process.send_signal(signal.SIGWINCH)
+
+    def hang_up(self) -> None:
+        """The terminal is gone, and no signal tells the process."""
+        os.close(self._own)
+
     def end(self) -> int:
         """Wait for its end; everything that it wrote is read."""
         end = time.monotonic() + PATIENCE
@@ -66,17 +75,32 @@ class Terminal:
     @property
     def after(self) -> str:
         """What stands on the terminal when the app is gone."""
-        return re.sub(r"\x1b\[[?<>=\d;]*[a-zA-Z]", "", self.written.rpartition(LEFT)[2].decode(errors="replace"))
+        return plain(self.written.rpartition(LEFT)[2])
 
 
 @contextmanager
-def terminal(*command: str, folder: Path = ROOT, size: tuple[int, int] = (80, 24)):
+def terminal(
+    *command: str, folder: Path = ROOT, size: tuple[int, int] = (80, 24), errors: int | None = None, **extra: str
+):
+    """A program on a terminal. `errors`: where its standard error goes instead; `extra` is for its environment."""
     own, its = pty.openpty()
     ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     before = termios.tcgetattr(its)
-    environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "TEXTUAL_ANIMATIONS": "none"}
+    environment = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "PYTHONPATH": str(ROOT),
+        "TEXTUAL_ANIMATIONS": "none",
+        **extra,
+    }
     process = subprocess.Popen(
-        command, stdin=its, stdout=its, stderr=its, cwd=folder, env=environment, start_new_session=True
+        command,
+        stdin=its,
+        stdout=its,
+        stderr=its if errors is None else errors,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
     )
     try:
         shown = Terminal(process, own)
@@ -92,8 +116,8 @@ def terminal(*command: str, folder: Path = ROOT, size: tuple[int, int] = (80, 24
         os.close(its)
 
 
-def trunkline(*arguments: object):
-    return terminal(sys.executable, "-m", "app", *map(str, arguments))
+def trunkline(*arguments: object, **options: Any):
+    return terminal(sys.executable, "-m", "app", *map(str, arguments), **options)
 
 
 def with_defect(change: str, *arguments: str):
@@ -117,12 +141,106 @@ def test_quitting_leaves_the_terminal_as_it_was():
         assert shown.after.strip() == ""
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_leaves_the_terminal_as_it_was(number):
     with trunkline("tour") as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.process.send_signal(number)
         assert shown.end() == 128 + number
+        restored(shown)
+
+
+def test_a_signal_right_after_the_terminal_was_taken_leaves_it_as_it_was():
+    change = (
+        "import os\n"
+        "from textual.drivers.linux_driver import LinuxDriver\n"
+        "start = LinuxDriver.start_application_mode\n"
+        "def started(self): start(self); os.kill(os.getpid(), 15)\n"
+        "LinuxDriver.start_application_mode = started"
+    )
+    with with_defect(change, "tour") as shown:
+        assert shown.end() == 128 + signal.SIGTERM
+        restored(shown)
+
+
+def state(shown: Terminal) -> str:
+    return Path(f"/proc/{shown.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux whether a process stands still")
+@pytest.mark.parametrize(("number", "taken"), [(signal.SIGTSTP, 2), (signal.SIGSTOP, 1)])
+def test_a_stopped_app_goes_on_with_a_fresh_picture_and_ends_in_order(number, taken):
+    """With SIGTSTP the terminal is given back meanwhile; SIGSTOP leaves no time for that."""
+    with trunkline("tour") as shown:
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.process.send_signal(number)
+        end = time.monotonic() + PATIENCE
+        while state(shown) != "T":
+            assert time.monotonic() < end
+            shown.read(0.1)
+        assert shown.written.count(LEFT) == taken - 1
+        before = len(shown.written)
+        shown.process.send_signal(signal.SIGCONT)
+        while b"told-twice" not in shown.written[before:]:
+            assert time.monotonic() < end
+            shown.read(0.1)
+        shown.type("q")
+        assert shown.end() == 0
+        restored(shown)
+        assert shown.written.count(ENTERED) == taken
+
+
+def test_an_app_whose_terminal_went_without_a_word_does_not_wait_for_ever():
+    own, its = pty.openpty()
+    ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "app", "tour"]
+    process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=environment, start_new_session=True)
+    os.close(its)
+    shown = Terminal(process, own)
+    try:
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.hang_up()
+        assert process.wait(PATIENCE) == 128 + signal.SIGHUP
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_app_does_not_draw_on_an_error_output_that_is_no_terminal():
+    with Path(os.devnull).open("w") as nowhere, trunkline("tour", errors=nowhere.fileno()) as shown:
+        assert shown.end() == 0
+        assert ENTERED not in shown.written and "With the reported defect:" in shown.written.decode()
+
+
+def test_a_terminal_that_knows_only_ascii_gets_nothing_else():
+    with trunkline("tour", PYTHONIOENCODING="ascii", size=(120, 40)) as shown:
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.type("2")
+        shown.until("Why #78")
+        shown.type("q")
+        assert shown.end() == 0
+        assert shown.written.isascii() and b"\\u" not in shown.written and b"?" * 9 not in shown.written
+        restored(shown)
+
+
+def plain(written: bytes) -> str:
+    """What was written, without colours and moves of the cursor."""
+    return re.sub(r"\x1b\[[?<>=\d;]*[a-zA-Z]", "", written.decode(errors="replace"))
+
+
+def test_a_terminal_may_become_too_small_and_large_again():
+    with trunkline("tour") as shown:
+        shown.until("told-twice", "AUTO-PAUSED")
+        for width, height, says in ((59, 15, "needs 60x16, has 59x15"), (20, 5, "20x5"), (120, 40, "told-twice")):
+            before = len(shown.written)
+            shown.resize(width, height)
+            end = time.monotonic() + PATIENCE
+            while says not in plain(shown.written[before:]):
+                assert time.monotonic() < end, (width, height)
+                shown.read(0.1)
+        shown.type("q")
+        assert shown.end() == 0
         restored(shown)
 
 

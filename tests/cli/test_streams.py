@@ -1,0 +1,113 @@
+"""Outputs that cannot take everything: a full disk, an encoding without our signs, a stream that was closed."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+from app.cli.streams import prepare
+from app.cli.terminal import can_draw, only_ascii
+
+TOUR = "scenarios/tour/told-twice.yaml"
+REPORTS = (("run", TOUR, "--bug", "hand-announces-too"), ("tour",), ("bugs",), ("--help",))
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["trunkline", *arguments])
+    return main()
+
+
+def stream(encoding: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+@pytest.mark.parametrize("arguments", REPORTS, ids=lambda arguments: arguments[0])
+def test_an_output_that_is_full_is_a_sentence(monkeypatch, capsys, arguments):
+    full = Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115 -- what is left in it cannot be written
+    monkeypatch.setattr(sys, "stdout", full)
+    assert call(monkeypatch, *arguments) == 2
+    assert capsys.readouterr().err == "trunkline: the output cannot be written: No space left on device\n"
+    # Nothing is left that would fail when the interpreter ends: the output leads nowhere now.
+    full.close()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+@pytest.mark.parametrize("arguments", REPORTS, ids=lambda arguments: arguments[0])
+def test_an_encoding_without_our_signs_gets_their_twins(monkeypatch, capsys, arguments, encoding):
+    output = stream(encoding)
+    monkeypatch.setattr(sys, "stdout", output)
+    assert call(monkeypatch, *arguments) == (1 if arguments[0] == "run" else 0)
+    assert capsys.readouterr().err == ""
+    output.seek(0)
+    text = output.read()
+    assert len(text) > 500 and "?" not in text.replace("ready?", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("✗ told “twice” → 2×", b'X told "twice" > 2x'),
+        ("ä日e\u0301", b"???e"),
+        ("file\udcf6.yaml", b"file?.yaml"),
+    ],
+)
+def test_a_twin_is_as_wide_as_what_it_stands_for(monkeypatch, text, written):
+    output = stream("ascii")
+    monkeypatch.setattr(sys, "stdout", output)
+    prepare()
+    print(text, end="", flush=True)
+    assert output.buffer.getvalue() == written
+
+
+def test_bytes_of_a_file_name_that_are_no_text_do_not_break_utf8(monkeypatch):
+    output = stream("utf-8")
+    monkeypatch.setattr(sys, "stdout", output)
+    prepare()
+    print("✗ file\udcf6", end="", flush=True)
+    assert output.buffer.getvalue() == "✗ file?".encode()
+
+
+@pytest.mark.parametrize("gone", ["stdin", "stdout", "stderr"])
+def test_without_a_stream_there_is_nobody_to_draw_for(monkeypatch, gone):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
+    for name in ("stdin", "stdout", "stderr"):
+        terminal = stream("utf-8")
+        monkeypatch.setattr(terminal, "isatty", lambda: True)
+        monkeypatch.setattr(sys, name, terminal)
+    assert can_draw()
+    monkeypatch.setattr(sys, gone, None)
+    assert not can_draw()
+    monkeypatch.setattr(sys, gone, stream("utf-8"))
+    assert not can_draw()
+
+
+def test_the_encoding_of_what_is_drawn_on_decides_about_signs(monkeypatch):
+    monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
+    for encoding, plain in (("utf-8", False), ("UTF8", False), ("ascii", True), ("latin-1", True), ("cp437", True)):
+        monkeypatch.setattr(sys, "__stderr__", stream(encoding))
+        assert only_ascii() is plain, encoding
+
+
+def test_whoever_has_seen_enough_is_told_nothing_more(monkeypatch, capsys):
+    reading, writing = os.pipe()
+    os.close(reading)
+    monkeypatch.setattr(sys, "stdout", os.fdopen(writing, "w", encoding="utf-8"))
+    assert call(monkeypatch, "bugs") == 1
+    assert capsys.readouterr().err == ""
+    sys.stdout.close()
+
+
+def test_ctrl_c_while_the_command_is_loaded_is_no_traceback(monkeypatch, capsys):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("app.cli.streams.prepare", interrupted)
+    assert call(monkeypatch, "bugs") == 130
+    assert capsys.readouterr().err == "trunkline: interrupted\n"
