@@ -1,0 +1,53 @@
+"""A gateway that dies of an error of its own: an event that tells where, in a run that goes on and can be looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.runs import Run
+from app.view.story import RunView
+from app.view.why import explain
+from core.events.bodies import ProcessCrashed, ProcessStarted, RunEnded
+from sim import BUGS, load_scenario, run_scenario
+from sim.bugs import Bug
+from sim.bugs.base import deciding
+
+TOUR = Path(__file__).parents[2] / "scenarios" / "tour" / "told-twice.yaml"
+
+
+def no_lane(*_: object, **__: object) -> None:
+    raise KeyError("no such lane")
+
+
+@pytest.fixture
+def run(monkeypatch) -> Run:
+    bug = Bug(name="mine", sentence="It raises.", caught_by=(), install=deciding(plan_reply=no_lane))
+    monkeypatch.setitem(BUGS, "mine", bug)
+    return run_scenario(load_scenario(TOUR), bugs=("mine",))
+
+
+def crashes(run: Run) -> list[tuple[int, ProcessCrashed]]:
+    return [(event.seq, event.body) for event in run.trace.events if isinstance(event.body, ProcessCrashed)]
+
+
+def test_the_event_tells_the_error_and_the_calls_that_led_to_it(run):
+    _, body = crashes(run)[0]
+    assert body.why == "KeyError: 'no such lane'"
+    assert body.frames[-1].startswith("test_own_errors.py:") and body.frames[-1].endswith(" in no_lane")
+    assert any(frame.startswith("intake.py:") for frame in body.frames)
+    assert not any("/" in frame for frame in body.frames), "the same on any machine"
+
+
+def test_the_run_goes_on_and_comes_to_its_end(run):
+    starts = [event.seq for event in run.trace.events if isinstance(event.body, ProcessStarted)]
+    assert len(starts) == len(crashes(run)) > 1
+    assert isinstance(run.trace.events[-1].body, RunEnded)
+
+
+def test_the_why_pane_shows_where_it_was_raised_first(run):
+    seq, body = crashes(run)[0]
+    lines = [(fact.label, fact.text) for fact in explain(RunView(run), seq).lines if fact.seq == seq]
+    assert lines[:2] == [("died", body.why), ("raised", body.frames[-1])]
+    assert [text for _, text in lines[2 : 1 + len(body.frames)]] == list(body.frames[-2::-1])
