@@ -26,8 +26,11 @@ def load(path: Path) -> ScenarioFile:
 
     A file below the working directory is named from there, so that traces and commands read the same on any machine.
     """
-    here = Path.cwd()
-    short = path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path
+    try:
+        short = path.relative_to(Path.cwd()) if path.is_absolute() else path
+    except (OSError, ValueError):
+        # It is not below the working directory, or somebody removed that one.
+        short = path
     return load_scenario(short, known_bugs=BUGS, known_invariants=INVARIANTS)
 
 

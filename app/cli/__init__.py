@@ -20,7 +20,7 @@ def _told() -> int:
 
     with loading():
         from app.cli.commands import dispatch
-        from app.cli.streams import finish, mute, prepare, tell
+        from app.cli.streams import UNWRITABLE, finish, mute, prepare, tell
         from core.errors import UsageError
 
     try:
@@ -35,7 +35,7 @@ def _told() -> int:
         mute()
         return 1
     except OSError as error:
-        if error.filename is not None:
+        if error.errno not in UNWRITABLE or error.filename is not None:
             return _broke(error)
         # Files that we open are written by those who know their names: what has none is the output.
         mute()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import sys
 import unicodedata
@@ -10,6 +11,8 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import TextIO
 
+#: the disk is full, a limit is reached, the device fails, there is no such output
+UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 #: the name under which Python knows what stands for characters that an encoding does not have
 _TWINS = "trunkline-twins"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from app.runs import BranchSource, Run, RunSource, ScenarioEntry
+from app.tui.export import write_new
 from app.view.ahead import ahead_of
 from app.view.diff import Diff
 from app.view.fault_kinds import Site, options
@@ -25,8 +26,6 @@ Result = TypeVar("Result")
 
 #: what the name of a file ends with that keeps a run without faults of its own
 OBSERVED = "-observed"
-#: names that are tried before it is given up
-_NAMES = 1000
 
 
 class Branch:
@@ -161,17 +160,10 @@ def _judged(run: Run, shown: list[str], idle: list[str]) -> str:
 
 
 def _write(folder: Path, stem: str, text: str) -> Path:
-    for number in range(1, _NAMES):
-        path = folder / (f"{stem}.yaml" if number == 1 else f"{stem}-{number}.yaml")
-        try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
-        return path
-    raise UsageError(f"{folder}: {_NAMES - 1} files are called {stem} already")
+    try:
+        return write_new(folder, stem, ".yaml", text.encode())
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder} cannot be written: {error.strerror or error}") from error
 
 
 def _entry(desk: Desk) -> ScenarioEntry:

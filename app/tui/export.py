@@ -31,6 +31,14 @@ def visible_text(app: App[Any]) -> str:
     return "\n".join(strip.text.rstrip() for strip in strips) + "\n"
 
 
+def working_folder() -> Path:
+    """The current folder, by its whole path; where somebody removed it meanwhile, writing into it says so."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path()
+
+
 def write_new(folder: Path, stem: str, suffix: str, content: bytes) -> Path:
     """Write a file of a name that is free: ``stem.suffix``, else ``stem-2.suffix`` and on. Raises `OSError`."""
     for number in range(1, _MOST + 1):

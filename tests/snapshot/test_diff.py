@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -293,6 +294,24 @@ async def test_a_defect_is_written_as_what_must_break(tmp_path, monkeypatch):
         assert aside(lambda: run_scenario(file)).holds
         assert set(file.scenario.breaks) == {"D2", "R1"}
         assert not aside(lambda: run_scenario(file, bugs=file.scenario.bugs)).holds
+
+
+async def test_a_scenario_that_does_not_fit_on_the_disk_leaves_no_file(tmp_path, monkeypatch):
+    opened = Path.open
+
+    def full(path: Path, mode: str = "r", *rest: Any, **options: Any) -> Any:
+        if mode != "xb":
+            return opened(path, mode, *rest, **options)
+        path.touch()
+        return opened(Path("/dev/full"), "wb")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "open", full)
+    one = told_twice()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "W")
+        assert "cannot be written: No space left on device" in list(one._notifications)[-1].message
+        assert list(tmp_path.iterdir()) == []
 
 
 async def test_where_nothing_can_be_written_that_is_said(tmp_path, monkeypatch):

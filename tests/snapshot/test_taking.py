@@ -215,6 +215,17 @@ async def test_a_folder_that_is_gone_is_told(here):
         assert told.startswith("not written: ") and str(here) in told and "No such file" in told and "ENOENT" in told
 
 
+@pytest.mark.anyio
+async def test_a_working_folder_that_was_removed_is_a_toast(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    one = app()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "x", "t")
+        assert [told.startswith("not written: ") and "ENOENT" in told for told in toasts(one)] == [True]
+
+
 def test_a_full_disk_leaves_no_half_file(tmp_path, monkeypatch):
     class Full:
         def __enter__(self):

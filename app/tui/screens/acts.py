@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from app.tui.branch import offered, save, undo
+from app.tui.export import working_folder
 from core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class BranchActs:
         """Write the run as a scenario file into the current folder."""
         screen = self._screen
         try:
-            path, said = save(screen.desk, Path.cwd())
+            path, said = save(screen.desk, working_folder())
         except UsageError as error:
             self._warn(error)
             return

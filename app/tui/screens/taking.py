@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from app.tui.clipboard import copy, failure
-from app.tui.export import picture, stem_of, trace_bytes, visible_text, write_new
+from app.tui.export import picture, stem_of, trace_bytes, visible_text, working_folder, write_new
 from app.tui.widgets.inspector import FactList
 from app.tui.widgets.rowlist import RowList
 from app.tui.widgets.swimlane import Swimlane
@@ -47,7 +47,7 @@ class Taking:
 
         # Taken now: the menu would be in the picture.
         app, run = screen.trunkline, screen.desk.run.view.run
-        stem, folder = stem_of(run, screen.desk.cursor), Path.cwd()
+        stem, folder = stem_of(run, screen.desk.cursor), working_folder()
         contents = {
             ".svg": picture(app).encode(),
             ".txt": visible_text(app).encode(),
