@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from textual.events import MouseScrollDown
-from textual.widgets import Input
 
 from app.tui.app import TrunklineApp, launch
 from app.tui.screens.help import HelpScreen, KeyList
@@ -210,15 +209,6 @@ async def test_the_picker_opens_by_itself_and_runs():
         assert isinstance(one.screen, TimelineScreen)
         assert one.desk.bugs == ()
         assert transport(one).playing
-
-
-async def test_what_is_typed_right_after_the_key_belongs_to_the_search():
-    one = app(None)
-    async with one.run_test(size=(80, 24)) as pilot:
-        await settle(one)
-        await pilot.press(*"/archived")
-        await settle(one)
-        assert one.screen.query_one("#search", Input).value == "archived"
 
 
 async def test_the_picker_filters_and_explains_what_cannot_run():

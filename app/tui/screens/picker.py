@@ -91,8 +91,7 @@ class PickerScreen(Overlay[bool]):
     def action_filter(self) -> None:
         """Type to filter."""
         self.search.display = True
-        # At once: what is typed right after the key belongs to the search too.
-        self.set_focus(self.search)
+        self.search.focus()
 
     def action_next_pane(self) -> None:
         """Focus the next pane."""
