@@ -74,10 +74,12 @@ class Watching:
         return bool(done) or settled or said != self._said
 
     def _mark(self, opened: Opened) -> None:
-        opened.view.growing = opened.transport.live = self.going_on
+        view, transport = opened.view, opened.transport
+        view.growing = transport.live = self.going_on
+        transport.cut = not self.going_on and (self.live.feed.flow is not Flow.ENDED or bool(self.live.problem))
+        view.lost(self.said() if transport.cut else "")
         if not self.going_on:
-            opened.transport.following = opened.transport.held = False
-            opened.transport.cut = self.live.feed.flow is not Flow.ENDED or bool(self.live.problem)
+            transport.following = transport.held = False
 
     def _settle(self, events: int) -> None:
         self._unsettled += events

@@ -32,6 +32,8 @@ class Lives(Sequence[Life]):
         self.last = 0
         #: in the order in which they begin
         self._all: list[Life] = []
+        #: goes up when one comes to stand elsewhere in it
+        self.reordered = 0
         #: those that something was told of since somebody asked
         self.touched: dict[str, Life] = {}
         self.grow(events)
@@ -133,6 +135,7 @@ class Lives(Sequence[Life]):
             life.prepared = event
             if life.first is not event:
                 self._all.append(self._all.pop(place))
+                self.reordered += 1
 
     def know(self, life: Life, key: str) -> None:
         """Look-ups name the key of a message, and no intent."""

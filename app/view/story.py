@@ -64,7 +64,7 @@ class RunView:
         #: all of them; the list grows, and what is in it stays
         self.events: list[Event] = []
         self.last = 0
-        #: more may come: what is said of the whole run is said of it so far
+        #: more may come
         self.growing = False
         #: of a trace that lost its end: where and why it ends early
         self.cut = run.trace.cut
@@ -117,6 +117,11 @@ class RunView:
             trace = Trace(header=self.header, events=tuple(self.events), cut=self.cut)
             self._run = Run(trace=trace, verdicts=self.verdicts, unmet=self.unmet)
         return self._run
+
+    def lost(self, cut: str) -> None:
+        """The trace ends early: where and why; empty: it does not."""
+        if cut != self.cut:
+            self.cut, self._run = cut, None
 
     @property
     def so_far(self) -> str:

@@ -13,6 +13,7 @@ from app.runs import Run
 from app.tui.app import TrunklineApp
 from app.tui.desk import Desk
 from app.tui.watching import Watching
+from app.tui.widgets.messagelist import MessageList
 from app.view.lanes import Lanes
 from app.view.status import Mode
 from core.events import encode_event
@@ -237,6 +238,17 @@ async def test_every_screen_grows_and_ends_as_the_same_run_opened_whole(growing:
 async def shown(pilot: Any, screen: str) -> list[str]:
     await press(pilot, screen, "$")
     return titles(text_of(pilot.app))
+
+
+async def test_messages_are_listed_as_they_come(growing: Growing):
+    one = growing.app
+    async with one.run_test(size=(120, 40)) as pilot:
+        growing.tell(12)
+        await press(pilot, "3")
+        before = one.screen.query_one(MessageList).count
+        growing.tell(len(LINES))
+        after = one.screen.query_one(MessageList).count
+        assert after == len(one.desk.run.messages) > before
 
 
 async def test_a_filter_grows_along(growing: Growing):

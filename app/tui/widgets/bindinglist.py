@@ -204,7 +204,7 @@ class BindingRecord(FactList):
         if self.desk.opened is None or not self.size.width:
             return
         anew = row is None or self._chosen is None or row.id != self._chosen.id
-        shown = (self.desk.opened, row, self.desk.cursor, self.size.width)
+        shown = (self.desk.opened, row, self.desk.cursor, self.size.width, self.desk.run.view.last)
         if shown == self._shown:
             return
         self._chosen, self._shown = row, shown

@@ -150,7 +150,7 @@ class FamiliesCard(Card):
 
     @property
     def _span(self) -> str:
-        return "ok: so far" if self.desk.run.view.growing else "ok: in the whole run"
+        return f"ok:{self.desk.run.view.so_far or ' in the whole run'}"
 
     def empty_text(self) -> str:
         """A trace that nobody judged."""

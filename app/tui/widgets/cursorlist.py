@@ -98,7 +98,7 @@ class Detail(FactList):
         self._of = rows
         if self.desk.opened is None or not self.size.width:
             return
-        told = (self.desk.opened, self.subject(rows), self.desk.cursor, self.size.width)
+        told = (self.desk.opened, self.subject(rows), self.desk.cursor, self.size.width, self.desk.run.view.last)
         if told == self._told:
             return
         anew = told[:2] != self._told[:2]

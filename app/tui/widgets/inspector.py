@@ -97,7 +97,7 @@ class Inspector(FactList):
         """Follow the desk."""
         if self.desk.opened is None or not self.size.width:
             return
-        shown = (self.desk.opened, self.desk.cursor, self.size.width)
+        shown = (self.desk.opened, self.desk.cursor, self.size.width, self.desk.run.view.last)
         if shown == self._shown:
             return
         moved = self._shown[:2] != shown[:2]

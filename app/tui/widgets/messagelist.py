@@ -69,6 +69,9 @@ class MessageList(CursorList):
         self._rows: list[tuple[Life, Try | Event | None]] = []
         self._of: object = None
         self._filter: Filter | None = None
+        #: how many there were when they were listed, and after which event
+        self._listed = (0, 0)
+        self._reordered = 0
         self._wrong: tuple[int, ...] = ()
         #: the messages that they stand for
         self._broken: set[str] | None = None
@@ -92,13 +95,21 @@ class MessageList(CursorList):
         if self._of is not self.desk.opened:
             self._of, self._opened = self.desk.opened, set()
             self._list()
-        elif self._filter is not self.desk.finding.filter:
+        elif self._filter is not self.desk.finding.filter or self._grown():
             self._list()
         messages = self.desk.run.messages
         self._mark({messages.lives[at].id for at in messages.wrong(self.desk.cursor)})
         title = f"Messages {messages.begun(self.desk.cursor)}/{len(messages)}" if len(messages) else "Messages"
         self.entitle(title, self._subtitle(len(messages)))
         self.keep()
+
+    def _grown(self) -> bool:
+        """Whether the messages are others than those listed. What a filter keeps is found anew as a run has grown."""
+        lives, (length, last) = self.desk.run.messages.lives, self._listed
+        if self._filter is None and not self._opened:
+            return (len(lives), lives.reordered) != (length, self._reordered)
+        most = last // 8 if self.desk.run.view.growing else 0
+        return lives.last > last + most
 
     def _mark(self, wrong: set[str]) -> None:
         """The rows of these messages; found once while they are the same, because a run may have many rows."""
@@ -115,6 +126,8 @@ class MessageList(CursorList):
 
     def _list(self) -> None:
         self._rows = []
+        lives = self.desk.run.messages.lives
+        self._listed, self._reordered = (len(lives), lives.last), lives.reordered
         self._filter = self.desk.finding.filter
         kept = self.desk.finding.messages(self.desk.run)
         self._broken = None

@@ -51,8 +51,8 @@ class VerdictList(RowList):
         if self.desk.opened is None:
             return
         self.rows = self.desk.run.verdicts.rows(self.desk.cursor)
-        span = "so far" if self.desk.run.view.growing else "of the whole run"
-        self.entitle(self._title(), f"status at the cursor, ok times {span}")
+        span = self.desk.run.view.so_far or " of the whole run"
+        self.entitle(self._title(), f"status at the cursor, ok times{span}")
         self.forget()
         self.select(self.selected if self.selected >= 0 else self._worst())
 
@@ -134,7 +134,7 @@ class VerdictDetail(FactList):
         """Tell of one invariant as it is at the cursor."""
         if self.desk.opened is None or not self.size.width:
             return
-        shown = (self.desk.opened, row, self.desk.cursor, self.size.width)
+        shown = (self.desk.opened, row, self.desk.cursor, self.size.width, self.desk.run.view.last)
         if shown == self._shown:
             return
         anew = row is None or self._chosen is None or row.id != self._chosen.id
