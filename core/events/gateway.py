@@ -283,13 +283,18 @@ class ToolRefused(Body, frozen=True, kw_only=True):
 
 
 class DelegationAccepted(Body, frozen=True, kw_only=True):
-    """Committed: a hand will work on a task; `origin` is frozen here (seed 004, S1-S4)."""
+    """Committed: a hand will work on a task; `origin` is frozen here (seed 004, S1-S4).
+
+    `deadline`: when its run ends as timed out if it is started at once; one that is started later, or again, has as
+    long from then on. Traces written before there was this field have none.
+    """
 
     kind: ClassVar[str] = "delegation.accepted"
     hand: str
     task: str
     origin: Address | None
     session_key: str
+    deadline: float | None = None
 
 
 class DelegationStarted(Body, frozen=True, kw_only=True):

@@ -103,7 +103,13 @@ class Hands:
         def story(new: bool) -> int | None:
             if not new:
                 return None
-            body = DelegationAccepted(hand=hand, task=task, origin=row.origin, session_key=row.session_key)
+            body = DelegationAccepted(
+                hand=hand,
+                task=task,
+                origin=row.origin,
+                session_key=row.session_key,
+                deadline=row.accepted_at + ctx.config.hands.of(hand).deadline,
+            )
             return ctx.events.record(body, cause, **_ids(row))
 
         accepted = await ctx.store.accept_delegation(row, story)
