@@ -1,44 +1,60 @@
 """Runs of hands: who gave which task to whom, what came of it, and whether whoever asked has heard of it.
 
-Everything is recorded: the origin that was frozen, the session of the run's own, its callback turn, and the messages
-that tell of it. The deadline of a run is configuration and not in a trace; that a run overran it is.
+Everything is recorded: the origin that was frozen, the deadline, the session of the run's own, its callback turn, and
+the messages that tell of it. A run that is past its deadline and has not come back is wrong before any verdict says it.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
 
-from app.view.fact import Fact, Tone, because
-from app.view.labels import describe, step_words
 from app.view.lives import Lives
-from app.view.resolve import title
 from app.view.story import RunView
-from app.view.text import clean, quoted, seconds
 from core.events import Event
 from core.events import bodies as b
 from core.reasons import Reason
 from core.values import Address, HandOutcome, IntentKind, IntentState, WorkKind
 
+#: seconds until the end of a run is written down; and within which an idle requester must begin to read it (L2)
+_GRACE, _WITHIN = 1.0, 60.0
+
 
 class HandState(StrEnum):
-    """Where a run of a hand stands."""
+    """Where a run of a hand stands, as screens name it."""
 
     LATER = "later"
-    ACCEPTED = "accepted"
-    RUNNING = "running"
+    ACCEPTED = "DISPATCHED"
+    RUNNING = "RUNNING"
     #: the process that ran it has died, and no other has decided yet
-    ORPHANED = "orphaned"
-    #: it has ended, and nobody who asked has heard of it
-    FINISHED = "finished"
+    ORPHANED = "ORPHAN"
+    #: it has ended, and nobody who asked has heard of it; screens name how it ended
+    FINISHED = "DONE"
     #: as before: it ended because its process died
-    LOST = "lost"
-    TOLD = "told"
+    LOST = "LOST"
+    #: whoever asked is reading it
+    CALLBACK = "CALLBACK"
+    #: whoever asked has read it, and people saw what came of that
+    TOLD = "SAID"
+    #: whoever asked has read it, and people have seen nothing of it
+    HEARD = "HEARD"
     #: nobody hears of it, as was decided: a hook took it back, or whoever asked is gone
-    KEPT = "kept"
+    KEPT = "NOT SAID"
+
+
+#: states in which somebody knows of it, or never will, as was decided
+OVER = frozenset({HandState.TOLD, HandState.HEARD, HandState.KEPT})
+_UNTOLD = frozenset({HandState.FINISHED, HandState.LOST})
+#: how a run ended, in the words of its states
+OUTCOMES = {
+    HandOutcome.OK: "DONE",
+    HandOutcome.ERROR: "ERROR",
+    HandOutcome.TIMEOUT: "TIMEOUT",
+    HandOutcome.LOST: "LOST",
+}
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -83,6 +99,22 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
     broken: tuple[str, ...] = ()
     #: the run of the scenario is over, and this is not told
     over: bool = False
+    #: until then it may run, or might have; none: the trace does not tell
+    deadline: float | None = None
+    #: that has passed, and it has not come back
+    overdue: bool = False
+
+    @property
+    def wrong(self) -> bool:
+        """It broke something, or nobody has heard of it when somebody should have."""
+        return bool(self.broken) or self.over or self.overdue
+
+    @property
+    def word(self) -> str:
+        """Its state in a word: of a run that has ended, how."""
+        return (
+            OUTCOMES.get(self.outcome, str(self.state)) if self.state in _UNTOLD and self.outcome else str(self.state)
+        )
 
     @property
     def overran(self) -> bool:
@@ -105,6 +137,8 @@ class _Run:
         #: its callback turns have ended; it was decided that nobody is told
         self.heard: list[int] = []
         self.kept: list[int] = []
+        #: its requester was in a turn when it ended: nobody knows for how long
+        self.busy = False
         self.said: list[Said] = []
         self.broken: list[tuple[int, str]] = []
         #: its row before it was accepted, and after everything that came of it: from which event on
@@ -185,7 +219,7 @@ class Hands(Sequence[str]):
         if run.over is not None and seq >= run.over[0]:
             return run.over[1]
         row = self._row(number, run, seq)
-        if row.state is HandState.TOLD and seq >= (last := run.last):
+        if row.state in (HandState.TOLD, HandState.HEARD) and seq >= (last := run.last):
             run.over = last, row
         return row
 
@@ -196,7 +230,8 @@ class Hands(Sequence[str]):
         state = self._state(run, done, seq)
         started = [event for event in run.started if event.seq <= seq]
         callback = next((event.seq for event in run.callbacks if event.seq <= seq), 0)
-        untold = state in (HandState.FINISHED, HandState.LOST)
+        untold = state in _UNTOLD
+        deadline = _deadline_of(run, started)
         return HandRow(
             id=run.accepted.delegation or "",
             name=f"h{number}",
@@ -219,15 +254,21 @@ class Hands(Sequence[str]):
             age=max((finished.at if finished is not None else now) - run.accepted.at, 0.0),
             waits=now - finished.at if untold and finished is not None else None,
             broken=tuple(dict.fromkeys(name for at, name in run.broken if at <= seq)),
-            over=self._view.over <= seq and state not in (HandState.TOLD, HandState.KEPT, HandState.LATER),
+            over=self._view.over <= seq and state not in (*OVER, HandState.LATER),
+            deadline=deadline,
+            overdue=_overdue(run, state, finished, deadline, now),
         )
 
     def _state(self, run: _Run, done: b.DelegationFinished | None, seq: int) -> HandState:
         if run.accepted.seq > seq:
             return HandState.LATER
         if done is not None:
-            if any(at <= seq for at in run.heard) or any(one.seq <= seq for one in run.said):
+            if any(one.seq <= seq for one in run.said):
                 return HandState.TOLD
+            if any(at <= seq for at in run.heard):
+                return HandState.HEARD
+            if any(event.seq <= seq for event in run.callbacks):
+                return HandState.CALLBACK
             if any(at <= seq for at in run.kept):
                 return HandState.KEPT
             return HandState.LOST if done.outcome is HandOutcome.LOST else HandState.FINISHED
@@ -262,8 +303,10 @@ class Hands(Sequence[str]):
                 self._turns[event.turn or ""] = run
             case b.TurnEnded() if event.turn in self._turns:
                 run.heard.append(event.seq)
-            case b.CompletionPlanned(steps=steps) if steps and all(_tells_nobody(step) for step in steps):
-                run.kept.append(event.seq)
+            case b.CompletionPlanned(steps=steps, requester_busy=busy):
+                run.busy = busy
+                if steps and all(_tells_nobody(step) for step in steps):
+                    run.kept.append(event.seq)
             case b.IntentSettled(state=IntentState.CANCELLED):
                 run.kept.append(event.seq)
             case b.RouterDecided(target_session_key=key):
@@ -308,93 +351,22 @@ class Hands(Sequence[str]):
         return next((run for name in names if (run := self._runs.get(name)) is not None), None)
 
 
+def _deadline_of(run: _Run, started: Sequence[Event]) -> float | None:
+    """Until when it may run: as long from its last start on as was meant when it was dispatched."""
+    if run.body.deadline is None:
+        return None
+    began = started[-1].at if started else run.accepted.at
+    return run.body.deadline + began - run.accepted.at
+
+
+def _overdue(run: _Run, state: HandState, finished: Event | None, deadline: float | None, now: float) -> bool:
+    """Past its deadline without a callback. A requester that was busy when it ended may take its time."""
+    if deadline is None or state in OVER or state in (HandState.LATER, HandState.CALLBACK):
+        return False
+    if finished is None:
+        return now > deadline + _GRACE
+    return not run.busy and now > max(deadline, finished.at + _WITHIN)
+
+
 def _tells_nobody(step: b.CompletionStep) -> bool:
     return step.mode == "kept" or (step.address is None and step.reason is Reason.REQUESTER_REPLACED)
-
-
-# ---------------------------------------------------------------- words
-
-_LABELS: dict[type[b.Body], str] = {
-    b.WireAccepted: "said",
-    b.TurnStarted: "callback",
-    b.DelegationFinished: "result",
-}
-#: shape, word and tone of each state
-HAND_WORDS: dict[HandState, tuple[str, Tone]] = {
-    HandState.LATER: ("·", Tone.DIM),
-    HandState.ACCEPTED: ("○", Tone.PLAIN),
-    HandState.RUNNING: ("◐", Tone.WARN),
-    HandState.ORPHANED: ("╳", Tone.BAD),
-    HandState.FINISHED: ("●", Tone.WARN),
-    HandState.LOST: ("╳", Tone.BAD),
-    HandState.TOLD: ("✓", Tone.GOOD),
-    HandState.KEPT: ("–", Tone.DIM),
-}
-
-
-def spoken(view: RunView, row: HandRow) -> str:
-    """Where it was said: the places, each once, with how often."""
-    places: dict[str, int] = {}
-    for one in row.said:
-        name = title(view.places, one.address)
-        places[name] = places.get(name, 0) + 1
-    return ", ".join(f"{name} {times}×" if times > 1 else name for name, times in places.items())
-
-
-def hand_facts(view: RunView, hands: Hands, row: HandRow, seq: int) -> Iterator[Fact]:
-    """A run after event `seq`, and its story."""
-    shape, tone = HAND_WORDS[row.state]
-    late = "  ✗ the run is over and nobody was told" if row.over else ""
-    yield Fact(label="state", text=f"{shape} {row.state}{late}", tone=Tone.BAD if row.over else tone, seq=row.since)
-    for name in row.broken:
-        verdict = next((one for one in view.verdicts if one.id == name), None)
-        yield Fact(label="broken", text=f"{name} {verdict.sentence if verdict else ''}", tone=Tone.BAD, mark="✗")
-    yield Fact(label="task", text=f"{quoted(row.task)} for hand {row.hand}, by agent {row.agent or '?'}", seq=row.since)
-    yield Fact(label="origin", text=_origin(view, row), seq=row.since)
-    yield Fact(label="requester", text=clean(row.requester), seq=row.since)
-    yield Fact(label="session", text=clean(row.session) or "none of its own", seq=row.since)
-    yield Fact(label="deadline", text=_deadline(row), tone=Tone.WARN if row.overran else Tone.PLAIN, seq=row.finished)
-    if row.waits is not None:
-        yield Fact(label="untold", text=f"for {seconds(row.waits)} s", tone=Tone.WARN, seq=row.finished)
-    if row.reason is not None:
-        yield because(row.reason, row.finished)
-    for event in _story(view, row, hands):
-        yield _told(view, event)
-
-
-def _told(view: RunView, event: Event) -> Fact:
-    body = event.body
-    if isinstance(body, b.CompletionPlanned):
-        text = "; ".join(step_words(view, step) for step in body.steps) or "tell nobody"
-        return Fact(label="plan", text=f"#{event.seq} {seconds(event.at)} {text}", seq=event.seq)
-    label = _LABELS.get(type(body), "")
-    return Fact(label=label, text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)
-
-
-def _story(view: RunView, row: HandRow, hands: Hands) -> list[Event]:
-    kinds = (
-        b.DelegationAccepted,
-        b.DelegationStarted,
-        b.DelegationFinished,
-        b.DelegationIgnored,
-        b.RouterDecided,
-        b.CompletionPlanned,
-        b.FallbackDenied,
-        b.TurnStarted,
-    )
-    found = {event.seq: event for event in view.of_delegation(row.id, *kinds)}
-    last = next((one for one in hands.rows(view.last) if one.id == row.id), row)
-    found.update({one.seq: view.event(one.seq) for one in last.said})
-    return [found[seq] for seq in sorted(found)]
-
-
-def _origin(view: RunView, row: HandRow) -> str:
-    if row.origin is None:
-        return "none: it was asked for nowhere"
-    return f"{view.places.label(row.origin)}, frozen at #{row.since}  ({row.origin})"
-
-
-def _deadline(row: HandRow) -> str:
-    if row.overran:
-        return f"passed: ended after {seconds(row.age)} s"
-    return "not recorded in a trace (hands.<name>.deadline); a run that passes it ends as timeout"

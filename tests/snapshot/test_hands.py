@@ -70,7 +70,7 @@ async def test_what_nobody_was_told_of_is_marked():
         await press(pilot, "$", "7")
         text = text_of(one)
         assert "✗ nobody was told" in text
-        assert "✗ lost" in text
+        assert "✗ LOST" in text
         assert "L2" in text
         assert list_of(one).marks() == (2, 3)
 

@@ -6,7 +6,8 @@ import pytest
 
 from app.runs import Run
 from app.view.fact import Tone
-from app.view.hands import Hands, HandState, hand_facts, spoken
+from app.view.hand_facts import hand_facts, spoken
+from app.view.hands import Hands, HandState
 from app.view.ledger import Ledger
 from app.view.life import Life, Part, State
 from app.view.life_words import place_cell, process, says, where
@@ -460,14 +461,15 @@ def test_a_hand_at_every_moment(hands):
     last = hands._view.last
     states = [hands.rows(seq)[0].state for seq in range(last + 1)]
     seen = [state for at, state in enumerate(states) if not at or states[at - 1] is not state]
-    assert seen == [HandState.LATER, HandState.ACCEPTED, HandState.RUNNING, HandState.FINISHED, HandState.TOLD]
+    ends = [HandState.FINISHED, HandState.CALLBACK, HandState.HEARD, HandState.TOLD]
+    assert seen == [HandState.LATER, HandState.ACCEPTED, HandState.RUNNING, *ends]
 
 
 def test_facts_of_a_hand(hands):
     view = hands._view
     rows = {row.hand: row for row in hands.rows(view.last)}
     lines = {fact.label: fact.text for fact in hand_facts(view, hands, rows["scout"], view.last)}
-    assert lines["deadline"] == "passed: ended after 10.050 s"
+    assert lines["deadline"] == "passed: it was ended after 10.050 s"
     assert lines["session"] == "none of its own"
     assert lines["origin"].startswith("discord/#ops/deploy, frozen at #")
     assert "callback" in lines
@@ -510,6 +512,66 @@ def test_a_result_that_a_hook_took_back_is_kept():
     run = small(kept)
     (row,) = Hands(run.view, run.lives).rows(run.last)
     assert (row.state, row.over) == (HandState.KEPT, False)
+
+
+def dispatched(*, deadline: float | None, until: float, busy: bool = False, ended: float | None = None):
+    """A hand that is given a task at 0.1 s, with a deadline; the run goes on until then."""
+
+    def story(author: Author) -> None:
+        author.wait(0.1)
+        body = b.DelegationAccepted(hand="codex", task="it", origin=OPS, session_key="k", deadline=deadline)
+        accepted = author.gateway.record(body, delegation="d1")
+        running = author.gateway.record(b.DelegationStarted(hand="codex"), accepted, delegation="d1")
+        if ended is not None:
+            author.wait(ended)
+            done = b.DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="done")
+            finished = author.gateway.record(done, running, delegation="d1")
+            plan = b.CompletionPlanned(steps=(), requester_busy=busy)
+            author.gateway.record(plan, finished, delegation="d1")
+        author.wait(until)
+        author.say(OPS, ANA, "still there?")
+
+    run = small(story)
+    (row,) = Hands(run.view, run.lives).rows(run.last)
+    return run, row
+
+
+@pytest.mark.parametrize(
+    ("deadline", "until", "busy", "ended", "overdue"),
+    [
+        (10.0, 9.0, False, None, False),
+        (10.0, 12.0, False, None, True),
+        # No field in an old trace: nothing is guessed.
+        (None, 5000.0, False, None, False),
+        # It has ended: whoever asked has a minute, and as long as it takes while busy.
+        (10.0, 30.0, False, 2.0, False),
+        (10.0, 80.0, False, 2.0, True),
+        (10.0, 80.0, True, 2.0, False),
+    ],
+)
+def test_a_hand_past_its_deadline_is_wrong_by_itself(deadline, until, busy, ended, overdue):
+    run, row = dispatched(deadline=deadline, until=until, busy=busy, ended=ended)
+    assert (row.overdue, row.wrong, row.broken) == (overdue, overdue, ())
+    state = next(hand_facts(run.view, Hands(run.view, run.lives), row, run.last))
+    assert ("✗ L2" in state.text) is overdue
+
+
+def test_a_hand_that_is_started_again_has_as_long_once_more():
+    def story(author: Author) -> None:
+        body = b.DelegationAccepted(hand="codex", task="it", origin=OPS, session_key="k", deadline=10.0)
+        accepted = author.gateway.record(body, delegation="d1")
+        for _ in range(2):
+            author.gateway.record(b.DelegationStarted(hand="codex"), accepted, delegation="d1")
+            author.wait(8.0)
+        author.say(OPS, ANA, "still there?")
+
+    run = small(story)
+    hands = Hands(run.view, run.lives)
+    (row,) = hands.rows(run.last)
+    assert (row.deadline, row.overdue) == (18.0, False)
+    lines = {fact.label: fact.text for fact in hand_facts(run.view, hands, row, run.last)}
+    assert lines["deadline"].startswith("18.000 s, in 0.980 s")
+    assert "started 2 times" in lines["deadline"]
 
 
 def test_no_hand():

@@ -9,44 +9,49 @@ from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.cursorlist import CursorList, Detail
 from app.tui.widgets.table import Col
 from app.view.fact import Fact, Tone
-from app.view.hands import HAND_WORDS, HandRow, HandState, hand_facts, spoken
+from app.view.hand_facts import HAND_WORDS, hand_facts, spoken
+from app.view.hands import OUTCOMES, OVER, HandRow, HandState
 from app.view.life_words import EMPTY, Cell, place_cell
 from app.view.resolve import title
-from app.view.text import clean, quoted
+from app.view.text import clean, quoted, seconds
+from core.values import HandOutcome
 
 _NARROW = (
-    Col("state", 10),
-    Col("hand", 9),
+    Col("state", 12),
+    Col("id", 3),
+    Col("hand", 8),
     Col("origin", 11),
     Col("age", 7, True),
-    Col("outcome", 7),
-    Col("callback", 5),
+    Col("ended", 7),
+    Col("callback", 4),
     Col("said", 0),
 )
 _ROOMY = (
-    Col("state", 11),
-    Col("id", 4),
-    Col("hand", 12),
-    Col("task", 0),
-    Col("origin", 16),
-    Col("age", 7, True),
-    Col("outcome", 8),
+    Col("state", 14),
+    Col("id", 3),
+    Col("hand", 11),
+    Col("agent", 7),
+    Col("origin", 14),
+    Col("age", 8, True),
+    Col("deadline", 8, True),
+    Col("ended", 7),
     Col("callback", 8),
-    Col("said", 24),
+    Col("said", 0),
     Col("broken", 6),
 )
 _WIDE = (
-    Col("state", 11),
+    Col("state", 14),
     Col("id", 4),
     Col("hand", 16),
     Col("agent", 10),
     Col("task", 0),
     Col("origin", 20),
     Col("session", 30),
-    Col("age", 8, True),
-    Col("outcome", 8),
+    Col("age", 9, True),
+    Col("deadline", 9, True),
+    Col("ended", 8),
     Col("callback", 8),
-    Col("said", 32),
+    Col("said", 28),
     Col("broken", 9),
 )
 ROOMY, WIDE = 96, 160
@@ -75,8 +80,9 @@ class HandList(CursorList):
             return
         self.rows = self.desk.run.hands.rows(self.desk.cursor)
         begun = sum(row.state is not HandState.LATER for row in self.rows)
-        told = sum(row.state is HandState.TOLD for row in self.rows)
-        self.entitle(f"Hands {begun}/{self.count}  {told} told" if self.rows else "Hands")
+        over = sum(row.state in OVER for row in self.rows)
+        title = f"Hands {begun}/{self.count}  {over} reported back" if self.rows else "Hands"
+        self.entitle(title, "Enter goes to the record, and from there to an event" if self.rows else "")
         self.keep()
 
     def follow(self, seq: int) -> None:
@@ -97,7 +103,7 @@ class HandList(CursorList):
 
     def marks(self) -> tuple[int, ...]:
         """Runs that broke something, or that nobody was told of."""
-        return tuple(at for at, row in enumerate(self.rows) if row.broken or row.over)
+        return tuple(at for at, row in enumerate(self.rows) if row.wrong)
 
     # ------------------------------------------------------------ drawing
 
@@ -118,12 +124,9 @@ class HandList(CursorList):
 
     def _cells(self, row: HandRow) -> dict[str, Cell]:
         places = self.desk.run.view.places
-        shape, tone = HAND_WORDS[row.state]
-        wrong = bool(row.broken) or row.over
-        state = f"{'✗' if wrong else shape} {row.state}"
         slow = row.overran or (row.waits or 0.0) > 0
         return {
-            "state": Cell(text=state, tone=Tone.BAD if wrong else tone),
+            "state": _state(row),
             "id": Cell(text=row.name),
             "hand": Cell(text=clean(row.hand) + (f" {row.runs}×" if row.runs > 1 else "")),
             "agent": Cell(text=row.agent or "·"),
@@ -131,7 +134,8 @@ class HandList(CursorList):
             "origin": place_cell(title(places, row.origin)) if row.origin else Cell(text="nowhere", tone=Tone.DIM),
             "session": Cell(text=row.session or "·", tone=Tone.PLAIN if row.session else Tone.DIM),
             "age": EMPTY if row.state is HandState.LATER else _age(row),
-            "outcome": _outcome(row),
+            "deadline": _deadline(row),
+            "ended": _ended(row),
             "callback": Cell(text=f"#{row.callback}") if row.callback else EMPTY,
             "said": self._said(row, slow=slow),
             "broken": Cell(text=" ".join(row.broken), tone=Tone.BAD),
@@ -153,19 +157,38 @@ class HandList(CursorList):
 
 
 def _age(row: HandRow) -> Cell:
-    text = f"{row.age:.3f}" if row.age < 1000 else f"{row.age:.0f}"
-    return Cell(text=text, tone=Tone.WARN if row.overran else Tone.PLAIN)
+    return Cell(text=_short(row.age), tone=Tone.WARN if row.overran else Tone.PLAIN)
 
 
-def _outcome(row: HandRow) -> Cell:
+def _state(row: HandRow) -> Cell:
+    shape, tone = HAND_WORDS[row.state]
+    if row.overdue:
+        return Cell(text=f"✗ L2 {row.word}", tone=Tone.BAD)
+    return Cell(text=f"{'✗' if row.wrong else shape} {row.word}", tone=Tone.BAD if row.wrong else tone)
+
+
+def _deadline(row: HandRow) -> Cell:
+    if row.deadline is None or row.state is HandState.LATER:
+        return EMPTY
+    tone = Tone.BAD if row.overdue else Tone.WARN if row.overran else Tone.PLAIN
+    return Cell(text=_short(row.deadline), tone=tone)
+
+
+def _ended(row: HandRow) -> Cell:
     if row.outcome is None:
         return EMPTY
-    return Cell(text=str(row.outcome), tone=Tone.GOOD if row.outcome == "ok" else Tone.WARN, seq=row.finished)
+    tone = Tone.GOOD if row.outcome is HandOutcome.OK else Tone.WARN
+    return Cell(text=OUTCOMES[row.outcome], tone=tone, seq=row.finished)
+
+
+def _short(at: float) -> str:
+    return seconds(at) if at < 1000 else f"{at:.0f}"
 
 
 _EMPTY = (
     ("what", "a hand is a helper that works on a task on its own and reports back to the conversation that asked"),
     ("made by", "an agent's tool `delegate`: no agent called it in this run"),
+    ("shown here", "who asked for what from where, until when, how it ended, and who has heard of it"),
 )
 
 

@@ -1,0 +1,137 @@
+"""A run of a hand in words: the shapes of its states, where it was said, and its record with its story."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.view.fact import Fact, Tone, because
+from app.view.hands import HandRow, Hands, HandState
+from app.view.labels import describe, step_words
+from app.view.resolve import title
+from app.view.story import RunView
+from app.view.text import clean, quoted, seconds
+from core.events import Event
+from core.events import bodies as b
+
+_LABELS: dict[type[b.Body], str] = {
+    b.WireAccepted: "said",
+    b.TurnStarted: "callback",
+    b.DelegationFinished: "result",
+}
+#: shape, word and tone of each state
+HAND_WORDS: dict[HandState, tuple[str, Tone]] = {
+    HandState.LATER: ("·", Tone.DIM),
+    HandState.ACCEPTED: ("○", Tone.PLAIN),
+    HandState.RUNNING: ("◐", Tone.WARN),
+    HandState.ORPHANED: ("╳", Tone.BAD),
+    HandState.FINISHED: ("●", Tone.WARN),
+    HandState.LOST: ("╳", Tone.BAD),
+    HandState.CALLBACK: ("↻", Tone.PLAIN),
+    HandState.TOLD: ("✓", Tone.GOOD),
+    HandState.HEARD: ("✓", Tone.GOOD),
+    HandState.KEPT: ("–", Tone.DIM),
+}
+#: what the states mean to whoever sees them for the first time
+_MEANING: dict[HandState, str] = {
+    HandState.LATER: "it is dispatched later in the run",
+    HandState.ACCEPTED: "the task is stored, the hand has not started",
+    HandState.RUNNING: "the hand works on it",
+    HandState.ORPHANED: "its process has died, and no other has decided yet what becomes of it",
+    HandState.FINISHED: "it has ended, and whoever asked has not heard of it yet",
+    HandState.LOST: "its process died with it, and whoever asked has not heard of it yet",
+    HandState.CALLBACK: "the agent that asked is reading the result",
+    HandState.TOLD: "whoever asked has heard of it",
+    HandState.HEARD: "the agent that asked has read the result; people have seen nothing of it",
+    HandState.KEPT: "nobody hears of it, as was decided",
+}
+
+
+def spoken(view: RunView, row: HandRow) -> str:
+    """Where it was said: the places, each once, with how often."""
+    places: dict[str, int] = {}
+    for one in row.said:
+        name = title(view.places, one.address)
+        places[name] = places.get(name, 0) + 1
+    return ", ".join(f"{name} {times}×" if times > 1 else name for name, times in places.items())
+
+
+def hand_facts(view: RunView, hands: Hands, row: HandRow, seq: int) -> Iterator[Fact]:
+    """A run after event `seq`, and its story."""
+    yield _state(row)
+    for name in row.broken:
+        verdict = next((one for one in view.verdicts if one.id == name), None)
+        text = f"✗ {name} {verdict.title}: {verdict.sentence}" if verdict else f"✗ {name}"
+        yield Fact(label="broken", text=text, tone=Tone.BAD, seq=row.since)
+    yield Fact(label="task", text=f"{quoted(row.task)} for hand {row.hand}, by agent {row.agent or '?'}", seq=row.since)
+    yield Fact(label="origin", text=_origin(view, row), seq=row.since)
+    yield Fact(label="requester", text=clean(row.requester), seq=row.since)
+    yield Fact(label="session", text=clean(row.session) or "none of its own", seq=row.since)
+    yield _deadline(view, row, seq)
+    if row.waits is not None:
+        yield Fact(label="untold", text=f"for {seconds(row.waits)} s", tone=Tone.WARN, seq=row.finished)
+    if row.reason is not None:
+        yield because(row.reason, row.finished)
+    for event in _story(view, row, hands):
+        yield _told(view, event)
+
+
+def _state(row: HandRow) -> Fact:
+    shape, tone = HAND_WORDS[row.state]
+    text = f"{shape} {row.word}: {_MEANING[row.state]}"
+    if row.over:
+        text = f"{shape} {row.word}  ✗ the run is over and nobody was told"
+    elif row.overdue:
+        text = f"✗ L2  {row.word}: it is past its deadline, and whoever asked has heard nothing"
+    return Fact(label="state", text=text, tone=Tone.BAD if row.over or row.overdue else tone, seq=row.since)
+
+
+def _told(view: RunView, event: Event) -> Fact:
+    body = event.body
+    if isinstance(body, b.CompletionPlanned):
+        text = "; ".join(step_words(view, step) for step in body.steps) or "tell nobody"
+        return Fact(label="plan", text=f"#{event.seq} {seconds(event.at)} {text}", seq=event.seq)
+    label = _LABELS.get(type(body), "")
+    return Fact(label=label, text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)
+
+
+def _story(view: RunView, row: HandRow, hands: Hands) -> list[Event]:
+    kinds = (
+        b.DelegationAccepted,
+        b.DelegationStarted,
+        b.DelegationFinished,
+        b.DelegationIgnored,
+        b.RouterDecided,
+        b.CompletionPlanned,
+        b.FallbackDenied,
+        b.TurnStarted,
+    )
+    found = {event.seq: event for event in view.of_delegation(row.id, *kinds)}
+    last = next((one for one in hands.rows(view.last) if one.id == row.id), row)
+    found.update({one.seq: view.event(one.seq) for one in last.said})
+    return [found[seq] for seq in sorted(found)]
+
+
+def _origin(view: RunView, row: HandRow) -> str:
+    if row.origin is None:
+        return "none: it was asked for nowhere"
+    return f"{view.places.label(row.origin)}, frozen at #{row.since}  ({row.origin})"
+
+
+def _deadline(view: RunView, row: HandRow, seq: int) -> Fact:
+    tone = Tone.BAD if row.overdue else Tone.WARN if row.overran else Tone.PLAIN
+    text = "not recorded: the trace is older than this field"
+    if row.deadline is not None:
+        left = row.deadline - view.time(seq)
+        text = f"{seconds(row.deadline)} s"
+        if row.overran:
+            text += f", passed: it was ended after {seconds(row.age)} s"
+        elif row.overdue:
+            text += f", passed {seconds(-left)} s ago"
+        elif row.finished:
+            text += f", ended {seconds(row.deadline - view.event(row.finished).at)} s before it"
+        elif row.state is not HandState.LATER:
+            text += f", in {seconds(max(left, 0.0))} s"
+        text += f"; it was started {row.runs} times, each with as long" if row.runs > 1 else ""
+    elif row.overran:
+        text = f"passed: it was ended after {seconds(row.age)} s"
+    return Fact(label="deadline", text=text, tone=tone, seq=row.since)
