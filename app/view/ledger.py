@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from app.view.life import OPEN, Life, State
+from app.view.life import Life, State
 
 #: a word in the sum for each state; those that are always told come first
 TERMS = {
@@ -126,7 +126,7 @@ class Tally:
         """What has ended leaves its count only by an operator's word: whatever else comes after is too much."""
         done, name, over = self._counted.get(life.id, (0, "", False))
         for step in life.steps[done:]:
-            ends = step.state not in OPEN
+            ends = step.ends
             if step.entered or step.reopened or not over:
                 if name and (step.reopened or not over):
                     changes.append((step.seq, name, -1))

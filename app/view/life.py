@@ -60,6 +60,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     #: it came into the queue here, by being prepared; or what it was before counts no more, by an operator's word
     entered: bool = False
     reopened: bool = False
+    #: what it had been before a process that knew nothing of that took it again: no ending of its own
+    back: bool = False
+
+
+    @property
+    def ends(self) -> bool:
+        """The message ended with this step."""
+        return self.state not in OPEN and not self.back
 
 
 class Part(StrEnum):
@@ -136,8 +144,18 @@ class Life:
         for step in self.steps:
             if step.seq > seq:
                 break
-            ended = (0 if step.entered or step.reopened else ended) + (step.state not in OPEN)
+            ended = (0 if step.entered or step.reopened else ended) + step.ends
         return ended
+
+    @property
+    def ending(self) -> Step | None:
+        """The last step with which it ended, if it has since it came into the queue, or came back."""
+        for step in reversed(self.steps):
+            if step.ends:
+                return step
+            if step.entered or step.reopened:
+                return None
+        return None
 
     def tried(self, seq: int) -> list[Try]:
         """The attempts that had begun after event `seq`."""

@@ -23,7 +23,7 @@ WORDS: dict[State, tuple[str, str, Tone]] = {
     State.LEASED: ("◐", "LEASED", Tone.WARN),
     State.ORPHANED: ("╳", "ORPHANED", Tone.BAD),
     State.RETRY: ("↻", "RETRY", Tone.WARN),
-    State.DELIVERED: ("✓", "ACKED", Tone.GOOD),
+    State.DELIVERED: ("✓", "DELIVERED", Tone.GOOD),
     State.PARTIAL: ("½", "PARTIAL", Tone.WARN),
     State.UNKNOWN: ("?", "UNKNOWN", Tone.WARN),
     State.MISPLACED: ("!", "MISPLACED", Tone.BAD),
@@ -63,8 +63,8 @@ EMPTY = Cell(tone=Tone.DIM)
 LATER = Cell(text="· later", tone=Tone.DIM)
 
 
-#: when an invariant was broken, and which
-Broken = tuple[int, str]
+#: when an invariant was broken, which, and the event of the message that shows it
+Broken = tuple[int, str, int]
 
 
 class BrokenBy(dict[str, list[Broken]]):
@@ -84,13 +84,20 @@ class BrokenBy(dict[str, list[Broken]]):
             for seq in violation.evidence:
                 life = self._lives.of_event(view.event(seq)) if 0 < seq <= view.last else None
                 if life is not None:
-                    insort(self.setdefault(life.id, []), (violation.at, violation.invariant))
+                    insort(self.setdefault(life.id, []), (violation.at, violation.invariant, seq))
         self._done = marks.version
 
 
 def broken_words(found: Iterable[Broken], seq: int) -> str:
     """The invariants that were broken by then, each once."""
-    return " ".join(dict.fromkeys(name for at, name in found if at <= seq))
+    return " ".join(dict.fromkeys(name for at, name, _ in found if at <= seq))
+
+
+def evidence_of(view: RunView, found: Iterable[Broken], seq: int) -> int:
+    """The event that shows best what a message had broken by then: what people saw, else the last; 0: nothing."""
+    shown = [evidence for at, _, evidence in found if at <= seq]
+    seen = [one for one in shown if isinstance(view.event(one).body, b.WireAccepted)]
+    return max(seen or shown, default=0)
 
 
 def state_words(step: Step) -> tuple[str, Tone]:

@@ -218,8 +218,13 @@ def _attempt_ended(lives: Lives, life: Life, event: Event, body: b.AttemptEnded)
     now = _now(life)
     if now is None or now.state not in OPEN:
         return
+    ending = life.ending
     if left:
         life.steps.append(_step(event, State.LEASED, now, owners=left, why=str(body.reason)))
+    elif ending is not None:
+        # A process that did not know of the end sent it again: that changes nothing of what the queue holds.
+        why = f"sent again after its end, by process {event.generation}: {body.reason}"
+        life.steps.append(msgspec.structs.replace(_step(event, ending.state, now, why=why), back=True))
     elif body.retry_at is not None:
         life.steps.append(_step(event, State.RETRY, now, due=body.retry_at, why=f"{body.decision}: {body.reason}"))
 

@@ -20,6 +20,7 @@ from app.view.life_words import (
     BrokenBy,
     Cell,
     broken_words,
+    evidence_of,
     place_cell,
     process,
     says,
@@ -49,7 +50,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     #: the event that Enter leads to
     seq: int
-    what: str
+    what: Cell
     cells: dict[str, Cell]
     #: ``2×``, ``!!``, ``✗``
     tag: str = ""
@@ -108,8 +109,8 @@ class Messages:
         tag, tone = self._tag(life, seq)
         return Line(
             id=life.id,
-            seq=life.seq,
-            what=says(life),
+            seq=evidence_of(self._view, self._broken.get(life.id, ()), seq) or life.seq,
+            what=Cell(text=says(life)),
             cells=cells,
             tag=tag,
             tag_tone=tone,
@@ -192,7 +193,6 @@ class Messages:
             shape, word, tone = NO_END
             return Cell(text=f"{shape} {word}", tone=tone, seq=step.seq)
         text, tone = state_words(step)
-        text = text.replace("ACKED", "DELIVERED")
         return Cell(text=text, more=f"{text}  {step.why}" if step.why else "", tone=tone, seq=step.seq)
 
     def _seen(self, evidence: int, seq: int) -> bool:
@@ -277,7 +277,7 @@ class Messages:
         return Line(
             id=life.id if life else "",
             seq=event.seq,
-            what=f"+ {life.id if life else 'somebody'}",
+            what=Cell(text="└ copy", more=f"└ copy by {life.id if life else 'somebody'}", tone=Tone.DIM),
             cells=cells,
             tag=f"{number}×" if number else "",
             sub=True,
@@ -307,7 +307,7 @@ def _tried(life: Life, seq: int) -> Cell:
         return EMPTY
     chunks = life.body.chunks if life.body else 1
     tone = Tone.WARN if len(tries) > chunks else Tone.PLAIN
-    text = f"{len(tries)}×"
+    text = str(len(tries))
     return Cell(text=text, more=f"{text} from #{tries[0].event.seq}", tone=tone, seq=tries[0].event.seq)
 
 
@@ -331,8 +331,9 @@ def _decided(one: Try, seq: int) -> Cell:
         return Cell(text=word, more=more, tone=tone, seq=one.settled.seq)
     if one.ended is not None and one.ended.seq <= seq and isinstance(one.ended.body, b.AttemptEnded):
         body = one.ended.body
-        due = f" {seconds(body.retry_at)}" if body.retry_at is not None else ""
-        return Cell(text=f"{body.decision}{due}", more=f"{body.decision}{due}  {body.reason}", seq=one.ended.seq)
+        due = f" at {seconds(body.retry_at)}" if body.retry_at is not None else ""
+        text = str(body.reason if body.decision == "settle" else body.decision)
+        return Cell(text=text, more=f"{body.decision}{due}  {body.reason}", seq=one.ended.seq)
     return EMPTY
 
 
@@ -342,11 +343,15 @@ def _target(one: Try) -> int:
     return accepted or one.event.seq
 
 
-def _try_words(life: Life, one: Try) -> str:
-    body = one.event.body
+def _try_words(life: Life, one: Try) -> Cell:
+    body, owner = one.event.body, process(one.event.generation)
     if isinstance(body, b.RecoveryDecided):
-        return f"└ {process(one.event.generation)} recovers: {body.decision}"
+        return Cell(text=f"└ {owner} {body.decision}", more=f"└ {owner} recovers: {body.decision}", tone=Tone.DIM)
     if isinstance(body, b.OperatorActed):
-        return f"└ operator: {body.verb}"
-    chunk = f"part {one.chunk + 1} " if life.body and life.body.chunks > 1 else ""
-    return f"└ {chunk}try {one.number} {process(one.event.generation)}"
+        return Cell(text=f"└ {body.verb}", more=f"└ operator: {body.verb}", tone=Tone.DIM)
+    if life.body is None or life.body.chunks < 2:
+        return Cell(text=f"└ try {one.number} {owner}", tone=Tone.DIM)
+    part, total = one.chunk + 1, life.body.chunks
+    more = f"└ part {part} of {total}, try {one.number} {owner}"
+    again = f" ↻{one.number}" if one.number > 1 else ""
+    return Cell(text=f"└ {part}/{total}{again}", more=more, tone=Tone.DIM)

@@ -14,7 +14,8 @@ from itertools import groupby
 import msgspec
 from rich.cells import cell_len
 
-from app.view.fact import Tone
+from app.view.claims import chunks, claim_facts
+from app.view.fact import Fact, Tone
 from app.view.labels import describe
 from app.view.ledger import ALWAYS, TERMS, Ledger, Tally
 from app.view.life import OPEN, Life, Part, State, Step, Try
@@ -25,6 +26,7 @@ from app.view.life_words import (
     BrokenBy,
     Cell,
     broken_words,
+    evidence_of,
     place_cell,
     process,
     says,
@@ -52,10 +54,10 @@ _MARKERS = (
 )
 _ALARMS = (b.ProcessCrashed, b.ProcessFrozen, b.LeaseLost, b.BacklogWaiting)
 
-#: what stands for an attempt and is none: a recovery, an operator's word
-_NAMES = {Part.RECOVERY: "R", Part.OPERATOR: "O"}
-#: cells of a narrow column of attempts
-_TRIES = 8
+#: what stands for an attempt and is none: a recovery that looked or waited first, an operator's word
+_NAMES = {Part.RECOVERY: "look", Part.OPERATOR: "op"}
+#: cells of a narrow column of attempts; parts that are shown one by one where there is room
+_TRIES, _PARTS = 8, 16
 #: marks in a row that are all shown
 _MARKS = 6
 
@@ -159,7 +161,7 @@ class Queue:
     def wrong(self, seq: int) -> list[int]:
         """Numbers of the rows that stand out: two owners, ended twice, or no ending."""
         names = {*self._tally.twice(seq), *self._missing(seq), *self._tally.claimed_twice(seq)}
-        names |= {name for name, found in self._broken.items() if any(at <= seq for at, _ in found)}
+        names |= {name for name, found in self._broken.items() if any(at <= seq for at, *_ in found)}
         return sorted(self._places[name] for name in names if name in self._places)
 
     def ledger(self, seq: int) -> Ledger:
@@ -186,6 +188,15 @@ class Queue:
 
     # ------------------------------------------------------------ rows
 
+    def facts(self, row: Life | Event | Many, seq: int) -> Iterator[Fact]:
+        """What the queue has to tell of a message beside its explanation: who had it when, and its parts."""
+        if not isinstance(row, Life) or row.step(seq).state is State.LATER:
+            return
+        yield from claim_facts(self._view, self.lives, row, seq)
+        parts = chunks(row, seq)
+        if parts is not None:
+            yield Fact(label="parts", text=parts.words, tone=parts.tone, seq=row.seq)
+
     def line(self, row: Life | Event | Many, seq: int) -> QueueLine:
         """One row after event `seq`."""
         if isinstance(row, Many):
@@ -201,8 +212,9 @@ class Queue:
         body = row.body
         broken = "" if later else broken_words(self._broken.get(row.id, ()), seq)
         why = self._why(row, step, seq)
-        why = f"✗ {broken}  {why}" if broken else why
         tone = Tone.BAD if broken else Tone.PLAIN
+        until = f"until {_duration(step.due)}" if step.due and step.state in OPEN and not later else ""
+        wrong = f"✗ {broken}" if broken else ""
         cells = {
             "state": LATER if later else self._state(row, step, seq),
             "id": Cell(text=clean(row.id)),
@@ -210,25 +222,34 @@ class Queue:
             "place": place_cell(where(self._view, row)),
             "session": Cell(text=body.mirror_key) if body and body.mirror_key else EMPTY,
             "tries": EMPTY if later else self._tries(row, seq),
-            "owner": EMPTY if later else self._owner(step, seq),
+            "owner": EMPTY if later else self._owner(row, step, seq),
             "age": EMPTY if later else self._age(row, step, seq),
-            "due": _due(step) if not later else EMPTY,
-            "why": Cell(text=why, tone=tone),
-            "until, why": Cell(text=f"{_duration(step.due)} {why}" if step.due and not later else why, tone=tone),
+            "due": _due(step) if until else EMPTY,
+            "why": Cell(text="  ".join(filter(None, (wrong, why))), tone=tone),
+            "until, why": Cell(
+                text=" ".join(filter(None, (wrong, until.removeprefix("until "), why))),
+                more="  ".join(filter(None, (wrong, until, why))),
+                tone=tone,
+            ),
         }
-        return QueueLine(seq=self._target(row, step, later=later), cells=cells, later=later)
+        return QueueLine(seq=self._target(row, step, seq, later=later), cells=cells, later=later)
 
     def _mark(self, event: Event, seq: int) -> QueueLine:
         alarm = isinstance(event.body, _ALARMS)
-        text = f"{seconds(event.at)}  {describe(self._view, event)}"
+        text = describe(self._view, event)
+        if isinstance(event.body, b.ProcessCrashed) and event.generation:
+            text = f"process {event.generation}: {text}"
+        text = f"{seconds(event.at)}  {text}"
         tone = Tone.BAD if isinstance(event.body, b.ProcessCrashed) else Tone.WARN if alarm else Tone.DIM
         return QueueLine(seq=event.seq, mark=text, tone=tone, later=event.seq > seq)
 
-    def _target(self, row: Life, step: Step, *, later: bool) -> int:
+    def _target(self, row: Life, step: Step, seq: int, *, later: bool) -> int:
         if step.state is State.ORPHANED:
             # Not the end of the process, which is a mark of its own: what it was about to do.
             return row.tried(step.seq)[-1].event.seq
-        return row.seq if later else step.seq
+        if later:
+            return row.seq
+        return evidence_of(self._view, self._broken.get(row.id, ()), seq) or step.seq
 
     def _state(self, life: Life, step: Step, seq: int) -> Cell:
         if self._view.over <= seq and not life.endings(seq):
@@ -237,17 +258,19 @@ class Queue:
         text, tone = state_words(step)
         endings = life.endings(seq)
         if endings > 1:
-            return Cell(text=f"{text} {endings}×", tone=Tone.BAD, seq=step.seq)
+            return Cell(text=f"✗ ENDED {endings}×", more=f"{text} {endings}×", tone=Tone.BAD, seq=step.seq)
         return Cell(text=text, tone=tone, seq=step.seq)
 
     def _tries(self, life: Life, seq: int) -> Cell:
-        """Every attempt with what became of it: ``1╳ 2✓``; with the number of the chunk where there are several."""
-        many = life.body is not None and life.body.chunks > 1
+        """Every attempt with what became of it: ``1╳ 2✓``; of a text in parts, the parts: ``■■□■■``."""
+        parts = chunks(life, seq)
+        if parts is not None:
+            return Cell(text=parts.strip(_TRIES), more=parts.strip(_PARTS), tone=parts.tone)
         words: list[str] = []
         tone = Tone.PLAIN
         for one in life.tried(seq):
             shape, last = self._shape(one, seq)
-            name = _NAMES.get(one.part) or (f"{one.chunk + 1}.{one.number}" if many else str(one.number))
+            name = _NAMES.get(one.part) or str(one.number)
             words.append(f"{name}{shape}")
             tone = last
         return Cell(text=_last(words), more=" ".join(words), tone=tone) if words else EMPTY
@@ -259,9 +282,9 @@ class Queue:
             return "╳", Tone.BAD
         return shape_of(self._view, one, seq)
 
-    def _owner(self, step: Step, seq: int) -> Cell:
+    def _owner(self, life: Life, step: Step, seq: int) -> Cell:
         if step.state not in (State.LEASED, State.ORPHANED):
-            return EMPTY
+            return self._owners(life, seq)
         names = "+".join(process(one) for one in step.owners)
         held = seconds(self._view.time(seq) - step.at)
         wrong = len(step.owners) > 1 or step.state is State.ORPHANED
@@ -269,10 +292,17 @@ class Queue:
         tone = Tone.BAD if wrong else Tone.PLAIN
         return Cell(text=f"{names}{dead}", more=f"{names}{dead} {held} s", tone=tone, seq=step.seq)
 
+    def _owners(self, life: Life, seq: int) -> Cell:
+        """Nobody has it now; that several had it at once does not pass."""
+        both = next((one.owners for one in life.steps if one.seq <= seq and len(one.owners) > 1), ())
+        names = "+".join(process(one) for one in both)
+        return Cell(text=f"✗{names}", more=f"✗ {names} once", tone=Tone.BAD) if both else EMPTY
+
     def _age(self, life: Life, step: Step, seq: int) -> Cell:
         """How long it has been in the queue; of what has ended, how long it was."""
         began = life.prepared or life.first
-        until = self._view.time(seq) if step.state in OPEN else step.at
+        ended = life.ending if step.back else step
+        until = self._view.time(seq) if step.state in OPEN else (ended or step).at
         tone = Tone.PLAIN if step.state in OPEN else Tone.DIM
         return Cell(text=_duration(until - began.at), tone=tone)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.runs import Run
+from app.view.claims import chunks, claim_facts, claims
 from app.view.fact import Tone
 from app.view.hand_facts import hand_facts, spoken
 from app.view.hands import Hands, HandState
@@ -191,13 +192,13 @@ def test_what_a_hook_took_back_was_never_queued():
 def test_stages_of_a_delivered_message(shown):
     cells = shown.cells("i1")
     assert list(cells) == ["admitted", "routed", "prepared", "tried", "wire", "acked", "mirrored", "terminal"]
-    assert (cells["routed"], cells["tried"], cells["wire"]) == ("#ops", "1×", "✓")
+    assert (cells["routed"], cells["tried"], cells["wire"]) == ("#ops", "1", "✓")
     assert (cells["acked"], cells["mirrored"], cells["terminal"]) == ("1/1", "✓", "✓ DELIVERED")
 
 
 def test_stages_of_what_did_not_arrive(shown):
     assert shown.cells("i2")["terminal"] == "✗ DEAD"
-    assert shown.cells("i2")["tried"] == "2×"
+    assert shown.cells("i2")["tried"] == "2"
     assert shown.cells("i3")["wire"].startswith("?")
     assert shown.cells("i7")["terminal"] == "✗ NO END"
 
@@ -272,13 +273,106 @@ def test_an_operator_and_a_recovery_are_rows_of_their_own():
 
     run = small(parked, again)
     life = run.life("i1")
-    words = [run.messages.part(life, part, run.last).what for part in run.messages.parts(life)]
+    cells = [run.messages.part(life, part, run.last).what for part in run.messages.parts(life)]
+    words = [cell.more or cell.text for cell in cells]
     assert words == ["└ try 1 p1", "└ operator: unsent", "└ try 1 p1"]
     assert run.queue.ledger(run.last).text.startswith("prepared 1 = delivered 1 + open 0")
     assert run.queue.ledger(run.last).holds
 
 
 # ---------------------------------------------------------------- queue
+
+
+def again_by_another(author: Author) -> None:
+    """A process that stood still since before the message was taken over sends it again: nobody told it."""
+    author.wait(30.0)
+    started = author.log.recorder("gateway", 1).record(
+        b.AttemptStarted(chunk=0, attempt=1, address=OPS), author.prepared, intent="i1"
+    )
+    author.wait(0.1)
+    author.log.recorder("gateway", 1).record(
+        b.AttemptEnded(chunk=0, attempt=1, reason=Reason.ACCEPTED, decision="settle"), started, intent="i1"
+    )
+    waits = b.LaneWaiting(address=OPS, reason=Reason.CHANGED_ELSEWHERE, until=author.now)
+    author.log.recorder("gateway", 1).record(waits, intent="i1")
+
+
+def taken_over(author: Author) -> None:
+    sending(author)
+    author.generation = 2
+    author.attempt(OPS, "i1", number=2)
+    author.settle(OPS, "hello", "i1", author.accept(OPS, "hello", "i1", number=2))
+
+
+def test_what_is_sent_again_after_its_end_is_delivered_as_before_and_no_second_ending():
+    run = small(taken_over, again_by_another)
+    row = run.row("i1")
+    assert row["state"] == "✓ DELIVERED"
+    assert row["why"].startswith("sent again after its end, by process 1")
+    assert float(row["age"]) < 1.0
+    assert run.queue.ledger(run.last).holds
+    assert dict(run.queue.ledger(run.last).terms)["delivered"] == 1
+
+
+def test_claims_of_two_processes_on_one_message_overlap_in_sight():
+    run = small(taken_over, again_by_another)
+    found = claims(run.view, run.lives, run.life("i1"), run.last)
+    assert [(one.owner, one.overlaps) for one in found] == [(1, True), (2, True), (1, False)]
+    lines = [fact.text for fact in claim_facts(run.view, run.lives, run.life("i1"), run.last)]
+    assert lines[0].startswith("p1 ├")
+    assert "while another process had it too" in lines[1]
+    assert run.row("i1")["owner"] == "✗p1+p2"
+    one = small(sending)
+    assert list(claim_facts(one.view, one.lives, one.life("i1"), one.last)) == []
+
+
+def in_parts(*accepted: int, acked: tuple[int, ...] = ()):
+    """A message in four parts, of which these were seen, and these have a receipt."""
+
+    def story(author: Author) -> None:
+        body = b.IntentPrepared(
+            intent_kind=IntentKind.REPLY,
+            address=OPS,
+            targeted=False,
+            text="a b c d",
+            chunks=4,
+            key="k",
+            reason=Reason.REPLY_TO_ORIGIN,
+            mirror_key="k",
+        )
+        author.prepared = author.gateway.record(body, intent="i1")
+        for chunk in accepted:
+            started = b.AttemptStarted(chunk=chunk, attempt=1, address=OPS)
+            cause = author.gateway.record(started, author.prepared, intent="i1")
+            wire = b.WireAccepted(
+                address=OPS, requested=OPS, text="x", provider_id=f"p{chunk}", key="k", chunk=chunk, attempt=1
+            )
+            author.platform(OPS).record(wire, cause, intent="i1")
+        for chunk in acked:
+            receipt = b.ChunkAcked(chunk=chunk, provider_id="p", address=OPS, reason=Reason.ACCEPTED)
+            author.gateway.record(receipt, author.prepared, intent="i1")
+
+    return small(story)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "acked", "strip", "tone", "words"),
+    [
+        ((0, 1), (0,), "■?□□", Tone.WARN, "1 seen by people, without a receipt"),
+        ((0, 1, 1), (0, 1), "■2□□", Tone.BAD, "✗ part 2 seen more than once"),
+        ((0, 2, 3), (0, 2, 3), "■□■■", Tone.BAD, "✗ part 2 is left out"),
+        ((0, 1, 2, 3), (0, 1, 2, 3), "■■■■", Tone.PLAIN, "4 of 4 delivered with a receipt"),
+    ],
+)
+def test_parts_of_a_message_as_a_strip(accepted, acked, strip, tone, words):
+    run = in_parts(*accepted, acked=acked)
+    parts = chunks(run.life("i1"), run.last)
+    assert parts is not None
+    assert (parts.signs, parts.tone) == (strip, tone)
+    assert words in parts.words
+    assert run.row("i1")["tries"] == strip
+    assert parts.strip(3) == f"■{len(acked)}/4"
+    assert [fact.label for fact in run.queue.facts(run.life("i1"), run.last)][-1] == "parts"
 
 
 def test_the_sum_holds_at_every_moment_and_breaks_in_the_end(shown):
@@ -309,7 +403,7 @@ def test_what_ended_twice_breaks_the_sum():
     assert not ledger.holds
     assert ledger.twice == ("i1",)
     assert ledger.names == "1 ended twice: i1"
-    assert run.row("i1")["state"] == "✓ ACKED 2×"
+    assert run.row("i1")["state"] == "✗ ENDED 2×"
 
 
 def test_an_operators_word_takes_the_place_of_the_end_before():
@@ -325,7 +419,7 @@ def test_an_operators_word_takes_the_place_of_the_end_before():
 
     run = small(parked, sent)
     assert run.queue.ledger(run.last).text == "prepared 1 = delivered 1 + open 0 + retry 0 + dead 0 ✓ adds up"
-    assert run.row("i1")["state"] == "✓ ACKED"
+    assert run.row("i1")["state"] == "✓ DELIVERED"
 
 
 def test_what_has_ended_is_not_missing_when_it_is_sent_again():
@@ -372,7 +466,9 @@ def test_claims_and_ages_are_in_virtual_time(shown):
 def test_marks_stand_between_the_messages(shown):
     lines = [shown.queue.line(row, shown.last) for row in shown.queue.rows]
     marks = [line.mark for line in lines if line.mark]
-    assert [mark.split("  ")[1].split()[0] for mark in marks] == ["the", "CRASH", "recovered:"]
+    texts = [mark.split("  ")[1] for mark in marks]
+    assert [text.split(" ")[0] for text in texts] == ["the", "process", "recovered:"]
+    assert texts[1].startswith("process 1: CRASH")
     assert [line.seq for line in lines if line.mark] == sorted(line.seq for line in lines if line.mark)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from app.tui.desk import Desk
 from app.tui.keys import bindings_of
 from app.tui.screens.lists import ListScreen
-from app.tui.widgets.cursorlist import Detail
-from app.tui.widgets.queuelist import QueueList
+from app.tui.widgets.queuelist import QueueList, QueueRecord
 
 
 class QueueScreen(ListScreen):
@@ -16,4 +15,4 @@ class QueueScreen(ListScreen):
     name_in_keys = "queue"
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(desk, QueueList(desk, id="queue"), Detail(desk, id="why"))
+        super().__init__(desk, QueueList(desk, id="queue"), QueueRecord(desk, id="why"))

@@ -20,7 +20,7 @@ _NARROW = (
     Col("", 2),
     Col("message", 0),
     Col("admitted", 5),
-    Col("routed", 11),
+    Col("routed", 10),
     Col("prepared", 5),
     Col("tried", 5),
     Col("wire", 7),
@@ -199,7 +199,7 @@ class MessageList(CursorList):
             return canvas
         cells = {
             **line.cells,
-            "message": Cell(text=line.what, tone=Tone.DIM if line.sub else Tone.PLAIN),
+            "message": line.what,
             "id": Cell(text="" if line.sub else line.id),
             "broken": Cell(text=line.broken, tone=Tone.BAD),
         }

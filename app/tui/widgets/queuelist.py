@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.style import Style
 
 from app.tui.desk import Desk
 from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.cursorlist import CursorList
+from app.tui.widgets.cursorlist import CursorList, Detail
 from app.tui.widgets.table import Col
+from app.view.fact import Fact
 from app.view.queue_rows import Ledger, QueueLine
 from app.view.text import cut, wrap
 
@@ -32,15 +35,15 @@ _ROOMY = (
 )
 _WIDE = (
     Col("state", 12),
-    Col("id", 20),
+    Col("id", 16),
     Col("what", 0),
     Col("place", 20),
-    Col("session", 34),
-    Col("tries", 16),
-    Col("owner", 15),
+    Col("session", 46),
+    Col("tries", 14),
+    Col("owner", 13),
     Col("age", 8, True),
     Col("due", 8, True),
-    Col("why", 36),
+    Col("why", 32),
 )
 ROOMY, WIDE = 96, 160
 #: lines for the names of those who break the sum
@@ -66,7 +69,7 @@ class QueueList(CursorList):
 
     def empty_text(self) -> str:
         """Nothing was queued."""
-        return "the queue was never used in this run: nothing was to be sent"
+        return "nothing was put into the queue in this run: nothing was to be said"
 
     def sync(self) -> None:
         """Follow the desk; the selection stays."""
@@ -139,3 +142,29 @@ class QueueList(CursorList):
             canvas.put(3, f" {cut(line.mark, width - 8)} ", style + Style(italic=True))
             return canvas
         return self.put_cells(canvas, self._columns, line.cells, later=line.later)
+
+
+#: what is told before the claims: what should have been, and what was
+_FIRST = frozenset({"expected", "actual"})
+_EMPTY = (
+    ("what", "all that is to be said is stored here before it is sent, and stays until its end is known"),
+    ("shown here", "each message with its state, who sends it, its attempts, and the sum that shows that none is lost"),
+)
+
+
+class QueueRecord(Detail):
+    """Explains the selected row; who had it when, and its parts, come after what is wrong with it."""
+
+    def facts(self, rows: CursorList) -> tuple[str, Sequence[Fact]]:
+        """An explanation with the claims in it; without a message, what the queue is."""
+        if not rows.count:
+            return "Queue", [Fact(label=label, text=text) for label, text in _EMPTY]
+        title, lines = super().facts(rows)
+        queue = self.desk.run.queue
+        own = list(queue.facts(queue.rows[rows.selected], self.desk.cursor)) if rows.selected >= 0 else []
+        label, at = "", 0
+        for at, fact in enumerate(lines):  # noqa: B007 -- the place is what is looked for
+            label = fact.label or label
+            if label not in _FIRST:
+                break
+        return title, [*lines[:at], *own, *lines[at:]]

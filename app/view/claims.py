@@ -1,0 +1,158 @@
+"""Who had a message in their hands, and when; and its chunks as a strip: what overlaps or repeats is to be seen.
+
+A claim is one attempt of one process, from its start until the process learnt what came of it, or died.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from app.view.fact import Fact, Tone
+from app.view.life import Life, Part, Try
+from app.view.life_words import process, shape_of
+from app.view.lifebar import column
+from app.view.lives import Lives
+from app.view.story import RunView
+from app.view.text import seconds
+from core.events import bodies as b
+
+#: cells of the bars, and how many are told
+BAR, MOST = 24, 6
+#: a chunk with a receipt, one that people saw without one, one that nobody saw
+ACKED, SEEN, UNSENT = "■", "?", "□"
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt of one process. `until` is none while it goes on; `died`: it ended with its process."""
+
+    owner: int
+    seq: int
+    since: float
+    until: float | None
+    died: bool = False
+    #: while another process had it too
+    overlaps: bool = False
+    one: Try
+
+
+def claims(view: RunView, lives: Lives, life: Life, seq: int) -> list[Claim]:
+    """Every claim that had begun after event `seq`, in order."""
+    found = [_claim(view, lives, one, seq) for one in life.tried(seq) if one.part is Part.ATTEMPT]
+    now = view.time(seq)
+    return [
+        msgspec.structs.replace(claim, overlaps=True) if any(_meet(claim, other, now) for other in found) else claim
+        for claim in found
+    ]
+
+
+def _claim(view: RunView, lives: Lives, one: Try, seq: int) -> Claim:
+    owner = one.event.generation
+    ends = [event.seq for event in (one.ended, one.settled) if event is not None and event.generation == owner]
+    died = lives.deaths.get(owner, 0)
+    end = min(ends, default=0)
+    dead = one.event.seq < died and not 0 < end < died
+    end = died if dead else end
+    until = view.time(end) if one.event.seq < end <= seq else None
+    return Claim(owner=owner, seq=one.event.seq, since=one.event.at, until=until, died=dead and end <= seq, one=one)
+
+
+def _meet(claim: Claim, other: Claim, now: float) -> bool:
+    if claim.owner == other.owner:
+        return False
+    return claim.since < (now if other.until is None else other.until) and other.since < (
+        now if claim.until is None else claim.until
+    )
+
+
+def claim_facts(view: RunView, lives: Lives, life: Life, seq: int) -> Iterator[Fact]:
+    """A line a claim, with its bar on a scale of the time that the message took; none where there was but one."""
+    found = claims(view, lives, life, seq)
+    if len(found) < 2 and not any(claim.died for claim in found):
+        return
+    span = ((life.prepared or life.first).at, max(view.time(seq) if one.until is None else one.until for one in found))
+    for index, claim in enumerate(found[:MOST]):
+        yield _claim_fact(view, claim, span, seq, "claims" if not index else "")
+    if len(found) > MOST:
+        yield Fact(label="", text=f"and {len(found) - MOST} more", tone=Tone.DIM)
+
+
+def _claim_fact(view: RunView, claim: Claim, span: tuple[float, float], seq: int, label: str) -> Fact:
+    until = view.time(seq) if claim.until is None else claim.until
+    start, end = column(claim.since, span, BAR), column(until, span, BAR)
+    last = "▸" if claim.until is None else "╳" if claim.died else "┤"
+    bar = "·" * start + "├" + "─" * (end - start - 1) + (last if end > start else "") + "·" * (BAR - end - 1)
+    shape, tone = ("╳", Tone.BAD) if claim.died else shape_of(view, claim.one, seq)
+    chunk = f"part {claim.one.chunk + 1} " if claim.one.chunk else ""
+    when = f"{seconds(claim.since)} – {'now' if claim.until is None else seconds(claim.until)}"
+    words = ", its process died" if claim.died else ""
+    words += ", while another process had it too" if claim.overlaps else ""
+    text = f"{process(claim.owner)} {bar} {when}  {chunk}try {claim.one.number} {shape}{words}"
+    tone = Tone.BAD if claim.overlaps else Tone.WARN if tone is Tone.BAD else Tone.PLAIN
+    return Fact(label=label, text=text, tone=tone, seq=claim.seq)
+
+
+class Chunks(msgspec.Struct, frozen=True, kw_only=True):
+    """The chunks of a message: a sign for each, and what is wrong with them."""
+
+    signs: str
+    acked: int
+    seen: int
+    #: numbers of chunks, from 1, that people saw more than once; and of those left out before one they saw
+    repeated: tuple[int, ...] = ()
+    holes: tuple[int, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return len(self.signs)
+
+    @property
+    def tone(self) -> Tone:
+        """A repeat or a hole is wrong; a receipt that is missing is to be looked at."""
+        if self.repeated or self.holes:
+            return Tone.BAD
+        return Tone.WARN if self.seen else Tone.PLAIN
+
+    def strip(self, room: int) -> str:
+        """``■■□■■``; ``■12/15`` where that is too long."""
+        return self.signs if self.total <= room else f"{ACKED}{self.acked}/{self.total}"
+
+    @property
+    def words(self) -> str:
+        """The strip, and the same in words."""
+        told = [f"{self.signs}  {self.acked} of {self.total} delivered with a receipt"]
+        told += [f"{self.seen} seen by people, without a receipt"] if self.seen else []
+        unsent = self.signs.count(UNSENT)
+        told += [f"{unsent} not seen by anybody"] if unsent else []
+        told += [f"✗ part {number} seen more than once" for number in self.repeated]
+        told += [f"✗ part {number} is left out" for number in self.holes]
+        return ", ".join(told)
+
+
+def chunks(life: Life, seq: int) -> Chunks | None:
+    """The chunks after event `seq`; none where there is but one."""
+    if life.body is None or life.body.chunks < 2:
+        return None
+    total = life.body.chunks
+    accepted = [event.body for event in life.accepted if event.seq <= seq]
+    seen = Counter(body.chunk for body in accepted if isinstance(body, b.WireAccepted))
+    receipts = (event.body for event in life.acked if event.seq <= seq)
+    acked = {body.chunk for body in receipts if isinstance(body, b.ChunkAcked)}
+    signs = [_sign(seen[chunk], acked=chunk in acked) for chunk in range(total)]
+    reached = max((*seen, *acked), default=-1)
+    return Chunks(
+        signs="".join(signs),
+        acked=len(acked),
+        seen=signs.count(SEEN),
+        repeated=tuple(chunk + 1 for chunk in range(total) if seen[chunk] > 1),
+        holes=tuple(chunk + 1 for chunk in range(reached) if signs[chunk] == UNSENT),
+    )
+
+
+def _sign(seen: int, *, acked: bool) -> str:
+    if seen > 1:
+        return str(min(seen, 9))
+    return ACKED if acked else SEEN if seen else UNSENT
