@@ -154,7 +154,7 @@ def _pair(view: RunView, pair: Pair) -> Fact:
     text = f"#{pair.seq} {seconds(pair.at)} "
     if held is not None:
         text += f"{held.role} {quoted(held.text)}"
-        text += ", of the generation before" if held.earlier else ""
+        text += f", written for an older generation: {held.earlier}" if held.earlier else ""
     if seen is not None:
         where = view.places.label(view.places.at(seen.place).address)
         words = "" if held is not None and held.text == seen.text else f" {quoted(seen.text)}"

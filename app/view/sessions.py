@@ -20,6 +20,9 @@ from core.delivery.mirror import mirror_text
 from core.events import bodies as b
 from core.values import Address
 
+#: the invariant whose evidence is a mirror with another text than what was sent
+TEXTS = "M2"
+
 
 class Difference(StrEnum):
     """How a transcript and what people saw can differ."""
@@ -266,6 +269,11 @@ class Sessions:
     def _shown(self, key: str) -> Iterator[Seen]:
         yield from (one for place in self._places.get(key, ()) for one in self.view.seen(place))
 
+    def _told_otherwise(self, line: Line, seen: Seen) -> Difference:
+        """As the words compare; what an invariant found in the mirror goes before: a part may be all that agrees."""
+        broken = (violation.invariant for violation in self.view.marks.of(line.seq))
+        return Difference.TEXT if TEXTS in broken else _words(line, seen)
+
     def _align(self, lines: Sequence[Line], seen: Sequence[Seen]) -> Iterator[Pair]:
         posted = {one.seq: one for one in seen if one.who}
         said: dict[str | None, list[Seen]] = {}
@@ -303,7 +311,7 @@ class Sessions:
         chunks = list(firsts.values())
         for index, line in enumerate(mirrors):
             if index < len(chunks):
-                yield Pair(line=line, seen=chunks[index], difference=_words(line, chunks[index]))
+                yield Pair(line=line, seen=chunks[index], difference=self._told_otherwise(line, chunks[index]))
             else:
                 yield self._unseen(line, intent, here=bool(chunks))
         named = self._named(intent)

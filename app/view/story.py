@@ -34,8 +34,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     #: what ties it to the wire: the inbound that was heard, or the intent that was said
     inbound: str | None = None
     intent: str | None = None
-    #: it belongs to the session that was here before the last reset
-    earlier: bool = False
+    #: written for a generation that a reset had ended by then: ``gen1<2``
+    earlier: str = ""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +85,9 @@ class RunView:
         #: events by which a conversation got another session
         self.left: list[Event] = []
         #: ids of sessions that were replaced by a reset
-        self._ended: set[str] = set()
+        self._ended: dict[str, int] = {}
+        #: key -> the generation that it has
+        self._generations: dict[str, int] = {}
         #: invariant -> how many of its violations are known
         self._known: dict[str, int] = {}
         self.grow(run.trace.events, run.verdicts)
@@ -269,14 +271,19 @@ class RunView:
             text=body.text,
             inbound=event.inbound if isinstance(body, b.TranscriptAppended) else None,
             intent=event.intent if isinstance(body, b.MirrorAppended) else None,
-            earlier=body.session_id in self._ended,
+            earlier=self._older(body.session_id, body.session_key),
         )
         self._write(body.session_key, line)
 
     def _reset(self, event: Event, body: b.SessionReset) -> None:
-        self._ended.add(body.before)
+        self._ended[body.before] = body.generation - 1
+        self._generations[body.session_key] = body.generation
         text = f"generation {body.generation}"
         self._write(body.session_key, Line(seq=event.seq, at=event.at, role="reset", text=text))
+
+    def _older(self, session: str, key: str) -> str:
+        known = self._ended.get(session)
+        return "" if known is None else f"gen{known}<{self._generations.get(key, known + 1)}"
 
     def _move(self, seq: int, body: b.SessionMoved) -> None:
         """What was written under the old key so far is found under the new one."""

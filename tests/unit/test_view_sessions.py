@@ -1,11 +1,13 @@
 """Transcripts beside what people saw: aligned by what they speak of."""
 
 from app.runs import Run
+from app.view.blame import Blame
 from app.view.sessions import Difference, Sessions
 from app.view.story import RunView
 from core.events import bodies as b
 from core.reasons import Reason
 from core.values import IntentKind
+from sim.invariants.base import Status, Verdict, Violation
 from tests.snapshot._changes import BOS, MAIN, OWN, changed_sessions, created, talk
 from tests.snapshot._traces import (
     ANA,
@@ -263,7 +265,7 @@ def test_a_reset_stands_in_the_transcript_and_what_comes_late_is_of_the_session_
     lines = [pair.line for pair in sessions.pairs(BOS) if pair.line]
     (mark,) = [line for line in lines if line.role == "reset"]
     assert mark.text == "generation 2"
-    assert [line.text for line in lines if line.earlier] == ["sent before the reset"]
+    assert [(line.text, line.earlier) for line in lines if line.earlier] == [("sent before the reset", "gen1<2")]
 
 
 def test_a_key_that_a_session_moved_away_from_may_be_another_ones():
@@ -327,3 +329,44 @@ def test_a_session_at_a_place_that_nobody_announced_can_be_listed():
     elsewhere = telegram_dm("4711")
     author.gateway.record(created("jeeves:telegram:main:direct:4711", "s", elsewhere))
     assert finish(author).rows(9)[-1].place == "telegram/@4711"
+
+
+# ---------------------------------------------------------------- what a session broke
+
+
+def test_what_the_rows_of_a_transcript_broke_is_told_from_then_on():
+    sessions = Sessions(RunView(foreign_mirror()))
+    blame = Blame(sessions)
+    last = sessions.view.last
+    rows = {row.key: row for row in sessions.rows(last)}
+    assert blame.session(rows[KEYS[OPS]].owner, last) == "D1 M1"
+    assert blame.session(rows[KEYS[DM]].owner, last) == "M1"
+    mirror = next(pair for pair in sessions.pairs(KEYS[DM]) if pair.wrong)
+    assert blame.row(mirror, last) == "M1"
+    assert blame.row(mirror, mirror.seq - 1) == ""
+    assert blame.is_wrong(mirror)
+    heard = next(pair for pair in sessions.pairs(KEYS[OPS]) if pair.line and pair.line.role == "user")
+    assert (blame.row(heard, last), blame.is_wrong(heard)) == ("", False)
+
+
+def test_a_mirror_that_holds_more_than_was_sent_differs():
+    author = room()
+    admitted, _ = author.say(OPS, ANA, "list")
+    intent = author.prepare(OPS, "one", admitted, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
+    author.attempt(OPS, intent)
+    wire = author.accept(OPS, "one", intent)
+    author.settle(OPS, "one and two", intent, wire)
+    mirror = next(e.seq for e in author.log.events if isinstance(e.body, b.MirrorAppended))
+    told = Violation(
+        invariant="M2",
+        at=mirror,
+        summary="remembered as something else",
+        expected=("one",),
+        actual=("one and two",),
+        evidence=(wire, mirror),
+        first_wrong=mirror,
+    )
+    verdict = Verdict(id="M2", title="", sentence="", status=Status.VIOLATED, exercised=1, violations=(told,))
+    run = Run(trace=author.trace("more", title=""), verdicts=(verdict,))
+    (pair,) = [pair for pair in Sessions(RunView(run)).pairs(KEYS[OPS]) if pair.seen and not pair.seen.who]
+    assert pair.difference is Difference.TEXT

@@ -48,7 +48,7 @@ class SessionsScreen(RunScreen):
                 owner = self.desk.run.sessions.owner_of(self.desk.cursor)
                 if owner is not None:
                     self.list.choose(owner)
-            self.sides.sync(self.list.chosen)
+            self.sides.sync(self.list.chosen, self.list.blame)
             self.inspector.sync()
         self.refresh_bars()
 

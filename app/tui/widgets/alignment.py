@@ -11,10 +11,16 @@ from app.tui.desk import Desk
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
 from app.view.aligned import AlignedIndex
+from app.view.blame import Blame
+from app.view.places import PlaceKey
 from app.view.sessions import Difference, Pair, SessionRow
-from app.view.story import Line
+from app.view.story import Line, Seen
 from app.view.text import cut, middle_cut, quoted, seconds
 
+#: cells of who said it; what is shown before and after the first difference of two texts
+_LABEL, _BEFORE, _AFTER = 8, 6, 8
+#: cells of the name of a conversation
+_PLACE = 14
 #: from this width on there is a column for the time
 ROOMY = 96
 
@@ -30,6 +36,11 @@ class Alignment(RowList):
         self.row: SessionRow | None = None
         self.pairs: Sequence[Pair] = ()
         self._index: AlignedIndex | None = None
+        self._blame: Blame | None = None
+        #: rows that differ, or break something; found anew when the session or what is known of the run is another
+        self._wrong: tuple[object, Blame | None, tuple[int, ...]] = (None, None, ())
+        #: the session has several conversations: each message tells in which it was seen
+        self._several: dict[PlaceKey, str] = {}
         self.border_title = "Transcript"
 
     @property
@@ -41,20 +52,38 @@ class Alignment(RowList):
         """The session holds nothing."""
         return "nothing was said in this session"
 
-    def sync(self, row: SessionRow | None) -> None:
-        """Show a session at the cursor."""
+    def sync(self, row: SessionRow | None, blame: Blame | None = None) -> None:
+        """Show a session at the cursor, with what it broke."""
         if row is None:
             return
-        self.row = row
+        self.row, self._blame = row, blame or self._blame
         self.pairs = self.desk.run.sessions.pairs(row.owner)
         room = max(self.size.width - 6, 20)
-        title = middle_cut(f"Transcript of {row.title}" if row.key else f"{row.place}: no session", room)
+        name = middle_cut(f"Transcript of {row.title}" if row.key else f"{row.place}: no session", room)
         self._index = self.desk.run.sessions.index(row.owner)
+        self._judge()
         wrong = len(self._index.wrong)
         copies = f"{row.copies} seen again  " if row.copies else ""
-        self.entitle(title, copies + (f"{wrong} ≠" if wrong else "both sides agree" if self.pairs else ""))
+        self.entitle(name, copies + (f"{wrong} ≠" if wrong else "both sides agree" if self.pairs else ""))
         self.forget()
         self.select(self._index.row_at(self.desk.cursor))
+
+    def _judge(self) -> None:
+        if self._wrong[0] is self.pairs and self._wrong[1] is self._blame:
+            return
+        blame = self._blame
+        wrong = (at for at, pair in enumerate(self.pairs) if pair.wrong or (blame is not None and blame.is_wrong(pair)))
+        self._wrong = self.pairs, blame, tuple(wrong)
+        self._several = self._names({pair.seen.place for pair in self.pairs if pair.seen is not None})
+
+    def _names(self, found: set[PlaceKey]) -> dict[PlaceKey, str]:
+        """What the conversations of a session are called beside each message, where there are several."""
+        if len(found) < 2:
+            return {}
+        places = self.desk.run.view.places
+        labels = {place: places.label(places.at(place).address) for place in found}
+        short = {place: label.rpartition("/")[2] for place, label in labels.items()}
+        return short if len(set(short.values())) == len(found) else labels
 
     def on_resize(self) -> None:
         """Fit the title anew."""
@@ -63,8 +92,8 @@ class Alignment(RowList):
         super().on_resize()
 
     def marks(self) -> Iterable[int]:
-        """Rows whose sides differ."""
-        return self._index.wrong if self._index else ()
+        """Rows whose sides differ, and those that break something."""
+        return self._wrong[2]
 
     @property
     def _gutter(self) -> int:
@@ -97,7 +126,10 @@ class Alignment(RowList):
         if pair.line is not None and pair.line.role == "reset":
             self._draw_reset(canvas, pair.line, width)
             return canvas
-        self._draw_sides(canvas, pair, middle, width)
+        broken = self._blame.row(pair, cursor) if self._blame is not None else ""
+        broken = f" ✗ {broken}" if broken else ""
+        self._draw_sides(canvas, pair, middle, width - cell_len(broken))
+        canvas.put(width - cell_len(broken), broken, self.palette.bad)
         sign, style = ("≠", self.palette.bad) if pair.wrong else ("=", self.palette.dim)
         if pair.line is None or pair.seen is None:
             sign = sign if pair.wrong else " "
@@ -119,21 +151,43 @@ class Alignment(RowList):
         cursor = self.desk.cursor
         if pair.line is not None:
             style = self.palette.base if pair.line.seq <= cursor else self.palette.faint
-            role = "older" if pair.line.earlier else pair.line.role
-            self._side(canvas, self._gutter, left_room, role, pair.line.text, style)
+            role = pair.line.earlier or pair.line.role
+            if pair.line.earlier and pair.line.seq <= cursor:
+                style = self.palette.warn
+            text = self._shown(pair, pair.line.text, left_room)
+            self._side(canvas, self._gutter, left_room, role, text, style)
         elif pair.wrong or pair.note:
             canvas.put(self._gutter, cut(pair.note or pair.difference, left_room), self._gap(pair))
         if pair.seen is not None:
             style = self._seen_style(pair) if pair.seen.seq <= cursor else self.palette.faint
             who = pair.seen.who or self._tag(pair)
-            self._side(canvas, right, right_room, who, pair.seen.text, style)
+            right_room -= self._draw_place(canvas, pair.seen, right + right_room)
+            self._side(canvas, right, right_room, who, self._shown(pair, pair.seen.text, right_room), style)
         elif pair.wrong or pair.note:
             canvas.put(right, cut(pair.note or pair.difference, right_room), self._gap(pair))
         elif pair.line is not None and pair.line.role == "hand":
             canvas.put(right, cut("(told to the agent only)", right_room), self.palette.dim)
 
+    def _shown(self, pair: Pair, text: str, room: int) -> str:
+        """From a little before the first difference on, where that would be cut off."""
+        if pair.difference is not Difference.TEXT or pair.line is None or pair.seen is None:
+            return text
+        both = zip(pair.line.text, pair.seen.text, strict=False)
+        shorter = min(len(pair.line.text), len(pair.seen.text))
+        first = next((at for at, (one, other) in enumerate(both) if one != other), shorter)
+        return text if first < room - _LABEL - _AFTER else f"…{text[max(first - _BEFORE, 0) :]}"
+
+    def _draw_place(self, canvas: Canvas, seen: Seen, end: int) -> int:
+        """In which conversation it was seen, where the session has several; the cells that this takes."""
+        if seen.place not in self._several:
+            return 0
+        text = f" {middle_cut(self._several[seen.place], _PLACE)}"
+        style = self.palette.dim if seen.seq <= self.desk.cursor else self.palette.faint
+        canvas.put(end - cell_len(text), text, style)
+        return cell_len(text)
+
     def _side(self, canvas: Canvas, x: int, room: int, who: str, text: str, style: Style) -> None:
-        label = cut(who, 8)
+        label = cut(who, _LABEL)
         canvas.put(x, label, self.palette.dim if style is not self.palette.faint else style)
         start = max(cell_len(label) + 1, 6)
         canvas.put(x + start, cut(quoted(text), room - start), style)

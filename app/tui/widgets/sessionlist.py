@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.cells import cell_len
+from rich.style import Style
 
 from app.tui.desk import Desk
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
 from app.tui.widgets.table import Col, spread
+from app.view.blame import Blame
+from app.view.near import cut_with, together
 from app.view.places import PlaceKey
 from app.view.sessions import SessionRow
-from app.view.text import cut, middle_cut, seconds
+from app.view.text import cut, seconds
 
-_NUMBERS = (Col("in", 4, True), Col("out", 4, True), Col("2×", 3, True), Col("≠", 3, True), Col("last", 8, True))
-_NARROW = (Col("conversation", 0), *_NUMBERS)
-_ROOMY = (Col("conversation", 26), Col("session key", 0), *_NUMBERS)
-#: from this width on the key has a column
+_COUNTS = (Col("in", 4, True), Col("out", 4, True), Col("2×", 3, True), Col("≠", 3, True))
+_NARROW = (Col("conversation", 19), Col("session key", 0), *_COUNTS, Col("broken", 6))
+_ROOMY = (Col("conversation", 26), Col("session key", 0), *_COUNTS, Col("last", 8, True), Col("broken", 11))
+#: from this width on there is room for more
 ROOMY = 96
 
 
@@ -29,6 +34,12 @@ class SessionList(RowList):
         self.desk = desk
         self.border_title = "Sessions"
         self.rows: list[SessionRow] = []
+        #: line -> where its key differs from one beside it that is almost the same
+        self._spots: Mapping[int, range] = {}
+        self._names: list[str] = []
+        self._order: list[int] = []
+        self.blame: Blame | None = None
+        self._wrong: tuple[int, ...] = ()
 
     @property
     def count(self) -> int:
@@ -43,10 +54,34 @@ class SessionList(RowList):
         """Follow the desk; the selection stays."""
         if self.desk.opened is None:
             return
-        self.rows = self.desk.run.sessions.rows(self.desk.cursor)
-        self.entitle(f"Sessions {sum(bool(row.key) for row in self.rows)}")
+        chosen = self.chosen
+        rows = self.desk.run.sessions.rows(self.desk.cursor)
+        names = [row.name for row in rows]
+        if names != self._names:
+            self._names = names
+            self._order, spots = together(names)
+            self._spots = {place: spots[at] for place, at in enumerate(self._order) if at in spots}
+        self.rows = [rows[at] for at in self._order]
+        self._judge()
+        near = f"{len(self._spots)} keys almost the same: what differs is reversed" if self._spots else ""
+        self.entitle(f"Sessions {sum(bool(row.key) for row in self.rows)}", near)
         self.forget()
-        self.select(self.selected if self.selected >= 0 else 0)
+        if chosen is not None:
+            self.choose(chosen.owner)
+        self.select(self.selected if self.selected >= 0 else next(iter(self.marks()), 0))
+
+    def _judge(self) -> None:
+        sessions, view = self.desk.run.sessions, self.desk.run.view
+        known = (view.last, len(view.violations()))
+        if self.blame is None or self.blame.sessions is not sessions or self.blame.known != known:
+            self.blame = Blame(sessions)
+        blame, cursor = self.blame, self.desk.cursor
+        wrong = (row.copies or row.differences or blame.session(row.owner, cursor) for row in self.rows)
+        self._wrong = tuple(at for at, found in enumerate(wrong) if found)
+
+    def marks(self) -> tuple[int, ...]:
+        """Sessions in which something is wrong by now."""
+        return self._wrong
 
     def choose(self, owner: str | PlaceKey) -> None:
         """Select the line of a session or conversation."""
@@ -77,19 +112,36 @@ class SessionList(RowList):
         row = self.rows[index]
         canvas = self.canvas(width)
         columns = self._columns
-        texts = self._texts(row)[-len(_NUMBERS) :]
-        names = [row.place, row.title or "no session"][: len(columns) - len(_NUMBERS)]
+        texts = self._texts(row)
         later = row.since > self.desk.cursor
-        for column, (x, size), text in zip(columns, spread(columns, width - 2), [*names, *texts], strict=True):
+        for column, (x, size) in zip(columns, spread(columns, width - 2), strict=True):
+            text = texts[column.title]
             style = self.palette.faint if later else self.palette.base
-            if column.title in ("2×", "≠") and text != "·":
+            if column.title in ("2×", "≠", "broken") and text not in ("·", ""):
                 style = self.palette.bad
             elif text in ("·", "no session"):
                 style = self.palette.dim
-            shown = middle_cut(text, size) if column.title == "session key" else cut(text, size)
+            if column.title == "session key":
+                self._draw_key(canvas, index, text, (x, size), style)
+                continue
+            shown = cut(text, size)
             canvas.put(x + size - cell_len(shown) if column.right else x, shown, style)
         return canvas
 
-    def _texts(self, row: SessionRow) -> list[str]:
-        counts = [str(number) if number else "·" for number in (row.heard, row.said, row.copies, row.differences)]
-        return [*counts, seconds(row.last) if row.last else "·"]
+    def _draw_key(self, canvas: Canvas, index: int, key: str, place: tuple[int, int], style: Style) -> None:
+        """A key; where it is almost that of the line beside it, what differs is reversed."""
+        x, size = place
+        shown, there = cut_with(key, self._spots.get(index, range(0)), size)
+        marked = style + Style(reverse=True)
+        for at, char in enumerate(shown):
+            canvas.put(x + at, char, marked if at in there else style)
+
+    def _texts(self, row: SessionRow) -> dict[str, str]:
+        counts = {"in": row.heard, "out": row.said, "2×": row.copies, "≠": row.differences}
+        return {
+            "conversation": row.place,
+            "session key": row.title or "no session",
+            **{name: str(number) if number else "·" for name, number in counts.items()},
+            "last": seconds(row.last) if row.last else "·",
+            "broken": self.blame.session(row.owner, self.desk.cursor) if self.blame else "",
+        }

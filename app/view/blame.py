@@ -1,0 +1,69 @@
+"""Which promises were broken by what a session holds: by a row of its transcript, or by the session as such."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from app.view.places import PlaceKey
+from app.view.sessions import Pair, Sessions
+from core.events import Event
+from core.events import bodies as b
+
+#: when an invariant was broken, and which
+Broken = tuple[int, str]
+#: events about a message that was heard, which is told by its line in the transcript
+_HEARD = (b.InboundReceived, b.InboundAdmitted, b.TurnStarted, b.RouteDecided)
+
+
+class Blame:
+    """The violations of a run, found by what they name as evidence."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self.sessions = sessions
+        self._view = sessions.view
+        #: how much of the run was known when this was made: a run may grow
+        self.known = (self._view.last, len(self._view.violations()))
+        self._by_seq: dict[int, list[Broken]] = {}
+        self._by_inbound: dict[str, list[Broken]] = {}
+        self._by_key: dict[str, list[Broken]] = {}
+        self._owners: dict[str | PlaceKey, tuple[Broken, ...]] = {}
+        for violation in self._view.violations():
+            for seq in violation.evidence:
+                if 0 < seq <= self._view.last:
+                    self._learn(self._view.event(seq), (violation.at, violation.invariant))
+
+    def _learn(self, event: Event, broken: Broken) -> None:
+        self._by_seq.setdefault(event.seq, []).append(broken)
+        if event.inbound is not None and isinstance(event.body, _HEARD):
+            self._by_inbound.setdefault(event.inbound, []).append(broken)
+        key = getattr(event.body, "session_key", None)
+        if isinstance(key, str):
+            self._by_key.setdefault(self._view.homes.last_key(key, event.seq), []).append(broken)
+
+    def row(self, pair: Pair, seq: int) -> str:
+        """The invariants that a row of a transcript had broken after event `seq`."""
+        return _names(self._of(pair), seq)
+
+    def is_wrong(self, pair: Pair) -> bool:
+        """It breaks something, sooner or later."""
+        return any(True for _ in self._of(pair))
+
+    def session(self, owner: str | PlaceKey, seq: int) -> str:
+        """The same for everything in a session, or in a conversation without one."""
+        found = self._owners.get(owner)
+        if found is None:
+            all_of_it = [one for pair in self.sessions.pairs(owner) for one in self._of(pair)]
+            all_of_it += self._by_key.get(owner, ()) if isinstance(owner, str) else ()
+            found = self._owners[owner] = tuple(dict.fromkeys(all_of_it))
+        return _names(found, seq)
+
+    def _of(self, pair: Pair) -> Iterable[Broken]:
+        for side in (pair.line, pair.seen):
+            if side is not None:
+                yield from self._by_seq.get(side.seq, ())
+        if pair.line is not None and pair.line.inbound is not None:
+            yield from self._by_inbound.get(pair.line.inbound, ())
+
+
+def _names(found: Iterable[Broken], seq: int) -> str:
+    return " ".join(sorted({name for at, name in found if at <= seq}))

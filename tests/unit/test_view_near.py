@@ -1,0 +1,56 @@
+"""Session keys that are almost the same stand together, and what differs is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.view.near import cut_with, together
+
+
+def differing(*keys: str) -> dict[str, str]:
+    _, spots = together(keys)
+    return {keys[at]: keys[at][spot.start : spot.stop] for at, spot in spots.items()}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "mine", "theirs"),
+    [
+        ("a:dc:main:channel:OPS", "a:dc:main:channel:ops", "OPS", "ops"),
+        ("a:tg:main:group:-1001", "a:tg:main:group:-1002", "1", "2"),
+        ("a:dc:main:channel:1", "a:dc:main:channel:1:thread:7", "", ":thread:7"),
+        ("a:tg:*:direct:97", "a:tg:default:direct:97", "*", "default"),
+        ("a:tg:dm:1002003", "a:tg:direct:1002003", "m", "irect"),
+        ("a:mx:main:channel:%21%41b", "a:mx:main:channel:%21ab", "%41", "a"),
+    ],
+)
+def test_near_keys_differ_in_these_characters(one, other, mine, theirs):
+    assert differing(one, other) == {one: mine, other: theirs}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a:dc:main:direct:970312941", "a:dc:main:direct:711076224"),
+        ("a:main", "a:dc:main:direct:711076224"),
+        ("", "a:main"),
+        ("", ""),
+    ],
+)
+def test_other_keys_are_left_alone(one, other):
+    assert together([one, other]) == ([0, 1], {})
+
+
+def test_near_keys_stand_together_where_the_first_of_them_stood():
+    keys = ["a:dc:x:channel:ops", "a:tg:x:direct:1234567", "a:dc:x:channel:OPS", "", "a:dc:x:channel:random"]
+    order, spots = together(keys)
+    assert [keys[at] for at in order] == [keys[2], keys[0], keys[1], keys[3], keys[4]]
+    assert set(spots) == {0, 2}
+
+
+@pytest.mark.parametrize("room", [60, 12, 5, 1])
+def test_a_cut_key_still_shows_where_it_differs(room):
+    key = "a:dc:main:channel:OPS:thread:7"
+    text, there = cut_with(key, range(18, 21), room)
+    assert len(text) == min(room, len(key))
+    shown = "".join(text[at] for at in sorted(there))
+    assert shown == ("OPS" if room == 60 else "…")
