@@ -155,6 +155,8 @@ class Desk:
         #: only the causal chain of this event is lit; none: everything is
         self.chain_of: int | None = None
         self._lit: frozenset[int] = frozenset()
+        #: run and cursor when a row of a list was selected, and the event that it stands for
+        self._picked: tuple[object, int, int] | None = None
         if live is not None and self.live is not None:
             self.opened = Opened(live.begin())
             self.live.begin(self.opened)
@@ -238,6 +240,17 @@ class Desk:
     def cursor(self) -> int:
         """The event that every screen stands on."""
         return self.run.transport.cursor
+
+    def pick(self, seq: int | None) -> None:
+        """A row was selected: the cursor stays, and other screens select what belongs to this event."""
+        self._picked = (self.opened, self.cursor, seq) if seq else None
+
+    @property
+    def subject(self) -> int:
+        """The event that is looked at: that of the selected row, until the cursor moves; else the cursor's."""
+        if self._picked is not None and self._picked[:2] == (self.opened, self.cursor):
+            return self._picked[2]
+        return self.cursor
 
     def status(self) -> StatusLine | None:
         """The facts of the status line; none while nothing is open."""

@@ -116,8 +116,8 @@ async def test_one_cursor_for_all_screens():
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "4")
         assert isinstance(one.screen, SessionsScreen)
-        assert one.screen.query_one(SessionList).rows[1].place == "discord/#ops"
-        assert one.screen.query_one(SessionList).selected == 2
+        assert one.screen.query_one(SessionList).rows[0].place == "discord/#ops"
+        assert one.screen.query_one(SessionList).selected == 0
         await press(pilot, "tab", "j", "enter")
         assert isinstance(one.screen, TimelineScreen)
         assert one.desk.cursor == 63

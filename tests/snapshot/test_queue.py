@@ -7,6 +7,7 @@ import pytest
 from app.tui.app import TrunklineApp
 from app.tui.screens.queue import QueueScreen
 from app.tui.screens.timeline import TimelineScreen
+from app.tui.widgets.messagelist import MessageList
 from app.tui.widgets.queuelist import QueueList
 from tests.snapshot._app import SIZES, app, press, text_of
 from tests.snapshot._queued import queued, silence
@@ -86,3 +87,21 @@ async def test_enter_leads_to_the_event_of_a_row():
         assert isinstance(one.screen, TimelineScreen)
         assert one.desk.cursor == target
         assert one.desk.run.view.event(one.desk.cursor).kind == "intent.settled"
+
+
+async def test_the_selected_message_is_selected_on_the_other_screens_and_the_moment_stays():
+    one = app(run=queued())
+    async with one.run_test(size=(120, 40)) as pilot:
+        await press(pilot, "$", "6", "g", "j")
+        cursor, queue = one.desk.cursor, one.desk.run.queue
+        row = queue.rows[list_of(one).selected]
+        sums = [line for line in text_of(one).splitlines() if "adds up" in line or "add up" in line]
+        await press(pilot, "3")
+        messages = one.screen.query_one(MessageList)
+        assert one.desk.run.messages.lives.of_event(one.desk.run.view.event(messages.target() or 0)) is row
+        assert one.desk.cursor == cursor
+        await press(pilot, "6", "j")
+        assert [line for line in text_of(one).splitlines() if "adds up" in line or "add up" in line] == sums
+        # The cursor moves: what is selected is what it stands on.
+        await press(pilot, "[")
+        assert one.desk.subject == one.desk.cursor == cursor - 1

@@ -29,7 +29,7 @@ class BindingsScreen(RunScreen):
         self.list = BindingList(desk, id="bindings")
         self.record = BindingRecord(desk, id="record")
         self.inspector = Inspector(desk, id="why")
-        self._seen: tuple[object, int] | None = None
+        self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
         """List, record and the Why pane."""
@@ -60,12 +60,12 @@ class BindingsScreen(RunScreen):
         self.call_after_refresh(self.sync)
 
     def _follow(self) -> None:
-        at = (self.desk.opened, self.desk.cursor)
+        at = (self.desk.opened, self.desk.cursor, self.desk.subject)
         if at == self._seen:
             return
         self._seen = at
         view = self.desk.run.view
-        found = view.bindings.concerned(view.event(self.desk.cursor)) if self.desk.cursor else None
+        found = view.bindings.concerned(view.event(self.desk.subject)) if self.desk.subject else None
         if found is not None:
             self.list.choose(found)
 
@@ -73,7 +73,7 @@ class BindingsScreen(RunScreen):
         """A click selects; a second one goes in."""
         message.rows.select(message.index)
         if message.rows is self.list:
-            self.record.show(self.list.chosen)
+            self._selected()
         if message.again:
             self.action_enter()
 
@@ -83,7 +83,14 @@ class BindingsScreen(RunScreen):
         pane = self.pane
         pane.select(max(0, min(pane.selected + rows, pane.count - 1)))
         if pane is self.list:
-            self.record.show(self.list.chosen)
+            self._selected()
+
+    def _selected(self) -> None:
+        """Another binding of the same moment."""
+        if self.list.chosen is not None:
+            self.desk.pick(self.list.chosen.since)
+            self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)
+        self.record.show(self.list.chosen)
 
     def action_left(self) -> None:
         """To the list."""

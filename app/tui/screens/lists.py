@@ -19,7 +19,7 @@ class ListScreen(RunScreen):
         super().__init__(desk)
         self.list = rows
         self.detail = detail
-        self._seen: tuple[object, int] | None = None
+        self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
         """List and detail."""
@@ -30,11 +30,11 @@ class ListScreen(RunScreen):
         """Follow the desk. When the cursor moved to an event of a row, that one is selected."""
         if self.desk.opened is not None:
             self.list.sync()
-            at = (self.desk.opened, self.desk.cursor)
+            at = (self.desk.opened, self.desk.cursor, self.desk.subject)
             if at != self._seen:
                 self._seen = at
-                if self.desk.cursor and self.list.count:
-                    self.list.follow(self.desk.cursor)
+                if self.desk.subject and self.list.count:
+                    self.list.follow(self.desk.subject)
             self.detail.tell(self.list)
         self.refresh_bars()
 
@@ -45,7 +45,7 @@ class ListScreen(RunScreen):
     def on_row_list_chosen(self, message: RowList.Chosen) -> None:
         """A click selects; a second one goes in."""
         message.rows.select(message.index)
-        self.detail.tell(self.list)
+        self._selected(message.rows)
         if message.again:
             self.action_enter()
 
@@ -54,6 +54,13 @@ class ListScreen(RunScreen):
             return
         pane = self.pane
         pane.select(max(0, min(pane.selected + rows, pane.count - 1)))
+        self._selected(pane)
+
+    def _selected(self, pane: RowList) -> None:
+        """The moment stays: the queue would be another one at each row. Other screens select the same thing."""
+        if pane is self.list:
+            self.desk.pick(self.list.target())
+            self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)
         self.detail.tell(self.list)
 
     def action_left(self) -> None:

@@ -28,7 +28,7 @@ class SessionsScreen(RunScreen):
         self.list = SessionList(desk, id="sessions")
         self.sides = Alignment(desk, id="sides")
         self.inspector = Inspector(desk, id="why")
-        self._seen: tuple[object, int] | None = None
+        self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
         """List, sides and the Why pane."""
@@ -42,10 +42,10 @@ class SessionsScreen(RunScreen):
             self.list.sync()
             most = 8 if self.trunkline.size.height < HIGH else 12
             self.list.styles.height = max(min(self.list.count + 3, most), 5)
-            at = (self.desk.opened, self.desk.cursor)
+            at = (self.desk.opened, self.desk.cursor, self.desk.subject)
             if at != self._seen:
                 self._seen = at
-                owner = self.desk.run.sessions.owner_of(self.desk.cursor)
+                owner = self.desk.run.sessions.owner_of(self.desk.subject)
                 if owner is not None:
                     self.list.choose(owner)
             self.sides.sync(self.list.chosen, self.list.blame)
@@ -56,7 +56,7 @@ class SessionsScreen(RunScreen):
         """A click selects a session, or moves the cursor; a second one goes in."""
         if message.rows is self.list:
             self.list.select(message.index)
-            self.sides.sync(self.list.chosen)
+            self._selected()
         elif message.rows is self.sides:
             self.desk.seek(self.sides.pairs[message.index].seq)
             self.moved()
@@ -72,12 +72,19 @@ class SessionsScreen(RunScreen):
         target = max(0, min(pane.selected + rows, pane.count - 1))
         if pane is self.sides and pane.count:
             self.desk.seek(self.sides.pairs[target].seq)
-            self._seen = (self.desk.opened, self.desk.cursor)
+            self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)
             self.moved()
             return
         pane.select(target)
         if pane is self.list:
-            self.sides.sync(self.list.chosen)
+            self._selected()
+
+    def _selected(self) -> None:
+        """Another session of the same moment."""
+        if self.list.chosen is not None:
+            self.desk.pick(self.list.chosen.since)
+            self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)
+        self.sides.sync(self.list.chosen)
 
     def action_left(self) -> None:
         """To the list."""
