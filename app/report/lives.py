@@ -1,43 +1,48 @@
-"""The lives of what moves through a run: messages, the queue they wait in, and the work of hands."""
+"""The lives of what moves through a run, line by line: the same models that the screens show, at the end of the run."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from app.view.fact import Fact, Tone, because
+from app.view.hand_facts import hand_facts
+from app.view.hands import Hands
 from app.view.labels import describe
+from app.view.life import Life, Part
+from app.view.life_words import Cell, says
+from app.view.messages import Messages
+from app.view.queue_rows import Queue
 from app.view.story import RunView
 from app.view.text import clean, count, quoted, seconds
 from core.events import Event
 from core.events import bodies as b
-from core.values import IntentState
-
-#: states from which nothing more comes by itself, and which somebody should look at
-_BAD = frozenset({IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentState.UNKNOWN, IntentState.PARTIAL})
-_OPEN = frozenset({IntentState.PREPARED, IntentState.SENDING})
 
 
-def _step(view: RunView, event: Event, label: str = "life") -> Fact:
-    return Fact(label=label, text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)
+def _step(view: RunView, event: Event) -> Fact:
+    return Fact(label="life", text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)
+
+
+def _words(cell: Cell) -> str:
+    """A state without its shape."""
+    return (cell.more or cell.text).partition(" ")[2]
 
 
 # ---------------------------------------------------------------- messages
 
 
-def message_sections(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
-    """Every message: heard from people, said by the gateway, or taken back, each with its life. In order of time."""
-    firsts: dict[tuple[str, str], int] = {}
+def message_sections(view: RunView, messages: Messages) -> Iterator[tuple[str, Iterable[Fact]]]:
+    """Every message: heard from people, said by the gateway, or not said, each with its life. In order of time."""
+    heard: dict[str, int] = {}
     for event in view.events:
-        if event.intent is not None:
-            firsts.setdefault(("intent", event.intent), event.seq)
-        elif event.inbound is not None and isinstance(event.body, b.InboundReceived | b.InboundDropped):
-            firsts.setdefault(("inbound", event.inbound), event.seq)
-    for kind, name in firsts:
-        yield _intent(view, name) if kind == "intent" else _inbound(view, name)
+        if event.intent is None and isinstance(event.body, b.InboundReceived | b.InboundDropped):
+            heard.setdefault(event.inbound or "", event.seq)
+    found: list[tuple[int, str | Life]] = [(seq, name) for name, seq in heard.items() if name]
+    found += [(life.first.seq, life) for life in messages.lives]
+    for _, one in sorted(found, key=lambda item: item[0]):
+        yield _said(view, messages, one) if isinstance(one, Life) else _heard(view, one)
 
 
-def _inbound(view: RunView, name: str) -> tuple[str, Iterable[Fact]]:
+def _heard(view: RunView, name: str) -> tuple[str, Iterable[Fact]]:
     events = view.of_inbound(name)
     said = view.posted(events[0].seq)
     own = [event for event in events if event.intent is None and event.delegation is None]
@@ -50,32 +55,31 @@ def _inbound(view: RunView, name: str) -> tuple[str, Iterable[Fact]]:
     return f"Message {name}{who}", [_step(view, event) for event in steps]
 
 
-def _intent(view: RunView, name: str) -> tuple[str, Iterable[Fact]]:
-    events = view.of_intent(name)
-    facts = view.at(view.last).intents.get(name)
-    if facts is None:
-        return f"Message {name}, never prepared", [_step(view, event) for event in events]
-    where = view.places.label(facts.address)
-    return f"Message {name} to {where}: {quoted(facts.text)}", [
-        Fact(label="kind", text=f"{facts.intent_kind}, {count(facts.chunks, 'chunk')}"),
-        _state(view, name),
-        because(getattr(view.event(facts.prepared).body, "reason", None), facts.prepared),
-        Fact(label="counts", text=f"{count(facts.attempts, 'attempt')}, {len(facts.accepted)} accepted on the wire"),
-        Fact(label="session", text=clean(facts.mirror_key or "none remembers it")),
-        *_copies(view, facts.accepted),
-        *(_step(view, event) for event in events),
-    ]
+def _said(view: RunView, messages: Messages, life: Life) -> tuple[str, Iterable[Fact]]:
+    address = life.body.address if life.body else getattr(life.first.body, "address", None)
+    where = f" to {view.places.label(address)}" if address is not None else ""
+    return f"Message {life.id}{where}: {says(life)}", _life(view, messages, life)
 
 
-def _state(view: RunView, name: str) -> Fact:
-    facts = view.at(view.last).intents[name]
-    tone = Tone.BAD if facts.state in _BAD else Tone.WARN if facts.state in _OPEN else Tone.PLAIN
-    return Fact(label="state", text=facts.state.value, tone=tone, seq=facts.last)
+def _life(view: RunView, messages: Messages, life: Life) -> Iterator[Fact]:
+    head, body = messages.head(life, view.last), life.body
+    state = head.cells["terminal"]
+    yield Fact(label="state", text=_words(state), tone=state.tone, seq=state.seq)
+    if body is not None:
+        yield Fact(label="kind", text=f"{body.intent_kind}, {count(body.chunks, 'chunk')}")
+        yield because(body.reason, life.seq)
+        tried = count(sum(one.part is Part.ATTEMPT for one in life.tries), "attempt")
+        yield Fact(label="counts", text=f"{tried}, {len(life.accepted)} accepted on the wire")
+        yield Fact(label="session", text=clean(body.mirror_key or "none remembers it"))
+    if head.broken:
+        yield Fact(label="broken", text=head.broken, tone=Tone.BAD, seq=head.seq)
+    yield from _copies(view, life)
+    yield from (_step(view, event) for event in life.events)
 
 
-def _copies(view: RunView, accepted: Iterable[int]) -> Iterator[Fact]:
+def _copies(view: RunView, life: Life) -> Iterator[Fact]:
     """What the invariants say of its deliveries: copies of one thing, places that are wrong."""
-    for seq in accepted:
+    for seq in (event.seq for event in life.accepted):
         copy = view.marks.copies.get(seq)
         if copy is not None:
             group = view.marks.groups[copy.group]
@@ -86,57 +90,32 @@ def _copies(view: RunView, accepted: Iterable[int]) -> Iterator[Fact]:
             yield Fact(label="place", text=f"#{seq} is where it does not belong", tone=Tone.BAD, seq=seq)
 
 
-# ---------------------------------------------------------------- the queue
+# ---------------------------------------------------------------- queue and hands
 
 
-def queue_facts(view: RunView) -> Iterator[Fact]:
-    """The conservation line, what is left open or went wrong, and what the queue waited for."""
-    intents = view.at(view.last).intents
-    if not intents:
+def queue_facts(view: RunView, queue: Queue) -> Iterator[Fact]:
+    """The sum, who breaks it, and every row with who had it when."""
+    if queue.empty:
         yield Fact(label="", text="nothing was put into the queue in this run")
-    else:
-        yield conservation(view)
-    for name, facts in intents.items():
-        if facts.state in _OPEN or facts.state in _BAD:
-            place = view.places.label(facts.address)
-            text = f"{name} is {facts.state.value}: {quoted(facts.text)} to {place}"
-            yield Fact(label="left", text=text, tone=Tone.WARN, seq=facts.last)
-    told = (b.LaneWaiting, b.BacklogWaiting, b.OperatorActed, b.StorePruned, b.ProcessRecovered)
-    yield from (_step(view, event, "queue") for event in view.events if isinstance(event.body, told))
+        return
+    ledger = queue.ledger(view.last)
+    yield Fact(label="balance", text=ledger.text, tone=Tone.GOOD if ledger.holds else Tone.BAD)
+    if ledger.names:
+        yield Fact(label="missing", text=ledger.names, tone=Tone.BAD)
+    for row in queue.rows:
+        line = queue.line(row, view.last)
+        if line.mark:
+            tone = Tone.BAD if line.tone is Tone.BAD else Tone.PLAIN
+            yield Fact(label="mark", text=line.mark, tone=tone, seq=line.seq)
+            continue
+        cells = line.cells
+        text = f"{cells['id'].text} {_words(cells['state'])}: {cells['what'].text} to {cells['place'].more}"
+        why = cells["why"]
+        yield Fact(label="row", text=f"{text}, {cells['age'].text} s: {why.text}", tone=why.tone, seq=line.seq)
+        yield from queue.facts(row, view.last, drawn=False)
 
 
-def conservation(view: RunView) -> Fact:
-    """What was prepared is what came of it: counted from two sides, so that nothing can be missing unseen."""
-    prepared = len({event.intent for event in view.events if isinstance(event.body, b.IntentPrepared)})
-    states = Counter(facts.state for facts in view.at(view.last).intents.values())
-    parts = " + ".join(f"{states[state]} {state.value}" for state in IntentState if states[state])
-    equal = prepared == sum(states.values())
-    text = f"{prepared} prepared {'=' if equal else '≠'} {parts or 0}"
-    return Fact(label="balance", text=text, tone=Tone.GOOD if equal else Tone.BAD, mark="✓" if equal else "✗")
-
-
-# ---------------------------------------------------------------- hands
-
-
-def hand_sections(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
-    """Every task of a hand: where it came from, how it ended, and how that was told."""
-    for name, facts in view.at(view.last).delegations.items():
-        yield f"Task {name} of hand {facts.hand}: {quoted(facts.task)}", _hand(view, name)
-
-
-def _hand(view: RunView, name: str) -> Iterator[Fact]:
-    facts = view.at(view.last).delegations[name]
-    yield Fact(label="origin", text=view.places.label(facts.origin), seq=facts.accepted)
-    yield Fact(label="session", text=clean(facts.session_key), seq=facts.accepted)
-    if facts.outcome is None:
-        yield Fact(label="outcome", text="it never reported", tone=Tone.BAD)
-    else:
-        end = facts.finished or facts.accepted
-        took = view.event(end).at - view.event(facts.accepted).at
-        yield Fact(label="outcome", text=f"{facts.outcome.value}, after {seconds(took)} s", seq=end)
-    yield from (_step(view, event) for event in view.of_delegation(name) if event.intent is None)
-    events = [view.event(seq) for seq in view.causes.effects(facts.finished)] if facts.finished else []
-    said = [event for event in events if isinstance(event.body, b.WireAccepted)]
-    yield from (_step(view, event, "told") for event in said)
-    if events and not said:
-        yield Fact(label="told", text="its end led to nothing that people saw")
+def hand_sections(view: RunView, hands: Hands) -> Iterator[tuple[str, Iterable[Fact]]]:
+    """Every task of a hand: where it came from, until when it may run, how it ended, and how that was told."""
+    for row in hands.rows(view.last):
+        yield f"Task {row.id} of hand {row.hand}: {quoted(row.task)}", hand_facts(view, hands, row, view.last)

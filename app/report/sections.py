@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from app.report.lives import hand_sections, message_sections, queue_facts
+from app.report.text import EXPECTATIONS, LINES, VIOLATIONS, shortened
+from app.view.blame import Blame
 from app.view.bound_facts import record_facts
 from app.view.fact import Fact, Tone
+from app.view.hands import Hands
 from app.view.labels import describe
 from app.view.lanes import Lanes
+from app.view.lives import Lives
+from app.view.messages import Messages
+from app.view.queue_rows import Queue
 from app.view.sessions import Pair, SessionRow, Sessions
 from app.view.story import RunView
 from app.view.text import clean, count, quoted, seconds
@@ -19,6 +25,9 @@ from app.view.verdicts import UNJUDGED, so_far
 from app.view.why import path_of, reproduction
 from core.events.bodies import RunEnded
 from sim.invariants.base import Status, Verdict, Violation
+
+#: where what is left out here can be read
+ALL_OF_THEM = "trunkline replay has all of them in the app"
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,13 +40,14 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 def sections(view: RunView) -> Iterator[Section]:
     """Every chapter of a run."""
+    lives = Lives(view.events)
     yield Section(title="Run", facts=tuple(_run(view)))
     yield from _verdicts(view)
-    yield from _chapter("Messages", message_sections(view), "nobody said anything in this run")
+    yield from _chapter("Messages", message_sections(view, Messages(view, lives)), "nobody said anything in this run")
     yield from _chapter("Sessions", _sessions(view), "no session was made in this run")
     yield from _chapter("Bindings", _bindings(view), "no conversation was bound in this run")
-    yield Section(title="Queue", facts=tuple(queue_facts(view)))
-    yield from _chapter("Hands", hand_sections(view), "no hand was given work in this run")
+    yield Section(title="Queue", facts=tuple(queue_facts(view, Queue(view, lives))))
+    yield from _chapter("Hands", hand_sections(view, Hands(view, lives)), "no hand was given work in this run")
     yield Section(title="Timeline", facts=tuple(_timeline(view)) or (Fact(label="", text="nothing happened"),))
 
 
@@ -90,12 +100,14 @@ def _verdicts(view: RunView) -> Iterator[Section]:
     yield Section(title="Verdicts")
     for verdict in sorted(view.run.verdicts, key=lambda one: _ORDER.index(one.status)):
         yield Section(title=f"{verdict.id} {verdict.title}", level=2, facts=tuple(_verdict(view, verdict)))
-    for unmet in view.run.unmet:
+    for unmet in view.run.unmet[:EXPECTATIONS]:
         where = f", line {unmet.line}" if unmet.line else ""
         facts = [Fact(label="missed", text=clean(unmet.summary), tone=Tone.BAD)]
-        facts += [Fact(label="expected", text=clean(text)) for text in unmet.expected]
-        facts += [Fact(label="actual", text=clean(text), tone=Tone.BAD) for text in unmet.actual]
+        facts += [*_some("expected", unmet.expected), *_some("actual", unmet.actual, Tone.BAD)]
         yield Section(title=f"Expectation of the scenario{where}", level=2, facts=tuple(facts))
+    left = len(view.run.unmet) - EXPECTATIONS
+    if left > 0:
+        yield Section(title=f"{count(left, 'more expectation')} of the scenario missed", level=2)
 
 
 def _verdict(view: RunView, verdict: Verdict) -> Iterator[Fact]:
@@ -108,16 +120,37 @@ def _verdict(view: RunView, verdict: Verdict) -> Iterator[Fact]:
         text = f"violated, {count(len(verdict.violations), 'breach')}".replace("breachs", "breaches")
         yield Fact(label="verdict", text=f"{text}, {times}", tone=Tone.BAD, mark="✗")
     yield Fact(label="promise", text=clean(verdict.sentence))
-    for violation in verdict.violations:
+    for violation in verdict.violations[:VIOLATIONS]:
         yield from _violation(view, violation)
+    if len(verdict.violations) > VIOLATIONS:
+        yield Fact(label="more", text=f"and {len(verdict.violations) - VIOLATIONS} more; {ALL_OF_THEM}", tone=Tone.DIM)
 
 
 def _violation(view: RunView, violation: Violation) -> Iterator[Fact]:
     yield Fact(label="broken", text=f"at #{violation.at}: {clean(violation.summary)}", tone=Tone.BAD, seq=violation.at)
-    yield from (Fact(label="expected", text=clean(text)) for text in violation.expected)
-    yield from (Fact(label="actual", text=clean(text), tone=Tone.BAD) for text in violation.actual)
-    yield from (event_fact(view, seq, "evidence") for seq in violation.evidence if 0 < seq <= view.last)
-    yield from (msgspec.structs.replace(fact, label="path", tone=Tone.PLAIN) for fact in path_of(view, violation))
+    yield from _some("expected", violation.expected)
+    yield from _some("actual", violation.actual, Tone.BAD)
+    evidence = [seq for seq in violation.evidence if 0 < seq <= view.last]
+    yield from (event_fact(view, seq, "evidence") for seq in evidence[:LINES])
+    if len(evidence) > LINES:
+        yield Fact(label="evidence", text=f"and {count(len(evidence) - LINES, 'more event')}", tone=Tone.DIM)
+    steps = [msgspec.structs.replace(fact, label="path") for fact in path_of(view, violation)]
+    for fact in shortened(steps, _is_wrong, _left_out):
+        yield msgspec.structs.replace(fact, tone=Tone.PLAIN)
+
+
+def _some(label: str, texts: Sequence[str], tone: Tone = Tone.PLAIN) -> Iterator[Fact]:
+    yield from (Fact(label=label, text=clean(text), tone=tone) for text in texts[:LINES])
+    if len(texts) > LINES:
+        yield Fact(label=label, text=f"and {count(len(texts) - LINES, 'more line')}", tone=Tone.DIM)
+
+
+def _is_wrong(fact: Fact) -> bool:
+    return fact.tone is Tone.BAD
+
+
+def _left_out(number: int) -> Fact:
+    return Fact(label="path", text=f"and {count(number, 'more step')}", tone=Tone.DIM)
 
 
 def event_fact(view: RunView, seq: int, label: str = "") -> Fact:
@@ -131,14 +164,18 @@ def event_fact(view: RunView, seq: int, label: str = "") -> Fact:
 
 def _sessions(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
     sessions = Sessions(view)
+    blame = Blame(sessions)
     for row in sessions.rows(view.last):
         title = row.title or f"{row.place}, a conversation without a session"
-        yield title, (*_session(row), *(_pair(view, pair) for pair in sessions.pairs(row.owner)))
+        broken = blame.session(row.owner, view.last)
+        yield title, (*_session(row, broken), *(_pair(view, pair) for pair in sessions.pairs(row.owner)))
 
 
-def _session(row: SessionRow) -> Iterator[Fact]:
+def _session(row: SessionRow, broken: str) -> Iterator[Fact]:
     yield Fact(label="place", text=clean(row.place))
     yield Fact(label="counts", text=f"{row.heard} heard, {row.said} said")
+    if broken:
+        yield Fact(label="broken", text=broken, tone=Tone.BAD)
     if row.copies:
         yield Fact(label="copies", text=count(row.copies, "message") + " seen more than once", tone=Tone.BAD)
     differing = count(row.differences, "line")

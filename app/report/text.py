@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from app.outcome import Outcome
 from app.view.fact import Fact, Tone
@@ -15,10 +16,14 @@ from sim.invariants import Status, Verdict, Violation
 
 _WIDTH = 34
 #: a run that goes round in circles breaks the same promise thousands of times: so many are told of each
-_VIOLATIONS = 5
-_EXPECTATIONS = 20
+VIOLATIONS = 5
+EXPECTATIONS = 20
+#: lines of what was expected and what was found, for one of them
+LINES = 20
 #: steps at the ends of a long causal path
 _STEPS = 20
+
+_Step = TypeVar("_Step")
 
 
 def run_line(outcome: Outcome) -> str:
@@ -47,19 +52,19 @@ def blocks(outcome: Outcome) -> Iterator[str]:
     told: Counter[str] = Counter()
     for violation in run.violations:
         told[violation.invariant] += 1
-        if told[violation.invariant] <= _VIOLATIONS:
+        if told[violation.invariant] <= VIOLATIONS:
             yield "\n".join(_violation(view, violation, titles[violation.invariant]))
     for invariant, number in told.items():
-        if number > _VIOLATIONS:
-            yield f"  ✗ {invariant} {titles[invariant].title}: {number - _VIOLATIONS} more; --json has all of them"
-    for unmet in run.unmet[:_EXPECTATIONS]:
+        if number > VIOLATIONS:
+            yield f"  ✗ {invariant} {titles[invariant].title}: {number - VIOLATIONS} more; --json has all of them"
+    for unmet in run.unmet[:EXPECTATIONS]:
         where = f"{run.trace.header.path}:{unmet.line}: " if unmet.line else ""
         lines = [f"  ✗ expectation missed: {where}{clean(unmet.summary)}"]
         lines += _listed("expected", unmet.expected)
         lines += _listed("actual", unmet.actual)
         yield "\n".join(lines)
-    if len(run.unmet) > _EXPECTATIONS:
-        yield f"  ✗ {len(run.unmet) - _EXPECTATIONS} more expectations missed; --json has all of them"
+    if len(run.unmet) > EXPECTATIONS:
+        yield f"  ✗ {len(run.unmet) - EXPECTATIONS} more expectations missed; --json has all of them"
     if run.trace.cut:
         yield f"  cut       {clean(run.trace.cut)}; {UNJUDGED}"
     if not outcome.holds:
@@ -71,17 +76,28 @@ def _violation(view: RunView, violation: Violation, verdict: Verdict) -> Iterato
     yield f"    {verdict.sentence}"
     yield from _listed("expected", violation.expected)
     yield from _listed("actual", violation.actual)
-    for number, text in enumerate(_shortened([_marked(fact) for fact in path_of(view, violation)])):
+    steps = [_marked(fact) for fact in path_of(view, violation)]
+    for number, text in enumerate(shortened(steps, _is_wrong, _left_out)):
         yield _line("path" if number == 0 else "", text)
 
 
-def _shortened(steps: list[str]) -> list[str]:
-    """Both ends of a long path; its first wrong step is kept."""
-    left_out = steps[_STEPS:-_STEPS]
-    if len(left_out) < 2:
+def shortened(
+    steps: Sequence[_Step], is_wrong: Callable[[_Step], bool], left_out: Callable[[int], _Step]
+) -> Sequence[_Step]:
+    """Both ends of a long path, and a step that tells how many are left out; its first wrong step is kept."""
+    between = steps[_STEPS:-_STEPS]
+    if len(between) < 2:
         return steps
-    kept = [step for step in left_out if "←" in step]
-    return [*steps[:_STEPS], f"... {count(len(left_out) - len(kept), 'more step')}", *kept, *steps[-_STEPS:]]
+    kept = [step for step in between if is_wrong(step)]
+    return [*steps[:_STEPS], left_out(len(between) - len(kept)), *kept, *steps[-_STEPS:]]
+
+
+def _is_wrong(step: str) -> bool:
+    return "←" in step
+
+
+def _left_out(number: int) -> str:
+    return f"... {count(number, 'more step')}"
 
 
 def _marked(fact: Fact) -> str:
@@ -90,7 +106,8 @@ def _marked(fact: Fact) -> str:
 
 
 def _listed(label: str, lines: tuple[str, ...]) -> list[str]:
-    return [_line("" if index else label, clean(text)) for index, text in enumerate(lines)]
+    told = [_line("" if index else label, clean(text)) for index, text in enumerate(lines[:LINES])]
+    return told if len(lines) <= LINES else [*told, _line("", f"... {count(len(lines) - LINES, 'more line')}")]
 
 
 def _line(label: str, text: str) -> str:

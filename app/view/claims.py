@@ -67,29 +67,33 @@ def _meet(claim: Claim, other: Claim, now: float) -> bool:
     )
 
 
-def claim_facts(view: RunView, lives: Lives, life: Life, seq: int) -> Iterator[Fact]:
-    """A line a claim, with its bar on a scale of the time that the message took; none where there was but one."""
+def claim_facts(view: RunView, lives: Lives, life: Life, seq: int, *, drawn: bool = True) -> Iterator[Fact]:
+    """A line a claim; none where there was but one. `drawn`: with its bar, on a scale of the time of all of them."""
     found = claims(view, lives, life, seq)
     if len(found) < 2 and not any(claim.died for claim in found):
         return
     span = ((life.prepared or life.first).at, max(view.time(seq) if one.until is None else one.until for one in found))
     for index, claim in enumerate(found[:MOST]):
-        yield _claim_fact(view, claim, span, seq, "claims" if not index else "")
+        bar = f"{_bar(view, claim, span, seq)} " if drawn else ""
+        yield _claim_fact(view, claim, seq, bar, "claims" if not index else "")
     if len(found) > MOST:
         yield Fact(label="", text=f"and {len(found) - MOST} more", tone=Tone.DIM)
 
 
-def _claim_fact(view: RunView, claim: Claim, span: tuple[float, float], seq: int, label: str) -> Fact:
+def _bar(view: RunView, claim: Claim, span: tuple[float, float], seq: int) -> str:
     until = view.time(seq) if claim.until is None else claim.until
     start, end = column(claim.since, span, BAR), column(until, span, BAR)
     last = "▸" if claim.until is None else "╳" if claim.died else "┤"
-    bar = "·" * start + "├" + "─" * (end - start - 1) + (last if end > start else "") + "·" * (BAR - end - 1)
-    shape, tone = ("╳", Tone.BAD) if claim.died else shape_of(view, claim.one, seq)
+    return "·" * start + "├" + "─" * (end - start - 1) + (last if end > start else "") + "·" * (BAR - end - 1)
+
+
+def _claim_fact(view: RunView, claim: Claim, seq: int, bar: str, label: str) -> Fact:
+    shape, tone = ("╳" if bar else "", Tone.BAD) if claim.died else shape_of(view, claim.one, seq)
     chunk = f"part {claim.one.chunk + 1} " if claim.one.chunk else ""
     when = f"{seconds(claim.since)} – {'now' if claim.until is None else seconds(claim.until)}"
     words = ", its process died" if claim.died else ""
     words += ", while another process had it too" if claim.overlaps else ""
-    text = f"{process(claim.owner)} {bar} {when}  {chunk}try {claim.one.number} {shape}{words}"
+    text = f"{process(claim.owner)} {bar}{when}  {chunk}try {claim.one.number} {shape}".rstrip() + words
     tone = Tone.BAD if claim.overlaps else Tone.WARN if tone is Tone.BAD else Tone.PLAIN
     return Fact(label=label, text=text, tone=tone, seq=claim.seq)
 
@@ -122,8 +126,8 @@ class Chunks(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """The strip, and the same in words."""
-        told = [f"{self.signs}  {self.acked} of {self.total} delivered with a receipt"]
+        """The same in words."""
+        told = [f"{self.acked} of {self.total} delivered with a receipt"]
         told += [f"{self.seen} seen by people, without a receipt"] if self.seen else []
         unsent = self.signs.count(UNSENT)
         told += [f"{unsent} not seen by anybody"] if unsent else []

@@ -15,6 +15,11 @@ from core.events import bodies as b
 
 _LABELS: dict[type[b.Body], str] = {
     b.WireAccepted: "said",
+    b.DelegationAccepted: "dispatch",
+    b.DelegationStarted: "start",
+    b.DelegationIgnored: "ignored",
+    b.RouterDecided: "router",
+    b.FallbackDenied: "denied",
     b.TurnStarted: "callback",
     b.DelegationFinished: "result",
 }
@@ -76,10 +81,10 @@ def hand_facts(view: RunView, hands: Hands, row: HandRow, seq: int) -> Iterator[
 
 
 def _state(row: HandRow) -> Fact:
-    shape, tone = HAND_WORDS[row.state]
-    text = f"{shape} {row.word}: {_MEANING[row.state]}"
+    _, tone = HAND_WORDS[row.state]
+    text = f"{row.word}: {_MEANING[row.state]}"
     if row.over:
-        text = f"{shape} {row.word}  ✗ the run is over and nobody was told"
+        text = f"{row.word}  ✗ the run is over and nobody was told"
     elif row.overdue:
         text = f"✗ L2  {row.word}: it is past its deadline, and whoever asked has heard nothing"
     return Fact(label="state", text=text, tone=Tone.BAD if row.over or row.overdue else tone, seq=row.since)
@@ -106,8 +111,7 @@ def _story(view: RunView, row: HandRow, hands: Hands) -> list[Event]:
         b.TurnStarted,
     )
     found = {event.seq: event for event in view.of_delegation(row.id, *kinds)}
-    last = next((one for one in hands.rows(view.last) if one.id == row.id), row)
-    found.update({one.seq: view.event(one.seq) for one in last.said})
+    found.update({one.seq: view.event(one.seq) for one in hands.said(row.id)})
     return [found[seq] for seq in sorted(found)]
 
 

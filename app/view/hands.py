@@ -194,6 +194,10 @@ class Hands(Sequence[str]):
         """What a run is called on screens: ``h1`` for the first."""
         return f"h{self._ids.index(delegation) + 1}" if delegation in self._runs else delegation
 
+    def said(self, delegation: str) -> Sequence[Said]:
+        """Every message that ever told of a run."""
+        return self._runs[delegation].said if delegation in self._runs else ()
+
     def concerned(self, event: Event) -> str | None:
         """The run that an event is about: by its id, its callback turn, or the message that tells of it."""
         if event.delegation in self._runs:

@@ -188,14 +188,18 @@ class Queue:
 
     # ------------------------------------------------------------ rows
 
-    def facts(self, row: Life | Event | Many, seq: int) -> Iterator[Fact]:
-        """What the queue has to tell of a message beside its explanation: who had it when, and its parts."""
+    def facts(self, row: Life | Event | Many, seq: int, *, drawn: bool = True) -> Iterator[Fact]:
+        """What the queue has to tell of a message beside its explanation: who had it when, and its parts.
+
+        `drawn`: with bars and strips, not in words alone.
+        """
         if not isinstance(row, Life) or row.step(seq).state is State.LATER:
             return
-        yield from claim_facts(self._view, self.lives, row, seq)
+        yield from claim_facts(self._view, self.lives, row, seq, drawn=drawn)
         parts = chunks(row, seq)
         if parts is not None:
-            yield Fact(label="parts", text=parts.words, tone=parts.tone, seq=row.seq)
+            text = f"{parts.strip(_PARTS)}  {parts.words}" if drawn else parts.words
+            yield Fact(label="parts", text=text, tone=parts.tone, seq=row.seq)
 
     def line(self, row: Life | Event | Many, seq: int) -> QueueLine:
         """One row after event `seq`."""

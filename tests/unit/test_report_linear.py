@@ -6,19 +6,27 @@ import re
 import unicodedata
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.report.linear import WORDS, normal_lines, plain_lines, report
-from app.report.lives import conservation
+from app.report.lives import queue_facts
 from app.report.sections import Section, sections
+from app.report.text import LINES, VIOLATIONS
 from app.runs import Run
 from app.view.fact import Fact, Tone
+from app.view.hand_facts import hand_facts
+from app.view.hands import Hands
+from app.view.lives import Lives
+from app.view.messages import Messages
+from app.view.queue_rows import Queue
 from app.view.sessions import Sessions
 from app.view.story import RunView
 from core.events import Trace, TraceHeader
 from core.events import bodies as b
 from sim import BUGS, INVARIANTS, load_scenario, run_scenario
 from sim.invariants import judge
+from sim.invariants.base import Verdict
 
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / "scenarios"
@@ -91,8 +99,8 @@ def test_every_verdict_has_its_sentence_and_its_evidence(run):
         end = next((n for n in range(at + 1, len(lines)) if lines[n].startswith("#")), len(lines))
         own = "\n".join(lines[at:end])
         assert verdict.sentence.translate(WORDS) in own and verdict.status.value.split()[0] in own.replace("held", "ok")
-        for violation in verdict.violations:
-            assert all(f"evidence: #{seq} " in own for seq in violation.evidence)
+        for violation in verdict.violations[:VIOLATIONS]:
+            assert all(f"evidence: #{seq} " in own for seq in violation.evidence[:LINES])
             assert violation.first_wrong is None or "(first wrong step)" in own
     for unmet in run.unmet:
         assert any(line.startswith("missed: ") and line != "missed: " for line in lines), unmet
@@ -126,10 +134,56 @@ def test_every_task_of_a_hand_is_told(run):
 
 
 def test_the_queue_loses_nothing_unseen(run):
-    fact = conservation(RunView(run))
-    number, parts = fact.text.split(" prepared = ")
-    assert int(number) == sum(int(part.split()[0]) for part in parts.split(" + "))
+    view = RunView(run)
+    fact, *_ = queue_facts(view, Queue(view, Lives(view.events)))
+    left, right = fact.text.removesuffix(" ✓ adds up").split(" = ")
+    assert sum(int(part.split()[1]) for part in left.split(" + ")) == sum(
+        int(part.split()[1]) for part in right.split(" + ")
+    )
     assert fact.tone is Tone.GOOD
+
+
+def test_the_report_tells_what_the_screens_tell(run):
+    """One model of each thing: what stands in a row of the app stands in the report."""
+    view, lines = RunView(run), told(run, plain=False)
+    lives = Lives(view.events)
+    text, messages, queue, hands = "\n".join(lines), Messages(view, lives), Queue(view, lives), Hands(view, lives)
+    assert queue.empty or queue.ledger(view.last).text in text
+    for life in lives:
+        state = messages.head(life, view.last).cells["terminal"]
+        at = next(at for at, line in enumerate(lines) if line.startswith(f"  Message {life.id}"))
+        assert lines[at + 1].split(maxsplit=1) == ["state", (state.more or state.text).partition(" ")[2]]
+    for row in hands.rows(view.last):
+        for fact in hand_facts(view, hands, row, view.last):
+            assert fact.text in text
+
+
+def test_a_promise_that_was_broken_thousands_of_times_is_told_five_times():
+    found = ran("tour/told-twice", own=True)
+    many = tuple(
+        msgspec.structs.replace(verdict, violations=verdict.violations * 3000) if verdict.violations else verdict
+        for verdict in found.verdicts
+    )
+    lines = told(msgspec.structs.replace(found, verdicts=many))
+    assert sum(line.startswith("broken: at #") for line in lines) == 10
+    assert sum(line.startswith("more: and 2995 more") for line in lines) == 2
+    assert len(lines) < len(told(found)) * 2
+
+
+def test_long_lists_of_one_violation_are_cut_and_the_first_wrong_step_is_kept():
+    found = ran("tour/told-twice", own=True)
+
+    def longer(verdict: Verdict) -> Verdict:
+        wide = [
+            msgspec.structs.replace(one, actual=one.actual * 500, evidence=one.evidence * 500)
+            for one in verdict.violations
+        ]
+        return msgspec.structs.replace(verdict, violations=tuple(wide))
+
+    lines = told(msgspec.structs.replace(found, verdicts=tuple(map(longer, found.verdicts))))
+    assert any(re.fullmatch(r"actual: and \d+ more lines", line) for line in lines)
+    assert any(re.fullmatch(r"evidence: and \d+ more events", line) for line in lines)
+    assert sum(line.endswith("(first wrong step)") for line in lines) == 2
 
 
 def test_a_duplicate_is_told_in_words():
