@@ -193,6 +193,10 @@ class Bindings:
         """The life of a binding, in order."""
         return self._points.get(binding, ())
 
+    def misused(self, binding: str, seq: int) -> list[Point]:
+        """The points up to event `seq` at which it was used, and did not route any more."""
+        return [point for point in self.points(binding) if point.mark is Mark.WRONG and point.seq <= seq]
+
     def story(self, binding: str | None) -> Sequence[Event]:
         """Every event that concerns a binding, in order."""
         return self._stories.get(binding or "", ())

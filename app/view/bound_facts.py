@@ -33,6 +33,8 @@ def record_facts(view: RunView, row: BindingRow, seq: int) -> Iterator[Fact]:
     """A binding after event `seq`: its fields, who resolves to it, and its story."""
     standing = view.bindings.standing(row, seq)
     yield _fact("status", _status(view, row, standing), row.last, _TONES.get(standing, Tone.DIM))
+    for point in view.bindings.misused(row.id, seq):
+        yield _fact("broken", f"✗ used at {seconds(point.at)}, when it did not route any more", point.seq, Tone.BAD)
     place = f"{row.conversation.channel} {title(view.places, row.conversation)}  ({row.conversation})"
     yield _fact("place", place, row.since)
     kind = f"  ({row.target_kind})" if row.target_kind else ""

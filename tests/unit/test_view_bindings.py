@@ -172,6 +172,12 @@ def test_a_use_after_the_end_is_wrong():
     assert [point.mark for point in view.bindings.points("b1")].count(Mark.WRONG) == 2
     assert "┤" in shape(drawn(view, "b1", 40))
     assert shape(drawn(view, "b1", 40)).count("✗") == 2
+    first, second = view.bindings.misused("b1", view.last)
+    assert view.bindings.misused("b1", second.seq - 1) == [first]
+    (row,) = view.bindings.rows(view.last)
+    told = [fact for fact in record_facts(view, row, view.last) if fact.label == "broken"]
+    assert [fact.seq for fact in told] == [first.seq, second.seq]
+    assert all(fact.text.startswith("✗ used at ") for fact in told)
 
 
 def test_a_route_by_an_expired_binding_is_wrong_and_one_in_time_is_not():

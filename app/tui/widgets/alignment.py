@@ -62,9 +62,11 @@ class Alignment(RowList):
         name = middle_cut(f"Transcript of {row.title}" if row.key else f"{row.place}: no session", room)
         self._index = self.desk.run.sessions.index(row.owner)
         self._judge()
-        wrong = len(self._index.wrong)
+        ahead = len(self._index.wrong) - row.differences
+        agree = f"{row.differences} ≠" if row.differences else "both sides agree" if self.pairs else ""
+        agree += f", {ahead} ≠ ahead" if ahead else ""
         copies = f"{row.copies} seen again  " if row.copies else ""
-        self.entitle(name, copies + (f"{wrong} ≠" if wrong else "both sides agree" if self.pairs else ""))
+        self.entitle(name, copies + agree)
         self.forget()
         self.select(self._index.row_at(self.desk.cursor))
 

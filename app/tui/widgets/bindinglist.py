@@ -21,7 +21,7 @@ from app.view.text import cut, middle_cut, seconds
 
 LIFE = "life"
 _STATUS, _ID, _PLACE = Col("status", 9), Col("id", 6), Col("conversation", 18)
-_LIFE, _TOUCHES, _ENDS = Col(LIFE, 0), Col("●", 3, True), Col("ends", 8, True)
+_LIFE, _TOUCHES, _ENDS = Col(LIFE, 0), Col("used", 4, True), Col("ends", 8, True)
 _NARROW = (_STATUS, _ID, _PLACE, _LIFE, _TOUCHES, _ENDS)
 _ROOMY = (_STATUS, _ID, Col("conversation", 22), Col("session", 26), _LIFE, _TOUCHES, _ENDS)
 _WIDE = (_STATUS, _ID, Col("conversation", 22), Col("label", 12), Col("by", 12), *_ROOMY[3:])
@@ -52,6 +52,7 @@ class BindingList(RowList):
         self.desk = desk
         self.border_title = "Bindings"
         self.rows: list[BindingRow] = []
+        self._wrong: tuple[int, ...] = ()
 
     @property
     def count(self) -> int:
@@ -72,7 +73,12 @@ class BindingList(RowList):
         view = self.desk.run.view
         self.entitle(f"Bindings {self.count}  {alive} active" if self.rows else "Bindings", "o asks the resolver")
         self.forget()
-        self.select(self.selected if self.selected >= 0 else 0)
+        self._wrong = tuple(at for at, row in enumerate(self.rows) if view.bindings.misused(row.id, cursor))
+        self.select(self.selected if self.selected >= 0 else next(iter(self._wrong), 0))
+
+    def marks(self) -> tuple[int, ...]:
+        """Bindings that were used when they did not route any more."""
+        return self._wrong
 
     def choose(self, binding: str) -> None:
         """Select the line of a binding."""
@@ -122,28 +128,29 @@ class BindingList(RowList):
         canvas = self.canvas(width)
         bindings = self.desk.run.view.bindings
         standing = bindings.standing(row, self.desk.cursor)
-        texts = self._texts(row, standing)
+        wrong = index in self._wrong
+        texts = self._texts(row, standing, wrong=wrong)
         for col, (x, size) in zip(self._columns, spread(self._columns, width - 2), strict=True):
             if col.title == LIFE:
                 self._draw_life(canvas, x, self._life(row, size))
                 continue
             text = texts[col.title]
             text = middle_cut(text, size) if col.title == "session" else cut(text, size)
-            style = self._style(standing, strong=col is _STATUS)
+            style = self.palette.bad if wrong and col is _STATUS else self._style(standing, strong=col is _STATUS)
             canvas.put(x + size - cell_len(text) if col.right else x, text, style)
         return canvas
 
-    def _texts(self, row: BindingRow, standing: Standing) -> dict[str, str]:
+    def _texts(self, row: BindingRow, standing: Standing, *, wrong: bool) -> dict[str, str]:
         later = standing is Standing.LATER
         ends = row.ended_at if row.ended_at is not None else row.expires_at
         return {
-            "status": f"{SHAPES[standing]} {standing}",
+            "status": f"{'✗' if wrong else SHAPES[standing]} {standing}",
             "id": self.desk.run.view.bindings.name(row.id),
             "conversation": title(self.desk.run.view.places, row.conversation),
             "label": row.label or "·",
             "by": row.by or "·",
             "session": row.session_key,
-            "●": str(row.touches) if row.touches and not later else "·",
+            "used": str(row.touches) if row.touches and not later else "·",
             "ends": "·" if ends is None or later else _short(ends),
         }
 
