@@ -14,6 +14,8 @@ from urllib.parse import unquote
 _FEW = 2
 #: parts that only one of them has: what it is, and its id
 _PARTS = 2
+#: cells in which something can be shown between two signs of a cut
+_LEAST = 8
 
 
 def together(keys: Sequence[str]) -> tuple[list[int], Mapping[int, range]]:
@@ -68,15 +70,24 @@ def _spots(one: str, other: str) -> tuple[range, range]:
 
 
 def cut_with(text: str, spots: range, room: int) -> tuple[str, frozenset[int]]:
-    """A text that fits, its middle left out, and where its spots are; the sign of the cut stands for those lost."""
+    """A text that fits, and where its spots are. Its middle is left out; where the spots are there, its ends."""
     kept = list(enumerate(text))
     if len(text) <= room:
         return text, frozenset(at for at, _ in kept if at in spots)
     head = max((room - 1) // 2, 0)
     tail = max(room - 1 - head, 0)
     lost = range(head, len(text) - tail)
+    if spots and spots.start in lost and room > _LEAST:
+        return _around(text, spots, room - 2)
     shown = [*kept[:head], (-1, "…"), *kept[len(text) - tail :]]
     there = frozenset(at for at, (index, _) in enumerate(shown) if index in spots)
     if any(at in spots for at in lost):
         there |= {head}
     return "".join(char for _, char in shown), there
+
+
+def _around(text: str, spots: range, room: int) -> tuple[str, frozenset[int]]:
+    """The spots with as much before as after them."""
+    start = max(0, min(spots.start - max(room - len(spots), 0) // 2, len(text) - room))
+    there = frozenset(1 + at - start for at in spots if start <= at < start + room)
+    return f"…{text[start : start + room]}…", there

@@ -134,7 +134,7 @@ def helpers() -> Run:
     admitted, inbound = author.say(DEPLOY, BO, "all four, please")
     started, turn = author.turn(DEPLOY, admitted, inbound)
     runs = {
-        hand: author.delegate(DEPLOY, hand, task, started, turn)
+        hand: author.delegate(DEPLOY, hand, task, started, turn, deadline=60.0 if hand == "cook" else None)
         for hand, task in (("mail", "read the mail"), ("scout", "look around"), ("codex", "ship it"), ("cook", "lunch"))
     }
     author.gateway.record(b.TurnEnded(outcome="silent", reason=Reason.NO_REPLY), started, turn=turn, inbound=inbound)

@@ -202,10 +202,12 @@ class Author:
         self.settle(address, text, intent, wire)
         return wire
 
-    def delegate(self, address: Address, hand: str, task: str, cause: int, turn: str) -> tuple[int, str]:
+    def delegate(
+        self, address: Address, hand: str, task: str, cause: int, turn: str, *, deadline: float | None = None
+    ) -> tuple[int, str]:
         delegation = self.id("delegation")
         tool = self.gateway.record(b.ToolCalled(tool="delegate", detail=hand), cause, turn=turn)
-        body = b.DelegationAccepted(hand=hand, task=task, origin=address, session_key=KEYS[address])
+        body = b.DelegationAccepted(hand=hand, task=task, origin=address, session_key=KEYS[address], deadline=deadline)
         accepted = self.gateway.record(body, tool, turn=turn, delegation=delegation)
         self.wait(0.01)
         return self.gateway.record(b.DelegationStarted(hand=hand), accepted, delegation=delegation), delegation

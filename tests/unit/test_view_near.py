@@ -47,10 +47,20 @@ def test_near_keys_stand_together_where_the_first_of_them_stood():
     assert set(spots) == {0, 2}
 
 
-@pytest.mark.parametrize("room", [60, 12, 5, 1])
-def test_a_cut_key_still_shows_where_it_differs(room):
-    key = "a:dc:main:channel:OPS:thread:7"
-    text, there = cut_with(key, range(18, 21), room)
-    assert len(text) == min(room, len(key))
-    shown = "".join(text[at] for at in sorted(there))
-    assert shown == ("OPS" if room == 60 else "…")
+@pytest.mark.parametrize(
+    ("room", "text", "marked"),
+    [
+        (60, "a:dc:main:channel:OPS:thread:7", "OPS"),
+        (13, "…nel:OPS:thr…", "OPS"),
+        (5, "a:…:7", "…"),
+        (1, "…", "…"),
+    ],
+)
+def test_a_cut_key_still_shows_where_it_differs(room, text, marked):
+    shown, there = cut_with("a:dc:main:channel:OPS:thread:7", range(18, 21), room)
+    assert (shown, "".join(shown[at] for at in sorted(there))) == (text, marked)
+
+
+def test_a_cut_key_that_differs_at_its_end_keeps_both_ends():
+    shown, there = cut_with("a:dc:main:channel:12345:thread:7", range(31, 32), 13)
+    assert (shown, sorted(there)) == ("a:dc:m…read:7", [12])

@@ -19,7 +19,7 @@ _NARROW = (
     Col("what", 0),
     Col("place", 10),
     Col("tries", 8),
-    Col("owner", 5),
+    Col("owner", 6),
     Col("age", 7, True),
     Col("until, why", 15),
 )
