@@ -54,10 +54,10 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """``prepared 11 = delivered 7 + open 1 + retry 1 + dead 2, adds up ✓``."""
+        """``✓ prepared 11 = delivered 7 + open 1 + retry 1 + dead 2, adds up``."""
         left = f"prepared {self.prepared}" + (f" + found {self.found}" if self.found else "")
         right = " + ".join(f"{name} {number}" for name, number in self.terms)
-        return f"{left} = {right}, adds up ✓" if self.holds else f"{left} ≠ {right}, does not add up ✗"
+        return f"✓ {left} = {right}, adds up" if self.holds else f"✗ {left} ≠ {right}, does not add up"
 
     @property
     def names(self) -> str:

@@ -276,7 +276,7 @@ def test_an_operator_and_a_recovery_are_rows_of_their_own():
     cells = [run.messages.part(life, part, run.last).what for part in run.messages.parts(life)]
     words = [cell.more or cell.text for cell in cells]
     assert words == ["└ try 1 p1", "└ operator: unsent", "└ try 1 p1"]
-    assert run.queue.ledger(run.last).text.startswith("prepared 1 = delivered 1 + open 0")
+    assert run.queue.ledger(run.last).text.startswith("✓ prepared 1 = delivered 1 + open 0")
     assert run.queue.ledger(run.last).holds
 
 
@@ -378,10 +378,10 @@ def test_parts_of_a_message_as_a_strip(accepted, acked, strip, tone, words):
 def test_the_sum_holds_at_every_moment_and_breaks_in_the_end(shown):
     sums = [shown.queue.ledger(seq) for seq in range(shown.last + 1)]
     assert all(one.holds for one in sums[:-1])
-    assert sums[0].text == "prepared 0 = delivered 0 + open 0 + retry 0 + dead 0, adds up ✓"
+    assert sums[0].text == "✓ prepared 0 = delivered 0 + open 0 + retry 0 + dead 0, adds up"
     assert not sums[-1].holds
     assert sums[-1].missing == ("i6", "i7")
-    assert sums[-1].text.endswith("unknown 1, does not add up ✗")
+    assert sums[-1].text.endswith("unknown 1, does not add up")
     assert sums[-1].names == "2 without an ending: i6 i7"
 
 
@@ -418,7 +418,7 @@ def test_an_operators_word_takes_the_place_of_the_end_before():
         author.gateway.record(settled, acted, intent="i1")
 
     run = small(parked, sent)
-    assert run.queue.ledger(run.last).text == "prepared 1 = delivered 1 + open 0 + retry 0 + dead 0, adds up ✓"
+    assert run.queue.ledger(run.last).text == "✓ prepared 1 = delivered 1 + open 0 + retry 0 + dead 0, adds up"
     assert run.row("i1")["state"] == "✓ DELIVERED"
 
 
@@ -504,7 +504,7 @@ def test_nothing_was_ever_queued():
 
 def test_a_ledger_that_does_not_add_up_says_so():
     ledger = Ledger(prepared=2, found=1, terms=(("delivered", 2),))
-    assert ledger.text == "prepared 2 + found 1 ≠ delivered 2, does not add up ✗"
+    assert ledger.text == "✗ prepared 2 + found 1 ≠ delivered 2, does not add up"
 
 
 def test_words():

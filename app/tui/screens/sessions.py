@@ -48,6 +48,8 @@ class SessionsScreen(RunScreen):
                 owner = self.desk.run.sessions.owner_of(self.desk.subject)
                 if owner is not None:
                     self.list.choose(owner)
+                elif self.desk.subject == self.desk.run.view.last:
+                    self.list.begin()
             self.sides.sync(self.list.chosen, self.list.blame)
             self.inspector.sync()
         self.refresh_bars()
@@ -81,6 +83,7 @@ class SessionsScreen(RunScreen):
 
     def _selected(self) -> None:
         """Another session of the same moment."""
+        self.list.keep()
         if self.list.chosen is not None:
             self.desk.pick(self.list.chosen.since)
             self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)

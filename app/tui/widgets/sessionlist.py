@@ -38,6 +38,8 @@ class SessionList(RowList):
         self._spots: Mapping[int, range] = {}
         self._names: list[str] = []
         self._order: list[int] = []
+        #: the session that was chosen
+        self._kept: str | PlaceKey | None = None
         self.blame: Blame | None = None
         self._wrong: tuple[int, ...] = ()
 
@@ -66,9 +68,10 @@ class SessionList(RowList):
         near = f"{len(self._spots)} keys almost the same: what differs is reversed" if self._spots else ""
         self.entitle(f"Sessions {sum(bool(row.key) for row in self.rows)}", near)
         self.forget()
-        if chosen is not None:
+        if chosen is not None and chosen.owner == self._kept:
             self.choose(chosen.owner)
-        self.select(self.selected if self.selected >= 0 else next(iter(self.marks()), 0))
+        else:
+            self.begin()
 
     def _judge(self) -> None:
         sessions, view = self.desk.run.sessions, self.desk.run.view
@@ -88,6 +91,16 @@ class SessionList(RowList):
         index = next((at for at, row in enumerate(self.rows) if row.owner == owner), None)
         if index is not None:
             self.select(index)
+            self.keep()
+
+    def begin(self) -> None:
+        """Nobody has chosen one yet, or the run is over: what is wrong is to be looked at first."""
+        self._kept = None
+        self.select(next(iter(self.marks()), 0))
+
+    def keep(self) -> None:
+        """The selected line was chosen, by somebody or by the cursor: it stays selected."""
+        self._kept = self.chosen.owner if self.chosen is not None else None
 
     @property
     def chosen(self) -> SessionRow | None:
