@@ -97,6 +97,8 @@ class MessageList(CursorList):
             self._list()
         elif self._filter is not self.desk.finding.filter or self._grown():
             self._list()
+        else:
+            self._append()
         messages = self.desk.run.messages
         self._mark({messages.lives[at].id for at in messages.wrong(self.desk.cursor)})
         title = f"Messages {messages.begun(self.desk.cursor)}/{len(messages)}" if len(messages) else "Messages"
@@ -105,11 +107,18 @@ class MessageList(CursorList):
 
     def _grown(self) -> bool:
         """Whether the messages are others than those listed. What a filter keeps is found anew as a run has grown."""
-        lives, (length, last) = self.desk.run.messages.lives, self._listed
+        lives, (_, last) = self.desk.run.messages.lives, self._listed
         if self._filter is None and not self._opened:
-            return (len(lives), lives.reordered) != (length, self._reordered)
+            return lives.reordered != self._reordered
         most = last // 8 if self.desk.run.view.growing else 0
         return lives.last > last + most
+
+    def _append(self) -> None:
+        """Where all are listed, those that came since come last."""
+        lives, (length, _) = self.desk.run.messages.lives, self._listed
+        if self._filter is None and not self._opened and len(lives) > length:
+            self._rows.extend((lives[at], None) for at in range(length, len(lives)))
+            self._listed, self._broken = (len(lives), lives.last), None
 
     def _mark(self, wrong: set[str]) -> None:
         """The rows of these messages; found once while they are the same, because a run may have many rows."""
