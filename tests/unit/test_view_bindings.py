@@ -61,6 +61,11 @@ def texts(lines, label: str) -> list[str]:
 # ---------------------------------------------------------------- records
 
 
+def test_one_row_alone_is_that_of_all_rows(view):
+    for seq in range(0, view.last + 1, 7):
+        assert [view.bindings.nth(index, seq) for index in range(len(view.bindings))] == view.bindings.rows(seq)
+
+
 def test_what_a_binding_is_worth_at_any_moment(view):
     first = seq_of(view, "binding.bound")
     assert standings(view, first - 1) == dict.fromkeys(("b1", "b2", "b3", "b4", "b5"), "later")
