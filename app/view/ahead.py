@@ -34,6 +34,8 @@ class Coming(msgspec.Struct, frozen=True):
     text: str
     #: the gateway process that does it, or for which it is done
     process: str
+    #: which one of its kind it is, for a fault that waits from `Spot.armed` on
+    nth: int = 1
 
     @property
     def where(self) -> str:
@@ -82,25 +84,32 @@ def ahead_of(view: RunView, spot: Spot) -> Ahead:
     lane = None if spot.address is None else spot.address.lane
     later = view.events[view.seq_at(spot.at) :] if spot.seq else view.events
     before = view.events[: len(view.events) - len(later)]
-    struck = {event.at for event in later if isinstance(event.body, b.FaultFired) and event.body.fault[:5] == "send/"}
+    # What waits is there before the instant of the cursor: more may happen in that, after the cursor.
+    coming = view.events[spot.seq :] if spot.early else later
+    instant = view.events[view.seq_before(spot.at) : spot.seq] if spot.early else ()
+    struck = {event.at for event in coming if isinstance(event.body, b.FaultFired) and event.body.fault[:5] == "send/"}
 
     bound = _bound(before, lane)
     agent, other = _sessions(before, lane, None if bound is None else bound.session)
 
     def here(kind: type[b.Body]) -> tuple[Coming, ...]:
-        return _some(view, later, lambda event: isinstance(event.body, kind) and lane in (None, _lane(view, event)))
+        def fits(event: Event) -> bool:
+            return isinstance(event.body, kind) and lane in (None, _lane(view, event))
+
+        return _some(view, coming, fits, instant)
 
     def sends(event: Event) -> bool:
         return isinstance(event.body, b.AttemptStarted) and lane in (None, _lane(view, event))
 
     # A send that another fault strikes is not counted by the next one.
-    unstruck = [event for event in later if event.at not in struck]
+    unstruck = [event for event in coming if event.at not in struck]
+    passed = [event for event in instant if event.at not in struck]
     return Ahead(
-        sends=_some(view, unstruck, sends),
+        sends=_some(view, unstruck, sends, passed),
         accepts=here(b.WireAccepted),
         receipts=here(b.ChunkAcked),
         said=here(b.PeerSaid),
-        tasks=_some(view, later, _starts),
+        tasks=_some(view, coming, _starts, instant),
         messages=_some(view, later, lambda event: isinstance(event.body, b.PeerSaid | b.WireAccepted)),
         sent=next((_coming(view, one) for one in reversed(before) if sends(one)), None),
         working=tuple(_working(before)),
@@ -112,8 +121,13 @@ def ahead_of(view: RunView, spot: Spot) -> Ahead:
     )
 
 
-def _some(view: RunView, events: Iterable[Event], fits: Callable[[Event], bool]) -> tuple[Coming, ...]:
-    return tuple(_coming(view, event) for event in islice(filter(fits, events), MOST))
+def _some(
+    view: RunView, events: Iterable[Event], fits: Callable[[Event], bool], passed: Iterable[Event] = ()
+) -> tuple[Coming, ...]:
+    """The first that fit, numbered; `passed`: events before them that a fault which waits would see."""
+    first = sum(map(fits, passed)) + 1
+    found = islice(filter(fits, events), MOST)
+    return tuple(msgspec.structs.replace(_coming(view, event), nth=first + n) for n, event in enumerate(found))
 
 
 def _coming(view: RunView, event: Event) -> Coming:

@@ -38,6 +38,11 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         return round(self.spot.at + AFTER, 6) if self.spot.seq else 0.0
 
     @property
+    def armed(self) -> float:
+        """When a fault is there that waits for something after the cursor, maybe in the same instant."""
+        return round(self.spot.at - AFTER, 6) if self.spot.early else self.at
+
+    @property
     def until(self) -> float:
         """When faults end that wait for something: a while after the last step of the script."""
         return max(self.file.times[-1], self.at) + LINGER

@@ -29,12 +29,13 @@ def _struck(site: Site, coming: Sequence[Coming], fault: dict[str, Any], what: s
             step={"fault": ordered({**fault, **nth})},
         )
         for number, one in enumerate(coming)
-        for at, nth in (_waits(site, number, one),)
+        for at, nth in (_waits(site, one),)
     )
 
 
 def sending(kind: str, what: str, *, lasts: float | None = None) -> Maker:
     """A fault that strikes a send into the conversation of the cursor, or any send where it is in none."""
+
     def make(site: Site) -> Made:
         if not site.ahead.sends:
             last = site.ahead.sent
@@ -63,6 +64,7 @@ def pushing(site: Site) -> Made:
 
 def hand(kind: str, what: Callable[[Site], str]) -> Maker:
     """A fault that strikes a hand that is not started yet."""
+
     def make(site: Site) -> Made:
         if not site.ahead.tasks:
             last = site.ahead.started
@@ -96,7 +98,7 @@ def dying(event: str, coming: Callable[[Ahead], Sequence[Coming]], what: str) ->
                 },
             )
             for number, one in enumerate(found)
-            for at, nth in (_waits(site, number, one),)
+            for at, nth in (_waits(site, one),)
         )
 
     return make
@@ -106,11 +108,11 @@ def _when(site: Site, event: str) -> dict[str, Any]:
     return {"event": event} if site.spot.place is None else {"event": event, "in": site.spot.place}
 
 
-def _waits(site: Site, number: int, one: Coming) -> tuple[float, dict[str, Any]]:
+def _waits(site: Site, one: Coming) -> tuple[float, dict[str, Any]]:
     """From when on a fault waits for what it strikes, and how many it lets pass: from now on, if that is in time."""
     if one.at > site.until:
         return round(one.at - AFTER, 6), {}
-    return site.at, {"nth": number + 1} if number else {}
+    return site.armed, {"nth": one.nth} if one.nth > 1 else {}
 
 
 def store(site: Site) -> Made:

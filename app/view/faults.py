@@ -11,12 +11,13 @@ from typing import Any
 
 import msgspec
 
+from app.view.spot import GRAIN
 from app.view.text import seconds
 from sim.branch import step_text, with_step
 from sim.scenario import ScenarioFile
 
 #: what a step is later than the events it comes after: the grain of the clock, so that they have all happened
-AFTER = 1e-6
+AFTER = GRAIN
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,9 @@ from core.values import Address
 from sim.faults import where
 from sim.scenario import PlaceError, PlaceRef, ScenarioFile
 
+#: the grain of the clock, seconds
+GRAIN = 1e-6
+
 
 class Spot(msgspec.Struct, frozen=True, kw_only=True):
     """Where and when. `place` is the scenario's name of the conversation; none: the cursor is in no conversation."""
@@ -29,6 +32,11 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     #: the gateway has spoken there under another name by then, so it has a webhook
     webhook: bool = False
+
+    @property
+    def early(self) -> bool:
+        """There is time before the instant of the cursor, so that a fault can be there when that begins."""
+        return bool(self.seq) and self.at > GRAIN
 
 
 def spot_of(view: RunView, file: ScenarioFile, seq: int) -> Spot:

@@ -128,6 +128,10 @@ def test_each_of_them_can_be_placed_somewhere():
 
 #: what happens by itself when a step comes, and not at a time that the palette knows
 _LATER = {"not-ready", "connection", "store"}
+_WAITING = {
+    *("lose-response", "drop", "slow", "reorder", "rate-limit", "refuse", "crash-before", "crash-after"),
+    *("hand-timeout", "hand-error"),
+}
 #: events that show that a fault struck
 _STRUCK = (
     *(b.FaultFired, b.ProcessCrashed, b.ProcessFrozen, b.BindingBound, b.BindingRefused, b.BindingEnded),
@@ -158,7 +162,8 @@ def test_the_preview_says_what_happens_and_nothing_before_it_changes(name):
 
 def _check_strike(option: Option, moment: Moment, view: RunView, branch: Sequence[Event], seq: int) -> None:
     where = f"{option.id}, {moment.label}, at #{seq}: {moment.told}"
-    here = view.seq_at(view.time(seq))
+    # What waits may strike what comes in the instant of the cursor, after it; all else comes after that instant.
+    here = seq if option.id in _WAITING else view.seq_at(view.time(seq))
     if option.id != "token":
         # Where tokens are replaced, every request tells from the start which one it has.
         assert list(branch[:here]) == view.events[:here], where
