@@ -208,4 +208,4 @@ def test_a_trace_of_an_unfinished_run_is_what_read_trace_says_too(recorded):
         open_trace(recorded)
     with pytest.raises(UsageError) as theirs:
         read_trace(recorded)
-    assert str(ours.value) == str(theirs.value)
+    assert str(ours.value) == f"{theirs.value}. With --cut it is opened as far as it goes"
