@@ -35,7 +35,7 @@ def open_trace(path: Path, *, limit: int = LIMIT, cut: bool = False) -> Trace:
         raise UsageError("--limit must be at least 1")
     if path == STDIN:
         if sys.stdin is None or sys.stdin.isatty():
-            raise UsageError("- reads a trace from standard input, and none comes in there: pipe one in, or name a file")
+            raise UsageError("- reads a trace from standard input, and none comes in: pipe one in, or name a file")
         return _read(sys.stdin.buffer, "standard input", limit, cut=cut)
     try:
         found = path.stat()
