@@ -63,7 +63,6 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     #: what it had been before a process that knew nothing of that took it again: no ending of its own
     back: bool = False
 
-
     @property
     def ends(self) -> bool:
         """The message ended with this step."""
