@@ -180,10 +180,11 @@ def look(trace: Trace, beside: RunView, dice: random.Random) -> None:
 @pytest.mark.parametrize("spoil", [flipped, altered])
 def test_whatever_a_file_holds_it_is_a_sentence_or_a_run(given, whole, spoil):
     dice = random.Random(6)
-    beside = opened(open_trace(given(whole))).view
+    path = given(whole)
+    beside = opened(open_trace(path)).view
     refused: list[str] = []
     for _ in range(120):
-        path = given(spoil(whole, dice))
+        path.write_bytes(spoil(whole, dice))
         try:
             trace = open_trace(path, cut=dice.random() < 0.3)
         except UsageError as error:
