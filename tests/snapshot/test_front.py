@@ -13,6 +13,7 @@ from app.runs import Run, ScenarioEntry
 from app.source import SimSource, entry_of, load
 from app.tui.app import TrunklineApp
 from app.tui.desk import Desk
+from app.tui.screens.base import RunScreen
 from app.tui.screens.diff import DiffScreen
 from app.tui.screens.filter import FilterScreen
 from app.tui.screens.help import HelpScreen, KeyList
@@ -28,6 +29,7 @@ from app.tui.widgets.inspector import Inspector
 from app.tui.widgets.scenarios import ScenarioList, Story
 from app.tui.widgets.swimlane import Swimlane
 from app.tui.widgets.twochats import TwoChats
+from app.view.lanes import Column
 from app.view.signs import SIGNS
 from app.view.status import Mode
 from core.errors import UsageError
@@ -305,6 +307,7 @@ async def test_any_size_keeps_the_selected_event_in_view(screen):
         for size in ((200, 60), (60, 16), (176, 40), (120, 40), (100, 20), (80, 24)):
             await pilot.resize_terminal(*size)
             await settle(one)
+            assert isinstance(one.screen, RunScreen)
             pane = one.screen.pane
             assert pane.top <= max(pane.selected, 0) < pane.top + pane.page, size
             assert one.desk.cursor == 57
@@ -313,30 +316,36 @@ async def test_any_size_keeps_the_selected_event_in_view(screen):
 # ---------------------------------------------------------------- lanes and marks
 
 
+def columns_of(lane: Swimlane) -> tuple[Column, ...]:
+    """The lanes as they are drawn now."""
+    assert lane.layout_now is not None
+    return lane.layout_now.columns
+
+
 async def test_lanes_are_hidden_and_shown_and_rows_stay():
     one = open_app()
     async with one.run_test(size=(120, 40)) as pilot:
         await settle(one)
         lane = one.screen.query_one(Swimlane)
-        rows, columns = lane.count, lane.layout_now.columns
+        rows, columns = lane.count, columns_of(lane)
         await press(pilot, "L", *"deploy", "enter")
         assert isinstance(one.screen, LanesScreen)
         await press(pilot, "escape")
         assert lane.count == rows
-        assert len(lane.layout_now.columns) == len(columns) - 1
+        assert len(columns_of(lane)) == len(columns) - 1
         assert "1 hidden (L)" in text_of(one)
         await press(pilot, "L", "enter", "escape")
-        assert [column.index for column in lane.layout_now.columns] == [column.index for column in columns]
+        assert [column.index for column in columns_of(lane)] == [column.index for column in columns]
 
 
 async def test_the_timeline_can_be_drawn_without_any_lane():
     one = open_app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "L")
-        for _ in range(len(one.screen._lanes) - 1):
+        for _ in range(len(one.desk.run.lanes.all) - 1):
             await press(pilot, "down", "enter")
         await press(pilot, "escape")
-        assert len(one.screen.query_one(Swimlane).layout_now.columns) == 1
+        assert len(columns_of(one.screen.query_one(Swimlane))) == 1
         assert "GATEWAY" in text_of(one)
 
 
@@ -415,7 +424,7 @@ async def test_clicks_on_names_of_lanes_filter_and_on_the_rest_of_the_line_choos
     async with one.run_test(size=(120, 40)) as pilot:
         await settle(one)
         lane = one.screen.query_one(Swimlane)
-        column = next(column for column in lane.layout_now.columns if column.lane.label == "deploy")
+        column = next(column for column in columns_of(lane) if column.lane.label == "deploy")
         at = (2 + lane._gutter + column.x, 2)
         await pilot.click(lane, offset=at)
         await settle(one)
