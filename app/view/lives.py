@@ -6,7 +6,6 @@ to be said has a life too, a short one: an absence is an event, with a reason.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
@@ -32,6 +31,7 @@ class Lives(Sequence[Life]):
         self.last = 0
         #: in the order in which they begin
         self._all: list[Life] = []
+        self._index: dict[str, int] = {}
         #: goes up when one comes to stand elsewhere in it
         self.reordered = 0
         #: those that something was told of since somebody asked
@@ -71,7 +71,7 @@ class Lives(Sequence[Life]):
 
     def place(self, life: Life) -> int:
         """Its number in the order."""
-        return bisect_left(self._all, life.seq, key=_seq)
+        return self._index[life.id]
 
     # ------------------------------------------------------------ one pass
 
@@ -94,6 +94,7 @@ class Lives(Sequence[Life]):
 
     def _begin(self, name: str, event: Event) -> Life:
         life = self._by_id[name] = self.touched[name] = Life(name, event)
+        self._index[name] = len(self._all)
         self._all.append(life)
         return life
 
@@ -135,6 +136,7 @@ class Lives(Sequence[Life]):
             life.prepared = event
             if life.first is not event:
                 self._all.append(self._all.pop(place))
+                self._index.update((one.id, at) for at, one in enumerate(self._all[place:], place))
                 self.reordered += 1
 
     def know(self, life: Life, key: str) -> None:
@@ -153,10 +155,6 @@ class Lives(Sequence[Life]):
         self._held.get(event.generation, {}).pop(life.id, None)
         now = life.steps[-1] if life.steps else None
         return tuple(one for one in now.owners if one != event.generation) if now else ()
-
-
-def _seq(life: Life) -> int:
-    return life.seq
 
 
 def _unsaid(event: Event) -> str:

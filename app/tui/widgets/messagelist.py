@@ -100,7 +100,12 @@ class MessageList(CursorList):
         else:
             self._append()
         messages = self.desk.run.messages
-        self._mark({messages.lives[at].id for at in messages.wrong(self.desk.cursor)})
+        wrong = messages.wrong(self.desk.cursor)
+        if self._filter is None and not self._opened:
+            # All are listed and none is opened: their numbers are those of the rows.
+            self._wrong, self._broken = tuple(wrong), None
+        else:
+            self._mark({messages.lives[at].id for at in wrong})
         title = f"Messages {messages.begun(self.desk.cursor)}/{len(messages)}" if len(messages) else "Messages"
         self.entitle(title, self._subtitle(len(messages)))
         self.keep()
