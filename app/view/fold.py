@@ -298,7 +298,10 @@ def _change_intent(now: Moment, event: Event, **changes: Any) -> None:
 def _attempt_started(now: Moment, event: Event, body: b.AttemptStarted) -> None:
     known = now.intents.get(event.intent or "")
     if known is not None:
-        _change_intent(now, event, state=IntentState.SENDING, attempts=max(known.attempts, body.attempt))
+        # A process that did not know of its end may send it again: what the store holds stays as it is.
+        open_ = known.state in (IntentState.PREPARED, IntentState.SENDING)
+        state = IntentState.SENDING if open_ else known.state
+        _change_intent(now, event, state=state, attempts=max(known.attempts, body.attempt))
 
 
 def _wire_accepted(now: Moment, event: Event, _body: b.WireAccepted) -> None:

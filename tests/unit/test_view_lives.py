@@ -308,6 +308,8 @@ def test_what_is_sent_again_after_its_end_is_delivered_as_before_and_no_second_e
     run = small(taken_over, again_by_another)
     row = run.row("i1")
     assert row["state"] == "✓ DELIVERED"
+    # The overview reads the fold of the run.
+    assert run.view.at(run.last).intents["i1"].state is IntentState.DELIVERED
     assert row["why"].startswith("sent again after its end, by process 1")
     assert float(row["age"]) < 1.0
     assert run.queue.ledger(run.last).holds
