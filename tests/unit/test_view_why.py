@@ -227,7 +227,7 @@ def test_one_line_reproduces_the_run():
 def test_the_chip_counts_what_was_seen_so_far():
     view = RunView(bound_completion())
     stop = view.marks.stops[0]
-    assert verdict_chip(view, stop - 1).text == "1 violation ahead"
+    assert verdict_chip(view, stop - 1).text == "2 violations ahead"
     assert verdict_chip(view, stop).text == "✗ D2 R1  1 DUPLICATE"
     assert verdict_chip(view, stop).short == "✗ D2 R1"
 
