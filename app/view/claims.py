@@ -21,6 +21,8 @@ from core.events import bodies as b
 
 #: cells of the bars, and how many are told
 BAR, MOST = 24, 6
+#: an altered trace may tell of a thousand million chunks, and each has a sign
+MOST_CHUNKS = 10_000
 #: a chunk with a receipt, one that people saw without one, one that nobody saw
 ACKED, SEEN, UNSENT = "■", "?", "□"
 
@@ -137,8 +139,8 @@ class Chunks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chunks(life: Life, seq: int) -> Chunks | None:
-    """The chunks after event `seq`; none where there is but one."""
-    if life.body is None or life.body.chunks < 2:
+    """The chunks after event `seq`; none where there is but one, or a number that no message has."""
+    if life.body is None or not 2 <= life.body.chunks <= MOST_CHUNKS:
         return None
     total = life.body.chunks
     accepted = [event.body for event in life.accepted if event.seq <= seq]
@@ -152,7 +154,7 @@ def chunks(life: Life, seq: int) -> Chunks | None:
         acked=len(acked),
         seen=signs.count(SEEN),
         repeated=tuple(chunk + 1 for chunk in range(total) if seen[chunk] > 1),
-        holes=tuple(chunk + 1 for chunk in range(reached) if signs[chunk] == UNSENT),
+        holes=tuple(chunk + 1 for chunk in range(min(reached, total)) if signs[chunk] == UNSENT),
     )
 
 

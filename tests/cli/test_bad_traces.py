@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from app.cli.web import command_of
 from app.report.linear import report
 from app.runs import Run
 from app.tui.desk import Opened
+from app.view.claims import chunks
 from app.view.diff import Diff
 from app.view.diff_words import as_lines
 from app.view.overview import latest_facts
@@ -175,6 +177,10 @@ def look(trace: Trace, beside: RunView, dice: random.Random) -> None:
         view.at(seq)
         explain(view, seq)
         status_line(view, seq=seq, head=seq, mode=Mode.PAUSED)
+        assert [run.queue.ledger(seq), run.queue.wrong(seq)]
+        assert len(run.queue.rows) == len([run.queue.line(row, seq) for row in run.queue.rows])
+        assert all(run.messages.head(life, seq).id == life.id for life in run.messages.lives)
+        assert len(run.hands.rows(seq)) == len(run.hands)
 
 
 @pytest.mark.parametrize("spoil", [flipped, altered])
@@ -193,3 +199,11 @@ def test_whatever_a_file_holds_it_is_a_sentence_or_a_run(given, whole, spoil):
             look(trace, beside, dice)
     assert 20 < len(refused) < 110
     assert all(facts.startswith(f"{path}:") and "\n" not in facts for facts in refused)
+
+
+def test_a_message_of_a_million_chunks_does_not_stop_the_queue(given, whole):
+    """A row draws a sign for each chunk: the app stood still, and took all memory, where the number was altered."""
+    trace = open_trace(given(re.sub(rb'"chunks":\d+', b'"chunks":1000000', whole)))
+    run, last = opened(trace), trace.events[-1].seq
+    assert len(run.lives) and all(chunks(life, last) is None for life in run.lives)
+    assert all("/" not in run.queue.line(row, last).cells["tries"].text for row in run.queue.rows)
