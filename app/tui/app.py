@@ -32,6 +32,7 @@ from app.tui.screens.sessions import SessionsScreen
 from app.tui.screens.timeline import TimelineScreen
 from app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
 from app.view.faults import Option
+from app.view.text import told
 from core.errors import UsageError
 
 #: the screens of a run
@@ -147,7 +148,7 @@ class TrunklineApp(Gentle):
         try:
             self.desk.open(entry, seed=self.desk.seed_for(entry), bugs=entry.bugs)
         except UsageError as error:
-            self.notify(error.facts or str(error), severity="warning", markup=False)
+            self.notify(told(error), severity="warning", markup=False)
             return
         self._chosen(True)
 

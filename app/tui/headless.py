@@ -12,6 +12,7 @@ from textual.message import Message
 
 from app.runs import RunSource, ScenarioEntry
 from app.view.results import Result, result_of
+from app.view.text import told
 from core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def result_for(source: RunSource, job: Job) -> Result:
     try:
         return result_of(source.run(job.entry, seed=job.seed, bugs=job.bugs))
     except UsageError as error:
-        return Result(seed=job.seed, failed=error.facts or str(error))
+        return Result(seed=job.seed, failed=told(error))
 
 
 class RunAll:

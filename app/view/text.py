@@ -6,6 +6,8 @@ import unicodedata
 
 from rich.cells import cell_len, set_cell_size
 
+from core.errors import TrunklineError
+
 #: shown for a line end inside a message
 LINE_END = "↵"
 ELLIPSIS = "…"
@@ -94,3 +96,8 @@ def seconds(at: float) -> str:
 def count(number: int, noun: str) -> str:
     """``1 chunk``, ``2 chunks``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def told(error: TrunklineError) -> str:
+    """What the app says of an error: the facts of the case, or what it is where there are none."""
+    return clean(error.facts or str(error))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from app.tui.branch import offered, save, undo
 from app.tui.export import working_folder
+from app.view.text import told
 from core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,4 +77,4 @@ class BranchActs:
 
     def _warn(self, error: UsageError) -> None:
         options: dict[str, Any] = {"severity": "warning", "markup": False}
-        self._screen.notify(error.facts or str(error), **options)
+        self._screen.notify(told(error), **options)

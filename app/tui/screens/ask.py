@@ -16,7 +16,7 @@ from app.tui.screens.overlay import Overlay
 from app.tui.widgets.inspector import FactList
 from app.view.fact import Fact, Tone
 from app.view.resolve import Resolution, answer, read_place, resolution_facts, resolve
-from app.view.text import clean, seconds
+from app.view.text import seconds, told
 from core.errors import UsageError
 
 
@@ -93,7 +93,7 @@ class AskScreen(Overlay[Resolution]):
         try:
             place = read_place(view.places, text)
         except UsageError as error:
-            yield Fact(label="unknown", text=clean(error.facts or str(error)), tone=Tone.WARN)
+            yield Fact(label="unknown", text=told(error), tone=Tone.WARN)
             return
         self._found = resolve(view, place, cursor)
         yield from resolution_facts(view, self._found)

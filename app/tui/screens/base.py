@@ -18,6 +18,7 @@ from app.tui.screens.taking import Taking
 from app.tui.widgets.bars import KeyBar, StatusBar, TabBar
 from app.tui.widgets.feedbar import FeedBar
 from app.tui.widgets.rowlist import Drawn, RowList
+from app.view.text import told
 from core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -318,7 +319,7 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
         try:
             run()
         except UsageError as error:
-            self.notify(error.facts or str(error), severity="warning", markup=False)
+            self.notify(told(error), severity="warning", markup=False)
             return
         self.desk.arrive()
         self.moved()

@@ -6,7 +6,7 @@ from app.tui.desk import Desk
 from app.tui.screens.typed import Item, TypedScreen
 from app.view.breakpoints import Breakpoint, On
 from app.view.fact import Tone
-from app.view.text import clean, count
+from app.view.text import count, told
 from core.errors import UsageError
 
 _WHAT = {
@@ -72,7 +72,7 @@ class BreaksScreen(TypedScreen[None]):
             try:
                 points.toggle(one)
             except UsageError as error:
-                self.notify(clean(error.facts or str(error)), severity="warning", markup=False, timeout=5)
+                self.notify(told(error), severity="warning", markup=False, timeout=5)
                 return
         if one is not None and one.on is On.FILTER and self.words.value:
             self.words.value = ""

@@ -18,7 +18,7 @@ from app.tui.widgets.inspector import FactList
 from app.tui.widgets.rowlist import RowList
 from app.view.fact import Fact, Tone
 from app.view.faults import Option, placed_words, told_of
-from app.view.text import clean, seconds
+from app.view.text import clean, seconds, told
 from core.errors import UsageError
 
 
@@ -86,7 +86,7 @@ class FaultScreen(Overlay[str]):
     def _facts(self) -> Iterator[Fact]:
         option = self.list.chosen
         if self._error:
-            yield Fact(label="failed", text=clean(self._error), tone=Tone.BAD)
+            yield Fact(label="failed", text=self._error, tone=Tone.BAD)
         if option is not None:
             yield from _told(option, self.list.number_of(option))
         words = ", ".join(placed_words(self.desk.branch.faults))
@@ -128,7 +128,7 @@ class FaultScreen(Overlay[str]):
         try:
             fault = inject(self.desk, option, moment)
         except UsageError as error:
-            self._error = error.facts or str(error)
+            self._error = told(error)
             self._tell()
             return
         self.dismiss(told_of(fault))

@@ -8,7 +8,7 @@ from app.tui.desk import Desk
 from app.tui.screens.typed import Item, TypedScreen
 from app.view.fact import Tone
 from app.view.filters import FIELDS, VERDICTS, Filter, Matcher, parse_filter
-from app.view.text import clean
+from app.view.text import told
 from core.errors import UsageError
 
 #: matches that are shown below
@@ -34,7 +34,7 @@ class FilterScreen(TypedScreen[str]):
             filter_ = parse_filter(text)
         except UsageError as error:
             self._wrong = True
-            self.list.write([Item(mark="✗", name=clean(error.facts or str(error)), tone=Tone.WARN)])
+            self.list.write([Item(mark="✗", name=told(error), tone=Tone.WARN)])
             return
         self.list.write(self._kept(filter_) if filter_ else self._syntax())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from app.view.text import clean
+from app.view.text import told
 from app.view.when import read_moment, read_speed
 from core.errors import UsageError
 
@@ -105,5 +105,5 @@ class Finds:
             else:
                 screen.desk.seek(read_moment(screen.desk.run.view, text))
         except UsageError as error:
-            screen.notify(clean(error.facts or str(error)), severity="warning", markup=False, timeout=5)
+            screen.notify(told(error), severity="warning", markup=False, timeout=5)
         screen.moved()

@@ -16,6 +16,7 @@ from app.tui.widgets.bars import Banner, KeyBar
 from app.tui.widgets.rowlist import RowList
 from app.tui.widgets.scenarios import ScenarioList, Story
 from app.view.results import Result
+from app.view.text import told
 from core.errors import UsageError
 
 
@@ -152,10 +153,10 @@ class PickerScreen(Overlay[bool]):
             self.desk.open(entry, seed=self.desk.seed_for(entry), bugs=self._bugs(entry))
         except UsageError as error:
             self.desk.results.note(
-                entry, Result(seed=self.desk.seed_for(entry), failed=error.facts or str(error)), defect=bool(entry.bugs)
+                entry, Result(seed=self.desk.seed_for(entry), failed=told(error)), defect=bool(entry.bugs)
             )
             self.told()
-            self.story.fail(error.facts or str(error))
+            self.story.fail(told(error))
             return
         self.dismiss(True)
 
