@@ -117,7 +117,7 @@ def _verdict(view: RunView, verdict: Verdict) -> Iterator[Fact]:
     elif verdict.status is Status.OK:
         yield Fact(label="verdict", text=f"held{so_far(view.run)}, {times}", tone=Tone.GOOD, mark="✓")
     else:
-        text = f"violated, {count(len(verdict.violations), 'breach')}".replace("breachs", "breaches")
+        text = f"violated, {count(len(verdict.violations), 'breach', 'breaches')}"
         yield Fact(label="verdict", text=f"{text}, {times}", tone=Tone.BAD, mark="✗")
     yield Fact(label="promise", text=clean(verdict.sentence))
     for violation in verdict.violations[:VIOLATIONS]:

@@ -93,9 +93,9 @@ def seconds(at: float) -> str:
     return f"{at:.3f}"
 
 
-def count(number: int, noun: str) -> str:
-    """``1 chunk``, ``2 chunks``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def count(number: int, noun: str, plural: str = "") -> str:
+    """``1 chunk``, ``2 chunks``; where an s is not enough, the `plural`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def told(error: TrunklineError) -> str:

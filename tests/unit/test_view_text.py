@@ -3,7 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
-from app.view.text import clean, cut, middle_cut, pad, quoted, wrap
+from app.view.text import clean, count, cut, middle_cut, pad, quoted, wrap
 
 
 def test_a_message_is_one_printable_line():
@@ -39,3 +39,8 @@ def test_words_wrap_and_long_ones_break():
     assert wrap("abcdefghij", 4) == ["abcd", "efgh", "ij"]
     assert wrap("", 4) == [""]
     assert all(cell_len(line) <= 5 for line in wrap("会话绑定 x 通道不可知", 5))
+
+
+def test_what_is_counted_has_its_plural():
+    assert [count(0, "row"), count(1, "row"), count(2, "row")] == ["0 rows", "1 row", "2 rows"]
+    assert [count(1, "breach", "breaches"), count(2, "breach", "breaches")] == ["1 breach", "2 breaches"]
