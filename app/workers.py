@@ -53,7 +53,6 @@ class _Worker:
         return [tried for trial in trials for tried in explorer.attempt(trial)]
 
 
-_Attempt = Callable[[int, Sequence[Trial]], list[Tried]]
 #: the worker of this process, if it is one
 _own: list[_Worker] = []
 

@@ -47,7 +47,6 @@ class Bound(msgspec.Struct, frozen=True):
     """The binding that the conversation has at the spot."""
 
     session: str
-    expires: bool
 
 
 class Ahead(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,7 +197,7 @@ def _bound(before: Sequence[Event], lane: PlaceKey | None) -> Bound | None:
     for event in before:
         body = event.body
         if isinstance(body, b.BindingBound) and body.conversation.lane == lane:
-            found = Bound(body.session_key, body.expires_at is not None)
+            found = Bound(body.session_key)
         elif isinstance(body, b.BindingEnded) and body.conversation.lane == lane:
             found = None
     return found

@@ -150,12 +150,8 @@ class Bindings:
         states = self._states.get(binding or "")
         return self._at(states, seq) if states else None
 
-    def of_place(self, place: PlaceKey, seq: int) -> list[BindingRow]:
-        """The bindings that a conversation has or had after event `seq`, the last one first."""
-        return list(self._newest(place, seq))
-
     def _newest(self, place: PlaceKey, seq: int) -> Iterator[BindingRow]:
-        """The same, one by one."""
+        """The bindings that a conversation has or had after event `seq`, the last one first."""
         for binding in reversed(self._by_place.get(place, ())):
             if self._states[binding][0].since <= seq:
                 yield self._at(self._states[binding], seq)

@@ -59,11 +59,6 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     moments: tuple[Moment, ...] = ()
     why: str = ""
 
-    @property
-    def possible(self) -> bool:
-        """Whether it can be placed here."""
-        return bool(self.moments)
-
     def moment(self, number: int) -> Moment | None:
         """The so manyth moment, from 0, as far as there are; none when it cannot be placed here."""
         return self.moments[min(number, len(self.moments) - 1)] if self.moments else None

@@ -54,7 +54,6 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     cells: dict[str, Cell]
     #: ``2×``, ``!!``, ``✗``
     tag: str = ""
-    tag_tone: Tone = Tone.BAD
     #: ids of the invariants that it broke
     broken: str = ""
     sub: bool = False
@@ -106,14 +105,12 @@ class Messages:
         else:
             ahead = self._cells(life, self._view.last)
             cells = {name: _ahead(cell, ahead[name]) for name, cell in cells.items()}
-        tag, tone = self._tag(life, seq)
         return Line(
             id=life.id,
             seq=evidence_of(self._view, self._broken.get(life.id, ()), seq) or life.seq,
             what=Cell(text=says(life)),
             cells=cells,
-            tag=tag,
-            tag_tone=tone,
+            tag=self._tag(life, seq),
             broken=self.broken(life, seq),
             later=later,
         )
@@ -199,13 +196,13 @@ class Messages:
         """A violation with this evidence was seen by then."""
         return any(violation.at <= seq for violation in self._view.marks.of(evidence))
 
-    def _tag(self, life: Life, seq: int) -> tuple[str, Tone]:
+    def _tag(self, life: Life, seq: int) -> str:
         numbers = [self._copy(event, seq) for event in life.accepted]
         if any(numbers):
-            return f"{max(numbers)}×", Tone.BAD
+            return f"{max(numbers)}×"
         if any(event.seq in self._view.marks.misplaced and self._seen(event.seq, seq) for event in life.accepted):
-            return "!!", Tone.BAD
-        return ("✗", Tone.BAD) if self.broken(life, seq) else ("", Tone.PLAIN)
+            return "!!"
+        return "✗" if self.broken(life, seq) else ""
 
     def _copy(self, event: Event, seq: int) -> int:
         """Its number among its copies, as far as there were any after event `seq`; 0: it has none."""

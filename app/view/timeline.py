@@ -119,11 +119,6 @@ class Picked:
             index += step
         return None
 
-    def covered(self, index: int, last: int) -> range:
-        """The seqs that a row stands for: its own and the folded ones up to the next row. `last` is the run's."""
-        end = self.seqs[index + 1] if index + 1 < len(self.seqs) else last + 1
-        return range(self.seqs[index], end)
-
 
 class Kept(Picked):
     """Some rows of a timeline."""

@@ -106,8 +106,8 @@ def test_every_entry_gives_a_scenario_that_loads(told):
         found = choices(file, run, seq)
         assert tuple(option.id for option in found) == EVERY
         for option in found:
-            assert option.possible is not bool(option.why)
-            assert option.possible or option.why.startswith(("not here: ", "not offered: "))
+            assert bool(option.moments) is not bool(option.why)
+            assert option.moments or option.why.startswith(("not here: ", "not offered: "))
             for number, moment in enumerate(option.moments):
                 if moment.step is not None:
                     branch = with_faults(file, [option.placed(number)])
@@ -122,7 +122,7 @@ def test_each_of_them_can_be_placed_somewhere():
         file = scenario(name)
         run = run_scenario(file)
         for seq in range(0, len(run.trace.events), 6):
-            seen |= {option.id for option in choices(file, run, seq) if option.possible}
+            seen |= {option.id for option in choices(file, run, seq) if option.moments}
     assert set(EVERY) - seen == NEVER
 
 
@@ -262,7 +262,7 @@ def test_a_branch_that_is_written_holds_and_fails_without_its_fault(name):
     view = RunView(run)
     spot = first(view, b.InboundAdmitted)
     for option in choices(file, run, spot):
-        if option.possible and option.id not in ("defect", *_LATER):
+        if option.moments and option.id not in ("defect", *_LATER):
             _check_kept(file, option)
 
 
