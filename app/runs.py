@@ -69,3 +69,8 @@ class BranchSource(RunSource, Protocol):
 
 
 __all__ = ["BranchSource", "Run", "RunSource", "ScenarioEntry", "Unmet"]
+
+
+def so_far(cut: str, *, growing: bool = False) -> str:
+    """Behind words that say that something holds: of a run whose end is not known, that is no promise."""
+    return " so far" if growing else " up to the cut" if cut else ""

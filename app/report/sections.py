@@ -21,7 +21,7 @@ from app.view.sessions import Pair, SessionRow, Sessions
 from app.view.story import RunView
 from app.view.text import clean, count, quoted, seconds
 from app.view.timeline import Timeline
-from app.view.verdicts import UNJUDGED, so_far
+from app.view.verdicts import UNJUDGED
 from app.view.why import path_of, reproduction
 from core.events.bodies import RunEnded
 from sim.invariants.base import Status, Verdict, Violation
@@ -87,7 +87,7 @@ def _holds(view: RunView) -> Fact:
     broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
     exercised = f"{run.exercised} of {count(len(run.verdicts), 'invariant')} exercised"
     if not broken and not run.unmet:
-        return Fact(label="verdict", text=f"all hold{so_far(run)}, {exercised}", tone=Tone.GOOD, mark="✓")
+        return Fact(label="verdict", text=f"all hold{view.so_far}, {exercised}", tone=Tone.GOOD, mark="✓")
     texts = [f"violated: {' '.join(broken)}"] if broken else []
     texts += [f"{count(len(run.unmet), 'expectation')} missed"] if run.unmet else []
     return Fact(label="verdict", text=f"{', '.join(texts)}, {exercised}", tone=Tone.BAD, mark="✗")
@@ -115,7 +115,7 @@ def _verdict(view: RunView, verdict: Verdict) -> Iterator[Fact]:
     if verdict.status is Status.NOT_EXERCISED:
         yield Fact(label="verdict", text="not exercised: nothing happened that it speaks of", tone=Tone.DIM)
     elif verdict.status is Status.OK:
-        yield Fact(label="verdict", text=f"held{so_far(view.run)}, {times}", tone=Tone.GOOD, mark="✓")
+        yield Fact(label="verdict", text=f"held{view.so_far}, {times}", tone=Tone.GOOD, mark="✓")
     else:
         text = f"violated, {count(len(verdict.violations), 'breach', 'breaches')}"
         yield Fact(label="verdict", text=f"{text}, {times}", tone=Tone.BAD, mark="✗")

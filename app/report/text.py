@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from app.outcome import Outcome
+from app.runs import so_far
 from app.view.fact import Fact, Tone
 from app.view.story import RunView
 from app.view.text import clean, count
-from app.view.verdicts import UNJUDGED, so_far
+from app.view.verdicts import UNJUDGED
 from app.view.why import path_of, reproduction
 from sim.invariants import Status, Verdict, Violation
 
@@ -32,7 +33,7 @@ def run_line(outcome: Outcome) -> str:
     sign = "✓" if outcome.holds else "✗"
     facts = [f"seed {header.seed}"]
     if outcome.holds:
-        facts.append(f"{run.exercised} of {len(run.verdicts)} invariants exercised{so_far(run)}")
+        facts.append(f"{run.exercised} of {len(run.verdicts)} invariants exercised{so_far(run.trace.cut)}")
     else:
         broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
         facts.append(f"violated: {' '.join(broken)}" if broken else "invariants hold")

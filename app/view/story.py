@@ -12,7 +12,7 @@ from heapq import merge
 
 import msgspec
 
-from app.runs import Run
+from app.runs import Run, so_far
 from app.view.bindings import Bindings
 from app.view.chain import Causes
 from app.view.fold import Fold, Moment
@@ -128,7 +128,7 @@ class RunView:
     @property
     def so_far(self) -> str:
         """Behind words that say that something holds: of a run whose end is not known, that is no promise."""
-        return " so far" if self.growing else " up to the cut" if self.cut else ""
+        return so_far(self.cut, growing=self.growing)
 
     @property
     def exercised(self) -> int:

@@ -12,7 +12,6 @@ from enum import StrEnum
 
 import msgspec
 
-from app.runs import Run
 from app.view.fact import Fact, Tone
 from app.view.labels import describe
 from app.view.story import RunView
@@ -37,11 +36,6 @@ FAMILIES = {
     "P": "audience",
     "V": "visibility",
 }
-
-
-def so_far(run: Run) -> str:
-    """Behind words that say that something holds: of a run whose end is not known, that is no promise."""
-    return " up to the cut" if run.trace.cut else ""
 
 
 class Judged(StrEnum):
