@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 from textual._context import active_app
@@ -15,11 +16,13 @@ from textual.pilot import Pilot
 from app.runs import Run, ScenarioEntry
 from app.tui.app import TrunklineApp
 from app.tui.desk import Desk
+from app.tui.transport import Transport
 from tests.snapshot._traces import ENTRIES, ListedRuns
 
 SIZES = ((80, 24), (120, 40))
 ROUNDS = 3
 PATIENCE = 30
+MOST_FRAMES = 10_000
 
 
 def app(
@@ -46,6 +49,22 @@ async def settle(one: App[Any]) -> None:
         await pilot.pause(0)
         async with asyncio.timeout(PATIENCE):
             await _drawn(one)
+
+
+async def until(one: App[Any], seen: Callable[[], bool]) -> None:
+    """Wait until something is so that comes in its own time, such as what the palette finds; not for ever."""
+    async with asyncio.timeout(PATIENCE):
+        while not seen():
+            await settle(one)
+
+
+def play_out(transport: Transport) -> None:
+    """Let time pass until nothing plays any more."""
+    for _ in range(MOST_FRAMES):
+        if not transport.playing:
+            return
+        transport.tick(0.1)
+    raise AssertionError(f"it still plays after {MOST_FRAMES} frames")
 
 
 async def _drawn(one: App[Any]) -> None:

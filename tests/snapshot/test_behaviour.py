@@ -17,7 +17,7 @@ from app.tui.widgets.sessionlist import SessionList
 from app.tui.widgets.swimlane import Swimlane
 from app.view.status import Mode
 from core.errors import UsageError
-from tests.snapshot._app import SIZES, app, press, settle, text_of
+from tests.snapshot._app import SIZES, app, play_out, press, settle, text_of, until
 from tests.snapshot._traces import DEFECT, ENTRIES, ListedRuns
 
 pytestmark = pytest.mark.anyio
@@ -41,8 +41,7 @@ async def test_space_plays_to_the_violation_and_on():
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "space")
         assert transport(one).playing
-        while transport(one).playing:
-            transport(one).tick(0.1)
+        play_out(transport(one))
         one.sync()
         await settle(one)
         assert transport(one).mode is Mode.AUTO_PAUSED
@@ -189,13 +188,11 @@ async def test_the_palette_holds_the_keys_and_the_scenarios():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, ":")
-        await pilot.pause(0.2)
-        assert "play or pause" in text_of(one)
-        await pilot.press(*"mirrored", "enter")
-        await pilot.pause(0.2)
-        await pilot.press("enter")
-        await pilot.pause(0.2)
-        assert one.desk.entry == ENTRIES[1]
+        await until(one, lambda: "play or pause" in text_of(one))
+        await press(pilot, *"mirrored")
+        await until(one, lambda: "play or pause" not in text_of(one) and "mirrored" in text_of(one))
+        await press(pilot, "enter")
+        await until(one, lambda: one.desk.entry == ENTRIES[1])
 
 
 async def test_the_picker_opens_by_itself_and_runs():

@@ -13,7 +13,7 @@ from app.tui.widgets.messagelist import MessageList
 from app.tui.widgets.swimlane import Swimlane
 from app.view.breakpoints import On
 from app.view.status import Mode
-from tests.snapshot._app import app, press, settle, text_of
+from tests.snapshot._app import app, press, settle, text_of, until
 
 pytestmark = pytest.mark.anyio
 ALL = pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
@@ -174,10 +174,9 @@ async def test_the_palette_goes_to_a_moment():
     async with one.run_test(size=(120, 40)) as pilot:
         await settle(one)
         await press(pilot, "colon", "number_sign", "1", "4")
-        await pilot.pause(0.3)
+        await until(one, lambda: "go to this moment: #14" in text_of(one))
         await press(pilot, "enter")
-        await pilot.pause(0.2)
-        assert one.desk.cursor == 14
+        await until(one, lambda: one.desk.cursor == 14)
 
 
 async def test_without_a_run_nothing_is_looked_for():

@@ -33,7 +33,7 @@ from app.view.lanes import Column
 from app.view.signs import SIGNS
 from app.view.status import Mode
 from core.errors import UsageError
-from tests.snapshot._app import SIZES, press, settle, text_of
+from tests.snapshot._app import SIZES, press, settle, text_of, until
 from tests.snapshot._app import app as open_app
 from tests.snapshot._traces import ENTRIES, ListedRuns
 
@@ -510,11 +510,10 @@ async def test_the_palette_goes_to_what_is_typed_and_stays_on_the_screen():
         await press(pilot, ":")
         assert isinstance(one.screen, CommandPalette)
         await press(pilot, *"#14")
-        await pilot.pause(0.3)
+        await until(one, lambda: "go to this moment: #14" in text_of(one))
         await press(pilot, "enter")
-        await pilot.pause(0.3)
+        await until(one, lambda: one.desk.cursor == 14)
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == 14
 
 
 async def test_keys_of_the_front_work_on_a_real_run():

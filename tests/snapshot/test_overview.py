@@ -15,7 +15,7 @@ from app.tui.screens.timeline import TimelineScreen
 from app.tui.widgets.bars import TABS
 from app.view.status import Mode
 from core.events import Trace
-from tests.snapshot._app import SIZES, app, press, settle, text_of
+from tests.snapshot._app import SIZES, app, play_out, press, settle, text_of
 from tests.snapshot._bound import bound_threads
 from tests.snapshot._traces import ENTRIES, bound_completion
 
@@ -92,8 +92,7 @@ async def test_the_tour_opens_here_plays_and_leads_to_the_violation():
         assert isinstance(one.screen, OverviewScreen)
         transport = one.desk.run.transport
         assert transport.playing
-        while transport.playing:
-            transport.tick(0.1)
+        play_out(transport)
         one.sync()
         await settle(one)
         assert transport.mode is Mode.AUTO_PAUSED
