@@ -16,6 +16,7 @@ from app.runs import Run, RunSource, ScenarioEntry
 from app.tui.commands import TableCommands
 from app.tui.desk import Desk
 from app.tui.gentle import Gentle
+from app.tui.inorder import InOrder
 from app.tui.screens.base import RunScreen
 from app.tui.screens.bindings import BindingsScreen
 from app.tui.screens.diff import DiffScreen
@@ -52,7 +53,7 @@ FRAMES = 30
 LONGEST_FRAME = 0.25
 
 
-class TrunklineApp(Gentle):
+class TrunklineApp(InOrder, Gentle):
     """Travels over a computed run. `clocked=False` starts no timer; tests move time themselves."""
 
     CSS_PATH = "app.tcss"
