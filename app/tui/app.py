@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 
 from textual.actions import ActionParseResult
+from textual.binding import Binding
 from textual.command import CommandPalette
 from textual.dom import DOMNode
 from textual.theme import BUILTIN_THEMES
@@ -61,7 +62,8 @@ class TrunklineApp(InOrder, Gentle):
     COMMANDS = {TableCommands}
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny-wide"), (60, "-narrow"), (100, "-middle"), (176, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-tiny-high"), (16, "-short"), (32, "-tall")]
-    BINDINGS = []
+    #: overlays have no row of their own for it
+    BINDINGS = [Binding("ctrl+z", "suspend_process", "suspend", show=False)]
 
     def __init__(
         self,

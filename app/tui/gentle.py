@@ -56,6 +56,16 @@ class Gentle(App[int]):
         if self.owns_process and hasattr(signal, "SIGCONT"):
             _Sleep(self).watch()
 
+    def action_suspend_process(self) -> None:
+        """Give the terminal back to the shell until it lets the app go on; says so where no shell could."""
+        why = _sleepless(self)
+        if why:
+            self.notify(why, severity="warning", timeout=4, markup=False)
+            return
+        self._suspend_signal()
+        # The whole job, as the terminal does it: what started the app, such as make, would wait for it for ever.
+        os.killpg(0, signal.SIGTSTP)
+
     def _fatal_error(self) -> None:
         """Instead of Textual's traceback over the whole screen: a note, printed when the terminal is restored."""
         error = self._exception or sys.exc_info()[1]
@@ -66,6 +76,19 @@ class Gentle(App[int]):
         self._return_code = BROKE
         self._exit_renderables.append(Text(note(error)))
         self._close_messages_no_wait()
+
+
+def _sleepless(app: Gentle) -> str:
+    """Why the app cannot be suspended; nothing where it can."""
+    if app.is_web:
+        return "a page of a browser cannot be suspended"
+    driver = app._driver  # pyright: ignore[reportPrivateUsage]
+    if not hasattr(signal, "SIGTSTP") or driver is None or not driver.can_suspend:
+        return "this terminal cannot suspend a program"
+    if os.getpgrp() == os.getsid(0):
+        # Nobody in this terminal is outside of the job: it would sleep for ever.
+        return "no shell with job control started the app: nothing could wake it again"
+    return ""
 
 
 def _wait_for_hang_up(then: Callable[[], object]) -> None:

@@ -161,6 +161,7 @@ _TABLE: dict[str, tuple[Key, ...]] = {
     "app": (
         _key("help", "? f1", "this help: type to filter, Enter does it", EVERY, footer="Help", rank=4),
         _key("palette", ": ctrl+p", "command palette", EVERY),
+        _key("suspend", "Z ctrl+z", "back to the shell for a while: fg goes on", EVERY, action="suspend_process"),
         _key("quit", "q ctrl+c", "quit", EVERY, footer="Quit", rank=5),
     ),
 }  # fmt: skip

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -188,6 +189,40 @@ def test_a_stopped_app_goes_on_with_a_fresh_picture_and_ends_in_order(number, ta
         assert shown.end() == 0
         restored(shown)
         assert shown.written.count(ENTERED) == taken
+
+
+def test_control_z_says_why_it_does_nothing_where_no_shell_could_wake_the_app():
+    with trunkline("tour") as shown:
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.type("\x1a")
+        shown.until("no shell with job control")
+        assert state(shown) != "T"
+        shown.type("q")
+        assert shown.end() == 0
+        restored(shown)
+
+
+def test_control_z_stops_the_whole_job_of_a_shell_and_fg_goes_on():
+    """With a shell as it is in a terminal: it has its prompt back meanwhile."""
+    with terminal("bash", "--norc", "-i", PS1="prompt> ", HISTFILE="") as shown:
+        shown.until("prompt>")
+        shown.type(f"env {shlex.quote(sys.executable)} -m app tour\r")
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.type("\x1a")
+        shown.until("Stopped")
+        assert shown.written.count(LEFT) == 1
+        before = len(shown.written)
+        shown.type("fg\r")
+        end = time.monotonic() + PATIENCE
+        while b"AUTO-PAUSED" not in shown.written[before:]:
+            assert time.monotonic() < end
+            shown.read(0.1)
+        shown.type("q")
+        while shown.written.count(LEFT) < 2:
+            assert time.monotonic() < end
+            shown.read(0.1)
+        shown.type("exit\r")
+        assert shown.end() == 0
 
 
 def test_an_app_whose_terminal_went_without_a_word_does_not_wait_for_ever():

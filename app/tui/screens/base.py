@@ -336,6 +336,10 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
         """The command palette."""
         self.trunkline.action_command_palette()
 
+    def action_suspend_process(self) -> None:
+        """Back to the shell for a while."""
+        self.trunkline.action_suspend_process()
+
     async def action_quit(self) -> None:
         """Leave the app."""
         self.trunkline.exit(0)
