@@ -18,6 +18,7 @@ from app.tui.commands import TableCommands
 from app.tui.desk import Desk
 from app.tui.gentle import Gentle
 from app.tui.inorder import InOrder
+from app.tui.notes import Noted
 from app.tui.screens.base import RunScreen
 from app.tui.screens.bindings import BindingsScreen
 from app.tui.screens.diff import DiffScreen
@@ -54,7 +55,7 @@ FRAMES = 30
 LONGEST_FRAME = 0.25
 
 
-class TrunklineApp(InOrder, Gentle):
+class TrunklineApp(InOrder, Noted, Gentle):
     """Travels over a computed run. `clocked=False` starts no timer; tests move time themselves."""
 
     CSS_PATH = "app.tcss"
@@ -162,6 +163,12 @@ class TrunklineApp(InOrder, Gentle):
     async def _do(self, action: str | None) -> None:
         if action:
             await self.run_action(f"screen.{action}")
+
+    def show_notes(self) -> None:
+        """Open the list of what was told."""
+        from app.tui.screens.notes import NotesScreen
+
+        self.push_screen(NotesScreen(self.notes))
 
     def action_command_palette(self) -> None:
         """Everything that can be done here, by its words; and moments and speeds as they are typed."""

@@ -59,6 +59,12 @@ class Branch:
         found = self.pinned or self.before
         return found if found is not opened else None
 
+    def letter(self, opened: Opened) -> str:
+        """Which of two runs this is: A where it is pinned, B where there is an A beside it; else nothing."""
+        if self.pinned is opened:
+            return "A"
+        return "B" if self.other(opened) is not None else ""
+
     def diff(self, opened: Opened | None) -> Diff | None:
         """The open run compared with run A, computed once; none while there is only one run."""
         other = self.other(opened)

@@ -263,6 +263,7 @@ class Desk:
             head=transport.head,
             mode=transport.mode,
             speed=transport.speed,
+            letter=self.branch.letter(self.opened),
         )
 
     def why(self) -> Why:

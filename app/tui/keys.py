@@ -40,7 +40,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     help: str
     #: word in the footer; none keeps it out
     footer: str = ""
-    #: lower is more important in a narrow footer
+    #: lower is more important in the footer
     rank: int = 50
     screens: tuple[str, ...]
 
@@ -57,14 +57,16 @@ def show(key: str) -> str:
 
 TIMELINE = ("timeline",)
 PICKER = ("picker",)
-#: screens whose rows can be filtered
-FILTERED = ("timeline", "messages")
 BINDINGS = ("bindings",)
 RUN = ("overview", "timeline", "messages", "sessions", "bindings", "queue", "hands", "invariants", "diff")
 DIFF = ("diff",)
 #: where n and N look for violations; on the Diff screen they look for differences
 RUN_ALONE = tuple(screen for screen in RUN if screen not in DIFF)
 EVERY = (*RUN, "picker")
+
+
+#: the rank of keys that the footer shows only in a situation that asks for them
+SELDOM = 90
 
 
 def _key(
@@ -109,7 +111,7 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("rewind", "0", "rewind to the start", RUN),
         _key("run_to_end", "$", "run to the end", RUN, footer="End", rank=11),
         _key("next_timer", ".", "next due timer: the next event 0.5 s or more after this one", RUN),
-        _key("follow", "F", "follow the end, also while the run grows", RUN),
+        _key("follow", "F", "follow the end, also while the run grows", RUN, footer="Follow", rank=SELDOM),
         _key("faster", ">", "twice as fast", RUN),
         _key("slower", "<", "half as fast", RUN),
     ),
@@ -119,12 +121,12 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("next_difference", "n", "where the next differences begin", DIFF, footer="Next ≠", rank=1),
         _key("previous_difference", "N", "where the differences before begin", DIFF),
         _key("first_violation", "!", "first violation", RUN),
-        _key("twin", "t", "the other copy of a duplicate", RUN, footer="Twin", rank=6),
-        _key("chain", "c", "light the causal chain of the event", TIMELINE, footer="Chain", rank=7),
+        _key("twin", "t", "the other copy of a duplicate", RUN, footer="Twin", rank=7),
+        _key("chain", "c", "light the causal chain of the event", TIMELINE, footer="Chain", rank=10),
         _key("ask", "o", "ask where a conversation goes, and why", BINDINGS, footer="Ask", rank=2),
         _key("why_not", "w", "why not elsewhere: what excluded another place", RUN),
         _key("marks", "'", "marks: set one here, or go to one", RUN),
-        _key("filter_rows", "/", "filter the rows; n and N then go through them", FILTERED, footer="Filter", rank=13),
+        _key("filter_rows", "/", "filter the rows; n and N then go through them", RUN, footer="Filter", rank=10),
         _key("filter", "/", "filter the list", PICKER, footer="Filter", rank=4),
     ),
     "view": (
@@ -136,12 +138,12 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("queue", "6", "Queue: what was prepared, and what became of it", RUN, action="show('queue')"),
         _key("hands", "7", "Hands: work that was handed on, and who heard of it", RUN, action="show('hands')"),
         _key("invariants", "8", "Invariants: what was promised, and what broke it", RUN, action="show('invariants')"),
-        _key("diff", "9", "Diff: two runs, and where they part", RUN, action="show('diff')"),
+        _key("diff", "9", "Diff: two runs, where they part", RUN, action="show('diff')", footer="Diff", rank=SELDOM),
         _key("lanes", "L", "lanes: hide those that do not matter", TIMELINE),
         _key("fold", "m", "unfold or fold what happens inside the gateway", TIMELINE),
         _key("zoom", "z", "zoom the pane that has the focus", RUN, footer="Zoom", rank=12),
         _key("side", "\\", "show or hide the side column, in a terminal of 150x40 or more", TIMELINE),
-        _key("why", "e", "explain: the Why pane, large", RUN, footer="Explain", rank=10),
+        _key("why", "e", "explain: the Why pane, large", RUN, footer="Explain", rank=9),
         _key("theme", "T", "next theme", EVERY),
     ),
     "act": (
@@ -149,10 +151,10 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("breakpoints", "b", "breakpoints: where playing stops", RUN),
         _key("run_all", "a", "run all that is listed, unseen, for the results", PICKER, footer="Run all", rank=2),
         _key("bug", "d", "run with the defect of the scenario, or without it", EVERY, footer="Defect", rank=9),
-        _key("fault", "i", "place a fault at the cursor, as branch B", RUN, footer="Fault", rank=9),
-        _key("undo_fault", "u", "take the last fault back", RUN),
-        _key("pin", "p", "pin the open run as A, or let it go", RUN),
-        _key("save_scenario", "W", "write the run as a scenario that expects what was seen", RUN),
+        _key("fault", "i", "place a fault at the cursor, as branch B", RUN, footer="Fault", rank=6),
+        _key("undo_fault", "u", "take the last fault back", RUN, footer="Undo", rank=SELDOM),
+        _key("pin", "p", "pin the open run as A, or let it go", RUN, footer="Pin", rank=SELDOM),
+        _key("save_scenario", "W", "write the run as a scenario, with what was seen", RUN, footer="Keep", rank=SELDOM),
         _key("rerun", "r", "run again, same seed", RUN),
         _key("reseed", "R", "run again, next seed", RUN),
         _key("yank", "y", "copy the row, the decision, an id, or the command that runs it again", RUN),
@@ -161,6 +163,7 @@ _TABLE: dict[str, tuple[Key, ...]] = {
     "app": (
         _key("help", "? f1", "this help: type to filter, Enter does it", EVERY, footer="Help", rank=4),
         _key("palette", ": ctrl+p", "command palette", EVERY),
+        _key("notes", "v", "notes: what was told above the footer and went away", RUN),
         _key("suspend", "Z ctrl+z", "back to the shell for a while: fg goes on", EVERY, action="suspend_process"),
         _key("quit", "q ctrl+c", "quit", EVERY, footer="Quit", rank=5),
     ),
@@ -186,7 +189,7 @@ def bindings_of(screen: str) -> list[Binding]:
 
 
 def footer_of(screen: str) -> list[Key]:
-    """What the footer of a screen may show, the most important first."""
+    """What the footer of a screen may show, the most important first; those of rank `SELDOM` only when asked for."""
     return sorted((key for key in keys_of(screen) if key.footer), key=lambda key: key.rank)
 
 

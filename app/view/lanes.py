@@ -106,11 +106,7 @@ class Lanes:
         # A parent stays beside its thread: a message that lands on it instead must be seen to do so.
         busy = self._used | {parent for key in self._used if key in known and (parent := known.at(key).parent)}
         places = known.in_order()
-        accounts: dict[str, set[str]] = {}
-        for place in places:
-            accounts.setdefault(place.channel, set()).add(place.key[1])
-        several = {channel for channel, names in accounts.items() if len(names) > 1}
-        lanes = [_place_lane(self._view, place, busy, several) for place in places]
+        lanes = [_place_lane(self._view, place, busy) for place in places]
         self.gateway = len(lanes)
         self.all = (
             *lanes,
@@ -138,12 +134,12 @@ _USES: frozenset[type[b.Body]] = frozenset(
 )
 
 
-def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey], several: Collection[str]) -> Lane:
-    """`several`: platforms with more than one account, which is told then."""
+def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> Lane:
+    """Of a platform with more than one account, the account is told too."""
     return Lane(
         kind=LaneKind.PLACE,
         label=place.name,
-        group=f"{place.channel}:{place.key[1]}" if place.channel in several else place.channel,
+        group=f"{place.channel}:{place.key[1]}" if view.places.several(place.channel) else place.channel,
         place=place.key,
         child=place.parent is not None and place.parent in view.places,
         bound=place.key in view.bindings.lanes,

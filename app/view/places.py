@@ -47,6 +47,8 @@ class Places:
     def __init__(self, events: Iterable[Event]) -> None:
         self._by_key: dict[PlaceKey, Place] = {}
         self._people: dict[tuple[str, str], str] = {}
+        #: accounts of each platform
+        self._accounts: dict[str, set[str]] = {}
         #: goes up with every place that is new, or has a name now
         self.version = 0
         self._ordered: tuple[int, list[Place]] = (0, [])
@@ -81,6 +83,7 @@ class Places:
         if known is not None and not (name and known.name == _own_name(known.address)):
             return
         self.version += 1
+        self._accounts.setdefault(address.channel, set()).add(address.account)
         self._by_key[key] = Place(
             key=key,
             address=address,
@@ -120,6 +123,16 @@ class Places:
             return "nowhere"
         place = self.of(address)
         return f"{place.channel}/{self.short(place)}"
+
+    def full(self, address: Address) -> str:
+        """The same with its account, where the platform has several: ``telegram:work/@bo``."""
+        place = self.of(address)
+        account = f":{address.account}" if self.several(place.channel) else ""
+        return f"{place.channel}{account}/{self.short(place)}"
+
+    def several(self, channel: str) -> bool:
+        """Whether a platform has more than one account in this run."""
+        return len(self._accounts.get(channel, ())) > 1
 
     def target(self, text: str) -> str:
         """A target in words: the name of a known place that it spells out, else the text itself."""

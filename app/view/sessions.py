@@ -243,7 +243,7 @@ class Sessions:
         )
 
     def _label(self, place: PlaceKey) -> str:
-        return self.view.places.label(self.view.places.at(place).address)
+        return self.view.places.full(self.view.places.at(place).address)
 
     def pairs(self, owner: str | PlaceKey) -> Sequence[Pair]:
         """The whole alignment of a session, or of a conversation without one, in order of time."""

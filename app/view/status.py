@@ -58,9 +58,11 @@ class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
     chip: Chip
     #: the run goes on
     live: bool = False
+    #: which of two runs it is, A or B; nothing while there is only one
+    letter: str = ""
 
 
-def status_line(view: RunView, *, seq: int, head: int, mode: Mode, speed: float = 1.0) -> StatusLine:
+def status_line(view: RunView, *, seq: int, head: int, mode: Mode, speed: float = 1.0, letter: str = "") -> StatusLine:
     """The status after event `seq`."""
     header = view.header
     return StatusLine(
@@ -75,6 +77,7 @@ def status_line(view: RunView, *, seq: int, head: int, mode: Mode, speed: float 
         bugs=header.bugs,
         chip=verdict_chip(view, seq),
         live=view.growing,
+        letter=letter,
     )
 
 

@@ -159,6 +159,22 @@ async def test_the_cursor_is_shared():
         assert diff.rows[list_of(one).selected].b == seq + 1
 
 
+async def test_two_runs_are_shown_from_where_they_part_once_and_the_cursor_is_shared_from_then_on():
+    one = app()
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "d", "0", "9")
+        diff = list_of(one).diff
+        assert diff is not None and diff.first is not None
+        assert list_of(one).selected == diff.first
+        assert one.desk.cursor == diff.seq_at(diff.first) > 0
+        await press(pilot, "2", "0", "9")
+        assert one.desk.cursor == 0
+        await press(pilot, "d")
+        other = list_of(one).diff
+        assert other is not diff and other is not None
+        assert list_of(one).selected == other.first
+
+
 async def test_a_pinned_run_stays_a():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:

@@ -95,3 +95,11 @@ async def test_what_is_pasted_waits_too():
             await settle(one)
         assert isinstance(one.screen, FilterScreen)
         assert one.screen.words.value == "ops"
+
+
+async def test_filter_typed_on_a_screen_without_rows_of_events_shows_the_timeline():
+    one = app()
+    async with one.run_test(size=(80, 24)):
+        await type_fast(one, "1", "slash", *"gen", "enter")
+        assert isinstance(one.screen, TimelineScreen)
+        assert str(filter_of(one)) == "gen"

@@ -220,6 +220,17 @@ async def test_what_a_defect_breaks_finds_its_scenario():
         assert all("M1" in entry.breaks or "m1" in f"{entry.title} {entry.id}".lower() for entry in shown)
 
 
+async def test_each_problem_of_a_file_has_a_line_of_its_own(tmp_path):
+    (tmp_path / "x.yaml").write_text("id: x\ntitle: 3\n")
+    one = TrunklineApp(Desk(SimSource((tmp_path,))), clocked=False)
+    async with one.run_test(size=(120, 40)) as pilot:
+        await settle(one)
+        await press(pilot, "enter")
+        lines = [line for line, _style in one.screen.query_one(Story).lines]
+        assert not any("↵" in line for line in lines)
+        assert sum(line.startswith(f"{tmp_path}"[:10]) for line in lines) > 3
+
+
 async def test_a_gateway_that_breaks_leaves_the_picker_open_and_is_a_result(monkeypatch):
     def broken(*_args, **_options):
         raise RuntimeError("the gateway fell over")

@@ -53,8 +53,12 @@ def test_accounts_of_one_platform_are_told_apart():
     day = discord("1")
     night = Address(channel="discord", account="night", kind=ChatKind.CHANNEL, conversation="1")
     author.world([(day, "ops", None), (night, "ops", None)])
-    lanes = lanes_of(Run(trace=author.trace("two", title=""), verdicts=()))
-    assert [lane.group for lane in lanes.all[:2]] == ["discord:main", "discord:night"]
+    view = RunView(Run(trace=author.trace("two", title=""), verdicts=()))
+    assert [lane.group for lane in Lanes(view).all[:2]] == ["discord:main", "discord:night"]
+    assert [view.places.full(place) for place in (day, night)] == ["discord:main/ops", "discord:night/ops"]
+    # The same words as in the sentences of the invariants, and of platforms with one account.
+    assert view.places.label(night) == "discord/ops"
+    assert RunView(bound_completion()).places.full(OPS) == "discord/#ops"
 
 
 def test_a_parent_of_a_busy_thread_is_never_idle():

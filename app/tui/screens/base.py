@@ -332,6 +332,10 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
         """Every key of this screen."""
         self.trunkline.help(self.name_in_keys)
 
+    def action_notes(self) -> None:
+        """What was told above the footer."""
+        self.trunkline.show_notes()
+
     def action_palette(self) -> None:
         """The command palette."""
         self.trunkline.action_command_palette()

@@ -9,6 +9,7 @@ from app.tui.keys import bindings_of
 from app.tui.screens.base import RunScreen
 from app.tui.widgets.difflist import DiffList, DiffRecord
 from app.tui.widgets.rowlist import RowList
+from app.view.diff import Diff
 
 
 class DiffScreen(RunScreen):
@@ -23,6 +24,8 @@ class DiffScreen(RunScreen):
         self.list = DiffList(desk, id="rows")
         self.record = DiffRecord(desk, id="record")
         self._seen: tuple[object, int] | None = None
+        #: the pair of runs that was shown here
+        self._met: Diff | None = None
 
     def compose_body(self) -> ComposeResult:
         """Rows and record."""
@@ -35,12 +38,22 @@ class DiffScreen(RunScreen):
         self.set_class(diff is None, "-one")
         self.list.show(diff)
         if diff is not None:
+            if diff is not self._met and not self.desk.ticking:
+                self._met = diff
+                self._meet(diff)
             at = (diff, self.desk.cursor)
             if at != self._seen:
                 self._seen = at
                 self.list.select(diff.row_of(self.desk.cursor))
         self.record.show(diff, self.list.chosen)
         self.refresh_bars()
+
+    def _meet(self, diff: Diff) -> None:
+        """Two runs that were not compared before: begin where they part. From then on the cursor is the shared one."""
+        if diff.first is not None:
+            self.desk.seek(diff.seq_at(diff.first))
+            self._seen = (diff, self.desk.cursor)
+            self.list.select(diff.first)
 
     def go(self, index: int) -> None:
         """Select a row; the cursor goes along as far as the open run has it."""

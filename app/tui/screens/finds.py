@@ -53,6 +53,9 @@ class Finds:
         screen = self._finder
         if text is not None:
             screen.desk.finding.look_for(text)
+        if screen.desk.finding.filter is not None and not screen.filtered:
+            # The rows of the other screens are no events.
+            screen.action_show("timeline")
         screen.moved()
 
     def action_breakpoints(self) -> None:

@@ -11,7 +11,8 @@ from textual import events
 from textual.strip import Strip
 
 from app.tui.desk import Desk
-from app.tui.keys import KEYS, Key, footer_of, show
+from app.tui.footer import footer_keys
+from app.tui.keys import KEYS, Key, show
 from app.tui.widgets.rowlist import Drawn
 from app.view.status import Mode, StatusLine
 from app.view.text import cut, middle_cut
@@ -38,9 +39,6 @@ FULL_NAMES = 100
 
 #: from this width on the verdict is told in words
 ROOMY = 96
-#: keys in the footer, at most
-MOST_KEYS = 10
-
 #: rank, text, style, and what a click on it does
 Piece = tuple[int, str, Style, str]
 
@@ -85,13 +83,14 @@ class StatusBar(Drawn):
         chip = f" {status.chip.text if roomy else status.chip.short or status.chip.text} "
         return [
             (1, middle_cut(status.scenario, 24), bold, "scenarios"),
-            (3, f"seed {status.seed}", bar, ""),
+            (4, f"seed {status.seed}", bar, ""),
+            (3, f"run {status.letter}" if status.letter else "", bold, "show('diff')"),
             (2, f"{status.mode}{behind}{speed}", mode, "play"),
-            (4, f"t={status.at:.3f}s", bar, ""),
-            (5, f"{status.seq}/{status.last}", bar, ""),
+            (5, f"t={status.at:.3f}s", bar, ""),
+            (6, f"{status.seq}/{status.last}", bar, ""),
             (0, chip, palette.chip(status.chip.tone), "next_violation"),
-            (6, status.chip.hint, bar, "next_violation"),
-            (7, f"defect {', '.join(status.bugs)}" if status.bugs else "", palette.bar_key + Style(bold=False), "bug"),
+            (7, status.chip.hint, bar, "next_violation"),
+            (8, f"defect {', '.join(status.bugs)}" if status.bugs else "", palette.bar_key + Style(bold=False), "bug"),
         ]
 
 
@@ -183,7 +182,7 @@ class KeyBar(Drawn):
     def __init__(self, desk: Desk, screen: str) -> None:
         super().__init__()
         self.desk = desk
-        self.keys = footer_of(screen)
+        self.screen_name = screen
         self._places: list[tuple[int, int, Key]] = []
 
     def render_line(self, y: int) -> Strip:
@@ -205,7 +204,7 @@ class KeyBar(Drawn):
         """The most important keys that fit, in the order of the table."""
         chosen: list[Key] = []
         used = 0
-        for key in self.keys[:MOST_KEYS]:
+        for key in footer_keys(self.desk, self.screen_name):
             size = cell_len(self._key(key)) + 1 + cell_len(self._word(key)) + 2
             if used + size <= width + 2:
                 chosen.append(key)
@@ -216,6 +215,8 @@ class KeyBar(Drawn):
         return show(key.keys[0])
 
     def _word(self, key: Key) -> str:
+        if key.id == "next_violation" and self.desk.finding.filter and getattr(self.screen, "filtered", False):
+            return "Next row"
         return "Pause" if key.id == "play" and self.desk.ticking else key.footer
 
     async def on_click(self, event: events.Click) -> None:

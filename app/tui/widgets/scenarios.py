@@ -190,17 +190,18 @@ class Story(RowList):
             return []
         found: list[tuple[str, Style]] = []
         if self._error and not entry.unread:
-            found += [(f"! {clean(self._error)}", palette.bad), ("", palette.base)]
+            found += [*_problems(f"! {self._error}", palette.bad), ("", palette.base)]
         found.append((clean(entry.title), palette.base + Style(bold=True)))
         if entry.bugs:
             state, other = ("on", "off") if self._bugs else ("off", "on")
             style = palette.bad if self._bugs else palette.good
             found.append((f"defect {state}: {', '.join(entry.bugs)}  (d switches it {other})", style))
         found.append(("", palette.base))
+        if entry.unread:
+            return found + _problems(entry.story, palette.bad)
         for paragraph in entry.story.split("\n\n"):
-            style = palette.bad if entry.unread else palette.base
-            found += [(clean(" ".join(paragraph.split())), style), ("", palette.base)]
-        return found if entry.unread else found + self._facts(entry)
+            found += [(clean(" ".join(paragraph.split())), palette.base), ("", palette.base)]
+        return found + self._facts(entry)
 
     def _facts(self, entry: ScenarioEntry) -> list[tuple[str, Style]]:
         """What goes wrong, what is expected, what came of it, and where it comes from."""
@@ -235,6 +236,11 @@ class Story(RowList):
         canvas = self.canvas(width)
         canvas.put(0, text, style)
         return canvas
+
+
+def _problems(text: str, style: Style) -> list[tuple[str, Style]]:
+    """Several problems of one file, a paragraph each."""
+    return [(clean(line.rstrip()), style) for line in text.splitlines() if line.strip()]
 
 
 def _hanging(text: str, width: int) -> list[str]:

@@ -15,7 +15,7 @@ from app.view.blame import Blame
 from app.view.near import cut_with, together
 from app.view.places import PlaceKey
 from app.view.sessions import SessionRow
-from app.view.text import cut, seconds
+from app.view.text import cut, middle_cut, seconds
 
 _COUNTS = (Col("in", 4, True), Col("out", 4, True), Col("2×", 3, True), Col("≠", 3, True))
 _NARROW = (Col("conversation", 19), Col("session key", 0), *_COUNTS, Col("broken", 6))
@@ -137,7 +137,8 @@ class SessionList(RowList):
             if column.title == "session key":
                 self._draw_key(canvas, index, text, (x, size), style)
                 continue
-            shown = cut(text, size)
+            # A thread is told by the end of its name, and its account by the beginning.
+            shown = (middle_cut if column.title == "conversation" else cut)(text, size)
             canvas.put(x + size - cell_len(shown) if column.right else x, shown, style)
         return canvas
 

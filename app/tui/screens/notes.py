@@ -1,0 +1,42 @@
+"""The notes: what was told above the footer and went away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from app.tui.notes import Note
+from app.tui.screens.typed import Item, TypedScreen
+from app.view.fact import Tone
+from app.view.text import clean
+
+_SIGNS = {"information": ("·", Tone.PLAIN), "warning": ("!", Tone.WARN), "error": ("✗", Tone.BAD)}
+
+
+class NotesScreen(TypedScreen[None]):
+    """The newest first; what is typed filters them."""
+
+    title_text = "Notes: what was told"
+    hint = "type to filter, Esc closes"
+    placeholder = "words"
+
+    def __init__(self, notes: Iterable[Note]) -> None:
+        self._notes = tuple(notes)
+        super().__init__()
+        self.list.wraps = True
+        self.list.nothing = "nothing was told yet"
+
+    def show(self, text: str) -> None:
+        """Those that have every word."""
+        words = text.lower().split()
+        kept = [note for note in self._notes if all(word in note.text.lower() for word in words)]
+        if self._notes:
+            self.list.nothing = f"none of {len(self._notes)} notes has these words"
+        signs = [_SIGNS[note.severity] for note in kept]
+        self.list.write(
+            Item(mark=mark, name="", text=clean(note.text), tone=tone)
+            for (mark, tone), note in zip(signs, kept, strict=True)
+        )
+
+    def take(self) -> None:
+        """There is nothing to be done with a note."""
+        self.dismiss(None)
