@@ -19,6 +19,7 @@ from app.tui.desk import Desk
 from app.tui.gentle import Gentle
 from app.tui.inorder import InOrder
 from app.tui.notes import Noted
+from app.tui.quiet import Quiet
 from app.tui.screens.base import RunScreen
 from app.tui.screens.bindings import BindingsScreen
 from app.tui.screens.diff import DiffScreen
@@ -87,6 +88,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
         self._timer: Timer | None = None
         self._last_tick = 0.0
         self._ticks = False
+        self._quiet = Quiet(self)
         #: those that were shown
         self._run_screens: dict[str, RunScreen] = {}
         #: the screen that opens, and where `-` leads from there
@@ -99,6 +101,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
 
     async def on_mount(self) -> None:
         """Open the first screen, and the picker above it when no run is given."""
+        self._quiet.begin()
         self.set_class(self.ascii_only, "-ascii")
         self.theme_changed_signal.subscribe(self, lambda _theme: self._repaint())
         await self.push_screen(self._made(self._current))
@@ -109,6 +112,10 @@ class TrunklineApp(InOrder, Noted, Gentle):
         elif self._play:
             self.desk.run.transport.play()
             self.clock(running=True)
+
+    def on_unmount(self) -> None:
+        """Leave the interpreter as it was."""
+        self._quiet.end()
 
     def has(self, screen: str) -> bool:
         """Whether there is such a screen of the run."""
@@ -178,6 +185,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
 
     def sync(self) -> None:
         """Show what the desk holds now."""
+        self._quiet.used()
         if isinstance(self.screen, RunScreen):
             self.screen.sync()
 
@@ -188,6 +196,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
         """Do it; whoever did a thing once needs no hint for it any more."""
+        self._quiet.used()
         if isinstance(action, str):
             self.desk.looking.use(action, getattr(self.screen, "name_in_keys", ""))
         return await super().run_action(action, default_namespace, namespaces)

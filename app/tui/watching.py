@@ -85,6 +85,8 @@ class Watching:
         self._unsettled += events
         if self._unsettled >= SETTLED:
             self._unsettled = 0
+            # What is frozen is never freed by the collector: what nobody holds any more has to go before.
+            gc.collect(1)
             gc.freeze()
 
     def said(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.cells import get_character_cell_size
 from rich.segment import Segment
 from rich.style import Style
@@ -22,6 +24,13 @@ class Canvas:
 
     def put(self, x: int, text: str, style: Style) -> int:
         """Write text from cell `x`; returns the cell after it. Wide characters take their two cells."""
+        if x >= 0 and text.isascii() and text.isprintable():
+            # Most texts are: one cell for each character.
+            end = x + len(text)
+            fits = max(min(end, self.width) - x, 0)
+            self._cells[x : x + fits] = text[:fits]
+            self._styles[x : x + fits] = [style] * fits
+            return end
         for char in text:
             size = get_character_cell_size(char)
             if not size:
@@ -57,15 +66,38 @@ class Canvas:
         """Give every cell one style."""
         self._styles = [style] * self.width
 
-    def strip(self, *, back: Style | None = None, ascii_only: bool = False) -> Strip:
-        """The line as segments. `back` lies under styles without a background of their own."""
+    def strip(
+        self,
+        look: Style | None = None,
+        *,
+        back: Style | None = None,
+        edge: tuple[str, Style] | None = None,
+        ascii_only: bool = False,
+    ) -> Strip:
+        """The line as segments. `look` lies under everything, and `back` between it and what has its own background.
+
+        `edge` is a cell more at the end, without `back`.
+        """
+        below = look + back if look and back else look or back
         segments: list[Segment] = []
-        start = 0
-        styles, cells = self._styles, self._cells
-        for x in range(1, self.width + 1):
-            if x == self.width or styles[x] is not styles[start]:
-                text = "".join(cells[start:x])
-                style = styles[start]
-                segments.append(Segment(text.translate(ASCII) if ascii_only else text, back + style if back else style))
-                start = x
-        return Strip(segments, self.width)
+        for start, end, own in self._runs():
+            style = below + own if below else own
+            segments.append(_segment("".join(self._cells[start:end]), style, ascii_only=ascii_only))
+        if edge is not None:
+            segments.append(_segment(edge[0], look + edge[1] if look else edge[1], ascii_only=ascii_only))
+        return Strip(segments, self.width + (edge is not None))
+
+    def _runs(self) -> Iterator[tuple[int, int, Style]]:
+        """Where the same style begins and ends."""
+        if not self.width:
+            return
+        start, style = 0, self._styles[0]
+        for x, other in enumerate(self._styles):
+            if other is not style:
+                yield start, x, style
+                start, style = x, other
+        yield start, self.width, style
+
+
+def _segment(text: str, style: Style, *, ascii_only: bool) -> Segment:
+    return Segment(text.translate(ASCII) if ascii_only else text, style)

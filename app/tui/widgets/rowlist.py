@@ -19,6 +19,7 @@ from textual.widget import Widget
 
 from app.tui.theme import ASCII, Palette
 from app.tui.widgets.canvas import Canvas
+from app.tui.widgets.frames import Frames
 from app.tui.widgets.rail import rail, thin
 from app.view.text import clean, wrap
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 #: rows kept in view around the selected one
 MARGIN = 2
-CACHE = 2000
+#: lines that are kept: some pages of the largest terminal; more would only be more for the garbage collector to look at
+CACHE = 500
 
 
 class Drawn(Widget):
@@ -35,6 +37,10 @@ class Drawn(Widget):
 
     #: the widget's own style while a picture is drawn: asking for it per line is dear
     _look_now: Style | None = None
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self._styles_cache = Frames()
 
     @property
     def palette(self) -> Palette:
@@ -60,10 +66,10 @@ class Drawn(Widget):
         text = clean(text)
         return escape(text.translate(ASCII) if self.ascii_only else text)
 
-    def finish(self, canvas: Canvas, *, back: Style | None = None) -> Strip:
-        """The line as the terminal gets it, on the widget's own background."""
+    def finish(self, canvas: Canvas, *, back: Style | None = None, edge: tuple[str, Style] | None = None) -> Strip:
+        """The line as the terminal gets it, on the widget's own background; `edge` is one cell more, after its end."""
         look = self._look_now or self.rich_style
-        return canvas.strip(back=back, ascii_only=self.ascii_only).apply_style(look)
+        return canvas.strip(look, back=back, edge=edge, ascii_only=self.ascii_only)
 
 
 class RowList(Drawn, can_focus=True):
@@ -90,8 +96,10 @@ class RowList(Drawn, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.top = 0
         self.selected = -1
-        #: rows by what is in them, edges by their sign, and the empty lines below the last row
+        #: rows by what is in them and by the sign of the rail beside them, and the empty lines below the last row
         self._cache: dict[object, Strip] = {}
+        #: the heading lines of the last picture
+        self._headings: dict[int, Strip] = {}
         #: its size while a picture is drawn
         self._size_now: Size | None = None
         self._rail: list[tuple[str, Style]] = []
@@ -180,48 +188,46 @@ class RowList(Drawn, can_focus=True):
         return known[3]
 
     def render_line(self, y: int) -> Strip:
-        """One line of the picture."""
+        """One line of the picture; the very same strip as before where it is the same line."""
         width = self.size.width
         if y < self.heading:
-            return self.finish(self.draw_heading(y, width))
+            strip = self.finish(self.draw_heading(y, width))
+            if strip != self._headings.get(y):
+                self._headings[y] = strip
+            return self._headings[y]
         line = y - self.heading
-        char, style = self._rail[line] if line < len(self._rail) else (" ", self.palette.rail)
-        return Strip.join([self._strip_of(self.top + line, line, width - 1), self._edge(char, style)])
+        edge = self._rail[line] if line < len(self._rail) else (" ", self.palette.rail)
+        return self._strip_of(self.top + line, line, width, edge)
 
-    def _edge(self, char: str, style: Style) -> Strip:
-        key = (char, style)
-        strip = self._cache.get(key)
-        if strip is None:
-            edge = self.canvas(1)
-            edge.put(0, char, style)
-            strip = self._cache[key] = self.finish(edge)
-        return strip
-
-    def _strip_of(self, index: int, line: int, width: int) -> Strip:
+    def _strip_of(self, index: int, line: int, width: int, edge: tuple[str, Style]) -> Strip:
         if index >= self.count:
-            return self._beyond(line, width)
+            return self._beyond(line, width, edge)
         selected = index == self.selected
-        key = (self.cache_key(index), width, selected, selected and self.has_focus)
+        key = (self.cache_key(index), width, edge, selected, selected and self.has_focus)
         strip = self._cache.get(key)
         if strip is None:
             back = None
             if selected:
                 back = self.palette.cursor if self.has_focus else self.palette.cursor_blurred
-            strip = self.finish(self.draw(index, width), back=back)
-            if len(self._cache) > CACHE:
-                self._cache.clear()
-            self._cache[key] = strip
+            strip = self._keep(key, self.draw(index, width - 1), edge, back)
         return strip
 
-    def _beyond(self, line: int, width: int) -> Strip:
-        told = () if self.count else wrap(self.empty_text(), width - 2)
+    def _keep(self, key: object, canvas: Canvas, edge: tuple[str, Style], back: Style | None = None) -> Strip:
+        """The line with its part of the rail."""
+        if len(self._cache) > CACHE:
+            self._cache.clear()
+        strip = self._cache[key] = self.finish(canvas, back=back, edge=edge)
+        return strip
+
+    def _beyond(self, line: int, width: int, edge: tuple[str, Style]) -> Strip:
+        told = () if self.count else wrap(self.empty_text(), width - 3)
         text = told[line] if line < len(told) else ""
-        key = ("beyond", text, width)
+        key = ("beyond", text, width, edge)
         strip = self._cache.get(key)
         if strip is None:
-            canvas = self.canvas(width)
+            canvas = self.canvas(width - 1)
             canvas.put(1, text, self.palette.dim)
-            strip = self._cache[key] = self.finish(canvas)
+            strip = self._keep(key, canvas, edge)
         return strip
 
     # ------------------------------------------------------------ mouse and theme
