@@ -131,8 +131,10 @@ def save(desk: Desk, folder: Path) -> tuple[Path, str]:
 
     Nothing is overwritten: a name that is taken gets a number. Raises `UsageError`.
     """
-    source, faults = _source(desk.source), desk.branch.faults
-    file = _branched(desk.source, _entry(desk), faults)
+    # What is open goes before what could be run: of a run that is watched or recorded, that is what is in the way.
+    entry, faults = _entry(desk), desk.branch.faults
+    source = _source(desk.source)
+    file = _branched(source, entry, faults)
     seen = desk.run.view.run
     extra = [bug for bug in seen.trace.header.bugs if bug not in file.scenario.with_bugs]
     sound = aside(lambda: source.run_file(file, seed=desk.seed, bugs=())) if extra else seen

@@ -267,7 +267,8 @@ async def test_a_filter_grows_along(growing: Growing):
     [
         ("r", "a run that is watched cannot be run again"),
         ("R", "a run that is watched cannot be run again"),
-        ("i", "a run that is watched cannot be branched"),
+        ("i", "this is a run that is watched: faults and W need its scenario"),
+        ("W", "this is a run that is watched: faults and W need its scenario"),
     ],
 )
 async def test_what_cannot_be_done_with_it_is_said(growing: Growing, key: str, said: str):
