@@ -24,8 +24,9 @@ class Live:
     def __init__(self, feed: Feed, *, clock: Callable[[], float] = perf_counter) -> None:
         self.feed = feed
         self.paused = False
-        #: what the views could not make sense of
+        #: what the views could not make sense of, and the events that were given to them at once then
         self.problem = ""
+        self.doubted: Sequence[Event] = ()
         self._clock = clock
         self._judge = Judge(CHECKERS)
 
@@ -64,8 +65,27 @@ class Live:
                     self._see(events)
                     take(events, self._judge.verdicts())
             except TraceError as error:
-                self.problem = error.facts
+                self.problem, self.doubted = error.facts, events
         return done
+
+    def sort_out(self, run: Run, take: Take) -> int:
+        """Of what makes no sense, find the event with which it begins: `take` is given the others again, one by one.
+
+        `run` is what came before all of them. How many of them are good; the problem names the line of the next one.
+        """
+        judging = Judge(CHECKERS)
+        for event in run.trace.events:
+            judging.see(event)
+        for good, event in enumerate(self.doubted):
+            try:
+                # The header is the first line.
+                with believing(f"{self.feed.name}:{event.seq + 1}"):
+                    judging.see(event)
+                    take([event], judging.verdicts())
+            except TraceError as error:
+                self.problem = error.facts
+                return good
+        return len(self.doubted)
 
     def _see(self, events: Sequence[Event]) -> None:
         for event in events:

@@ -77,6 +77,14 @@ class Opened:
             if name in made:
                 made[name].grow()
 
+    def make_like(self, other: Opened) -> None:
+        """Make now what was made late of another run."""
+        for name in ("lives", "messages", "queue", "hands"):
+            if name in vars(other):
+                getattr(self, name)
+        if other._unfolded is not None:
+            _ = self.unfolded
+
     @property
     def sessions(self) -> Sessions:
         """The sessions and their alignments, made when first asked for; while the run grows, as `settle` makes them."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from app.feed import Budget, Flow
 from app.live import Live
 from app.runs import Run
-from core.events import Trace
+from core.events import Event, Trace
 from sim import judge
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Watching:
         opened.transport.stops_at_broken = desk.finding.breakpoints.on_broken
         done = self.live.pull(opened.grow, budget)
         if self.live.problem:
-            opened = desk.opened = _rescued(opened, before)
+            opened = desk.opened = _rescued(opened, self.live)
         if self.live.feed.header is not None:
             opened.view.header = self.live.feed.header
         if done and not self.live.problem:
@@ -98,11 +99,22 @@ class Watching:
         self.live.feed.close()
 
 
-def _rescued(was: Opened, last: int) -> Opened:
-    """What made no sense may have been learnt by half: the run as it was before."""
+def _rescued(was: Opened, live: Live) -> Opened:
+    """What made no sense may have been learnt by half: the run anew, up to the event before it."""
+    first = live.doubted[0].seq
+    tried = _up_to(was, was.view.events[: first - 1])
+    # What was made of the run may be what does not understand it.
+    tried.make_like(was)
+    good = live.sort_out(tried.view.run, tried.grow)
+    return _up_to(was, [*was.view.events[: first - 1], *live.doubted[:good]])
+
+
+def _up_to(was: Opened, events: Sequence[Event]) -> Opened:
     from app.tui.desk import Opened
 
-    events = tuple(was.view.events[:last])
-    kept = Opened(Run(trace=Trace(header=was.view.header, events=events), verdicts=judge(events)))
-    kept.transport.seek(min(was.transport.cursor, last))
+    kept = Opened(Run(trace=Trace(header=was.view.header, events=tuple(events)), verdicts=judge(events)))
+    end, transport = kept.view.last, kept.transport
+    transport.seek(end)
+    if not was.transport.following:
+        transport.seek(was.transport.cursor)
     return kept

@@ -14,9 +14,9 @@ from app.tui.app import TrunklineApp
 from app.tui.desk import Desk
 from app.tui.watching import Watching
 from app.tui.widgets.messagelist import MessageList
-from app.view.lanes import Lanes
+from app.view.lives import Lives
 from app.view.status import Mode
-from core.events import encode_event
+from core.events import Event, encode_event
 from core.events.trace import encode_header
 from sim import judge
 from tests.snapshot._app import press, settle, text_of
@@ -288,19 +288,28 @@ async def test_another_run_lets_it_go(growing: Growing):
         assert growing.feed._fd is None
 
 
-async def test_lines_that_make_no_sense_leave_what_came_before(growing: Growing, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("bad", [21, 22, 24])
+async def test_lines_that_make_no_sense_leave_what_came_before(
+    growing: Growing, monkeypatch: pytest.MonkeyPatch, bad: int
+):
     one = growing.app
     async with one.run_test(size=(120, 40)) as pilot:
-        growing.tell(20)
-        learn = Lanes.grow
-        monkeypatch.setattr(Lanes, "grow", lambda self: learn(self) if self._view.last <= 20 else 1 / 0)
-        growing.write(*LINES[20:24])
-        one.desk.tick(1 / 30)
+        growing.tell(12)
+        # The queue is made by now, and it is what does not understand an event.
+        await press(pilot, "6")
+        learn = Lives._learn
+
+        def confused(self: Lives, event: Event) -> None:
+            learn(self, event)
+            assert event.seq != bad
+
+        monkeypatch.setattr(Lives, "_learn", confused)
+        growing.tell(24)
         monkeypatch.undo()
-        one.sync()
         await settle(one)
-        assert (growing.mode, one.desk.run.view.last) == (Mode.CUT, 20)
-        assert "what they tell makes no sense" in text_of(one)
+        assert (growing.mode, one.desk.run.view.last, one.desk.cursor) == (Mode.CUT, bad - 1, bad - 1)
+        assert f"run.jsonl:{bad + 1}: its lines can be read, but what they tell makes no sense" in text_of(one)
+        assert one.desk.run.view.cut
         for screen in SCREENS:
             await press(pilot, screen)
 
