@@ -129,7 +129,9 @@ class Feed:
         found.append(event)
         if event.kind == "run.ended":
             self.flow = Flow.ENDED
-            self.close()
+            if self._regular:
+                # The writer of a pipe sees by its other end that somebody still looks on.
+                self.close()
 
     def _line(self) -> bytes | None:
         """The next whole line, without its end; a line that is half written waits."""

@@ -181,6 +181,22 @@ def bugs_of(file: ScenarioFile, bugs: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*file.scenario.with_bugs, *bugs)))
 
 
+def header_of(
+    file: ScenarioFile, *, seed: int | None = None, bugs: Iterable[str] = (), crash: Sequence[CrashAt] = ()
+) -> TraceHeader:
+    """What the trace of a run begins with, which is known before it is made. `seed` none: the scenario's own."""
+    return TraceHeader(
+        scenario=file.id,
+        title=file.scenario.title,
+        path=file.path.as_posix(),
+        source=file.scenario.source,
+        seed=file.scenario.seed if seed is None else seed,
+        bugs=bugs_of(file, bugs),
+        crashes=tuple(one.name for one in crash),
+        steps=file.steps,
+    )
+
+
 def run_scenario(
     file: ScenarioFile,
     *,
@@ -206,18 +222,8 @@ def run_scenario(
 
     played = play(file, seed=own_seed, bugs=bug_names, order=order, prepare=prepare)
     verdicts = played.judge.verdicts()
-    header = TraceHeader(
-        scenario=file.id,
-        title=file.scenario.title,
-        path=file.path.as_posix(),
-        source=file.scenario.source,
-        seed=own_seed,
-        bugs=bug_names,
-        crashes=tuple(one.name for one in crashes),
-        steps=file.steps,
-    )
     return RunResult(
-        trace=Trace(header=header, events=played.events),
+        trace=Trace(header=header_of(file, seed=seed, bugs=bugs, crash=crashes), events=played.events),
         verdicts=verdicts,
         unmet=check_expectations(file, played.events, verdicts),
         steps=played.steps,

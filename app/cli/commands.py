@@ -84,7 +84,7 @@ def run(
     bug: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     inject: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     keyword: Annotated[str | None, Parameter(name=["-k", "--keyword"])] = None,
-    trace: Path | None = None,
+    trace: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None,
     junit: Path | None = None,
     json: Path | None = None,
 ) -> int:
@@ -107,7 +107,8 @@ def run(
     keyword:
         Only scenarios whose id, title or tags contain all of these words.
     trace:
-        Write the trace of the run, as JSON lines; for a single run.
+        Write the trace of the run, as JSON lines; for a single run. `-` writes it to standard output while the run is
+        made, and the report to standard error: `trunkline run FILE --trace - | trunkline watch -`.
     junit:
         Write a JUnit XML report.
     json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -13,13 +13,15 @@ from typing import Protocol
 
 import msgspec
 
+from app.cli.tracing import STDOUT, Piped
 from app.outcome import Outcome
 from app.report.text import blocks, run_line, summary
 from app.source import load
 from core.errors import UsageError
-from core.events import write_trace
+from core.events import Event, write_trace
 from sim import BUGS, ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home
 from sim.branch import with_step_text
+from sim.runner import header_of
 
 #: ``--bug own``: each defect that the scenario itself declares
 OWN = "own"
@@ -63,15 +65,19 @@ def run_scenarios(options: Options) -> int:
     outcomes: list[Outcome] = []
     # What is loaded by now stays: the collector need not look at it again after every few runs.
     gc.freeze()
+    piped = Piped(header_of(jobs[0].file, seed=jobs[0].seed, bugs=jobs[0].bugs)) if options.trace == STDOUT else None
+    told = sys.stdout if piped is None else sys.stderr
     with _progress(len(jobs)) as advance:
         for job in jobs:
-            outcome = _run(job)
+            outcome = _run(job, piped.see if piped is not None else None)
             outcomes.append(outcome)
             advance()
-            print(run_line(outcome))
+            if piped is not None:
+                piped.end()
+            print(run_line(outcome), file=told)
             for block in blocks(outcome):
-                print(block)
-    print(summary(outcomes))
+                print(block, file=told)
+    print(summary(outcomes), file=told)
     _write(options, outcomes)
     return 0 if all(outcome.holds for outcome in outcomes) else 1
 
@@ -84,9 +90,9 @@ def _with_steps(files: list[ScenarioFile], steps: Sequence[str]) -> list[Scenari
     return [reduce(with_step_text, steps, files[0])]
 
 
-def _run(job: Job) -> Outcome:
+def _run(job: Job, watch: Callable[[Event], None] | None) -> Outcome:
     before = time.process_time()
-    result = run_scenario(job.file, seed=job.seed, bugs=job.bugs)
+    result = run_scenario(job.file, seed=job.seed, bugs=job.bugs, watch=watch)
     return Outcome(run=result, spent=time.process_time() - before)
 
 
@@ -125,7 +131,7 @@ def _jobs(options: Options, files: Sequence[ScenarioFile]) -> Iterator[Job]:
 
 
 def _write(options: Options, outcomes: list[Outcome]) -> None:
-    if options.trace is not None:
+    if options.trace is not None and options.trace != STDOUT:
         write_trace(options.trace, outcomes[0].run.trace)
     if options.junit is not None or options.json is not None:
         from app.report.machine import as_json, as_junit, write_whole

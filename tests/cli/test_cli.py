@@ -84,6 +84,16 @@ def test_two_runs_write_the_same_bytes(trunkline, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+def test_a_trace_on_standard_output_is_the_same_and_the_report_stands_aside(trunkline, tmp_path):
+    code, plain, _ = trunkline("run", TOUR, "--bug", "hand-announces-too", "--trace", tmp_path / "t")
+    piped, out, told = trunkline("run", TOUR, "--bug", "hand-announces-too", "--trace", "-")
+    assert (code, piped) == (1, 1)
+    assert out.encode() == (tmp_path / "t").read_bytes()
+    assert [line for line in told.splitlines() if "CPU" not in line and " s" not in line] == [
+        line for line in plain.splitlines() if "CPU" not in line and " s" not in line
+    ]
+
+
 def test_machine_reports(trunkline, tmp_path):
     code, _, _ = trunkline(
         "run", "scenarios/museum", "--bug", "B011", "--junit", tmp_path / "j.xml", "--json", tmp_path / "j.json"
@@ -119,6 +129,10 @@ WRONG = {
     "no seeds": (["run", TOUR, "--seeds", "0"], "--seeds must be at least 1"),
     "seed is no number": (["run", TOUR, "--seed", "x"], "seed"),
     "one trace for many runs": (["run", "scenarios", "--trace", "t.jsonl"], "--trace is for a single run"),
+    "one trace for many runs, on standard output": (
+        ["run", TOUR, "--seeds", "2", "--trace", "-"],
+        "--trace is for a single run, and this makes 2: name one scenario, seed and bug",
+    ),
     "report into nowhere": (["run", TOUR, "--json", "no/such/place.json"], "there is no folder no/such"),
     "unknown field": (["run", FIXTURES / "unknown_field.yaml"], "unknown_field.yaml:"),
     "no terminal": ([], "use `trunkline run`"),

@@ -12,7 +12,7 @@ import pytest
 from app.source import load
 from core.events import write_trace
 from sim import run_scenario
-from tests.cli.test_terminal import ROOT, TOUR, restored, terminal, trunkline
+from tests.cli.test_terminal import ROOT, TOUR, plain, restored, terminal, trunkline
 
 #: writes the lines of a file one by one, each in two halves
 WRITER = """
@@ -60,6 +60,35 @@ def test_a_pipe_is_followed_and_the_keys_still_come_from_the_terminal(trace: Pat
         shown.type("q")
         assert shown.end() == 1
         restored(shown)
+
+
+def test_a_scenario_is_watched_and_its_report_comes_when_the_screen_is_free():
+    python = shlex.quote(sys.executable)
+    run = f"{python} -m app run {TOUR} --bug own --trace -"
+    with terminal("sh", "-c", f"{run} | {python} -m app watch -") as shown:
+        shown.until("told-twice", "AUTO-PAUSED")
+        shown.type("F")
+        shown.until("89/89")
+        shown.read(0.5)
+        assert "1 run:" not in plain(shown.written)
+        shown.type("q")
+        # The shell answers with what the last of both says: watch.
+        assert shown.end() == 1
+        restored(shown)
+        assert "1 run: 1 violated" in shown.after
+
+
+def test_a_reader_that_has_seen_enough_ends_it():
+    command = f"{shlex.quote(sys.executable)} -m app run {TOUR} --trace - | head -c 100"
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, timeout=60, check=True)
+    assert done.stdout.startswith(b'{"trunkline_trace":1,"scenario":"told-twice"')
+    assert done.stderr == b""
+
+
+def test_on_a_terminal_the_trace_needs_a_reader():
+    with trunkline("run", TOUR, "--trace", "-") as shown:
+        assert shown.end() == 2
+        assert "that is a terminal: pipe it on" in plain(shown.written)
 
 
 def test_a_writer_that_dies_is_told_and_what_was_read_stays(trace: Path):
