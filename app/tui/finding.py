@@ -2,47 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from app.view.breakpoints import Breakpoint, Breakpoints, Field
 from app.view.filters import Filter, Matcher, parse_filter
 from app.view.timeline import Kept, Picked, Timeline
+from core.events import bodies as b
 
 if TYPE_CHECKING:
     from app.tui.desk import Opened
 
 
 class _Kept:
-    """The rows that one filter keeps of one timeline; of a run that grows, only the new ones are looked at."""
+    """The rows that one filter keeps of one timeline; of a run that grows, only those that can be others now."""
 
     def __init__(self, timeline: Timeline, filter_: Filter) -> None:
         self._of = timeline
         self._filter = filter_
-        self._marked = timeline.view.marks.version
+        self._version = timeline.version
         self._length = len(timeline.seqs)
         self._removed = timeline.removed
+        self._touched = len(timeline.view.marks.touched)
         self._kept = Kept(timeline)
         self._done = 0
 
-    def fits(self, timeline: Timeline, filter_: Filter) -> bool:
-        """Whether it is about these, and about what is judged of them by now.
+    def fits(self, timeline: Timeline, filter_: Filter, *, resting: bool) -> bool:
+        """Whether it is about these, and about how they look by now.
 
-        Rows are judged while a run goes on: then old ones are looked at again as rarely as it has grown by a part.
+        Rows come to look different while a run goes on, and some of that is told by no violation: then all of them are
+        looked at again when the run rests, and in between as rarely as it has grown by a part.
         """
         if timeline is not self._of or filter_ is not self._filter or timeline.removed != self._removed:
             return False
-        view = timeline.view
-        return self._marked == view.marks.version or (view.growing and len(timeline.seqs) * 8 < self._length * 9)
+        return self._version == timeline.version or (not resting and len(timeline.seqs) * 8 < self._length * 9)
 
     def rows(self, opened: Opened) -> Kept:
         """Those that it keeps by now."""
         self._kept.version = self._of.version
-        if self._done < opened.view.last:
+        last, marks = opened.view.last, opened.view.marks
+        if self._done < last or self._touched < len(marks.touched):
+            matcher = Matcher(opened.view, opened.lanes)
+            for seq in sorted(self._named(marks.touched[self._touched :])):
+                row = self._of.row(seq)
+                self._kept.put(row, kept=matcher.keeps(self._filter, row))
             start = self._of.row_at(self._done) + 1
-            self._kept.add(Matcher(opened.view, opened.lanes).rows(self._filter, self._of.rows[start:]))
-            self._done = opened.view.last
+            self._kept.add(matcher.rows(self._filter, self._of.rows[start:]))
+            self._done, self._touched = last, len(marks.touched)
         return self._kept
+
+    def _named(self, touched: Iterable[int]) -> set[int]:
+        """Rows that were judged before, and what a violation names now; a wrong mirror is told on its delivery."""
+        view, found = self._of.view, set(touched)
+        for seq in list(found):
+            event = view.event(seq) if 0 < seq <= view.last else None
+            if event is not None and isinstance(event.body, b.MirrorAppended):
+                found |= {accepted.seq for accepted in view.of_intent(event.intent, b.WireAccepted)}
+        return {seq for seq in found if seq <= self._done and seq in self._of}
 
 
 class Finding:
@@ -65,7 +81,8 @@ class Finding:
         """The rows that the filter keeps; all of them where there is none."""
         if self.filter is None:
             return timeline
-        if self._kept is None or not self._kept.fits(timeline, self.filter):
+        resting = not opened.view.growing or opened.transport.held
+        if self._kept is None or not self._kept.fits(timeline, self.filter, resting=resting):
             self._kept = _Kept(timeline, self.filter)
         return self._kept.rows(opened)
 

@@ -52,6 +52,8 @@ class Marks:
         #: seq -> the set of copies that it is in
         self._member: dict[int, set[int]] = {}
         self._later_copies: list[int] = []
+        #: every event that came to look different by a violation: named by it, or a copy of what is; as they were found
+        self.touched: list[int] = []
         self.grow(violations)
 
     @property
@@ -68,6 +70,7 @@ class Marks:
             at = bisect_left(self.stops, violation.at)
             if self.stops[at : at + 1] != [violation.at]:
                 self.stops.insert(at, violation.at)
+            self.touched += sorted({*violation.evidence, violation.at})
             for seq in {*violation.evidence, violation.at}:
                 insort(self._by_evidence.setdefault(seq, []), violation, key=_order)
             before = self._broken_at.get(violation.invariant, violation.at)
@@ -131,6 +134,7 @@ class Marks:
         for other in {id(group): group for seq in found if (group := self._member.get(seq)) is not None}.values():
             found |= other
         self._member.update(dict.fromkeys(found, found))
+        self.touched += sorted(found)
         return True
 
     def _number_copies(self) -> None:

@@ -68,7 +68,7 @@ class Picked:
         #: what is known of the broken rows: the version, violations that were looked at, and the rows in order
         self._broken: tuple[int, int, list[int]] = (0, 0, [])
         self._told: tuple[int, ...] = ()
-        #: goes up when rows are gone
+        #: goes up when rows are gone, or came between others
         self.removed: int = 0
 
     def __contains__(self, seq: object) -> bool:
@@ -131,6 +131,18 @@ class Kept(Picked):
         for row in rows:
             self.seqs.append(row.seq)
             self._widest.add(row)
+
+    def put(self, row: Row, *, kept: bool) -> None:
+        """A row that was looked at before is one of them from now on, or is not."""
+        at = bisect_left(self.seqs, row.seq)
+        if (self.seqs[at : at + 1] == [row.seq]) is kept:
+            return
+        self.removed += 1
+        if kept:
+            self.seqs.insert(at, row.seq)
+            self._widest.add(row)
+        else:
+            del self.seqs[at]
 
 
 class Timeline(Picked):
