@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
 from app.tui.desk import Desk
 from app.tui.screens.base import TooSmall
-from app.tui.screens.overlay import Overlay
+from app.tui.screens.overlay import TYPING, Overlay
 from app.tui.widgets.inspector import FactList
 from app.view.fact import Fact, Tone
 from app.view.resolve import Resolution, answer, read_place, resolution_facts, resolve
@@ -35,14 +33,7 @@ class AskScreen(Overlay[Resolution]):
 
     CSS_PATH = "ask.tcss"
     AUTO_FOCUS = "#asked"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,ctrl+n", "down", "next line", show=False, priority=True),
-        Binding("up,ctrl+p", "up", "previous line", show=False, priority=True),
-        Binding("pagedown", "page_down", "a page down", show=False, priority=True),
-        Binding("pageup", "page_up", "a page up", show=False, priority=True),
-        Binding("escape,f1", "back", "close", show=False, priority=True),
-        Binding("ctrl+c", "quit", "quit", show=False, priority=True),
-    ]
+    BINDINGS = TYPING
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -65,8 +56,7 @@ class AskScreen(Overlay[Resolution]):
         yield TooSmall(id="too-small", markup=False)
 
     def on_mount(self) -> None:
-        """Plain borders where only ASCII may be drawn."""
-        self.set_class(self.trunkline.ascii_only, "-ascii")
+        """Answer for every place at first."""
         self.call_after_refresh(self.ask, "")
 
     def on_resize(self) -> None:
@@ -102,11 +92,3 @@ class AskScreen(Overlay[Resolution]):
         """Close with the answer, when there is one."""
         if self._found is not None:
             self.dismiss(self._found)
-
-    def action_back(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
-    async def action_quit(self) -> None:
-        """Leave the app."""
-        self.trunkline.exit(0)

@@ -68,8 +68,7 @@ class ChooseScreen(Overlay[Choice]):
         yield TooSmall(id="too-small", markup=False)
 
     def on_mount(self) -> None:
-        """Plain borders where only ASCII may be drawn; the first is selected."""
-        self.set_class(self.trunkline.ascii_only, "-ascii")
+        """As high as its choices; the first is selected."""
         self.query_one("#choose").styles.height = self.list.count + 2
         self.list.focus()
         self.list.select(0)
@@ -90,11 +89,3 @@ class ChooseScreen(Overlay[Choice]):
         """Take the selected line."""
         if 0 <= self.list.selected < self.list.count:
             self.dismiss(self.list.choices[self.list.selected])
-
-    def action_back(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
-    async def action_quit(self) -> None:
-        """Leave the app."""
-        self.trunkline.exit(0)

@@ -66,8 +66,7 @@ class FaultScreen(Overlay[str]):
         yield TooSmall(id="too-small", markup=False)
 
     def on_mount(self) -> None:
-        """Plain borders where only ASCII may be drawn."""
-        self.set_class(self.trunkline.ascii_only, "-ascii")
+        """The first fault is selected."""
         self.list.select(0)
         self.call_after_refresh(self.changed)
 
@@ -132,14 +131,6 @@ class FaultScreen(Overlay[str]):
             self._tell()
             return
         self.dismiss(told_of(fault))
-
-    def action_back(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
-    async def action_quit(self) -> None:
-        """Leave the app."""
-        self.trunkline.exit(0)
 
 
 def _told(option: Option, number: int) -> Iterator[Fact]:

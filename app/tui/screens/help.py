@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from rich.style import Style
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
 from app.tui.keys import GROUPS, RUN, Key, keys_of
 from app.tui.screens.base import TooSmall
-from app.tui.screens.overlay import Overlay
+from app.tui.screens.overlay import TYPING, Overlay
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
 from app.view.signs import SIGNS, Sign
@@ -107,14 +104,7 @@ class HelpScreen(Overlay[str]):
 
     CSS_PATH = "help.tcss"
     AUTO_FOCUS = "#words"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,ctrl+n", "down", "next key", show=False, priority=True),
-        Binding("up,ctrl+p", "up", "previous key", show=False, priority=True),
-        Binding("pagedown", "page_down", "a page down", show=False, priority=True),
-        Binding("pageup", "page_up", "a page up", show=False, priority=True),
-        Binding("escape,f1", "back", "close", show=False, priority=True),
-        Binding("ctrl+c", "quit", "quit", show=False, priority=True),
-    ]
+    BINDINGS = TYPING
 
     def __init__(self, screen: str) -> None:
         super().__init__()
@@ -133,10 +123,6 @@ class HelpScreen(Overlay[str]):
             yield self.list
         yield TooSmall(id="too-small", markup=False)
 
-    def on_mount(self) -> None:
-        """Plain borders where only ASCII may be drawn."""
-        self.set_class(self.trunkline.ascii_only, "-ascii")
-
     def on_input_changed(self, message: Input.Changed) -> None:
         """Filter while typing."""
         self.list.filter(message.value)
@@ -154,11 +140,3 @@ class HelpScreen(Overlay[str]):
         self.list.select(message.index)
         if message.again:
             self.on_input_submitted()
-
-    def action_back(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
-    async def action_quit(self) -> None:
-        """Leave the app."""
-        self.trunkline.exit(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from app.tui.screens.moves import Moves
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+#: the keys of those with a line to type in: letters are typed
+TYPING: list[BindingType] = [
+    Binding("down,ctrl+n", "down", "next line", show=False, priority=True),
+    Binding("up,ctrl+p", "up", "previous line", show=False, priority=True),
+    Binding("pagedown", "page_down", "a page down", show=False, priority=True),
+    Binding("pageup", "page_up", "a page up", show=False, priority=True),
+    Binding("escape,f1", "back", "close", show=False, priority=True),
+    Binding("ctrl+c", "quit", "quit", show=False, priority=True),
+]
+
 
 class Overlay(Moves, ModalScreen[Result], Generic[Result]):
     """A screen above the run, with one main list."""
@@ -22,6 +33,10 @@ class Overlay(Moves, ModalScreen[Result], Generic[Result]):
     def trunkline(self) -> TrunklineApp:
         """The app, with its type."""
         return cast("TrunklineApp", self.app)
+
+    def on_mount(self) -> None:
+        """Plain borders where only ASCII may be drawn."""
+        self.set_class(self.trunkline.ascii_only, "-ascii")
 
     @property
     def rows(self) -> RowList:
@@ -46,3 +61,11 @@ class Overlay(Moves, ModalScreen[Result], Generic[Result]):
     def _move(self, rows: int) -> None:
         self.rows.select(max(self.rows.selected + rows, 0))
         self.changed()
+
+    def action_back(self) -> None:
+        """Close."""
+        self.dismiss(None)
+
+    async def action_quit(self) -> None:
+        """Leave the app."""
+        self.trunkline.exit(0)

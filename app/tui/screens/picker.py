@@ -53,7 +53,6 @@ class PickerScreen(Overlay[bool]):
 
     def on_mount(self) -> None:
         """Start at the scenario that is open."""
-        self.set_class(self.trunkline.ascii_only, "-ascii")
         self.search.display = False
         if self.desk.entry is not None:
             self.list.choose(self.desk.entry.id)
@@ -188,7 +187,3 @@ class PickerScreen(Overlay[bool]):
     def action_suspend_process(self) -> None:
         """Back to the shell for a while."""
         self.trunkline.action_suspend_process()
-
-    async def action_quit(self) -> None:
-        """Leave the app."""
-        self.trunkline.exit(0)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 from rich.cells import cell_len
 from rich.style import Style
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
 from app.tui.screens.base import TooSmall
-from app.tui.screens.overlay import Overlay
+from app.tui.screens.overlay import TYPING, Overlay
 from app.tui.widgets.canvas import Canvas
 from app.tui.widgets.rowlist import RowList
 from app.view.fact import Tone
@@ -109,14 +108,7 @@ class TypedScreen(Overlay[Result], Generic[Result]):
 
     CSS_PATH = "typed.tcss"
     AUTO_FOCUS = "#words"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,ctrl+n", "down", "next line", show=False, priority=True),
-        Binding("up,ctrl+p", "up", "previous line", show=False, priority=True),
-        Binding("pagedown", "page_down", "a page down", show=False, priority=True),
-        Binding("pageup", "page_up", "a page up", show=False, priority=True),
-        Binding("escape,f1", "back", "close", show=False, priority=True),
-        Binding("ctrl+c", "quit", "quit", show=False, priority=True),
-    ]
+    BINDINGS = TYPING
     title_text = ""
     hint = ""
     placeholder = ""
@@ -137,8 +129,7 @@ class TypedScreen(Overlay[Result], Generic[Result]):
         yield TooSmall(id="too-small", markup=False)
 
     def on_mount(self) -> None:
-        """Plain borders where only ASCII may be drawn."""
-        self.set_class(self.trunkline.ascii_only, "-ascii")
+        """Show what there is while nothing is typed."""
         self.show(self.words.value)
 
     def on_input_changed(self, message: Input.Changed) -> None:
@@ -162,11 +153,3 @@ class TypedScreen(Overlay[Result], Generic[Result]):
     def take(self) -> None:
         """Enter was pressed."""
         raise NotImplementedError
-
-    def action_back(self) -> None:
-        """Close."""
-        self.dismiss(None)
-
-    async def action_quit(self) -> None:
-        """Leave the app."""
-        self.trunkline.exit(0)
