@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from functools import cached_property
 
 from app.live import Live
 from app.runs import Run, RunSource, ScenarioEntry
 from app.tui.branch import Branch, aside, compute
 from app.tui.finding import Finding
+from app.tui.late import OF_LIVES, Late, Made
 from app.tui.looking import Looking
 from app.tui.transport import Transport
 from app.tui.watching import Watching
@@ -41,6 +41,7 @@ class Opened:
             self.lanes = Lanes(self.view)
             self.folded = Timeline(self.view, self.lanes)
             self.verdicts = Verdicts(self.view)
+        self.late = Late(self.view)
         self._sessions: Sessions | None = None
         #: those that are being made, and whether anybody has asked since the last ones were
         self._making: Sessions | None = None
@@ -50,16 +51,13 @@ class Opened:
         if at_violation and self.view.marks.stops:
             self.transport.stop_at_violation(self.view.marks.stops[0])
 
-    def _calm(self) -> AbstractContextManager[None]:
-        """For what is made late: in the middle of a frame the collector would take several frames to look at it."""
-        return calm(len(self.view.events))
-
     @property
     def unfolded(self) -> Timeline:
         """The timeline with a row for every event, made when first asked for."""
         if self._unfolded is None:
-            with self._calm():
-                self._unfolded = Timeline(self.view, self.lanes, unfolded=True)
+            self._unfolded = self.late.make(
+                "internal events", lambda: Timeline(self.view, self.lanes, unfolded=True), lambda _: self.folded
+            )
         return self._unfolded
 
     def grow(self, events: Sequence[Event], verdicts: Sequence[Verdict]) -> None:
@@ -71,10 +69,10 @@ class Opened:
                 timeline.grow(lanes_changed=changed)
         self.verdicts.grow()
         made = vars(self)
-        if "lives" in made:
+        if "lives" in made and not self.late.why("lives"):
             self.lives.grow(events)
-        for name in ("messages", "queue", "hands"):
-            if name in made:
+        for name in OF_LIVES:
+            if name in made and not self.late.why(name):
                 made[name].grow()
 
     def make_like(self, other: Opened) -> None:
@@ -90,16 +88,19 @@ class Opened:
         """The sessions and their alignments, made when first asked for; while the run grows, as `settle` makes them."""
         known = self._sessions
         resting = not self.view.growing or self.transport.held
-        if known is None or (resting and known.last != self.view.last):
-            with self._calm():
-                known, self._making = Sessions(self.view), None
-            self._sessions = known
+        if known is None or (resting and self._stale(known)):
+            known = self.late.make("sessions", lambda: Sessions(self.view), Sessions)
+            self._sessions, self._making = known, None
         self._wanted = True
         return known
 
+    def _stale(self, sessions: Sessions) -> bool:
+        """Whether more has come since they were made; those that cannot be made stay as they are."""
+        return sessions.last != self.view.last and not self.late.why("sessions")
+
     def settle(self, late: Callable[[], bool]) -> bool:
         """Make what cannot learn anew, as far as there is time. Whether something is new now."""
-        if self._sessions is None or not self._wanted or self._sessions.last == self.view.last:
+        if self._sessions is None or not self._wanted or not self._stale(self._sessions):
             return False
         self._making = self._making or Sessions(self.view, slowly=True)
         if not self._making.step(late):
@@ -110,26 +111,27 @@ class Opened:
     @cached_property
     def lives(self) -> Lives:
         """The life of every message, made when first asked for."""
-        with self._calm():
-            return Lives(self.view.events)
+        return self.late.make("lives", lambda: Lives(self.view.events), lambda none: Lives(none.events))
 
     @cached_property
     def messages(self) -> Messages:
         """The stages of every message."""
-        with self._calm():
-            return Messages(self.view, self.lives)
+        return self._of_lives("messages", Messages)
 
     @cached_property
     def queue(self) -> Queue:
         """The rows and the sum of the queue."""
-        with self._calm():
-            return Queue(self.view, self.lives)
+        return self._of_lives("queue", Queue)
 
     @cached_property
     def hands(self) -> Hands:
         """The runs of hands."""
-        with self._calm():
-            return Hands(self.view, self.lives)
+        return self._of_lives("hands", Hands)
+
+    def _of_lives(self, name: str, make: Callable[[RunView, Lives], Made]) -> Made:
+        lives = self.lives
+        view = self.late.nothing if self.late.why("lives") else self.view
+        return self.late.make(name, lambda: make(view, lives), lambda none: make(none, Lives(none.events)))
 
 
 class Desk:
@@ -233,6 +235,10 @@ class Desk:
         """The open run. Only asked for while one is open."""
         assert self.opened is not None
         return self.opened
+
+    def unmade(self, view: str) -> str:
+        """Why a view has nothing to show, where the trace makes no sense; else nothing."""
+        return self.opened.late.why(view) if self.opened is not None else ""
 
     @property
     def timeline(self) -> Picked:

@@ -85,7 +85,9 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
         raise NotImplementedError
 
     def refresh_bars(self) -> None:
-        """Draw the bars anew."""
+        """Draw the bars anew, and say what could not be made for the panes."""
+        for text in self.desk.opened.late.untold() if self.desk.opened is not None else ():
+            self.notify(text, severity="warning", timeout=8, markup=False)
         for bar in self.query(Drawn):
             if isinstance(bar, FeedBar):
                 bar.sync()

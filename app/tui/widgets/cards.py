@@ -205,7 +205,7 @@ class SessionsCard(Card):
 
     def empty_text(self) -> str:
         """Nobody was spoken to."""
-        return "no session in this run"
+        return self.desk.unmade("sessions") or "no session in this run"
 
 
 class QueueCard(Card):
@@ -246,7 +246,8 @@ class QueueCard(Card):
         run, cursor = self.desk.run, self.desk.cursor
         self._intents = list(reversed(run.view.at(cursor).intents))
         brief = self.size.width < BRIEF
-        self.entitle(f"Queue  {queue_line(run.queue.ledger(cursor), brief=brief)}")
+        told = queue_line(run.queue.ledger(cursor), brief=brief)
+        self.entitle("Queue  cannot be summed" if self.desk.unmade("queue") else f"Queue  {told}")
 
     def empty_text(self) -> str:
         """Nothing was to be said."""

@@ -72,7 +72,7 @@ class HandList(CursorList):
 
     def empty_text(self) -> str:
         """Nothing was delegated."""
-        return "no hand was given work in this run"
+        return self.desk.unmade("hands") or "no hand was given work in this run"
 
     def sync(self) -> None:
         """Follow the desk; the selection stays."""

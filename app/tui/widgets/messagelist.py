@@ -86,7 +86,7 @@ class MessageList(CursorList):
         kept = self.desk.finding.filter
         if self.desk.opened is not None and kept is not None and len(self.desk.run.messages):
             return f"/{kept}: none of {len(self.desk.run.messages)} messages, esc clears"
-        return "no message: nothing was to be said in this run"
+        return self.desk.unmade("messages") or "no message: nothing was to be said in this run"
 
     def sync(self) -> None:
         """Follow the desk; what is opened stays so."""

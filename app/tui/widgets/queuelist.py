@@ -69,7 +69,8 @@ class QueueList(CursorList):
 
     def empty_text(self) -> str:
         """Nothing was queued."""
-        return "nothing was put into the queue in this run: nothing was to be said"
+        none = "nothing was put into the queue in this run: nothing was to be said"
+        return self.desk.unmade("queue") or none
 
     def sync(self) -> None:
         """Follow the desk; the selection stays."""

@@ -50,7 +50,7 @@ class SessionList(RowList):
 
     def empty_text(self) -> str:
         """No run, or nobody spoke."""
-        return "no session: nobody was spoken to in this run"
+        return self.desk.unmade("sessions") or "no session: nobody was spoken to in this run"
 
     def sync(self) -> None:
         """Follow the desk; the selection stays."""
