@@ -29,6 +29,9 @@ class CursorList(RowList):
 
     heading = 1
 
+    #: from these widths on, these columns; the widest first
+    layouts: tuple[tuple[int, tuple[Col, ...]], ...] = ()
+
     def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.desk = desk
@@ -55,6 +58,11 @@ class CursorList(RowList):
         self.select(self.selected if self.selected >= 0 else next(iter(self.marks()), 0))
 
     # ------------------------------------------------------------ drawing
+
+    @property
+    def columns(self) -> tuple[Col, ...]:
+        """Those that there is room for."""
+        return next(columns for least, columns in self.layouts if self.size.width >= least)
 
     def places(self, columns: Sequence[Col], width: int) -> list[tuple[int, int]]:
         """Where the columns are; the first cells of a line belong to its tag."""

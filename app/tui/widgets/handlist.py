@@ -60,6 +60,8 @@ ROOMY, WIDE = 96, 160
 class HandList(CursorList):
     """Every run of a hand as it was at the cursor."""
 
+    layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
+
     def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(desk, id=id)
         self.border_title = "Hands"
@@ -107,20 +109,15 @@ class HandList(CursorList):
 
     # ------------------------------------------------------------ drawing
 
-    @property
-    def _columns(self) -> tuple[Col, ...]:
-        width = self.size.width
-        return _WIDE if width >= WIDE else _ROOMY if width >= ROOMY else _NARROW
-
     def draw_heading(self, line: int, width: int) -> Canvas:
         """Titles of the columns."""
-        return self.put_titles(self._columns, width) if self.count else self.canvas(width)
+        return self.put_titles(self.columns, width) if self.count else self.canvas(width)
 
     def draw(self, index: int, width: int) -> Canvas:
         """One run."""
         row = self.rows[index]
         canvas = self.canvas(width)
-        return self.put_cells(canvas, self._columns, self._cells(row), later=row.state is HandState.LATER)
+        return self.put_cells(canvas, self.columns, self._cells(row), later=row.state is HandState.LATER)
 
     def _cells(self, row: HandRow) -> dict[str, Cell]:
         places = self.desk.run.view.places

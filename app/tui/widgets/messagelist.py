@@ -61,6 +61,8 @@ ROOMY, WIDE = 96, 160
 class MessageList(CursorList):
     """Every message of the run as it was at the cursor."""
 
+    layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
+
     def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(desk, id=id)
         self.border_title = "Messages"
@@ -189,11 +191,6 @@ class MessageList(CursorList):
 
     # ------------------------------------------------------------ drawing
 
-    @property
-    def _columns(self) -> tuple[Col, ...]:
-        width = self.size.width
-        return _WIDE if width >= WIDE else _ROOMY if width >= ROOMY else _NARROW
-
     def _line(self, index: int) -> Line | None:
         if not 0 <= index < self.count:
             return None
@@ -203,7 +200,7 @@ class MessageList(CursorList):
 
     def draw_heading(self, line: int, width: int) -> Canvas:
         """The stages."""
-        return self.put_titles(self._columns, width) if self.count else self.canvas(width)
+        return self.put_titles(self.columns, width) if self.count else self.canvas(width)
 
     def draw(self, index: int, width: int) -> Canvas:
         """One message, or one attempt."""
@@ -217,7 +214,7 @@ class MessageList(CursorList):
             "id": Cell(text="" if line.sub else line.id),
             "broken": Cell(text=line.broken, tone=Tone.BAD),
         }
-        self.put_cells(canvas, self._columns, cells, later=line.later)
+        self.put_cells(canvas, self.columns, cells, later=line.later)
         if line.tag:
             canvas.put(2 - cell_len(line.tag), line.tag, self._tag_style(line))
         return canvas

@@ -53,6 +53,8 @@ _NAMES = 2
 class QueueList(CursorList):
     """Every message that was ever queued, as it was at the cursor; what has ended stays."""
 
+    layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
+
     def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(desk, id=id)
         self.border_title = "Queue"
@@ -110,11 +112,6 @@ class QueueList(CursorList):
 
     # ------------------------------------------------------------ drawing
 
-    @property
-    def _columns(self) -> tuple[Col, ...]:
-        width = self.size.width
-        return _WIDE if width >= WIDE else _ROOMY if width >= ROOMY else _NARROW
-
     def _line(self, index: int) -> QueueLine | None:
         if not 0 <= index < self.count:
             return None
@@ -129,7 +126,7 @@ class QueueList(CursorList):
             style = self.palette.good if holds else self.palette.bad
             canvas.put(1, self._sums[line], style + Style(bold=True))
             return canvas
-        return self.put_titles(self._columns, width) if self.count else self.canvas(width)
+        return self.put_titles(self.columns, width) if self.count else self.canvas(width)
 
     def draw(self, index: int, width: int) -> Canvas:
         """One message, or a mark across the line."""
@@ -142,7 +139,7 @@ class QueueList(CursorList):
             canvas.line(0, width, "╌", style)
             canvas.put(3, f" {cut(line.mark, width - 8)} ", style + Style(italic=True))
             return canvas
-        return self.put_cells(canvas, self._columns, line.cells, later=line.later)
+        return self.put_cells(canvas, self.columns, line.cells, later=line.later)
 
 
 #: what is told before the claims: what should have been, and what was
