@@ -36,6 +36,7 @@ from app.tui.screens.sessions import SessionsScreen
 from app.tui.screens.timeline import TimelineScreen
 from app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
 from app.view.faults import Option
+from app.view.places import PlaceKey
 from app.view.text import told
 from core.errors import UsageError
 
@@ -135,6 +136,11 @@ class TrunklineApp(InOrder, Noted, Gentle):
             self._previous, self._current = self._current, screen
             # Not awaited: this is asked for by the screen that goes, which would wait for itself.
             self.switch_screen(self._made(screen))  # pyright: ignore[reportUnknownMemberType]
+
+    def choose_thing(self, thing: str | PlaceKey) -> None:
+        """Select a thing on the screen that is shown now, if it lists such things."""
+        if isinstance(self.screen, RunScreen):
+            self.screen.choose(thing)
 
     def show_previous(self) -> None:
         """Go to the screen that was shown before."""

@@ -18,6 +18,7 @@ from app.tui.screens.taking import Taking
 from app.tui.widgets.bars import KeyBar, StatusBar, TabBar
 from app.tui.widgets.feedbar import FeedBar
 from app.tui.widgets.rowlist import Drawn, RowList
+from app.view.places import PlaceKey
 from app.view.text import told
 from core.errors import UsageError
 
@@ -108,6 +109,9 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
     def pane(self) -> RowList:
         """The pane with the focus; the main one when nothing has it."""
         return self.focused if isinstance(self.focused, RowList) else self.panes()[0]
+
+    def choose(self, thing: str | PlaceKey) -> None:
+        """Select a thing that a card of another screen led to."""
 
     def tell(self, text: str) -> None:
         """Say why a key did nothing; once, however long the key is held."""

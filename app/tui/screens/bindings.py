@@ -7,17 +7,18 @@ from textual.app import ComposeResult
 from app.tui.desk import Desk
 from app.tui.keys import bindings_of
 from app.tui.screens.ask import AskScreen
-from app.tui.screens.base import RunScreen
+from app.tui.screens.lists import ListAndDetail
 from app.tui.widgets.bindinglist import BindingList, BindingRecord
 from app.tui.widgets.inspector import Inspector
 from app.tui.widgets.rowlist import RowList
+from app.view.places import PlaceKey
 from app.view.resolve import Resolution, answer
 
 #: lines that the list may always take
 LEAST_MOST = 8
 
 
-class BindingsScreen(RunScreen):
+class BindingsScreen(ListAndDetail[BindingList, BindingRecord]):
     """The list with its life bars, the record of the selected one, and the explanation where there is room."""
 
     CSS_PATH = "bindings.tcss"
@@ -25,16 +26,14 @@ class BindingsScreen(RunScreen):
     name_in_keys = "bindings"
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self.list = BindingList(desk, id="bindings")
-        self.record = BindingRecord(desk, id="record")
         self.inspector = Inspector(desk, id="why")
+        super().__init__(desk, BindingList(desk, id="bindings"), BindingRecord(desk, id="record"), self.inspector)
         self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
         """List, record and the Why pane."""
         yield self.list
-        yield self.record
+        yield self.detail
         yield self.inspector
 
     def sync(self) -> None:
@@ -43,7 +42,7 @@ class BindingsScreen(RunScreen):
             self.list.sync()
             self._fit()
             self._follow()
-            self.record.show(self.list.chosen)
+            self.detail.show(self.list.chosen)
             self.inspector.sync()
         self.refresh_bars()
 
@@ -69,53 +68,30 @@ class BindingsScreen(RunScreen):
         if found is not None:
             self.list.choose(found)
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
-        """A click selects; a second one goes in."""
-        message.rows.select(message.index)
-        if message.rows is self.list:
-            self._selected()
-        if message.again:
-            self.action_enter()
+    def choose(self, thing: str | PlaceKey) -> None:
+        """Select a binding."""
+        if isinstance(thing, str):
+            self.list.choose(thing)
+            self.detail.show(self.list.chosen)
 
-    def _move(self, rows: int) -> None:
-        if self.desk.opened is None:
+    def picked(self, pane: RowList) -> None:
+        """Another binding of the same moment, or another line of it."""
+        if pane is not self.list:
             return
-        pane = self.pane
-        pane.select(max(0, min(pane.selected + rows, pane.count - 1)))
-        if pane is self.list:
-            self._selected()
-
-    def _selected(self) -> None:
-        """Another binding of the same moment."""
         if self.list.chosen is not None:
             self.desk.pick(self.list.chosen.since)
             self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)
-        self.record.show(self.list.chosen)
-
-    def action_left(self) -> None:
-        """To the list."""
-        self.list.focus()
-
-    def action_right(self) -> None:
-        """To the record."""
-        self.record.focus()
+        self.detail.show(self.list.chosen)
 
     def action_enter(self) -> None:
         """From the list to the record; from a line of a record or an explanation to its event."""
         pane = self.pane
         if pane is self.list:
-            self.record.focus()
-            self.record.select(max(self.record.selected, 0))
+            self.detail.focus()
+            self.detail.select(max(self.detail.selected, 0))
             return
         target = pane.target() if isinstance(pane, BindingRecord | Inspector) else None
-        if target is not None:
-            self.desk.seek(target)
-            self.action_show("timeline")
-
-    def action_why(self) -> None:
-        """The Why pane, large; again: as before."""
-        self.zoom(self.inspector)
-        self.inspector.focus()
+        self.go(target)
 
     def action_ask(self) -> None:
         """Ask the resolver where a conversation goes."""
@@ -129,5 +105,5 @@ class BindingsScreen(RunScreen):
             return
         if found.binding is not None:
             self.list.choose(found.binding.id)
-            self.record.show(self.list.chosen)
+            self.detail.show(self.list.chosen)
         self.notify(answer(self.desk.run.view, found), title=found.because, timeout=6, markup=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
@@ -19,26 +19,7 @@ def go_to_goal(screen: RunScreen, goal: Goal) -> None:
         screen.desk.seek(goal.seq)
     screen.trunkline.show(goal.screen if known else "timeline")
     if known and goal.thing:
-        screen.trunkline.call_after_refresh(_select, screen, goal)
-
-
-def _select(from_screen: RunScreen, goal: Goal) -> None:
-    """Select the thing on the screen that is shown now, where that is one of those that can."""
-    from app.tui.screens.bindings import BindingsScreen
-    from app.tui.screens.invariants import InvariantsScreen
-    from app.tui.screens.sessions import SessionsScreen
-
-    match cast("object", from_screen.trunkline.screen):
-        case InvariantsScreen() as screen if isinstance(goal.thing, str):
-            screen.choose(goal.thing)
-        case SessionsScreen() as screen:
-            screen.list.choose(goal.thing)
-            screen.sides.sync(screen.list.chosen)
-        case BindingsScreen() as screen if isinstance(goal.thing, str):
-            screen.list.choose(goal.thing)
-            screen.record.show(screen.list.chosen)
-        case _:
-            pass
+        screen.trunkline.call_after_refresh(screen.trunkline.choose_thing, goal.thing)
 
 
 def mark_columns(pane: Widget, screen: RunScreen) -> None:

@@ -6,13 +6,14 @@ from textual.app import ComposeResult
 
 from app.tui.desk import Desk
 from app.tui.keys import bindings_of
-from app.tui.screens.base import RunScreen
+from app.tui.screens.lists import ListAndDetail
 from app.tui.widgets.inspector import Inspector
 from app.tui.widgets.rowlist import RowList
 from app.tui.widgets.verdictlist import VerdictDetail, VerdictList
+from app.view.places import PlaceKey
 
 
-class InvariantsScreen(RunScreen):
+class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail]):
     """The list, the violations of the selected one, and the explanation where there is room."""
 
     CSS_PATH = "invariants.tcss"
@@ -20,10 +21,8 @@ class InvariantsScreen(RunScreen):
     name_in_keys = "invariants"
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self.list = VerdictList(desk, id="invariants")
-        self.detail = VerdictDetail(desk, id="verdict")
         self.inspector = Inspector(desk, id="why")
+        super().__init__(desk, VerdictList(desk, id="invariants"), VerdictDetail(desk, id="verdict"), self.inspector)
         self._seen: tuple[object, int] | None = None
 
     def compose_body(self) -> ComposeResult:
@@ -61,34 +60,16 @@ class InvariantsScreen(RunScreen):
             self.list.choose(found)
         return True
 
-    def choose(self, name: str) -> None:
+    def choose(self, thing: str | PlaceKey) -> None:
         """Select an invariant."""
-        self.list.choose(name)
-        self.detail.show(self.list.chosen)
-
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
-        """A click selects; a second one goes in."""
-        message.rows.select(message.index)
-        if message.rows is self.list:
+        if isinstance(thing, str):
+            self.list.choose(thing)
             self.detail.show(self.list.chosen)
-        if message.again:
-            self.action_enter()
 
-    def _move(self, rows: int) -> None:
-        if self.desk.opened is None:
-            return
-        pane = self.pane
-        pane.select(max(0, min(pane.selected + rows, pane.count - 1)))
+    def picked(self, pane: RowList) -> None:
+        """Another invariant, or another line of it."""
         if pane is self.list:
             self.detail.show(self.list.chosen)
-
-    def action_left(self) -> None:
-        """To the list."""
-        self.list.focus()
-
-    def action_right(self) -> None:
-        """To the violations."""
-        self.detail.focus()
 
     def action_enter(self) -> None:
         """From the list to the violations; from a line of a violation to its event."""
@@ -101,11 +82,4 @@ class InvariantsScreen(RunScreen):
                 self.detail.point(chosen.latest or chosen.first)
             return
         target = pane.target() if isinstance(pane, VerdictDetail | Inspector) else None
-        if target is not None:
-            self.desk.seek(target)
-            self.action_show("timeline")
-
-    def action_why(self) -> None:
-        """The Why pane, large; again: as before."""
-        self.zoom(self.inspector)
-        self.inspector.focus()
+        self.go(target)

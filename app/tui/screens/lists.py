@@ -1,6 +1,8 @@
-"""What the Messages, Queue and Hands screens share: a list that follows the cursor, and what a row has to tell."""
+"""What the screens with a list share: a list that follows the cursor, and what a row has to tell."""
 
 from __future__ import annotations
+
+from typing import Generic, TypeVar
 
 from textual.app import ComposeResult
 
@@ -9,16 +11,70 @@ from app.tui.screens.base import RunScreen
 from app.tui.widgets.cursorlist import CursorList, Detail
 from app.tui.widgets.rowlist import RowList
 
+Rows = TypeVar("Rows", bound=RowList)
+Told = TypeVar("Told", bound=RowList)
 
-class ListScreen(RunScreen):
+
+class ListAndDetail(RunScreen, Generic[Rows, Told]):
+    """A list, what there is to tell of its selected row, and the pane that explains."""
+
+    def __init__(self, desk: Desk, rows: Rows, detail: Told, explains: RowList) -> None:
+        super().__init__(desk)
+        self.list = rows
+        self.detail = detail
+        self._explains = explains
+
+    def picked(self, pane: RowList) -> None:
+        """Another row of a pane was selected."""
+        raise NotImplementedError
+
+    def pick_row(self, pane: RowList, index: int) -> None:
+        """Select a row of a pane."""
+        pane.select(index)
+        self.picked(pane)
+
+    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+        """A click selects; a second one goes in."""
+        self.pick_row(message.rows, message.index)
+        if message.again:
+            self.action_enter()
+
+    def _move(self, rows: int) -> None:
+        if self.desk.opened is not None:
+            pane = self.pane
+            self.pick_row(pane, max(0, min(pane.selected + rows, pane.count - 1)))
+
+    def action_enter(self) -> None:
+        """Go into what is selected."""
+        raise NotImplementedError
+
+    def go(self, seq: int | None) -> None:
+        """To an event on the timeline."""
+        if seq:
+            self.desk.seek(seq)
+            self.action_show("timeline")
+
+    def action_left(self) -> None:
+        """To the list."""
+        self.list.focus()
+
+    def action_right(self) -> None:
+        """To what is told of the selected row."""
+        self.detail.focus()
+
+    def action_why(self) -> None:
+        """The explanation, large; again: as before."""
+        self.zoom(self._explains)
+        self._explains.focus()
+
+
+class ListScreen(ListAndDetail[CursorList, Detail]):
     """A list above the explanation of its selected row."""
 
     CSS_PATH = "lists.tcss"
 
     def __init__(self, desk: Desk, rows: CursorList, detail: Detail) -> None:
-        super().__init__(desk)
-        self.list = rows
-        self.detail = detail
+        super().__init__(desk, rows, detail, detail)
         self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
@@ -42,34 +98,12 @@ class ListScreen(RunScreen):
         """The columns may be others now."""
         self.call_after_refresh(self.sync)
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
-        """A click selects; a second one goes in."""
-        message.rows.select(message.index)
-        self._selected(message.rows)
-        if message.again:
-            self.action_enter()
-
-    def _move(self, rows: int) -> None:
-        if self.desk.opened is None:
-            return
-        pane = self.pane
-        pane.select(max(0, min(pane.selected + rows, pane.count - 1)))
-        self._selected(pane)
-
-    def _selected(self, pane: RowList) -> None:
+    def picked(self, pane: RowList) -> None:
         """The moment stays: the queue would be another one at each row. Other screens select the same thing."""
         if pane is self.list:
             self.desk.pick(self.list.target())
             self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)
         self.detail.tell(self.list)
-
-    def action_left(self) -> None:
-        """To the list."""
-        self.list.focus()
-
-    def action_right(self) -> None:
-        """To what is told of the selected row."""
-        self.detail.focus()
 
     def action_enter(self) -> None:
         """Open or close a row of the list; else go to the event of the line."""
@@ -86,14 +120,3 @@ class ListScreen(RunScreen):
             self.detail.tell(self.list)
         else:
             self.go(self.list.target())
-
-    def go(self, seq: int | None) -> None:
-        """To an event on the timeline."""
-        if seq:
-            self.desk.seek(seq)
-            self.action_show("timeline")
-
-    def action_why(self) -> None:
-        """What is told, large; again: as before."""
-        self.zoom(self.detail)
-        self.detail.focus()
