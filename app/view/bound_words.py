@@ -63,7 +63,7 @@ def _denied(view: RunView, _event: Event, body: b.FallbackDenied) -> str:
 
 
 def _as_bot(_view: RunView, _event: Event, body: b.IdentityFallback) -> str:
-    return f"chunk {body.chunk} goes out as {body.used} instead of {body.instead_of}: {body.reason}"
+    return f"chunk {body.chunk + 1} goes out as {body.used} instead of {body.instead_of}: {body.reason}"
 
 
 def _place_reopened(view: RunView, _event: Event, body: b.PlaceReopened) -> str:

@@ -156,7 +156,7 @@ def _suppressed(_view: RunView, _event: Event, body: b.IntentSuppressed) -> str:
 
 
 def _attempt(view: RunView, _event: Event, body: b.AttemptStarted) -> str:
-    return f"attempt {body.attempt} on chunk {body.chunk} to {view.places.label(body.address)}"
+    return f"attempt {body.attempt} on chunk {body.chunk + 1} to {view.places.label(body.address)}"
 
 
 def _attempt_ended(_view: RunView, _event: Event, body: b.AttemptEnded) -> str:
@@ -194,7 +194,7 @@ def _looked_up(_view: RunView, _event: Event, body: b.WireLookedUp) -> str:
 
 
 def _acked(_view: RunView, _event: Event, body: b.ChunkAcked) -> str:
-    return f"receipt {body.provider_id} of chunk {body.chunk} stored: {body.reason}"
+    return f"receipt {body.provider_id} of chunk {body.chunk + 1} stored: {body.reason}"
 
 
 def _settled(_view: RunView, _event: Event, body: b.IntentSettled) -> str:

@@ -47,7 +47,7 @@ def _sent(_view: RunView, _event: Event, body: b.HookSent) -> str:
 
 
 def _reopened(_view: RunView, _event: Event, body: b.IntentReopened) -> str:
-    return f"open again, {body.before} before, from chunk {body.chunk} on: {body.reason}"
+    return f"open again, {body.before} before, from chunk {body.chunk + 1} on: {body.reason}"
 
 
 def _operator(_view: RunView, _event: Event, body: b.OperatorActed) -> str:

@@ -203,4 +203,4 @@ def _struck(said: Sequence[Said]) -> Counter[str]:
 def _line(what: str, seen: Seen) -> str:
     _, chunk, lane, text = seen
     shown = text if len(text) <= 60 else f"{text[:57]}..."
-    return f"{what}: “{shown}” (chunk {chunk}) at {':'.join(part for part in lane if part)}"
+    return f"{what}: “{shown}” (chunk {chunk + 1}) at {':'.join(part for part in lane if part)}"

@@ -129,7 +129,7 @@ class ReadyFirst(Checker):
             return
         self.violate(
             at=event.seq,
-            summary=f"{event.intent} chunk {body.chunk} counts {body.attempt} attempts; it has had {facts.tries}",
+            summary=f"{event.intent} chunk {body.chunk + 1} counts {body.attempt} attempts; it has had {facts.tries}",
             expected=[f"attempt {facts.tries}" if most == facts.tries else f"attempt {facts.tries} to {most}"],
             actual=[f"#{event.seq} {event.at:.3f}s attempt {body.attempt}"],
             evidence=[facts.prepared.seq, event.seq],

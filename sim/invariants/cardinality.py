@@ -50,9 +50,10 @@ class OncePerIntent(Checker):
         """One key, two things to be said: the platform loses the second, or cannot tell them apart."""
         if first.intent == event.intent and _chunk(first) == chunk:
             return
+        one, other = f"{event.intent} chunk {chunk + 1}", f"{first.intent} chunk {_chunk(first) + 1}"
         self.violate(
             at=event.seq,
-            summary=f"{event.intent} chunk {chunk} was sent under the key of {first.intent} chunk {_chunk(first)}",
+            summary=f"{one} was sent under the key of {other}",
             expected=["a key of its own for each chunk of each intent"],
             actual=[f"#{e.seq} {e.at:.3f}s {e.intent} under {getattr(e.body, 'key', '')}" for e in (first, event)],
             evidence=[first.seq, event.seq],
@@ -70,7 +71,7 @@ class OncePerIntent(Checker):
         self.violate(
             at=event.seq,
             summary=f"“{body.text}” was accepted {len(accepts)} times",
-            expected=[f"{event.intent} chunk {body.chunk} accepted once"],
+            expected=[f"{event.intent} chunk {body.chunk + 1} accepted once"],
             actual=[f"#{e.seq} {e.at:.3f}s accepted at {where}" for e in accepts],
             evidence=[e.seq for e in accepts],
             first_wrong=recovered.seq if recovered is not None and decided else event.seq,

@@ -245,7 +245,7 @@ class Fifo(Checker):
             return
         self.violate(
             at=event.seq,
-            summary=f"{event.intent} chunk {body.chunk} was seen after {after.intent}, which was prepared later",
+            summary=f"{event.intent} chunk {body.chunk + 1} was seen after {after.intent}, which was prepared later",
             expected=[f"in the order of preparation at {self.story.name(facts.body.address)}"],
             actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (after, event)],
             evidence=[facts.prepared.seq, after.seq, event.seq],

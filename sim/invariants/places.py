@@ -142,9 +142,10 @@ class NoHiddenRedirect(SpokenAsMeant):
         self.exercised += 1
         for accept in () if facts is None else facts.accepts:
             if isinstance(accept.body, WireAccepted) and accept.body.chunk == body.chunk:
+                what = f"{event.intent} chunk {body.chunk + 1}"
                 self.violate(
                     at=event.seq,
-                    summary=f"{event.intent} chunk {body.chunk} was accepted, and goes to the {body.used.value} path",
+                    summary=f"{what} was accepted, and goes to the {body.used.value} path",
                     expected=["a fallback for what provably did not reach the platform"],
                     actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (accept, event)],
                     evidence=[accept.seq, event.seq],

@@ -187,7 +187,7 @@ class NoBlindReplay(Checker):
         by_policy = limits is not None and limits.mark is not None
         if by_policy and self._marked.setdefault((intent, body.chunk), event) is event:
             return  # that it is marked is seen on the wire
-        self._blind(event, since, f"{intent} chunk {body.chunk} was sent again, though it may have been accepted")
+        self._blind(event, since, f"{intent} chunk {body.chunk + 1} was sent again, though it may have been accepted")
 
     def _keeps_one(self, place: Address) -> bool | None:
         """Whether the platform recognises a repeat by its key; none: not told."""
@@ -207,7 +207,7 @@ class NoBlindReplay(Checker):
             since = next((e for e in facts.accepts if getattr(e.body, "chunk", -1) == body.chunk), None)
         if since is not None:
             path = body.used.value
-            summary = f"{intent} chunk {body.chunk} went to the {path} path, though it may have been accepted"
+            summary = f"{intent} chunk {body.chunk + 1} went to the {path} path, though it may have been accepted"
             self._blind(event, since, summary)
 
     # ------------------------------------------------------------ what the wire saw
@@ -228,7 +228,9 @@ class NoBlindReplay(Checker):
         assert isinstance(body, WireAccepted | WireRefused)
         since = self._lost.get((event.intent or "", body.chunk, body.attempt))
         if since is not None and self._keeps_one(body.address) is False:
-            summary = f"{event.intent} chunk {body.chunk} was asked for again within one attempt, its answer being lost"
+            summary = (
+                f"{event.intent} chunk {body.chunk + 1} was asked for again within one attempt, its answer being lost"
+            )
             self._blind(event, since, summary)
 
     def _seen_marked(self, event: Event) -> None:
@@ -239,7 +241,7 @@ class NoBlindReplay(Checker):
         if sent is None or sent.seq > event.seq or _attempt(sent) != body.attempt:
             return
         if not self.story.is_marked(body.text):
-            self._blind(event, sent, f"{event.intent} chunk {body.chunk} was sent once more without a mark")
+            self._blind(event, sent, f"{event.intent} chunk {body.chunk + 1} was sent once more without a mark")
 
     def _blind(self, event: Event, since: Event, summary: str) -> None:
         recovered = self.story.recovered.get(event.intent or "")
@@ -284,9 +286,9 @@ class ResumeAtFirst(Checker):
         what = "anew" if body.chunk < facts.acked else "before its turn"
         self.violate(
             at=event.seq,
-            summary=f"{event.intent} chunk {body.chunk} was sent {what}: {facts.acked} chunks have a receipt",
-            expected=[f"chunk {facts.acked} next"],
-            actual=[f"#{event.seq} {event.at:.3f}s chunk {body.chunk}, attempt {body.attempt}"],
+            summary=f"{event.intent} chunk {body.chunk + 1} was sent {what}: {facts.acked} chunks have a receipt",
+            expected=[f"chunk {facts.acked + 1} next"],
+            actual=[f"#{event.seq} {event.at:.3f}s chunk {body.chunk + 1}, attempt {body.attempt}"],
             evidence=[*(e.seq for e in facts.accepts), event.seq],
             first_wrong=event.seq,
         )
@@ -297,11 +299,12 @@ class ResumeAtFirst(Checker):
             stopped = facts.ended or facts.started
             if facts.over or facts.body.chunks < 2 or not (facts.acked or stopped):
                 continue
-            unsent = ", ".join(map(str, range(facts.acked, facts.body.chunks)))
+            unsent = ", ".join(map(str, range(facts.acked + 1, facts.body.chunks + 1)))
             seqs = [facts.prepared.seq, *(e.seq for e in facts.accepts)] + ([stopped.seq] if stopped else [])
+            where = f"chunk {facts.acked + 1} of {facts.body.chunks}"
             self.violate(
                 at=last.seq,
-                summary=f"{intent} stops before chunk {facts.acked} of {facts.body.chunks}, and nothing tells of it",
+                summary=f"{intent} stops before {where}, and nothing tells of it",
                 expected=["the chunks that are left, or an ending that tells of them"],
                 actual=[f"chunks {unsent} without a receipt, and no ending"],
                 evidence=sorted(seqs),

@@ -201,7 +201,12 @@ class Story:
         if address is None:
             return "nowhere"
         name = self._names.get(address.lane)
-        return f"{address.channel}/{name}" if name else str(address)
+        if name:
+            return f"{address.channel}/{name}"
+        # A thread that is not open yet is told by where it is to be.
+        place = address.conversation if address.thread else address.parent
+        above = self._names.get((address.channel, address.account, place, "")) if place else None
+        return f"{address.channel}/{above}/{address.thread or address.conversation}" if above else str(address)
 
     def origin(self, inbound: str | None) -> tuple[Address, str] | None:
         """Place and message id that a piece of work goes back to, through callbacks; none for wake-ups."""

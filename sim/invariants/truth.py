@@ -184,9 +184,10 @@ class StatusIsTruth(Checker):
                 continue
             if self._is_named(body.provider_id, made):
                 return
+        what = f"{event.intent} chunk {body.chunk + 1}"
         self.violate(
             at=event.seq,
-            summary=f"the receipt of {event.intent} chunk {body.chunk} names a message that the platform never made",
+            summary=f"the receipt of {what} names a message that the platform never made",
             expected=["a receipt that names what the platform accepted"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.provider_id}” ({body.reason.value})"],
             evidence=[*(accept.seq for accept in facts.accepts), event.seq],

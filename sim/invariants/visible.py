@@ -153,7 +153,7 @@ class NothingSilent(Checker):
         why = getattr(refused.body, "reason", "")
         self.violate(
             at=event.seq,
-            summary=f"the platform refused {event.intent} chunk {body.chunk} ({why}), and nothing tells of it",
+            summary=f"the platform refused {event.intent} chunk {body.chunk + 1} ({why}), and nothing tells of it",
             expected=[f"an attempt.ended with the reason {why}"],
             actual=[f"#{event.seq} {event.at:.3f}s attempt.ended: {body.reason.value}"],
             evidence=[refused.seq, event.seq],
@@ -229,7 +229,7 @@ class NothingSilent(Checker):
             if event.at - ended.at > _TO_STORE and self._store_failed < ended.at:
                 self.violate(
                     at=event.seq,
-                    summary=f"the receipt of {intent} chunk {facts.acked} was not stored, and nothing tells why",
+                    summary=f"the receipt of {intent} chunk {facts.acked + 1} was not stored, and nothing tells why",
                     expected=["a chunk.acked, or a store.failed"],
                     actual=[f"#{ended.seq} {ended.at:.3f}s accepted, and no receipt {event.at - ended.at:.0f}s later"],
                     evidence=[ended.seq, event.seq],

@@ -579,4 +579,4 @@ def test_another_refusal_is_not(reason: Reason, intent: str | None) -> None:
         story.tell(PlaceReopened(address=THREAD), intent=intent)
     story.accepted(place=THREAD)
     story.ended(Reason.ACCEPTED, "settle")
-    assert story.wrong == [f"the platform refused i1 chunk 0 ({reason.value}), and nothing tells of it"]
+    assert story.wrong == [f"the platform refused i1 chunk 1 ({reason.value}), and nothing tells of it"]

@@ -134,7 +134,7 @@ def test_a_number_that_is_not_that_of_the_attempts_is_wrong(number):
     story.started(1)
     story.ended(ERROR, "retry")
     story.started(number)
-    assert story.wrong == [f"i1 chunk 0 counts {number} attempts; it has had 2"]
+    assert story.wrong == [f"i1 chunk 1 counts {number} attempts; it has had 2"]
 
 
 def test_what_a_dead_process_may_have_attempted_counts():

@@ -44,7 +44,7 @@ def test_two_things_under_one_key_are_wrong_whatever_the_platform_makes_of_it(de
         story.tell(body, node="telegram", intent="i2")
     else:
         story.accepted(intent="i2", key="i1/0")
-    assert story.wrong == ["i2 chunk 0 was sent under the key of i1 chunk 0"]
+    assert story.wrong == ["i2 chunk 1 was sent under the key of i1 chunk 1"]
 
 
 def test_a_repeat_that_the_platform_recognised_is_right():
@@ -144,7 +144,7 @@ def in_doubt(reason: Reason = LOST, decision: str = "retry", **world: Any) -> St
 def test_what_is_in_doubt_is_not_sent_again(reason):
     story = in_doubt(reason)
     story.started(2)
-    assert story.wrong == ["i1 chunk 0 was sent again, though it may have been accepted"]
+    assert story.wrong == ["i1 chunk 1 was sent again, though it may have been accepted"]
 
 
 @pytest.mark.parametrize("reason", [Reason.NOT_SENT, Reason.RATE_LIMITED, Reason.PLATFORM_ERROR])
@@ -235,7 +235,7 @@ def test_by_policy_it_is_not_sent_once_more_without_a_mark():
     story = in_doubt(mark="[again] ")
     story.started(2)
     story.accepted("hello", attempt=2)
-    assert story.wrong == ["i1 chunk 0 was sent once more without a mark"]
+    assert story.wrong == ["i1 chunk 1 was sent once more without a mark"]
 
 
 def test_by_policy_it_is_not_sent_twice_more():
@@ -256,7 +256,7 @@ def fallback() -> TransportFallback:
 def test_what_is_in_doubt_does_not_go_by_another_transport(idempotency):
     story = in_doubt(decision="fallback", idempotency=idempotency)
     story.tell(fallback(), intent="i1")
-    assert story.wrong == ["i1 chunk 0 went to the gateway path, though it may have been accepted"]
+    assert story.wrong == ["i1 chunk 1 went to the gateway path, though it may have been accepted"]
 
 
 def test_what_surely_did_not_arrive_may_go_by_another_transport():
@@ -326,7 +326,7 @@ def test_no_chunk_is_sent_anew_or_left_out(chunk, what):
     story.prepared("i1", "one", "two", "three")
     story.sent("one")
     story.started(chunk=chunk)
-    assert story.wrong == [f"i1 chunk {chunk} was sent {what}: 1 chunks have a receipt"]
+    assert story.wrong == [f"i1 chunk {chunk + 1} was sent {what}: 1 chunks have a receipt"]
 
 
 def test_after_an_operator_says_that_a_chunk_is_there_the_next_one_goes():
@@ -348,7 +348,7 @@ def test_an_intent_does_not_stop_in_the_middle_without_a_word(told):
     if told:
         story.settled(IntentState.PARTIAL)
     story.end()
-    assert story.wrong == ([] if told else ["i1 stops before chunk 1 of 2, and nothing tells of it"])
+    assert story.wrong == ([] if told else ["i1 stops before chunk 2 of 2, and nothing tells of it"])
 
 
 def test_one_message_alone_says_nothing_of_chunks():

@@ -436,7 +436,7 @@ def accepted_and_not_stored() -> Story:
 def test_a_receipt_is_stored_or_something_tells_why_not():
     story = accepted_and_not_stored()
     story.tell(ProcessStopped(why="restart"), after=60)
-    assert story.wrong == ["the receipt of i1 chunk 0 was not stored, and nothing tells why"]
+    assert story.wrong == ["the receipt of i1 chunk 1 was not stored, and nothing tells why"]
 
 
 @pytest.mark.parametrize("excuse", ["store", "crash", "time", "stored"])

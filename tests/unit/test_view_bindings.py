@@ -423,7 +423,7 @@ def test_a_completion_tells_what_the_router_said(view, kind):
 
 def test_a_message_that_went_out_as_the_bot_says_so(view):
     lines = explain(view, seq_of(view, "wire.accepted")).lines
-    assert texts(lines, "identity") == [f"#49 chunk 0 goes out as the bot instead of {HOOK}: identity-gone"]
+    assert texts(lines, "identity") == [f"#49 chunk 1 goes out as the bot instead of {HOOK}: identity-gone"]
     assert texts(lines, "reopened") == ["#47 the gateway unarchives discord/#ops/release 41, to say something there"]
 
 
