@@ -12,6 +12,7 @@ from enum import Enum
 import msgspec
 from rich.cells import cell_len
 
+from app.view.badges import AUDIENCE, TOKENS, Tokens
 from app.view.places import Place, PlaceKey
 from app.view.story import RunView
 from core.events import bodies as b
@@ -48,6 +49,8 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     #: platform of a place; ``hands`` for hands
     group: str = ""
     place: PlaceKey | None = None
+    #: who reads there: dm, group or public
+    audience: str = ""
     child: bool = False
     #: it is bound to a session at some time of the run
     bound: bool = False
@@ -64,10 +67,13 @@ class Lanes:
         #: places in which something happened
         self._used: set[PlaceKey] = set()
         self._hands: dict[str, int] = {}
+        self.tokens = Tokens()
         self._places: dict[PlaceKey, int] = {}
         self._shape: tuple[int, ...] = ()
         self.gateway = 0
         self.all: tuple[Lane, ...] = ()
+        #: not everybody who reads in one of the places reads in all of them
+        self.several_audiences = False
         self.grow()
 
     def grow(self) -> bool:
@@ -76,6 +82,8 @@ class Lanes:
         for event in view.events[self._done :]:
             if type(event.body) in _USES:
                 self._learn(event.body)
+            if type(event.body) in TOKENS:
+                self.tokens.learn(event)
         self._done = view.last
         shape = (view.places.version, len(self._used), len(view.bindings.lanes), len(self._hands))
         if shape == self._shape:
@@ -113,6 +121,7 @@ class Lanes:
             Lane(kind=LaneKind.GATEWAY, label="GATEWAY"),
             *(Lane(kind=LaneKind.HAND, label=hand, group="hands") for hand in self._hands),
         )
+        self.several_audiences = len({lane.audience for lane in lanes if not lane.idle}) > 1
         self._places = {lane.place: index for index, lane in enumerate(self.all) if lane.place}
         self._hands = {hand: self.gateway + 1 + index for index, hand in enumerate(self._hands)}
 
@@ -141,6 +150,7 @@ def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> Lane
         label=place.name,
         group=f"{place.channel}:{place.key[1]}" if view.places.several(place.channel) else place.channel,
         place=place.key,
+        audience=AUDIENCE[place.address.kind],
         child=place.parent is not None and place.parent in view.places,
         bound=place.key in view.bindings.lanes,
         idle=place.key not in busy,

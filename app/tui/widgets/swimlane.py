@@ -25,6 +25,8 @@ from app.view.timeline import Picked
 
 #: from this width on there is a column for the time and one for mirrors
 ROOMY = 96
+#: from this height on there is a line for who reads in a lane
+HIGH = 18
 
 
 class Swimlane(RowList):
@@ -51,8 +53,13 @@ class Swimlane(RowList):
 
     @property
     def heading(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Platforms above, lanes below."""
-        return 2
+        """Platforms above, lanes below, and who reads there where that differs and there is room."""
+        return 3 if self._audiences else 2
+
+    @property
+    def _audiences(self) -> bool:
+        opened = self.desk.opened
+        return self._roomy and self.size.height >= HIGH and opened is not None and opened.lanes.several_audiences
 
     @property
     def timeline(self) -> Picked:
@@ -187,6 +194,12 @@ class Swimlane(RowList):
         if line == 0:
             self._draw_groups(canvas, layout)
             return canvas
+        if line == 2:
+            for column in layout.columns:
+                text = column.lane.audience
+                at = max(column.left, column.x - (len(text) - 1) // 2)
+                canvas.put(self._gutter + at, cut(text, column.width - 1), self.palette.faint)
+            return canvas
         style = self.palette.dim
         canvas.put(3, "#", style)
         if self._roomy:
@@ -208,7 +221,11 @@ class Swimlane(RowList):
         for group, columns in groups.items():
             start, end = columns[0].left, columns[-1].left + columns[-1].width
             canvas.line(left + start, left + end - 1, "─", self.palette.rail)
-            canvas.put(left + start, cut(group, end - start - 1) + " ", self.palette.dim)
+            x = canvas.put(left + start, cut(group, end - start - 1) + " ", self.palette.dim)
+            badge = self._token(columns[0].lane)
+            if badge and x + len(badge) < left + end:
+                style = self.palette.bad if badge.endswith("!") else self.palette.accent
+                canvas.put(x, f"{badge} ", style)
         hidden = [f"‹ {layout.before} more"] if layout.before else []
         hidden += [f"{layout.after} more ›"] if layout.after else []
         hidden += [f"{layout.idle} idle"] if layout.idle else []
@@ -216,6 +233,12 @@ class Swimlane(RowList):
         text = "  ".join(hidden) + (" (L)" if layout.idle or layout.hidden else "")
         gateway = next(column for column in layout.columns if column.lane.kind is LaneKind.GATEWAY)
         canvas.put(left + gateway.x - cell_len(text) - 2, text, self.palette.dim)
+
+    def _token(self, lane: Lane) -> str:
+        """The token that the account of a lane speaks with at the cursor, where one was ever changed."""
+        assert lane.place is not None
+        run, cursor = self.desk.run, self.desk.cursor
+        return run.lanes.tokens.badge(lane.place[:2], cursor, run.view.time(cursor))
 
     def _draw_label(self, canvas: Canvas, column: Column, *, chosen: bool, bound: bool) -> None:
         lane = column.lane

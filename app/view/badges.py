@@ -1,0 +1,56 @@
+"""What stands over a lane besides its name: who reads there, and which token its account speaks with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from core.events import Body, Event
+from core.events.bodies import CredentialRotated, WireAccepted, WireRefused
+from core.values import ChatKind
+
+#: who reads in a conversation, from one person to everybody
+AUDIENCE = {ChatKind.DIRECT: "dm", ChatKind.GROUP: "group", ChatKind.CHANNEL: "public"}
+
+#: channel and account
+Account = tuple[str, str]
+
+
+class Tokens:
+    """The tokens of accounts, where a trace tells that one was changed."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        #: number of a token, and when the gateway was given it
+        self._given: dict[Account, list[tuple[float, int]]] = {}
+        #: event and time of a request, and the token that it had
+        self._used: dict[Account, list[tuple[int, float, int]]] = {}
+        for event in events:
+            self.learn(event)
+
+    def learn(self, event: Event) -> None:
+        """Take what an event tells of tokens."""
+        match event.body:
+            case CredentialRotated(channel=channel, account=account, number=number, tell=tell):
+                self._given.setdefault((channel, account), []).append((event.at + tell, number))
+            case WireAccepted(address=address, credential=number) | WireRefused(address=address, credential=number):
+                if number:
+                    used = self._used.setdefault((address.channel, address.account), [])
+                    used.append((event.seq, event.at, number))
+            case _:
+                pass
+
+    def badge(self, account: Account, seq: int, now: float) -> str:
+        """``tok#2``, or ``tok#1!`` when the last request had an older one than the gateway was given.
+
+        Nothing where no token was ever changed.
+        """
+        if account not in self._given:
+            return ""
+        given_at, given = max(((at, number) for at, number in self._given[account] if at <= now), default=(0.0, 1))
+        last = max((use for use in self._used.get(account, ()) if use[0] <= seq), default=None)
+        if last is not None and last[1] >= given_at and last[2] < given:
+            return f"tok#{last[2]}!"
+        return f"tok#{given}"
+
+
+#: what tells of tokens
+TOKENS: frozenset[type[Body]] = frozenset({CredentialRotated, WireAccepted, WireRefused})
