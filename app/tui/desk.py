@@ -349,6 +349,10 @@ class Desk:
         found = view.next_violation(self.cursor) if direction > 0 else view.previous_violation(self.cursor)
         return self._go(found or (stops[0] if direction > 0 else stops[-1]))
 
+    def first_violation(self) -> bool:
+        """Move to the first violation. False when there is none."""
+        return self._go(next(iter(self.run.view.marks.stops), None))
+
     def twin(self) -> bool:
         """Move to the next copy of the thing under the cursor. False when it has none."""
         return self._go(self._twin())

@@ -84,3 +84,11 @@ async def test_what_was_told_is_one_line_and_stays_in_the_notes():
         assert f"·   {told}" in shown
         await press(pilot, *"nospc")
         assert f"·   {told}" not in text_of(one)
+
+
+async def test_asking_for_a_violation_where_there_is_none_leaves_the_cursor():
+    one = app(bugs=False)
+    async with one.run_test(size=(80, 24)) as pilot:
+        await press(pilot, "0", "]", "]", "exclamation_mark")
+        assert one.desk.cursor == 2
+        assert "no invariant is broken" in one.notes[0].text

@@ -234,9 +234,7 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
 
     def action_first_violation(self) -> None:
         """The first violation."""
-        if self.desk.opened:
-            self.desk.seek(0)
-            self._find(lambda: self.desk.next_violation(1), "no invariant is broken in this run")
+        self._find(self.desk.first_violation, "no invariant is broken in this run")
 
     def action_twin(self) -> None:
         """The other copy of a duplicate."""

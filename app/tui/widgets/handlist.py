@@ -185,7 +185,7 @@ def _short(at: float) -> str:
 _EMPTY = (
     ("what", "a hand is a helper that works on a task on its own and reports back to the conversation that asked"),
     ("made by", "an agent's tool `delegate`: no agent called it in this run"),
-    ("shown here", "who asked for what from where, until when, how it ended, and who has heard of it"),
+    ("shown", "who asked for what from where, until when, how it ended, and who has heard of it"),
 )
 
 

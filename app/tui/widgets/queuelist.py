@@ -146,7 +146,7 @@ class QueueList(CursorList):
 _FIRST = frozenset({"expected", "actual"})
 _EMPTY = (
     ("what", "all that is to be said is stored here before it is sent, and stays until its end is known"),
-    ("shown here", "each message with its state, who sends it, its attempts, and the sum that shows that none is lost"),
+    ("shown", "each message with its state, who sends it, its attempts, and the sum that shows that none is lost"),
 )
 
 
