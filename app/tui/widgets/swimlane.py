@@ -26,7 +26,7 @@ from app.view.timeline import Picked
 #: from this width on there is a column for the time and one for mirrors
 ROOMY = 96
 #: from this height on there is a line for who reads in a lane
-HIGH = 18
+HIGH = 14
 
 
 class Swimlane(RowList):
