@@ -2,7 +2,8 @@
 
 OPEN is from the file to the first picture: read, judged, indexed, drawn. SCROLL is a key that moves the cursor, until
 the picture is complete, on the slowest of all screens. SEEK is the same after a jump to anywhere. FRAME is one of 30
-frames a second while the run plays 10,000 events in each second, on the slowest screen. LIVE is the same while the
+frames a second while the run plays 10,000 events in each second, on the slowest screen; its note tells the worst one.
+These three are measured in a small and in a large terminal, and the larger figure counts. LIVE is a frame while the
 trace is written at that rate and followed: read, judged, learnt, drawn, in the median frame and in the worst one.
 """
 
@@ -13,7 +14,8 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
+from typing import NamedTuple
 
 from app.feed import Feed
 from app.live import Live
@@ -29,9 +31,11 @@ from tests.snapshot._traces import ListedRuns
 
 EVENTS = 100_000
 SIZE = (120, 40)
+#: SCROLL, SEEK and FRAME are measured at both; on the larger one the timeline has all its panes
+SIZES = (SIZE, (200, 60))
 KEYS = ("down", "down", "up", "pagedown", "down", "pageup")
-ROUNDS = 5
-SEEKS = 40
+ROUNDS = 4
+SEEKS = 30
 #: events a second
 RATE = 10_000
 PLAYED = 60
@@ -42,6 +46,13 @@ TRIED = 512.0
 #: of a run that is followed, the events at its end on which every screen is tried
 LAST = 10_000
 OTHERS = ("overview", "messages", "sessions", "bindings", "queue", "hands", "invariants")
+
+
+class Cost(NamedTuple):
+    """CPU seconds of the frames of a screen."""
+
+    mean: float
+    worst: float
 
 
 def app_of(run: Run) -> TrunklineApp:
@@ -111,31 +122,34 @@ async def _sought(one: TrunklineApp) -> dict[str, float]:
     return costs
 
 
-async def _played(one: TrunklineApp) -> tuple[dict[str, float], float]:
-    """CPU seconds of a frame, by screen, and events a second that were played."""
+async def _played(one: TrunklineApp) -> tuple[dict[str, Cost], float]:
+    """CPU seconds of the frames, by screen, and events a second that were played."""
     speed, rate = TRIED, 0.0
     for _ in range(2):
         speed *= RATE / rate if rate else 1.0
         await _go(one, "timeline", 1)
         _, rate = await _frames(one, speed)
-    costs: dict[str, float] = {}
+    costs: dict[str, Cost] = {}
     for screen in RUN_SCREENS:
         await _go(one, screen, 1)
-        costs[screen] = min([(await _frames(one, speed))[0] for _ in range(PLAYS)])
+        plays = [(await _frames(one, speed))[0] for _ in range(PLAYS)]
+        # The same frames twice: what was dear both times is dear, the rest is the machine.
+        best = [min(times) for times in zip(*plays, strict=True)]
+        costs[screen] = Cost(min(mean(times) for times in plays), max(best))
     return costs, rate
 
 
-async def _frames(one: TrunklineApp, speed: float) -> tuple[float, float]:
-    """CPU seconds of a frame of the screen that is shown, on average, and events a second."""
+async def _frames(one: TrunklineApp, speed: float) -> tuple[list[float], float]:
+    """CPU seconds of each frame of the screen that is shown, and events a second."""
     transport = one.desk.run.transport
     transport.set_speed(speed)
     transport.seek(1)
-    spent = 0.0
+    found: list[float] = []
     for _ in range(PLAYED):
         # It stops at the few violations, and this does not.
         transport.playing = True
-        spent += await _spent(lambda: _frame(one))
-    return spent / PLAYED, (transport.cursor - 1) / PLAYED * FRAMES
+        found.append(await _spent(lambda: _frame(one)))
+    return found, (transport.cursor - 1) / PLAYED * FRAMES
 
 
 async def _frame(one: TrunklineApp) -> None:
@@ -174,6 +188,8 @@ async def _followed(path: Path, screen: str, *, start: int = 0) -> list[float]:
                 desk.run.transport.follow()
                 costs.append(await _spent(lambda: _pulled(one)))
         assert desk.run.view.last >= len(lines) - 1 - RATE // FRAMES
+    # What a long run leaves alive is out of the collector's rounds; it ends here, and eight of them are much.
+    gc.unfreeze()
     return costs
 
 
@@ -195,23 +211,50 @@ async def _live(path: Path) -> list[Bar]:
     ]
 
 
-async def measure(path: Path) -> list[Bar]:
-    """All four."""
-    opened, run = await _opened(path)
+class Played(NamedTuple):
+    """What keys, jumps and frames cost in a terminal of some size, by screen; and events a second."""
+
+    scrolled: dict[str, float]
+    sought: dict[str, float]
+    frames: dict[str, Cost]
+    rate: float
+
+
+async def _used(run: Run, size: tuple[int, int]) -> Played:
+    """The app in a terminal of this size."""
     one = app_of(run)
-    async with one.run_test(size=SIZE):
+    async with one.run_test(size=size):
         await settle(one)
-        scrolled = await _scrolled(one)
-        sought = await _sought(one)
-        frames, rate = await _played(one)
-    played = f"{rate:,.0f} events a second: {_by_screen(frames)}"
+        return Played(await _scrolled(one), await _sought(one), *await _played(one))
+
+
+async def measure(path: Path) -> list[Bar]:
+    """All of them."""
+    opened, run = await _opened(path)
+    used = {f"{width}x{height}": await _used(run, (width, height)) for width, height in SIZES}
+    scrolled = {size: one.scrolled for size, one in used.items()}
+    sought = {size: one.sought for size, one in used.items()}
+    frames = {size: {name: cost.mean for name, cost in one.frames.items()} for size, one in used.items()}
+    worst = ", ".join(
+        f"{size} {max(cost.worst for cost in one.frames.values()) * 1e3:.1f}" for size, one in used.items()
+    )
+    rate = min(one.rate for one in used.values())
+    played = f"{rate:,.0f} events a second; the worst frame: {worst}; {_by_size(frames)}"
     return [
         _bar("OPEN", "a trace of 100,000 events, to the first picture", opened, 2.0, "read, judged, indexed, drawn"),
-        _bar("SCROLL", "a key in it, on the slowest screen", max(scrolled.values()), 0.015, _by_screen(scrolled)),
-        _bar("SEEK", "a jump to anywhere in it, on the slowest screen", max(sought.values()), 0.05, _by_screen(sought)),
-        _bar("FRAME", "a frame while it plays, on the slowest screen", max(frames.values()), 0.033, played),
+        _bar("SCROLL", "a key in it, on the slowest screen", _slowest(scrolled), 0.015, _by_size(scrolled)),
+        _bar("SEEK", "a jump to anywhere in it, on the slowest screen", _slowest(sought), 0.05, _by_size(sought)),
+        _bar("FRAME", "a frame while it plays, on the slowest screen", _slowest(frames), 0.033, played),
         *await _live(path),
     ]
+
+
+def _slowest(costs: dict[str, dict[str, float]]) -> float:
+    return max(cost for screens in costs.values() for cost in screens.values())
+
+
+def _by_size(costs: dict[str, dict[str, float]]) -> str:
+    return "; ".join(f"{size}: {_by_screen(screens)}" for size, screens in costs.items())
 
 
 def _by_screen(costs: dict[str, float]) -> str:
