@@ -151,13 +151,14 @@ def test_the_preview_says_what_happens_and_nothing_before_it_changes(name):
     run = run_scenario(file)
     view, events = RunView(run), run.trace.events
     healed = next(e.seq for e in events if isinstance(e.body, b.RunPhase) and e.body.phase == "healed")
-    for seq in range(4, healed - 1, max(healed // 3, 1)):
-        for option in choices(file, run, seq):
-            for number in (0, len(option.moments) - 1)[: len(option.moments)]:
-                moment = option.moment(number)
-                if moment is not None and moment.step is not None:
-                    branch = run_scenario(with_faults(file, [option.placed(number)])).trace.events
-                    _check_strike(option, moment, view, branch, seq)
+    for turn, seq in enumerate(range(4, healed - 1, max(healed // 3, 1))):
+        for index, option in enumerate(choices(file, run, seq)):
+            # The first moment or the last one, in turns: each fault meets both, and a branch is a whole run.
+            number = (len(option.moments) - 1) * ((turn + index) % 2)
+            moment = option.moment(number) if option.moments else None
+            if moment is not None and moment.step is not None:
+                branch = run_scenario(with_faults(file, [option.placed(number)])).trace.events
+                _check_strike(option, moment, view, branch, seq)
 
 
 def _check_strike(option: Option, moment: Moment, view: RunView, branch: Sequence[Event], seq: int) -> None:
