@@ -301,6 +301,7 @@ def launch_live(source: RunSource, live: Live, *, ascii: bool = False, theme: st
         check_theme(theme)
     desk = Desk(source, live=live)
     app = TrunklineApp(desk, ascii_only=ascii, theme=theme)
+    app.owns_process = True
     app.run()
     broken = desk.live is not None and bool(desk.run.view.marks.stops)
     return app.return_value or app.return_code or int(broken)
