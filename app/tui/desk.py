@@ -13,7 +13,7 @@ from app.tui.late import OF_LIVES, Late, Made
 from app.tui.looking import Looking
 from app.tui.transport import Transport
 from app.tui.watching import Watching
-from app.view.calm import calm
+from app.view.calm import LARGE, calm, release
 from app.view.faults import Placed
 from app.view.hands import Hands
 from app.view.lanes import Lanes
@@ -189,6 +189,8 @@ class Desk:
         run = self._compute(entry, seed, bugs, again or ())
         if not again:
             self.results.note(entry, result_of(run), defect=bool(bugs))
+        if self.opened is not None and self.opened.view.last >= LARGE:
+            release()
         self.branch.opens(self.opened, again)
         if self.live is not None:
             self.live.leave()

@@ -27,6 +27,11 @@ def calm(size: int) -> Generator[None]:
             gc.freeze()
 
 
+def release() -> None:
+    """What was taken out of the rounds is looked at again: a run that nobody holds any more would stay for ever."""
+    gc.unfreeze()
+
+
 @contextmanager
 def loading() -> Generator[None]:
     """Collect nothing while modules are imported, and never look at what they defined: it stays as long as the process.

@@ -102,7 +102,8 @@ class Frames(StylesCache):
             title = border_subtitle if y else border_title
             known = self._edges.get(y)
             if known is None or known[0] != title:
-                known = self._edges[y] = title, self._filtered(framed(render_content_line), background)
+                edge = framed(render_content_line)
+                known = self._edges[y] = title, self._filtered(list(edge), edge.cell_length, background)
             return known[1]
         inside = render_content_line(line)
         found = self._framed.get(id(inside))
@@ -110,24 +111,22 @@ class Frames(StylesCache):
             if len(self._framed) >= KEPT:
                 self._framed.clear()
             if self._sides is None or inside.cell_length != content_size.width:
-                whole = framed(lambda _line: inside)
-                self._sides = _sides(inside, whole)
+                whole = list(framed(lambda _line: inside))
+                self._sides = _sides(list(inside), whole)
             else:
-                whole = Strip([*self._sides[0], *inside, *self._sides[1]], size.width)
-            found = self._framed[id(inside)] = inside, self._filtered(whole, background)
+                whole = [*self._sides[0], *inside, *self._sides[1]]
+            found = self._framed[id(inside)] = inside, self._filtered(whole, size.width, background)
         return found[1]
 
-    def _filtered(self, strip: Strip, background: Color) -> Strip:
-        segments = list(strip)
+    def _filtered(self, segments: list[Segment], width: int, background: Color) -> Strip:
         for one in self._filters:
             segments = one.apply(segments, background)
-        return Whole(segments, strip.cell_length)
+        return Whole(segments, width)
 
 
-def _sides(inside: Strip, whole: Strip) -> tuple[list[Segment], list[Segment]] | None:
+def _sides(inside: list[Segment], whole: list[Segment]) -> tuple[list[Segment], list[Segment]] | None:
     """What stands left and right of a line, where nothing was done to the line itself."""
-    own, all_ = list(inside), list(whole)
-    for left in range(len(all_) - len(own) + 1):
-        if all_[left : left + len(own)] == own:
-            return all_[:left], all_[left + len(own) :]
+    for left in range(len(whole) - len(inside) + 1):
+        if whole[left : left + len(inside)] == inside:
+            return whole[:left], whole[left + len(inside) :]
     return None
