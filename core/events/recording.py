@@ -8,13 +8,21 @@
 The log only puts events into a queue; a thread of its own encodes and writes them, whole lines at once. So neither a
 slow disk nor a reader that stops reading a pipe holds the gateway up, and what goes wrong with the file is told once
 and hurts nobody. Not for simulations: they return their trace.
+
+Nothing is synced to the disk: what was written outlives the process, and no trace is worth a store that has to wait for
+it. A process that is killed leaves the last moments out, or half a line: `trunkline report --cut` reads such a trace.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
+import stat
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
 
@@ -31,11 +39,30 @@ PATIENCE = 5.0
 
 
 def _tell(problem: str) -> None:
-    sys.stderr.write(f"trunkline: {problem}\n")
+    # A service may have no standard error, or one that is full; nobody is to be hurt by that.
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"trunkline: {problem}\n")
+
+
+def _open(path: Path) -> FileIO:
+    """The file, emptied, for its owner only: it has what people said. Raises `OSError`, `BlockingIOError` if in use."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            # Two recordings would write over each other. The lock goes with the process.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(descriptor, 0)
+        return FileIO(descriptor, "wb")
+    except OSError:
+        os.close(descriptor)
+        raise
 
 
 class Recording:
-    """One trace file of one process. Raises `TraceError` when the file cannot be made; later nothing raises."""
+    """One trace file of one process, made anew. Raises `TraceError` when it cannot be made; later nothing raises.
+
+    A process that is forked off does not write: what it tells is not of this run.
+    """
 
     def __init__(self, path: Path, header: TraceHeader, *, tell: Callable[[str], None] = _tell) -> None:
         self._path = path
@@ -51,8 +78,11 @@ class Recording:
         self._open: dict[str, None] = {}
         self._last = 0
         self._ended = False
+        self._process = os.getpid()
         try:
-            self._file = path.open("wb", buffering=0)
+            self._file = _open(path)
+        except BlockingIOError as error:
+            raise TraceError(f"{path}: another recording is writing it: give each process a file of its own") from error
         except OSError as error:
             raise TraceError(f"{path}: {error.strerror or error}") from error
         try:
@@ -78,7 +108,7 @@ class Recording:
 
     def close(self) -> None:
         """Say that the run is over, with what is open by now, and write what is left. Waits `PATIENCE` at most."""
-        if self._closing.is_set():
+        if self._closing.is_set() or os.getpid() != self._process:
             return
         if self._log is not None and not self._ended:
             self._log.recorder("recording").record(RunEnded(at_rest=not self._open, open=tuple(self._open)))
@@ -91,7 +121,8 @@ class Recording:
     # ------------------------------------------------------------ in the thread that tells
 
     def _see(self, event: Event) -> None:
-        if self.problem or self._closing.is_set():
+        # After its end a run has no more events, and what reads them would refuse all of them.
+        if self.problem or self._ended or self._closing.is_set() or os.getpid() != self._process:
             return
         if isinstance(event.body, IntentPrepared | IntentReopened):
             self._open[event.intent or ""] = None
@@ -126,7 +157,8 @@ class Recording:
             self._write()
             if closing:
                 break
-        self._file.close()
+        with suppress(OSError):
+            self._file.close()
 
     def _write(self) -> None:
         with self._lock:
@@ -137,8 +169,11 @@ class Recording:
             self._put(b"".join(encode_event(event) + b"\n" for event in events))
         except OSError as error:
             self._fail(error.strerror or str(error))
+        except ValueError as error:
+            # A text that is no UTF-8, such as half of a pair from a platform's JSON.
+            self._fail(f"an event cannot be written ({error})")
 
     def _put(self, data: bytes) -> None:
         left = memoryview(data)
         while left:
-            left = left[self._file.write(left) :]
+            left = left[self._file.write(left) or 0 :]

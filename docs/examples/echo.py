@@ -3,7 +3,8 @@
     python docs/examples/echo.py FOLDER
 
 Run it twice with the same folder: the second process finds the message of the first in its store, and drops it. Each
-process writes its events to ``FOLDER/process-N.jsonl``.
+process writes its events to ``FOLDER/process-N.jsonl`` as they happen; ``trunkline watch FOLDER/process-1.jsonl``, in
+another terminal, shows them.
 """
 
 from __future__ import annotations
@@ -40,9 +41,8 @@ from core import (
 )
 from core.channels import InboundStream
 from core.errors import HandError, Refused
-from core.events import TraceHeader, encode_event
+from core.events import Recording, TraceHeader
 from core.events.bodies import InboundAdmitted, IntentSettled, TurnEnded
-from core.events.trace import encode_header
 from core.values import Capability
 
 ANA = Address(channel="loopback", account="default", kind=ChatKind.DIRECT, conversation="ana")
@@ -143,21 +143,20 @@ class NoHands:
 
 
 class Log:
-    """Writes events as JSON lines, and knows what is still going on."""
+    """Has events written as JSON lines while they happen, and knows what is still going on."""
 
     def __init__(self, folder: Path, env: Env) -> None:
         self.process = 1 + len(list(folder.glob("process-*.jsonl")))
-        self.file = (folder / f"process-{self.process}.jsonl").open("wb")
-        self.file.write(encode_header(TraceHeader(scenario="echo", title="docs/examples/echo.py")) + b"\n")
+        header = TraceHeader(scenario="echo", title="docs/examples/echo.py")
+        self.recording = Recording(folder / f"process-{self.process}.jsonl", header)
         self.open: set[str | None] = set()
         # keep=False: a gateway that runs for months does not hold its events in memory.
         self.events = EventLog(env.now, keep=False)
+        self.recording.follow(self.events)
         self.events.subscribe(self._see)
 
     def _see(self, event: Event) -> None:
         # Called by the thread that recorded the event, often the store's: nothing of the event loop is touched here.
-        self.file.write(encode_event(event) + b"\n")
-        self.file.flush()
         if isinstance(event.body, InboundAdmitted):
             self.open.add(event.inbound)
         elif isinstance(event.body, IntentSettled) or (
@@ -188,7 +187,7 @@ async def main(folder: Path) -> list[str]:
         while platform.unacked or log.open:  # noqa: ASYNC110 -- the log is written by threads, which set no anyio.Event
             await anyio.sleep(0.01)
         group.cancel_scope.cancel()
-    log.file.close()
+    log.recording.close()
     return [request.text for request in platform.accepted]
 
 

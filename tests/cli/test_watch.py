@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.source import load
-from core.events import write_trace
+from core.events import read_trace, write_trace
 from sim import run_scenario
 from tests.cli.test_terminal import ROOT, TOUR, plain, restored, terminal, trunkline
 
@@ -89,6 +90,26 @@ def test_on_a_terminal_the_trace_needs_a_reader():
     with trunkline("run", TOUR, "--trace", "-") as shown:
         assert shown.end() == 2
         assert "that is a terminal: pipe it on" in plain(shown.written)
+
+
+def test_the_example_of_a_gateway_is_watched_from_another_process(tmp_path: Path):
+    """docs/embedding.md tells how."""
+    path = tmp_path / "process-1.jsonl"
+    with trunkline("watch", path) as shown:
+        shown.until("waits for a first line")
+        gateway = [sys.executable, str(ROOT / "docs/examples/echo.py"), str(tmp_path)]
+        done = subprocess.run(
+            gateway, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=60, check=True
+        )
+        assert done.stdout.decode().splitlines() == ["Ana said: hello", "Ana said: is anybody there?"]
+        trace = read_trace(path)
+        # Stopped or not: from here on it stands at the end.
+        shown.until("echo")
+        shown.type("F")
+        shown.until(f"{len(trace.events)}/{len(trace.events)}")
+        shown.type("q")
+        shown.end()
+        restored(shown)
 
 
 def test_a_writer_that_dies_is_told_and_what_was_read_stays(trace: Path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ from core.events import bodies as b
 from core.reasons import Reason
 from core.values import Address, ChatKind, IntentKind, IntentState
 
+ROOT = Path(__file__).parents[2]
 HEADER = TraceHeader(scenario="mine", title="a gateway of mine")
 PLACE = Address(channel="discord", account="main", kind=ChatKind.CHANNEL, conversation="1")
 
@@ -122,3 +125,98 @@ def test_a_reader_that_stops_reading_holds_nobody_up(tmp_path: Path, monkeypatch
     os.close(reader)
     assert len(told) == 1
     assert "too slow" in told[0] or "in time" in told[0]
+
+
+def test_only_its_owner_can_read_it(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    before = os.umask(0)
+    try:
+        Recording(path, HEADER).close()
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_two_recordings_do_not_share_a_file(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    log = EventLog(lambda: 0.0)
+    with Recording(path, HEADER) as recording:
+        recording.follow(log)
+        log.recorder("gateway", 1).record(b.ProcessStarted())
+        with pytest.raises(TraceError, match=r"run\.jsonl: another recording is writing it"):
+            Recording(path, HEADER)
+    assert [event.kind for event in read_trace(path).events] == ["process.started", "run.ended"]
+    # Its end frees the file, and the next run takes its place.
+    Recording(path, HEADER).close()
+    assert path.read_bytes().count(b"\n") == 1
+
+
+def test_what_is_told_after_the_end_is_not_written(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    log = EventLog(lambda: 0.0)
+    with Recording(path, HEADER) as recording:
+        recording.follow(log)
+        sink = log.recorder("gateway", 1)
+        sink.record(b.RunEnded(at_rest=True))
+        sink.record(b.ProcessStopped(why="end"))
+    log.recorder("gateway", 1).record(b.ProcessStarted())
+    assert [event.kind for event in read_trace(path).events] == ["run.ended"]
+    assert not recording.problem
+
+
+def test_a_text_that_cannot_be_written_is_told(tmp_path: Path):
+    told: list[str] = []
+    log = EventLog(lambda: 0.0)
+    with Recording(tmp_path / "run.jsonl", HEADER, tell=told.append) as recording:
+        recording.follow(log)
+        log.recorder("gateway", 1).record(b.ProcessStopped(why="half a pair: \ud83d"))
+        until(lambda: bool(told))
+    assert len(told) == 1
+    assert "an event cannot be written" in told[0]
+
+
+FORKS = """
+import os, sys
+from pathlib import Path
+from core.events import EventLog, Recording, TraceHeader
+from core.events.bodies import ProcessStarted, ProcessStopped
+log = EventLog(lambda: 0.0)
+recording = Recording(Path(sys.argv[1]), TraceHeader(scenario="mine"))
+recording.follow(log)
+log.recorder("gateway", 1).record(ProcessStarted())
+child = os.fork()
+if not child:
+    log.recorder("child", 1).record(ProcessStopped(why="end"))
+    recording.close()
+    os._exit(0)
+os.waitpid(child, 0)
+log.recorder("gateway", 1).record(ProcessStarted())
+recording.close()
+"""
+
+
+def test_a_process_that_is_forked_off_does_not_write(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS, str(path)], check=True, timeout=60, cwd=ROOT)
+    found = [(event.node, event.kind) for event in read_trace(path).events]
+    assert found == [("gateway", "process.started")] * 2 + [("recording", "run.ended")]
+
+
+KILLED = (
+    FORKS.partition("child =")[0]
+    + """
+import time
+while b"process.started" not in Path(sys.argv[1]).read_bytes():
+    time.sleep(0.01)
+os.kill(os.getpid(), 9)
+"""
+)
+
+
+def test_a_process_that_is_killed_leaves_what_was_written(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60, cwd=ROOT, check=False)
+    assert done.returncode == -9
+    trace = read_trace(path, whole=False)
+    assert [event.kind for event in trace.events] == ["process.started"]
+    assert "the trace ends before 'run.ended'" in trace.cut
