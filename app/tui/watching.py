@@ -29,6 +29,9 @@ class Watching:
 
     def __init__(self, live: Live) -> None:
         self.live = live
+        #: what a frame may spend on what is new, and on what is made anew, in seconds
+        self.budget = FRAME
+        self.settling = SETTLING
         self._unsettled = 0
         self._said: str | None = None
 
@@ -56,11 +59,11 @@ class Watching:
         """Read on, if it was held."""
         self.live.paused = opened.transport.held = False
 
-    def pull(self, desk: Desk, budget: Budget = FRAME) -> bool:
+    def pull(self, desk: Desk) -> bool:
         """Take what is new. Whether anything is to be shown anew."""
         opened, before = desk.run, desk.run.view.last
         opened.transport.stops_at_broken = desk.finding.breakpoints.on_broken
-        done = self.live.pull(opened.grow, budget)
+        done = self.live.pull(opened.grow, self.budget)
         if self.live.problem:
             opened = desk.opened = _rescued(opened, self.live)
         if self.live.feed.header is not None:
@@ -69,7 +72,7 @@ class Watching:
             opened.transport.grown(desk.finding.met(opened, before))
             self._settle(done)
         self._mark(opened)
-        until = perf_counter() + SETTLING
+        until = perf_counter() + self.settling
         settled = opened.settle(lambda: perf_counter() >= until)
         said, self._said = self._said, self.live.said()
         return bool(done) or settled or said != self._said
