@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.screen import Screen
 from textual.widgets import Static
 
 from app.tui.desk import Desk
 from app.tui.screens.acts import BranchActs
 from app.tui.screens.finds import Finds
-from app.tui.screens.moves import Moves
 from app.tui.screens.taking import Taking
 from app.tui.widgets.bars import KeyBar, StatusBar, TabBar
 from app.tui.widgets.feedbar import FeedBar
@@ -21,9 +18,6 @@ from app.tui.widgets.rowlist import Drawn, RowList
 from app.view.places import PlaceKey
 from app.view.text import told
 from core.errors import UsageError
-
-if TYPE_CHECKING:
-    from app.tui.app import TrunklineApp
 
 SMALLEST = (60, 16)
 
@@ -38,7 +32,7 @@ class TooSmall(Static):
         self.update(f"needs {wide}x{high}, has {size.width}x{size.height}\n\nq quits")
 
 
-class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
+class RunScreen(Taking, BranchActs, Finds):
     """A screen over the open run."""
 
     name_in_keys = ""
@@ -50,11 +44,6 @@ class RunScreen(Taking, BranchActs, Finds, Moves, Screen[None]):
         self.desk = desk
         #: what was told last, for as long as it can be read
         self._said: tuple[str, int] | None = None
-
-    @property
-    def trunkline(self) -> TrunklineApp:
-        """The app, with its type."""
-        return cast("TrunklineApp", self.app)  # pyright: ignore[reportUnknownMemberType]
 
     def compose(self) -> ComposeResult:
         """Bars around the body of the screen."""

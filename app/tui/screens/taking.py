@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from app.tui.clipboard import copy, failure
 from app.tui.export import picture, stem_of, trace_bytes, visible_text, working_folder, write_new
+from app.tui.screens.acting import Acting
 from app.tui.widgets.inspector import FactList
 from app.tui.widgets.rowlist import RowList
 from app.tui.widgets.swimlane import Swimlane
@@ -15,7 +16,6 @@ from app.view.yank import Choice, yanks
 
 if TYPE_CHECKING:
     from app.tui.app import TrunklineApp
-    from app.tui.screens.base import RunScreen
 
 #: cells that a copied row is drawn with, so that nothing of it is cut
 _ROOM = 320
@@ -23,31 +23,29 @@ _ROOM = 320
 _STAY = 8.0
 
 
-class Taking:
+class Taking(Acting):
     """For screens of a run: the menus of what can be copied and written."""
 
     def action_yank(self) -> None:
         """Choose what to copy."""
-        screen = cast("RunScreen", self)
-        if screen.desk.opened is None:
-            screen.notify("no run is open: s chooses a scenario", timeout=3)
+        if self.desk.opened is None:
+            self.notify("no run is open: s chooses a scenario", timeout=3)
             return
         from app.tui.screens.choose import ChooseScreen
 
-        found = yanks(screen.desk.run.view, screen.desk.cursor, row_text(screen.pane))
-        screen.trunkline.push_screen(ChooseScreen("Copy", found), lambda chosen: _copy(screen.trunkline, chosen))
+        found = yanks(self.desk.run.view, self.desk.cursor, row_text(self.pane))
+        self.trunkline.push_screen(ChooseScreen("Copy", found), lambda chosen: _copy(self.trunkline, chosen))
 
     def action_export(self) -> None:
         """Choose what to write."""
-        screen = cast("RunScreen", self)
-        if screen.desk.opened is None:
-            screen.notify("no run is open: s chooses a scenario", timeout=3)
+        if self.desk.opened is None:
+            self.notify("no run is open: s chooses a scenario", timeout=3)
             return
         from app.tui.screens.choose import ChooseScreen
 
         # Taken now: the menu would be in the picture.
-        app, run = screen.trunkline, screen.desk.run.view.run
-        stem, folder = stem_of(run, screen.desk.cursor), working_folder()
+        app, run = self.trunkline, self.desk.run.view.run
+        stem, folder = stem_of(run, self.desk.cursor), working_folder()
         contents = {
             ".svg": picture(app).encode(),
             ".txt": visible_text(app).encode(),
