@@ -40,6 +40,7 @@ from core.routing.keys import linked_name
 from core.store.operate import Verdict
 from core.values import Address, WorkKind
 from sim.invariants.bound import BoundFacts
+from sim.invariants.naming import named
 
 Lane = tuple[str, str, str, str]
 
@@ -198,15 +199,7 @@ class Story:
 
     def name(self, address: Address | None) -> str:
         """What people call a place."""
-        if address is None:
-            return "nowhere"
-        name = self._names.get(address.lane)
-        if name:
-            return f"{address.channel}/{name}"
-        # A thread that is not open yet is told by where it is to be.
-        place = address.conversation if address.thread else address.parent
-        above = self._names.get((address.channel, address.account, place, "")) if place else None
-        return f"{address.channel}/{above}/{address.thread or address.conversation}" if above else str(address)
+        return named(address, self._names) if address is not None else "nowhere"
 
     def origin(self, inbound: str | None) -> tuple[Address, str] | None:
         """Place and message id that a piece of work goes back to, through callbacks; none for wake-ups."""
