@@ -18,6 +18,8 @@ class Acting(Moves, Screen[None]):
     """A screen over the open run, as far as its acts are concerned."""
 
     desk: Desk
+    #: its rows are those that the filter keeps
+    filtered = False
 
     @property
     def trunkline(self) -> TrunklineApp:

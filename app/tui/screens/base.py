@@ -36,8 +36,6 @@ class RunScreen(Taking, BranchActs, Finds):
     """A screen over the open run."""
 
     name_in_keys = ""
-    #: its rows are those that the filter keeps
-    filtered = False
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()

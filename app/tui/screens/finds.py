@@ -44,7 +44,7 @@ class Finds(Acting):
             self.desk.finding.look_for(text)
         if self.desk.finding.filter is not None and not self.filtered:
             # The rows of the other screens are no events.
-            self.action_show("timeline")
+            self.trunkline.show("timeline")
         self.moved()
 
     def action_breakpoints(self) -> None:
