@@ -173,7 +173,7 @@ async def test_the_question_is_answered_and_the_answer_taken_along():
         chosen = list_of(one).chosen
         assert chosen is not None
         assert chosen.id == "b5"
-        assert [note.message.startswith("resolve discord #random → b5") for note in one._notifications] == [True]
+        assert ["resolve discord #random → b5" in note.message for note in one._notifications] == [True]
 
 
 async def test_an_answer_without_a_binding_selects_nothing_else():
