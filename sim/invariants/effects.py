@@ -39,6 +39,8 @@ class MirrorIsTruth(Checker):
     def _mirrored(self, event: Event) -> None:
         body, facts = event.body, self.story.intents.get(event.intent or "")
         assert isinstance(body, MirrorAppended)
+        if not self.story.witnessed:
+            return
         self.exercised += 1
         if facts is not None and facts.vouched:
             return  # an operator says what people saw

@@ -147,6 +147,8 @@ class Story:
         self.admitted: dict[str, str] = {}
         #: delegation id -> the session of the turn that delegated
         self.delegated_in: dict[str, str] = {}
+        #: platforms tell what they did; a gateway's own trace has only its own word, and nothing to compare
+        self.witnessed = False
         #: how conversations share sessions now: DM scope, group scope
         self.dm_scope = ""
         self.group_scope = ""
@@ -197,6 +199,7 @@ class Story:
 
     # ------------------------------------------------------------ questions
 
+
     def name(self, address: Address | None) -> str:
         """What people call a place."""
         return named(address, self._names) if address is not None else "nowhere"
@@ -239,12 +242,12 @@ class Story:
     def _account(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, WorldAccount)
-        self.accounts[body.channel, body.account] = body
+        self.accounts[body.channel, body.account], self.witnessed = body, True
 
     def _place(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, WorldPlace)
-        self._names[body.address.lane] = body.name
+        self._names[body.address.lane], self.witnessed = body.name, True
 
     def _pushed(self, event: Event) -> None:
         body = event.body

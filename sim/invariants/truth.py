@@ -176,7 +176,7 @@ class StatusIsTruth(Checker):
         """A receipt is evidence: the platform made such a message of this chunk."""
         body, facts = event.body, self.story.intents.get(event.intent or "")
         assert isinstance(body, ChunkAcked)
-        if facts is None or body.reason is Reason.OPERATOR_SENT:
+        if facts is None or body.reason is Reason.OPERATOR_SENT or not self.story.witnessed:
             return
         for accept in reversed(facts.accepts):
             made = accept.body
@@ -211,6 +211,8 @@ class StatusIsTruth(Checker):
         """A dry run is no delivery, and a success has its message on the platform, best effort or not."""
         body = event.body
         assert isinstance(body, ClientTold)
+        if not self.story.witnessed:
+            return
         self.exercised += 1
         dry_run = event.cause in self._dry_runs
         tries = [self.story.intents[intent] for intent in self.story.sends.get(body.key, ())]
@@ -233,6 +235,8 @@ class StatusIsTruth(Checker):
             )
 
     def _settled(self, event: Event) -> None:
+        if not self.story.witnessed:
+            return
         self.exercised += 1
         facts = self.story.intents.get(event.intent or "")
         if facts is not None and not _plainly_delivered(event, facts):

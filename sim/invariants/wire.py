@@ -59,6 +59,8 @@ class AddressFidelity(Checker):
     def _prepared(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, IntentPrepared)
+        if not self.story.witnessed:
+            return
         there = self._accounts.get(body.address.channel, set())
         self.exercised += 1
         if body.address.account not in there:

@@ -1,5 +1,6 @@
 """D7, L1, L3, M1, M2, P2 and V1 on stories written by hand: what is told is what was done."""
 
+import msgspec
 import pytest
 
 from core.events.bodies import (
@@ -268,10 +269,26 @@ def test_a_mark_of_a_repeat_is_not_remembered():
 @pytest.mark.parametrize("prepared", [True, False])
 def test_what_nobody_accepted_is_not_remembered(prepared):
     story = Story("M2")
+    story.world()
     if prepared:
         story.prepared()
     story.mirrored()
     assert story.wrong == ["i1 was mirrored, and nobody has accepted it"]
+
+
+@pytest.mark.parametrize("invariant", ["L3", "M2", "R4"])
+@pytest.mark.parametrize("platform", [True, False], ids=["platform-tells", "gateway-alone"])
+def test_a_gateways_own_trace_has_nothing_to_compare_with(invariant, platform):
+    """A real gateway's trace ([embedding](docs/embedding.md#events)) has no word of the platforms."""
+    story = Story(invariant)
+    if platform:
+        story.world()
+    story.prepared(place=msgspec.structs.replace(PLACE, account="another"))
+    story.acked()
+    story.settled(IntentState.DELIVERED)
+    story.mirrored()
+    expected = Status.VIOLATED if platform else Status.NOT_EXERCISED
+    assert story.end().verdict.status is expected
 
 
 def test_a_second_line_needs_another_accept():
