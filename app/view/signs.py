@@ -28,7 +28,7 @@ SIGNS = (
     Sign("≠", "the transcript and what people saw differ here"),
     Sign("┨  ┃  ┠", "the gateway's own line: messages to its left, hands to its right"),
     Sign("└▸  ◆", "a thread of the lane to its left; a place that is bound to a session"),
-    Sign("dm  group  public", "who reads in a lane: one person, a group, everybody in the channel"),
+    Sign("dm", "who reads in a lane: one person (dm), a group (group), everybody there (public)"),
     Sign("tok#2  tok#1!", "the token that an account speaks with; it still used an older one than it was given"),
     Sign("‹  ›", "it leads to a lane that is out of sight or hidden"),
     Sign("▐  █", "the right edge is the whole run: what is in view, and where something is broken"),

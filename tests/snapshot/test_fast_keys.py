@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.events import Key, Paste
 
 from app.tui.app import TrunklineApp
-from app.tui.screens.choose import ChooseScreen
 from app.tui.screens.filter import FilterScreen
 from app.tui.screens.help import HelpScreen
 from app.tui.screens.picker import PickerScreen
@@ -46,7 +46,8 @@ async def test_a_filter_is_typed_and_taken_at_once():
         assert one.screen.query_one("#body").has_class("-zoom")
 
 
-async def test_a_letter_of_a_menu_goes_to_the_menu():
+async def test_a_letter_of_a_menu_goes_to_the_menu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
     one = app()
     async with one.run_test(size=(80, 24)):
         await type_fast(one, "y", "r")
@@ -58,7 +59,8 @@ async def test_a_letter_of_a_menu_goes_to_the_menu():
         # The second c came when the menu was gone.
         assert one.desk.chain_of is not None
         await type_fast(one, "x", "j")
-        assert isinstance(one.screen, ChooseScreen | TimelineScreen)
+        assert isinstance(one.screen, TimelineScreen)
+        assert [path.suffix for path in tmp_path.iterdir()] == [".jsonl"]
 
 
 async def test_help_is_typed_into_and_does_what_was_found():

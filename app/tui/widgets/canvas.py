@@ -18,7 +18,8 @@ class Canvas:
     __slots__ = ("_cells", "_styles", "width")
 
     def __init__(self, width: int, style: Style) -> None:
-        self.width = width
+        # A pane that is being laid out may have less than no room.
+        self.width = width = max(width, 0)
         self._cells = [" "] * width
         self._styles = [style] * width
 
