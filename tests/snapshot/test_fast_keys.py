@@ -18,6 +18,11 @@ from tests.snapshot._app import app, settle, text_of
 pytestmark = pytest.mark.anyio
 
 
+def suffixes(folder: Path) -> list[str]:
+    """Of the files that were written."""
+    return [path.suffix for path in folder.iterdir()]
+
+
 async def type_fast(one: TrunklineApp, *keys: str) -> None:
     """All keys at once, as a terminal hands over what was typed while the app was busy."""
     for key in keys:
@@ -60,7 +65,7 @@ async def test_a_letter_of_a_menu_goes_to_the_menu(monkeypatch: pytest.MonkeyPat
         assert one.desk.chain_of is not None
         await type_fast(one, "x", "j")
         assert isinstance(one.screen, TimelineScreen)
-        assert [path.suffix for path in tmp_path.iterdir()] == [".jsonl"]
+        assert suffixes(tmp_path) == [".jsonl"]
 
 
 async def test_help_is_typed_into_and_does_what_was_found():
