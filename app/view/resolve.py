@@ -17,7 +17,6 @@ from app.view.story import RunView
 from app.view.text import clean, count, seconds
 from core.bindings.places import hangs_under, same_place
 from core.channels import rules_for
-from core.decisions import BOUND_TIER
 from core.errors import UsageError
 from core.events import Event
 from core.events import bodies as b
@@ -139,15 +138,8 @@ def _not_any_more(row: BindingRow, standing: Standing) -> str:
 
 def _last_route(view: RunView, place: Address, seq: int) -> Event | None:
     """The last decision before the cursor about a message of the conversation, other than by a binding."""
-    for event in reversed(view.events[:seq]):
-        body = event.body
-        if not isinstance(body, b.RouteDecided) or body.matched_by == BOUND_TIER:
-            continue
-        received = view.of_inbound(event.inbound, b.InboundReceived)
-        origin = received[0].body if received else None
-        if isinstance(origin, b.InboundReceived) and same_place(origin.address, place):
-            return event
-    return None
+    found = (event for where, event in view.last_routes(seq) if same_place(where, place))
+    return max(found, key=lambda event: event.seq, default=None)
 
 
 # ---------------------------------------------------------------- what people type

@@ -7,7 +7,7 @@ one opened whole are equal. The screens only ask for slices of it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 
 import msgspec
@@ -19,8 +19,10 @@ from app.view.fold import Fold, Moment
 from app.view.homes import Homes
 from app.view.marks import Marks
 from app.view.places import PLACED, PlaceKey, Places
+from core.decisions import BOUND_TIER
 from core.events import Event, Trace
 from core.events import bodies as b
+from core.values import Address
 from sim.invariants.base import Status, Verdict, Violation
 
 
@@ -82,6 +84,8 @@ class RunView:
         self._transcripts: dict[str, list[Line]] = {}
         self._seen: dict[PlaceKey, list[Seen]] = {}
         self._said: dict[tuple[str, str], Event] = {}
+        #: decisions about messages of a place, other than by a binding
+        self._routes: dict[PlaceKey, tuple[Address, list[Event]]] = {}
         #: events by which a conversation got another session
         self.left: list[Event] = []
         #: ids of sessions that were replaced by a reset
@@ -204,6 +208,13 @@ class RunView:
             return self._said.get((pushed.body.address.channel, pushed.body.original_id))
         return said
 
+    def last_routes(self, seq: int) -> Iterator[tuple[Address, Event]]:
+        """For each place, the last decision up to event `seq` about a message of it, other than by a binding."""
+        for where, events in self._routes.values():
+            index = bisect_right(events, seq, key=_seq)
+            if index:
+                yield where, events[index - 1]
+
     def next_violation(self, seq: int) -> int | None:
         """The next event after `seq` at which a violation was seen."""
         stops = self.marks.stops
@@ -252,6 +263,11 @@ class RunView:
                 self._move(event.seq, event.body)
             case b.SessionLeft():
                 self.left.append(event)
+            case b.RouteDecided(matched_by=tier) if tier != BOUND_TIER:
+                for received in self.of_inbound(event.inbound, b.InboundReceived)[:1]:
+                    assert isinstance(received.body, b.InboundReceived)
+                    where = received.body.address
+                    self._routes.setdefault(where.lane, (where, []))[1].append(event)
             case b.RunEnded():
                 self.ended = event.seq
             case b.PeerSaid(address=address, peer=peer, message_id=message):
@@ -310,14 +326,14 @@ class RunView:
         self._seen.setdefault(seen.place, []).append(seen)
 
 
-def _seq(line: Line) -> int:
-    return line.seq
+def _seq(of: Line | Event) -> int:
+    return of.seq
 
 
 _COLLECTED: frozenset[type[b.Body]] = frozenset(
     {
         *(b.TranscriptAppended, b.MirrorAppended, b.SessionReset, b.SessionMoved),
-        *(b.SessionLeft, b.PeerSaid, b.WireAccepted, b.RunEnded),
+        *(b.SessionLeft, b.PeerSaid, b.WireAccepted, b.RouteDecided, b.RunEnded),
     }
 )
 #: decisions that name a binding without being about one
