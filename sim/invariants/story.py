@@ -199,7 +199,6 @@ class Story:
 
     # ------------------------------------------------------------ questions
 
-
     def name(self, address: Address | None) -> str:
         """What people call a place."""
         return named(address, self._names) if address is not None else "nowhere"
