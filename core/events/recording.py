@@ -15,7 +15,6 @@ it. A process that is killed leaves the last moments out, or half a line: `trunk
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import sys
@@ -44,13 +43,27 @@ def _tell(problem: str) -> None:
         sys.stderr.write(f"trunkline: {problem}\n")
 
 
+if sys.platform == "win32":
+
+    def _lock(descriptor: int) -> None:
+        """Windows has no lock that goes with the process: there nobody is kept from giving one file to two."""
+        del descriptor
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        """Two recordings would write over each other. The lock goes with the process. Raises `BlockingIOError`."""
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _open(path: Path) -> FileIO:
     """The file, emptied, for its owner only: it has what people said. Raises `OSError`, `BlockingIOError` if in use."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # Python closes it in programs that the process starts.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     try:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            # Two recordings would write over each other. The lock goes with the process.
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(descriptor)
             os.ftruncate(descriptor, 0)
         return FileIO(descriptor, "wb")
     except OSError:
