@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from core.values import Address, DelegationId, HandOutcome, Peer, TranscriptLine, TurnId, WorkKind
+from trunkline.core.values import Address, DelegationId, HandOutcome, Peer, TranscriptLine, TurnId, WorkKind
 
 #: Given for one turn only, next to the agent's own prompt, never stored (seed 004; S11).
 CALLBACK_PROMPT = (

@@ -25,8 +25,8 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from core.profiles import Profile
-from core.values import ChatKind, ChunkMode
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind, ChunkMode
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -62,8 +62,8 @@ Duration = Annotated[
 class Model(BaseModel):
     """Base of all configuration models: frozen, and unknown fields are errors.
 
-    The text under a field is its reference (`sim.scenario.fields.texts_of`). Models do not read it themselves: that
-    parses the source of each at every start. Validators are built when first used: a model inside another needs none.
+    The text under a field is its reference (`sim.scenario.model_fields.texts_of`). Models do not
+    read it: that parses the source of each at every start. Validators are built when first used: a model inside another needs none.
     """
 
     model_config = ConfigDict(

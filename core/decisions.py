@@ -11,22 +11,22 @@ from dataclasses import dataclass
 
 import msgspec
 
-from core.bindings.router import RouterDecision, resolve_destination
-from core.bindings.values import SessionBindingRecord
-from core.channels import rules_for
-from core.config import DeliveryConfig, GatewayConfig, HandsConfig
-from core.delivery.decide import DeliveryDecision, Outcome, RecoveryDecision, after_attempt, recover
-from core.errors import UnknownName
-from core.events.bodies import RouteDecided
-from core.hands.completion import Completed, CompletionPlan, plan_completion
-from core.keys.codec import read_key
-from core.reasons import Reason
-from core.routing import RouteDecision, resolve_route
-from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
-from core.routing.scopes import place_key
-from core.routing.text import config_key
-from core.send import SendPlan, plan_send
-from core.values import Address, Capabilities, ChatKind, Envelope, IntentKind
+from trunkline.core.bindings.completion_router import RouterDecision, resolve_destination
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.channels import rules_for
+from trunkline.core.config import DeliveryConfig, GatewayConfig, HandsConfig
+from trunkline.core.delivery.policy import DeliveryDecision, Outcome, RecoveryDecision, after_attempt, recover
+from trunkline.core.errors import UnknownName
+from trunkline.core.events.registry import RouteDecided
+from trunkline.core.hands.completion_plan import Completed, CompletionPlan, plan_completion
+from trunkline.core.keys.text_form import read_key
+from trunkline.core.reasons import Reason
+from trunkline.core.routing import RouteDecision, resolve_route
+from trunkline.core.routing.key_text import config_key
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.sends.api import SendPlan, plan_send
+from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, IntentKind
 
 #: how a route is told that a bound conversation decided
 BOUND_TIER = "binding.session"

@@ -32,7 +32,7 @@ The text a user sees is the first line of the class's docstring plus the facts o
 
 from __future__ import annotations
 
-from core.reasons import Reason
+from trunkline.core.reasons import Reason
 
 
 class TrunklineError(Exception):

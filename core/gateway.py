@@ -14,44 +14,44 @@ from collections.abc import Mapping, Sequence
 import anyio
 import anyio.abc
 
-from core.agent import Agent
-from core.bindings.router import BoundDeliveryRouter
-from core.channels import ChannelAdapter
-from core.channels.capabilities import check_capabilities
-from core.config import GatewayConfig
-from core.decisions import Decisions
-from core.delivery.hooks import Hooks
-from core.env import Env
-from core.errors import ConfigError, InvalidSend, SendFailed, UsageError
-from core.events import EventSink
-from core.events.bodies import AdapterInstalled, ConfigReloaded, ProcessRecovered, ProcessStarted
-from core.hands.port import HandRunner
-from core.keys import Migration, SessionKey, StoredKey, plan_migration
-from core.profiles import codec_of
-from core.routing.index import index_of
-from core.routing.scopes import place_key
-from core.send import Broadcasted, SendMessage, SendOutcome, Target, spread
-from core.sessions import migration_events, reset_session, todays_key
-from core.shell.activity import LastActivity
-from core.shell.bindings import SessionBindingService
-from core.shell.bound import Bound
-from core.shell.context import Context
-from core.shell.control import Control
-from core.shell.delivery import Delivery
-from core.shell.farewells import Farewells
-from core.shell.hands import Hands
-from core.shell.intake import Intake
-from core.shell.outbox import Outbox
-from core.shell.planning import refused
-from core.shell.preparing import Preparing
-from core.shell.sends import Sends
-from core.shell.targets import Targets
-from core.shell.tenure import Tenure, lost_lease
-from core.shell.turns import Turns
-from core.shell.upkeep import Upkeep
-from core.store.port import Store
-from core.store.rows import SessionRow
-from core.values import Address
+from trunkline.core.agent import Agent
+from trunkline.core.bindings.completion_router import BoundDeliveryRouter
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.channels.capabilities import check_capabilities
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import Decisions
+from trunkline.core.delivery.hooks import Hooks
+from trunkline.core.env import Env
+from trunkline.core.errors import ConfigError, InvalidSend, SendFailed, UsageError
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import AdapterInstalled, ConfigReloaded, ProcessRecovered, ProcessStarted
+from trunkline.core.hands.port import HandRunner
+from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
+from trunkline.core.profiles import codec_of
+from trunkline.core.routing.index import index_of
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.runtime.bindings.expiry_notice import Farewells
+from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.runtime.client_sends.gateway_ports import Outbox
+from trunkline.core.runtime.client_sends.planner import refused
+from trunkline.core.runtime.client_sends.sends import Sends
+from trunkline.core.runtime.client_sends.target_resolution import Targets
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.delegation.delegations import Hands
+from trunkline.core.runtime.inbound.commands import Control
+from trunkline.core.runtime.inbound.intake import Intake
+from trunkline.core.runtime.inbound.last_activity import LastActivity
+from trunkline.core.runtime.inbound.turns import Turns
+from trunkline.core.runtime.lease_keeper import Tenure, lost_lease
+from trunkline.core.runtime.maintenance import Upkeep
+from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
+from trunkline.core.sessions.session_map import migration_events, reset_session, todays_key
+from trunkline.core.store.port import Store
+from trunkline.core.store.records import SessionRow
+from trunkline.core.values import Address
 
 
 class Gateway:
@@ -176,7 +176,7 @@ class Gateway:
             await self._up.wait()
 
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
-        """Send on behalf of a client, once for the message's key; see `core.shell.sends.Sends.send`."""
+        """Send on behalf of a client, once for the message's key; see `core.runtime.client_sends.sends.Sends.send`."""
         return await self._sends.send(message, cause)
 
     async def enqueue(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
@@ -270,7 +270,7 @@ class Gateway:
         """Sessions whose keys an earlier version wrote in another form go on under today's keys (S1, B071)."""
         ctx = self._ctx
         if ctx.config.profile.upstream:
-            # Upstream looks keys up as they are; `core.keys.openclaw` has its rules for those who need them.
+            # Upstream looks keys up as they are; `trunkline.core.keys.openclaw` has its rules for those who need them.
             return
         accounts = ctx.default_accounts
 

@@ -130,7 +130,7 @@ class IntentKind(StrEnum):
 
 
 class IntentState(StrEnum):
-    """Where an intent stands; the transitions are the table in `core.delivery.states`."""
+    """Where an intent stands; the transitions are the table in `trunkline.core.delivery.states`."""
 
     #: hooks and chunking are done and committed; nothing was sent
     PREPARED = "prepared"
@@ -322,7 +322,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a session says of its conversation; the same whether an inbound or an outbound message made it (seed 000).
 
-    `sender` and `to` are From and To as an inbound message of the conversation has them; see `core.channels`.
+    `sender` and `to` are From and To as an inbound message of the conversation has them; see `trunkline.core.channels`.
     """
 
     provider: str

@@ -6,13 +6,13 @@ result = run_scenario(load_scenario("scenarios/tour/told-twice.yaml"))
 result.holds, result.verdicts, result.trace
 """
 
-from sim.bugs import BUGS, find_bugs
-from sim.crash import CrashAt
-from sim.expect import Unmet
-from sim.invariants import INVARIANTS, Status, Verdict, Violation, judge
-from sim.result import Run, RunResult
-from sim.runner import run_scenario
-from sim.scenario import ScenarioError, ScenarioFile, find_scenarios, load_scenario, scenario_home
+from trunkline.sim.bugs import BUGS, find_bugs
+from trunkline.sim.invariants import INVARIANTS, Status, Verdict, Violation, judge
+from trunkline.sim.run.crash_at import CrashAt
+from trunkline.sim.run.expectations import Unmet
+from trunkline.sim.run.result import Run, RunResult
+from trunkline.sim.run.runner import run_scenario
+from trunkline.sim.scenario import ScenarioError, ScenarioFile, find_scenarios, load_scenario, scenario_home
 
 __all__ = [
     "BUGS",

@@ -23,20 +23,29 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from app.cli.commands import dispatch
-from core.bindings.states import BINDING_TRANSITIONS
-from core.bindings.values import BindingStatus
-from core.channels import known_channels, rules_for
-from core.config import DeliveryConfig
-from core.delivery.decide import Left, Next, Outcome, Tried, after_attempt, outcome_of, recover
-from core.delivery.states import TRANSITIONS, is_final, next_state
-from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized, UsageError
-from core.events import BODIES, Body
-from core.hands.states import DELEGATION_TRANSITIONS
-from core.reasons import Reason
-from core.values import Capabilities, ChatKind, Idempotency, IntentState
-from sim import BUGS, ScenarioFile, find_scenarios, load_scenario
-from sim.invariants import CHECKERS
+from trunkline.app.cli.commands import dispatch
+from trunkline.core.bindings.records import BindingStatus
+from trunkline.core.bindings.states import BINDING_TRANSITIONS
+from trunkline.core.channels import known_channels, rules_for
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.policy import Left, Next, Outcome, Tried, after_attempt, outcome_of, recover
+from trunkline.core.delivery.states import TRANSITIONS, is_final, next_state
+from trunkline.core.errors import (
+    Ambiguous,
+    NotSent,
+    PlaceGone,
+    PlatformError,
+    RateLimited,
+    Refused,
+    Unauthorized,
+    UsageError,
+)
+from trunkline.core.events import BODIES, Body
+from trunkline.core.hands.states import DELEGATION_TRANSITIONS
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Capabilities, ChatKind, Idempotency, IntentState
+from trunkline.sim import BUGS, ScenarioFile, find_scenarios, load_scenario
+from trunkline.sim.invariants import CHECKERS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -284,10 +293,10 @@ def _rows(bodies: Iterable[type[Body]]) -> Iterator[tuple[str, str, str]]:
     recorded = "".join(path.read_text("utf-8") for package in ("core/shell", "sim") for path in _modules(package))
     others = (
         "core/gateway.py",
-        "core/sessions.py",
+        "core/sessions/session_map.py",
         "core/decisions.py",
-        "core/store/writer.py",
-        "core/store/sqlite.py",
+        "core/store/sqlite/group_commit.py",
+        "core/store/sqlite/store.py",
     )
     recorded += "".join((ROOT / name).read_text("utf-8") for name in others)
     for body in bodies:
@@ -299,11 +308,11 @@ def _rows(bodies: Iterable[type[Body]]) -> Iterator[tuple[str, str, str]]:
 
 #: the modules of events, by the heads under which the page tells of them
 _EVENTS = {
-    "The world": "core.events.world",
-    "The gateway, and what comes in": "core.events.gateway",
-    "The gateway, on the way out": "core.events.delivery",
-    "Bound conversations": "core.events.bindings",
-    "The gateway, for itself": "core.events.upkeep",
+    "The world": "trunkline.core.events.world",
+    "The gateway, and what comes in": "trunkline.core.events.gateway",
+    "The gateway, on the way out": "trunkline.core.events.delivery",
+    "Bound conversations": "trunkline.core.events.bindings",
+    "The gateway, for itself": "trunkline.core.events.leases",
 }
 
 

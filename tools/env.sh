@@ -72,6 +72,6 @@ printf 'trunkline: installing requirements.lock into %s\n' "$venv"
 quietly "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes --only-binary :all: -r requirements.lock
 quietly "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --no-deps --no-build-isolation --editable .
 # pip compiles what it installs, but not what an editable install points at: the first start would have to.
-quietly "$venv/bin/python" -m compileall -q core sim app
+quietly "$venv/bin/python" -m compileall -q core sim app trunkline
 touch "$venv/.stamp"
 rm -f "$log"

@@ -12,9 +12,9 @@ import asyncio
 import re
 from pathlib import Path
 
-from app.runs import RunSource
-from app.tui.app import TrunklineApp
-from app.tui.desk import Desk
+from trunkline.app.runs.model import RunSource
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.state.workspace import Desk
 
 #: the exported file names a web font; the picture must not fetch anything
 FONT_FACE = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
@@ -42,11 +42,11 @@ async def draw(app: TrunklineApp, size: tuple[int, int], keys: list[str]) -> str
 def source_of(*, made: bool) -> RunSource:
     """Runs of the simulator, or the hand-made ones."""
     if made:
-        from tests.snapshot._traces import ListedRuns
+        from tests.support.app.traces import ListedRuns
 
         return ListedRuns()
-    from app.source import SimSource
-    from sim import scenario_home
+    from trunkline.app.runs.scenario_source import SimSource
+    from trunkline.sim import scenario_home
 
     return SimSource((scenario_home(),))
 

@@ -16,12 +16,12 @@ def main() -> int:
 
 def _told() -> int:
     """Do what the arguments say. Whatever goes wrong is told in a sentence."""
-    from app.view.calm import loading
+    from trunkline.app.gc_policy import loading
 
     with loading():
-        from app.cli.commands import dispatch
-        from app.cli.streams import UNWRITABLE, finish, mute, prepare, tell
-        from core.errors import UsageError
+        from trunkline.app.cli.commands import dispatch
+        from trunkline.app.cli.io.output import UNWRITABLE, finish, mute, prepare, tell
+        from trunkline.core.errors import UsageError
 
     try:
         prepare()
@@ -47,7 +47,7 @@ def _told() -> int:
 
 
 def _broke(error: Exception) -> int:
-    from app.broken import BROKE, note
+    from trunkline.app.cli.io.crash_report import BROKE, note
 
     print(note(error), file=sys.stderr)
     return BROKE

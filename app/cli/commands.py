@@ -8,11 +8,11 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
-from app.cli.bindings import app as bindings
-from app.cli.explain import app as explain
-from app.cli.queue import app as queue
-from app.cli.recorded import LOOKS, diff, replay, report, watch
-from core.errors import UsageError
+from trunkline.app.cli.explain import app as explain
+from trunkline.app.cli.store.bindings_options import app as bindings
+from trunkline.app.cli.store.queue_options import app as queue
+from trunkline.app.cli.trace_commands import LOOKS, diff, replay, report, watch
+from trunkline.core.errors import UsageError
 
 
 def _version() -> str:
@@ -51,7 +51,7 @@ def browse(
     theme:
         Name of a theme.
     """
-    from app.cli.interactive import open_app
+    from trunkline.app.cli.run.open_app import open_app
 
     return open_app(paths, ascii=ascii, theme=theme)
 
@@ -71,7 +71,7 @@ def tour(
     theme:
         Name of a theme.
     """
-    from app.cli.interactive import open_tour
+    from trunkline.app.cli.run.open_app import open_tour
 
     return open_tour(ascii=ascii, theme=theme)
 
@@ -114,7 +114,7 @@ def run(
     json:
         Write a JSON report.
     """
-    from app.cli.headless import Options, run_scenarios
+    from trunkline.app.cli.run.run import Options, run_scenarios
 
     options = Options(
         paths=paths,
@@ -187,7 +187,7 @@ def explore(  # noqa: PLR0913 -- each of them is an option
     trace:
         Write the trace of this run, as JSON lines: `trunkline replay` opens it.
     """
-    from app.cli.explore import Options, explore_scenarios
+    from trunkline.app.cli.run.explore import Options, explore_scenarios
 
     if crash_everywhere and at is not None:
         raise UsageError("--crash-everywhere and --at exclude each other: all runs, or one of them again")
@@ -236,7 +236,7 @@ def web(
     theme:
         Name of a theme.
     """
-    from app.cli.web import serve_app
+    from trunkline.app.cli.run.web import serve_app
 
     return serve_app(paths, trace=trace, cut=cut, port=port, ascii=ascii, theme=theme)
 
@@ -244,7 +244,7 @@ def web(
 @app.command
 def bugs() -> int:
     """List the bug switches: named defects that the simulated gateway can be given."""
-    from app.cli.headless import print_bugs
+    from trunkline.app.cli.run.run import print_bugs
 
     return print_bugs()
 
@@ -252,7 +252,7 @@ def bugs() -> int:
 @app.command
 def schema() -> int:
     """Print the JSON Schema of scenario files, for editors."""
-    from sim.scenario import schema_text
+    from trunkline.sim.scenario import schema_text
 
     print(schema_text(), end="")
     return 0
@@ -271,7 +271,7 @@ def transcript(session: str | None = None, /, *, store: Path) -> int:
     store:
         The store file of a gateway.
     """
-    from app.cli.transcript import print_transcript
+    from trunkline.app.cli.store.transcript import print_transcript
 
     return print_transcript(session, store)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Group, Parameter
 
-from core.profiles import Profile
+from trunkline.core.profiles import Profile
 
 if TYPE_CHECKING:
-    from core.config import GatewayConfig
+    from trunkline.core.config import GatewayConfig
 
 app = App(name="explain", help="Tell why a message would go where it goes, without running anything.")
 
@@ -81,9 +81,9 @@ def inbound(  # noqa: PLR0913 -- each of them is an option
     json:
         Print JSON.
     """
-    from app.decide import InboundAsked, decide_inbound
-    from app.report.explain import as_json, inbound_facts, inbound_json, lines
-    from core.values import ChatKind
+    from trunkline.app.explain.decide import InboundAsked, decide_inbound
+    from trunkline.app.report.explain import as_json, inbound_facts, inbound_json, lines
+    from trunkline.core.values import ChatKind
 
     asked = InboundAsked(
         channel=channel,
@@ -143,10 +143,10 @@ def send(
     json:
         Print JSON.
     """
-    from app.decide import decide_send
-    from app.report.explain import as_json, lines, send_facts, send_json
-    from core.routing.outbound import OutboundQuestion
-    from core.values import ChatKind
+    from trunkline.app.explain.decide import decide_send
+    from trunkline.app.report.explain import as_json, lines, send_facts, send_json
+    from trunkline.core.routing.outbound import OutboundQuestion
+    from trunkline.core.values import ChatKind
 
     question = OutboundQuestion(
         agent=agent or "",
@@ -173,8 +173,8 @@ def key(text: str, /, *, json: Json = False) -> int:
     json:
         Print JSON.
     """
-    from app.decide import read_any_key
-    from app.report.explain import as_json, key_facts, key_json, lines
+    from trunkline.app.explain.decide import read_any_key
+    from trunkline.app.report.explain import as_json, key_facts, key_json, lines
 
     answer = read_any_key(text)
     print(as_json(key_json(answer)) if json else lines(key_facts(answer)))
@@ -183,11 +183,11 @@ def key(text: str, /, *, json: Json = False) -> int:
 
 def _config(path: Path | None, profile: Profile | None) -> GatewayConfig:
     """The configuration that is asked about. Raises `ScenarioError` with what is wrong in the file."""
-    from core.config import GatewayConfig
+    from trunkline.core.config import GatewayConfig
 
     if path is None:
         return GatewayConfig() if profile is None else GatewayConfig(profile=profile)
     # Only a file needs the reader of scenarios, and that takes a moment to be imported.
-    from sim.scenario import load_config
+    from trunkline.sim.scenario import load_config
 
     return load_config(path, profile=profile)

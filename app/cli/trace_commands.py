@@ -37,7 +37,7 @@ def replay(
     theme:
         Name of a theme.
     """
-    from app.cli.interactive import replay_trace
+    from trunkline.app.cli.run.open_app import replay_trace
 
     return replay_trace(file, plain=plain, limit=limit, cut=cut, ascii=ascii, theme=theme)
 
@@ -66,7 +66,7 @@ def watch(
     theme:
         Name of a theme.
     """
-    from app.cli.watch import watch_trace
+    from trunkline.app.cli.run.watch import watch_trace
 
     return watch_trace(file, plain=plain, limit=limit, ascii=ascii, theme=theme)
 
@@ -92,7 +92,7 @@ def report(
     cut:
         Read a trace that lost its end as far as it goes. What only the end of a run can break is not judged then.
     """
-    from app.cli.report import print_report
+    from trunkline.app.cli.run.report import print_report
 
     return print_report(file, plain=plain, limit=limit, cut=cut)
 
@@ -118,6 +118,6 @@ def diff(
     cut:
         Read traces that lost their end as far as they go.
     """
-    from app.cli.diff import print_diff
+    from trunkline.app.cli.run.diff import print_diff
 
     return print_diff(a, b, limit=limit, cut=cut)

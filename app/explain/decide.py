@@ -1,6 +1,6 @@
 """What the gateway would decide, without running it: the deciding functions of `core`, asked with a question.
 
-The answers hold what the gateway records of such a decision, so that `app.view.routes` shows both in the same way.
+The answers hold what the gateway records of such a decision, so `app.view.explain.route_facts` shows both alike.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from difflib import get_close_matches
 
 import msgspec
 
-from core.channels import known_channels, rules_for
-from core.channels.base import DEFAULT_ACCOUNT
-from core.config import GatewayConfig
-from core.decisions import canonical, plan_reply, route_decided
-from core.errors import KeyFormatError, UsageError
-from core.events.bodies import RouteDecided, TargetResolved
-from core.keys import SessionKey, canonical_key, encode_openclaw
-from core.profiles import Profile
-from core.routing import RouteDecision, resolve_route
-from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
-from core.routing.text import config_key
-from core.send import SendMessage, choose_agent
-from core.sessions import entry_of_route, person_in_shared
-from core.values import Address, ChatKind, Envelope, Peer, SessionEntry
+from trunkline.core.channels import known_channels, rules_for
+from trunkline.core.channels.rules import DEFAULT_ACCOUNT
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import canonical, plan_reply, route_decided
+from trunkline.core.errors import KeyFormatError, UsageError
+from trunkline.core.events.registry import RouteDecided, TargetResolved
+from trunkline.core.keys import SessionKey, canonical_key, encode_openclaw
+from trunkline.core.profiles import Profile
+from trunkline.core.routing import RouteDecision, resolve_route
+from trunkline.core.routing.key_text import config_key
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from trunkline.core.sends.api import SendMessage, choose_agent
+from trunkline.core.sessions.session_map import entry_of_route, person_in_shared
+from trunkline.core.values import Address, ChatKind, Envelope, Peer, SessionEntry
 
 #: the message, where nobody says what its id is
 SOME_MESSAGE = "message-id"

@@ -1,4 +1,4 @@
-"""Answers of `app.decide` for people and for machines: facts as lines, and JSON with names that stay.
+"""Answers of `trunkline.app.explain.decide` for people and for machines: facts as lines, and JSON with names that stay.
 
 The facts are those of the Why pane. In the JSON every field is always there; none is `null`.
 """
@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len
 
-from app.decide import InboundAnswer, KeyAnswer, SendAnswer
-from app.view.fact import Fact, Tone
-from app.view.routes import place_of, route_facts, target_facts
-from app.view.text import clean, pad, quoted
-from core.keys import SessionKey
-from core.values import Address, Envelope, SessionEntry
+from trunkline.app.explain.decide import InboundAnswer, KeyAnswer, SendAnswer
+from trunkline.app.view.explain.route_facts import place_of, route_facts, target_facts
+from trunkline.app.view.text.cells import clean, pad, quoted
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.keys import SessionKey
+from trunkline.core.values import Address, Envelope, SessionEntry
 
 #: version of the JSON
 EXPLAIN_VERSION = 1

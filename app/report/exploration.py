@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from app.explored import Explored, Found
-from app.view.text import count
-from app.view.why import reproduction
-from sim.explore import PROMISES, Cause, Sampling
-from sim.invariants import CHECKERS
+from trunkline.app.runs.exploration import Explored, Found
+from trunkline.app.view.explain.explanation import reproduction
+from trunkline.app.view.text.cells import count
+from trunkline.sim.explore import PROMISES, Cause, Sampling
+from trunkline.sim.invariants import CHECKERS
 
 #: version of the JSON report
 EXPLORATION_VERSION = 1

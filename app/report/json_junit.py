@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from app.outcome import Outcome
-from app.report.text import blocks
-from app.view.why import reproduction
-from core.errors import UsageError
-from sim.invariants import Status
+from trunkline.app.report.summary import blocks
+from trunkline.app.runs.outcome import Outcome
+from trunkline.app.view.explain.explanation import reproduction
+from trunkline.core.errors import UsageError
+from trunkline.sim.invariants import Status
 
 #: version of the JSON report
 REPORT_VERSION = 1

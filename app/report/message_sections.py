@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from app.view.fact import Fact, Tone, because
-from app.view.hand_facts import hand_facts
-from app.view.hands import Hands
-from app.view.labels import describe
-from app.view.life import Life, Part
-from app.view.life_words import Cell, says
-from app.view.messages import Messages
-from app.view.queue_rows import Queue
-from app.view.story import RunView
-from app.view.text import clean, count, quoted, seconds
-from core.events import Event
-from core.events import bodies as b
+from trunkline.app.view.hands.facts import hand_facts
+from trunkline.app.view.hands.runs import Hands
+from trunkline.app.view.index.message import Life, Part
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.labels.messages import Cell, says
+from trunkline.app.view.messages.rows import Messages
+from trunkline.app.view.queue.rows import Queue
+from trunkline.app.view.text.cells import clean, count, quoted, seconds
+from trunkline.app.view.text.fact import Fact, Tone, because
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
 
 
 def _step(view: RunView, event: Event) -> Fact:

@@ -14,15 +14,15 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len
 
-from app.report.explain import lines
-from app.view.fact import Fact, Tone, because
-from app.view.text import clean, count, cut, pad, quoted
-from core.delivery.mirror import media_name
-from core.delivery.states import DeliveryEvent
-from core.store.operate import QueueRow, Shown
-from core.store.outside import Change, Changed, Inspected, Overview
-from core.store.rows import IntentRow
-from core.values import Address, IntentState, Receipt
+from trunkline.app.report.explain import lines
+from trunkline.app.view.text.cells import clean, count, cut, pad, quoted
+from trunkline.app.view.text.fact import Fact, Tone, because
+from trunkline.core.delivery.mirror_text import media_name
+from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.store.records import IntentRow
+from trunkline.core.store.sqlite.offline.queue_file import Change, Changed, Inspected, Overview
+from trunkline.core.store.sqlite.sql.queue_admin import QueueRow, Shown
+from trunkline.core.values import Address, IntentState, Receipt
 
 #: version of the JSON
 QUEUE_VERSION = 1

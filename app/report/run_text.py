@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from app.report.sections import Section, sections
-from app.runs import Run
-from app.view.fact import Fact, Tone
-from app.view.story import RunView
+from trunkline.app.report.sections import Section, sections
+from trunkline.app.runs.model import Run
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.fact import Fact, Tone
 
 #: signs of the app, in words; letters that people wrote are left alone
 WORDS = str.maketrans(

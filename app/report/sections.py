@@ -6,25 +6,25 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from app.report.lives import hand_sections, message_sections, queue_facts
-from app.report.text import EXPECTATIONS, LINES, VIOLATIONS, shortened
-from app.view.blame import Blame
-from app.view.bound_facts import record_facts
-from app.view.fact import Fact, Tone
-from app.view.hands import Hands
-from app.view.labels import describe
-from app.view.lanes import Lanes
-from app.view.lives import Lives
-from app.view.messages import Messages
-from app.view.queue_rows import Queue
-from app.view.sessions import Pair, SessionRow, Sessions
-from app.view.story import RunView
-from app.view.text import clean, count, quoted, seconds
-from app.view.timeline import Timeline
-from app.view.verdicts import UNJUDGED
-from app.view.why import path_of, reproduction
-from core.events.bodies import RunEnded
-from sim.invariants.base import Status, Verdict, Violation
+from trunkline.app.report.message_sections import hand_sections, message_sections, queue_facts
+from trunkline.app.report.summary import EXPECTATIONS, LINES, VIOLATIONS, shortened
+from trunkline.app.view.explain.binding_facts import record_facts
+from trunkline.app.view.explain.explanation import path_of, reproduction
+from trunkline.app.view.hands.runs import Hands
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.invariants.results import UNJUDGED
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.messages.rows import Messages
+from trunkline.app.view.queue.rows import Queue
+from trunkline.app.view.sessions.transcripts import Pair, SessionRow, Sessions
+from trunkline.app.view.sessions.violations import Blame
+from trunkline.app.view.text.cells import clean, count, quoted, seconds
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.timeline import Timeline
+from trunkline.core.events.registry import RunEnded
+from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 #: where what is left out here can be read
 ALL_OF_THEM = "trunkline replay has all of them in the app"

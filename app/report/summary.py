@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from app.outcome import Outcome
-from app.runs import so_far
-from app.view.fact import Fact, Tone
-from app.view.story import RunView
-from app.view.text import clean, count
-from app.view.verdicts import UNJUDGED
-from app.view.why import path_of, reproduction
-from sim.invariants import Status, Verdict, Violation
+from trunkline.app.runs.model import so_far
+from trunkline.app.runs.outcome import Outcome
+from trunkline.app.view.explain.explanation import path_of, reproduction
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.invariants.results import UNJUDGED
+from trunkline.app.view.text.cells import clean, count
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.sim.invariants import Status, Verdict, Violation
 
 _WIDTH = 34
 #: a run that goes round in circles breaks the same promise thousands of times: so many are told of each

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from core.events.trace import TraceHeader
-from sim import ScenarioFile
-from sim.crash import CrashAt
-from sim.explore import Cause, Explorer, Tried
+from trunkline.core.events.trace import TraceHeader
+from trunkline.sim import ScenarioFile
+from trunkline.sim.explore import Cause, Explorer, Tried
+from trunkline.sim.run.crash_at import CrashAt
 
 
 @dataclass(slots=True)

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 
 import msgspec
 
-from app.explored import Explored
-from sim import ScenarioFile
-from sim.explore import Explorer, Sampling, Tried
-from sim.explore.points import Trial
+from trunkline.app.runs.exploration import Explored
+from trunkline.sim import ScenarioFile
+from trunkline.sim.explore import Explorer, Sampling, Tried
+from trunkline.sim.explore.crash_plan import Trial
 
 #: trials that a worker is given at once: some tenths of a second
 _CHUNK = 16

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
-from app.cli.traces import believing
-from app.feed import Budget, Feed, Flow
-from app.runs import Run
-from core.events import Event, Trace, TraceError, TraceHeader
-from sim.invariants import CHECKERS, Judge, Verdict
+from trunkline.app.cli.io.trace_input import believing
+from trunkline.app.runs.model import Run
+from trunkline.app.runs.trace_follower import Budget, Feed, Flow
+from trunkline.core.events import Event, Trace, TraceError, TraceHeader
+from trunkline.sim.invariants import CHECKERS, Judge, Verdict
 
 #: events that are judged and shown to the views at once; the clock is looked at between two such steps
 STEP = 64

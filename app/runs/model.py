@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import msgspec
 
-from sim.expect import Unmet
-from sim.result import Run
+from trunkline.sim.run.expectations import Unmet
+from trunkline.sim.run.result import Run
 
 if TYPE_CHECKING:
-    from sim.scenario import ScenarioFile
+    from trunkline.sim.scenario import ScenarioFile
 
 
 class ScenarioEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class RunSource(Protocol):
         ...
 
     def run(self, entry: ScenarioEntry, *, seed: int, bugs: tuple[str, ...]) -> Run:
-        """Compute a run. Raises `core.errors.UsageError` with a message to show."""
+        """Compute a run. Raises `trunkline.core.errors.UsageError` with a message to show."""
         ...
 
 
@@ -60,11 +60,11 @@ class BranchSource(RunSource, Protocol):
     """A source whose scenarios can be changed before they are run."""
 
     def file(self, entry: ScenarioEntry) -> ScenarioFile:
-        """The scenario as it is now. Raises `core.errors.UsageError`."""
+        """The scenario as it is now. Raises `trunkline.core.errors.UsageError`."""
         ...
 
     def run_file(self, file: ScenarioFile, *, seed: int, bugs: tuple[str, ...]) -> Run:
-        """Run a scenario that was changed. Raises `core.errors.UsageError`."""
+        """Run a scenario that was changed. Raises `trunkline.core.errors.UsageError`."""
         ...
 
 

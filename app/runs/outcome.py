@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from app.runs import Run
+from trunkline.app.runs.model import Run
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.broken import sentence
-from app.runs import Run, ScenarioEntry
-from app.view.troubles import troubles
-from core.errors import UsageError
-from sim import (
+from trunkline.app.cli.io.crash_report import sentence
+from trunkline.app.runs.model import Run, ScenarioEntry
+from trunkline.app.view.labels.scenario_faults import troubles
+from trunkline.core.errors import UsageError
+from trunkline.sim import (
     BUGS,
     INVARIANTS,
     ScenarioError,
@@ -72,7 +72,7 @@ def entry_of(file: ScenarioFile) -> ScenarioEntry:
 
 
 class SimSource:
-    """`app.runs.RunSource` over scenario files below some paths."""
+    """`trunkline.app.runs.model.RunSource` over scenario files below some paths."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = tuple(paths)

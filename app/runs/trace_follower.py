@@ -15,8 +15,8 @@ from time import perf_counter
 
 import msgspec
 
-from core.events import Event, TraceError, TraceHeader
-from core.events.trace import decode_event, decode_header
+from trunkline.core.events import Event, TraceError, TraceHeader
+from trunkline.core.events.trace import decode_event, decode_header
 
 #: bytes that are read at once
 CHUNK = 1 << 18

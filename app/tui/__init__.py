@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.tui.app import TrunklineApp, launch, launch_live
+    from trunkline.app.tui.app import TrunklineApp, launch, launch_live
 
 __all__ = ["TrunklineApp", "launch", "launch_live"]
 
@@ -14,8 +14,8 @@ def __getattr__(name: str) -> object:
     """Load the app late: the key table and the clock are of use without it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from app.view.calm import loading
+    from trunkline.app.gc_policy import loading
 
     with loading():
-        from app.tui import app
+        from trunkline.app.tui import app
     return getattr(app, name)

@@ -12,33 +12,33 @@ from textual.dom import DOMNode
 from textual.theme import BUILTIN_THEMES
 from textual.timer import Timer
 
-from app.live import Live
-from app.runs import Run, RunSource, ScenarioEntry
-from app.tui.commands import TableCommands
-from app.tui.desk import Desk
-from app.tui.gentle import Gentle
-from app.tui.inorder import InOrder
-from app.tui.notes import Noted
-from app.tui.quiet import Quiet
-from app.tui.screens.base import RunScreen
-from app.tui.screens.bindings import BindingsScreen
-from app.tui.screens.diff import DiffScreen
-from app.tui.screens.faults import FaultScreen
-from app.tui.screens.hands import HandsScreen
-from app.tui.screens.help import HelpScreen
-from app.tui.screens.invariants import InvariantsScreen
-from app.tui.screens.messages import MessagesScreen
-from app.tui.screens.overlay import Overlay
-from app.tui.screens.overview import OverviewScreen
-from app.tui.screens.picker import PickerScreen
-from app.tui.screens.queue import QueueScreen
-from app.tui.screens.sessions import SessionsScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
-from app.view.faults import Option
-from app.view.places import PlaceKey
-from app.view.text import told
-from core.errors import UsageError
+from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
+from trunkline.app.tui.command_palette import TableCommands
+from trunkline.app.tui.platform.gc_idle import Quiet
+from trunkline.app.tui.platform.key_queue import InOrder
+from trunkline.app.tui.platform.terminal_lifecycle import Gentle
+from trunkline.app.tui.screens.bindings.screen import BindingsScreen
+from trunkline.app.tui.screens.dialog_base import Overlay
+from trunkline.app.tui.screens.dialogs.fault_palette import FaultScreen
+from trunkline.app.tui.screens.dialogs.help import HelpScreen
+from trunkline.app.tui.screens.diff.screen import DiffScreen
+from trunkline.app.tui.screens.hands.screen import HandsScreen
+from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
+from trunkline.app.tui.screens.messages.screen import MessagesScreen
+from trunkline.app.tui.screens.overview.screen import OverviewScreen
+from trunkline.app.tui.screens.picker.screen import PickerScreen
+from trunkline.app.tui.screens.queue.screen import QueueScreen
+from trunkline.app.tui.screens.run_screen import RunScreen
+from trunkline.app.tui.screens.sessions.screen import SessionsScreen
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.tui.state.notifications import Noted
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
+from trunkline.app.view.faults.palette import Option
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.text.cells import told
+from trunkline.core.errors import UsageError
 
 #: the screens of a run
 RUN_SCREENS: dict[str, Callable[[Desk], RunScreen]] = {
@@ -179,7 +179,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
 
     def show_notes(self) -> None:
         """Open the list of what was told."""
-        from app.tui.screens.notes import NotesScreen
+        from trunkline.app.tui.screens.dialogs.notifications import NotesScreen
 
         self.push_screen(NotesScreen(self.notes))
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from app.tui.keys import keys_of, show
-from app.view.when import read_speed
+from trunkline.app.tui.keys import keys_of, show
+from trunkline.app.view.timeline.seek_syntax import read_speed
 
 if TYPE_CHECKING:
-    from app.tui.app import TrunklineApp
+    from trunkline.app.tui.app import TrunklineApp
 
-#: moments and speeds, as `app.view.when` reads them
+#: moments and speeds, as `trunkline.app.view.timeline.seek_syntax` reads them
 _TYPED = re.compile(r"(?:(?:t|speed|[x×#])\s*)?\d*\.?\d+\.?\s*s?", re.IGNORECASE)
 #: above whatever else fits
 FIRST = 1e6

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.tui.desk import Desk
-from app.tui.keys import SELDOM, Key, footer_of
+from trunkline.app.tui.keys import SELDOM, Key, footer_of
+from trunkline.app.tui.state.workspace import Desk
 
 #: keys in the footer, at most
 MOST_KEYS = 8

@@ -195,7 +195,7 @@ def footer_of(screen: str) -> list[Key]:
 
 def as_markdown() -> str:
     """The table for people who read documents."""
-    lines = ["# Keys", "", "Made by `python -m app.tui.keys` from the table in `app/tui/keys.py`.", ""]
+    lines = ["# Keys", "", "Made by `python -m trunkline.app.tui.keys` from the table in `app/tui/keys.py`.", ""]
     for group, title in GROUPS.items():
         lines += [f"## {title}", "", "| keys | what | where |", "| --- | --- | --- |"]
         for key in KEYS:

@@ -8,15 +8,15 @@ from typing import Any, TypedDict, TypeVar
 
 import msgspec
 
-from core.bindings.places import place_of, same_place
-from core.bindings.values import ConversationRef, Placement, SessionBindingRecord, TargetKind
-from core.config import GatewayConfig, ThreadBindingsConfig
-from core.errors import BindingError, KeyFormatError, TargetError
-from core.keys import SessionKey
-from core.keys.codec import read_key
-from core.reasons import Reason
-from core.text import well_formed
-from core.values import Address, ChatKind, DelegationId
+from trunkline.core.bindings.conversation_match import place_of, same_place
+from trunkline.core.bindings.records import ConversationRef, Placement, SessionBindingRecord, TargetKind
+from trunkline.core.config import GatewayConfig, ThreadBindingsConfig
+from trunkline.core.errors import BindingError, KeyFormatError, TargetError
+from trunkline.core.keys import SessionKey
+from trunkline.core.keys.text_form import read_key
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, ChatKind, DelegationId
+from trunkline.core.well_formed import well_formed
 
 E = TypeVar("E", bound=StrEnum)
 #: who may do anything

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.bindings.places import PlaceId, place_id
-from core.bindings.values import BindingStatus, SessionBindingRecord
-from core.values import Address
+from trunkline.core.bindings.conversation_match import PlaceId, place_id
+from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
+from trunkline.core.values import Address
 
 
 class BindingBook:

@@ -19,14 +19,14 @@ from typing import Literal
 
 import msgspec
 
-from core.bindings.places import hangs_under, place_of, ref_of, same_place
-from core.bindings.values import BindingStatus, ConversationRef, SessionBindingRecord
-from core.errors import TargetError, UsageError
-from core.events.bindings import RouterCandidate
-from core.keys.openclaw import account_id, fold
-from core.profiles import Profile
-from core.reasons import Reason
-from core.values import Address
+from trunkline.core.bindings.conversation_match import hangs_under, place_of, ref_of, same_place
+from trunkline.core.bindings.records import BindingStatus, ConversationRef, SessionBindingRecord
+from trunkline.core.errors import TargetError, UsageError
+from trunkline.core.events.bindings import RouterCandidate
+from trunkline.core.keys.openclaw import account_id, fold
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address
 
 #: the one kind of event that is routed here; all others keep the path they had
 TASK_COMPLETION = "task_completion"

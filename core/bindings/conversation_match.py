@@ -6,11 +6,11 @@ threads alone mean nothing: they are unique only within a channel (museum B133).
 
 from __future__ import annotations
 
-from core.bindings.values import ConversationRef
-from core.channels import ChannelRules, Hints, rules_for
-from core.channels.base import DEFAULT_ACCOUNT, KIND_WORDS
-from core.errors import TargetError
-from core.values import Address, ChatKind
+from trunkline.core.bindings.records import ConversationRef
+from trunkline.core.channels import ChannelRules, Hints, rules_for
+from trunkline.core.channels.rules import DEFAULT_ACCOUNT, KIND_WORDS
+from trunkline.core.errors import TargetError
+from trunkline.core.values import Address, ChatKind
 
 _TOPIC = ":topic:"
 

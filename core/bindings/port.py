@@ -1,15 +1,15 @@
 """What an adapter offers whose conversations can be bound: one protocol, found by its methods.
 
 It is all that the core knows of threads that it makes, of webhooks and of archives; Discord and Telegram differ behind
-it. Every failure is a `core.errors.PlatformError`.
+it. Every failure is a `trunkline.core.errors.PlatformError`.
 """
 
 from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from core.bindings.values import Placement, PlaceState
-from core.values import Address, Identity
+from trunkline.core.bindings.records import Placement, PlaceState
+from trunkline.core.values import Address, Identity
 
 
 @runtime_checkable

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
-from core.reasons import Reason
-from core.values import Address, DelegationId, Identity
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, DelegationId, Identity
 
 
 class TargetKind(StrEnum):
@@ -39,7 +39,7 @@ class PlaceState(StrEnum):
 
 
 class BindingStatus(StrEnum):
-    """Where a binding stands; the transitions are the table in `core.bindings.states`."""
+    """Where a binding stands; the transitions are the table in `trunkline.core.bindings.states`."""
 
     ACTIVE = "active"
     #: takes nothing new; what is under way is finished

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from core.bindings.values import BindingStatus
-from core.errors import IllegalTransition
+from trunkline.core.bindings.records import BindingStatus
+from trunkline.core.errors import IllegalTransition
 
 
 class BindingEvent(StrEnum):

@@ -1,6 +1,17 @@
 """Channels: what is particular to a platform, one file each, and the contract of adapters."""
 
-from core.channels import (
+from trunkline.core.channels.adapter import (
+    ChannelAdapter,
+    Directory,
+    Edits,
+    InboundStream,
+    Reactions,
+    Readiness,
+    Ready,
+    Resolved,
+)
+from trunkline.core.channels.capabilities import check_capabilities, check_poll, require
+from trunkline.core.channels.platforms import (
     bluebubbles,
     discord,
     feishu,
@@ -19,18 +30,7 @@ from core.channels import (
     zalo,
     zalouser,
 )
-from core.channels.adapter import (
-    ChannelAdapter,
-    Directory,
-    Edits,
-    InboundStream,
-    Reactions,
-    Readiness,
-    Ready,
-    Resolved,
-)
-from core.channels.base import ChannelRules, Current, Hints, InboundPlace, Placement, Target, Written
-from core.channels.capabilities import check_capabilities, check_poll, require
+from trunkline.core.channels.rules import ChannelRules, Current, Hints, InboundPlace, Placement, Target, Written
 
 _ALL: tuple[ChannelRules, ...] = (
     bluebubbles.RULES,

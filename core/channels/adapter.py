@@ -1,7 +1,8 @@
 """The contract between the gateway and a platform: one small protocol, easy to fake and easy to wrap.
 
 What every adapter has is `ChannelAdapter`. What only some have are protocols of their own, found by their methods:
-`Readiness`, `Directory`, `Edits`, `Reactions`. `core.channels.check` is a kit that tries an adapter against all of it.
+`Readiness`, `Directory`, `Edits`, `Reactions`. `core.testing.adapter_kit` tries an adapter
+against all of it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from core.values import Address, Capabilities, ChatKind, Envelope, Receipt, SendRequest
+from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, Receipt, SendRequest
 
 InboundStream = AbstractAsyncContextManager[AsyncIterator[Envelope]]
 
@@ -43,7 +44,7 @@ class ChannelAdapter(Protocol):
         ``mode`` says which transports there are. ``direct`` and ``gateway`` adapters have one, and get it in every
         request. A ``hybrid`` adapter has both: the gateway asks for the direct one first, and for the gateway path only
         after `NotSent`, which is a proof. So it must never raise `NotSent` for what may have reached the platform.
-        `core.channels.check_capabilities` tells what does not fit together.
+        `trunkline.core.channels.check_capabilities` tells what does not fit together.
         """
         ...
 
@@ -95,7 +96,7 @@ class Edits(Protocol):
     """An adapter that can change a message that it sent (`Capability.EDIT`)."""
 
     async def edit(self, address: Address, provider_id: str, text: str) -> None:
-        """Give a message another text. A failure is a `core.errors.PlatformError`."""
+        """Give a message another text. A failure is a `trunkline.core.errors.PlatformError`."""
         ...
 
 
@@ -104,7 +105,7 @@ class Reactions(Protocol):
     """An adapter that can put a sign on a message (`Capability.REACTIONS`)."""
 
     async def react(self, address: Address, provider_id: str, emoji: str) -> None:
-        """Put a sign on a message. A failure is a `core.errors.PlatformError`."""
+        """Put a sign on a message. A failure is a `trunkline.core.errors.PlatformError`."""
         ...
 
 

@@ -6,10 +6,10 @@ import math
 
 import msgspec
 
-from core.errors import InvalidSend
-from core.reasons import Reason
-from core.text import well_formed
-from core.values import Capabilities, Capability, Idempotency, Poll
+from trunkline.core.errors import InvalidSend
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Capabilities, Capability, Idempotency, Poll
+from trunkline.core.well_formed import well_formed
 
 #: fewer options are no choice
 _LEAST_OPTIONS = 2

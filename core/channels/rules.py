@@ -15,9 +15,9 @@ import unicodedata
 
 import msgspec
 
-from core.errors import AmbiguousTarget, TargetError
-from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind, Chunker
+from trunkline.core.errors import AmbiguousTarget, TargetError
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 #: words before a colon that say what kind of conversation follows, in any case
 KIND_WORDS: dict[str, ChatKind] = {
@@ -127,7 +127,7 @@ class InboundPlace(msgspec.Struct, frozen=True, kw_only=True):
     message_thread: str | None = None
     #: a thread's new session starts from that of its room
     inherits_parent: bool = False
-    #: see `core.values.Envelope.threaded`
+    #: see `trunkline.core.values.Envelope.threaded`
     threaded: bool = True
     #: upstream: where no binding claims it, the direct conversation is keyed by account, channel and peer
     isolates: bool = False

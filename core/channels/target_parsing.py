@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.channels.base import KIND_WORDS, ChannelRules
-from core.values import ChatKind
+from trunkline.core.channels.rules import KIND_WORDS, ChannelRules
+from trunkline.core.values import ChatKind
 
 #: kind words that upstream cuts off, in any case
 UPSTREAM_WORDS = ("user", "channel", "group", "conversation", "room", "dm")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.bindings.values import SessionBindingRecord
-from core.config import ControlConfig
-from core.errors import BindingError
-from core.reasons import Reason
-from core.values import Address, Peer
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.config import ControlConfig
+from trunkline.core.errors import BindingError
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, Peer
 
 
 def person(place: Address, peer: Peer) -> str:

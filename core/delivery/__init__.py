@@ -1,8 +1,8 @@
 """Delivery: the life of an intent. Decisions are pure (`states`, `decide`, `prepare`); `lanes` runs them."""
 
-from core.delivery.decide import Left, Next, Outcome, RecoveryAction, after_attempt, recover
-from core.delivery.prepare import chunk_text
-from core.delivery.states import TRANSITIONS, DeliveryEvent, is_final, next_state
+from trunkline.core.delivery.policy import Left, Next, Outcome, RecoveryAction, after_attempt, recover
+from trunkline.core.delivery.prepare import chunk_text
+from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, is_final, next_state
 
 __all__ = [
     "TRANSITIONS",

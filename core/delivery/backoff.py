@@ -1,7 +1,7 @@
 """Retry in numbers and words: waits, which rows are due, which errors no retry mends, and upstream's recovery of a row.
 
 The live gateway takes its waits (`wait_after`) and the errors for good (`is_permanent`) from here. `recovery_step` is
-what the upstream gateway decides on one row at start; ours decides in `core.delivery.decide.recover`, on more
+what the upstream gateway decides on one row at start; ours decides in `trunkline.core.delivery.policy.recover`, on more
 knowledge: it has idempotency keys, and one receipt a chunk. Times may have any unit, the same one for all.
 """
 
@@ -14,7 +14,7 @@ from enum import StrEnum
 
 import msgspec
 
-from core.profiles import Profile
+from trunkline.core.profiles import Profile
 
 #: failures after which a row is given up without another look
 MAX_RETRIES = 5

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from core.errors import HookError
-from core.reasons import Reason
-from core.values import Address, IntentId, IntentKind, IntentState, Receipt
+from trunkline.core.errors import HookError
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):

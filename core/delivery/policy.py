@@ -2,7 +2,7 @@
 
 An ambiguous send is never replayed blindly (invariant D4): with a native key it is resent under the same key, with
 look-up the platform is asked after the request's lifetime, with neither it is parked for a person. A failure that is
-proven to precede the platform is tried again. Wire failures are classified by `core.errors.PlatformError`.
+proven to precede the platform is tried again. Wire failures are classified by `trunkline.core.errors.PlatformError`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from enum import StrEnum
 
 import msgspec
 
-from core.channels import rules_for
-from core.config import DeliveryConfig
-from core.delivery.retry import is_permanent, wait_after
-from core.delivery.states import DeliveryEvent
-from core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
-from core.reasons import Reason
-from core.values import (
+from trunkline.core.channels import rules_for
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.backoff import is_permanent, wait_after
+from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
+from trunkline.core.reasons import Reason
+from trunkline.core.values import (
     Address,
     Capabilities,
     ChatKind,

@@ -12,13 +12,21 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.channels import ChannelRules, rules_for
-from core.config import AccountConfig, ChannelConfig, GatewayConfig
-from core.delivery.chunk import BETWEEN, Span, chunk, grouped, plain_spans, together, with_line_ends
-from core.delivery.forms import Styled, escaped, page, rebased, styled
-from core.delivery.units import fits, visible
-from core.text import well_formed
-from core.values import Capabilities, Chunker, ChunkMode, Markup, Piece
+from trunkline.core.channels import ChannelRules, rules_for
+from trunkline.core.config import AccountConfig, ChannelConfig, GatewayConfig
+from trunkline.core.delivery.chunking.plain_text import (
+    BETWEEN,
+    Span,
+    chunk,
+    grouped,
+    plain_spans,
+    together,
+    with_line_ends,
+)
+from trunkline.core.delivery.chunking.utf16 import fits, visible
+from trunkline.core.delivery.markup.renderers import Styled, escaped, page, rebased, styled
+from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Piece
+from trunkline.core.well_formed import well_formed
 
 #: where neither configuration nor channel nor adapter says anything
 DEFAULT_LIMIT = 4000

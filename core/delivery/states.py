@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from core.errors import IllegalTransition
-from core.values import IntentState
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.values import IntentState
 
 
 class DeliveryEvent(StrEnum):

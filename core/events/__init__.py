@@ -1,9 +1,8 @@
 """Events: what happened, in order, and the file format that keeps it."""
 
-from core.events.bodies import BODIES, Body
-from core.events.log import Event, EventLog, EventSink, Recorder
-from core.events.recording import Recording
-from core.events.trace import (
+from trunkline.core.events.log import Event, EventLog, EventSink, Recorder
+from trunkline.core.events.registry import BODIES, Body
+from trunkline.core.events.trace import (
     TRACE_VERSION,
     Trace,
     TraceError,
@@ -15,6 +14,7 @@ from core.events.trace import (
     read_trace,
     write_trace,
 )
+from trunkline.core.events.trace_writer import Recording
 
 __all__ = [
     "BODIES",

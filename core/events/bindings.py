@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import msgspec
 
-from core.events.base import Body
-from core.reasons import Reason
-from core.values import Address
+from trunkline.core.events.base import Body
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address
 
 
 class BindingBound(Body, frozen=True, kw_only=True):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from core.events.base import Body
-from core.reasons import Reason
-from core.values import Address, IntentKind, IntentState, Transport
+from trunkline.core.events.base import Body
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, IntentKind, IntentState, Transport
 
 # ---------------------------------------------------------------- sends that name a target
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from core.events.base import Body
-from core.reasons import Reason
+from trunkline.core.events.base import Body
+from trunkline.core.reasons import Reason
 
 
 class LeaseTaken(Body, frozen=True, kw_only=True):

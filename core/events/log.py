@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from core.events.bodies import Body
+from trunkline.core.events.registry import Body
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -5,8 +5,8 @@ Every effect is an event (DESIGN section 2). The bodies are grouped by who recor
 
 from __future__ import annotations
 
-from core.events.base import Body
-from core.events.bindings import (
+from trunkline.core.events.base import Body
+from trunkline.core.events.bindings import (
     BindingBound,
     BindingDegraded,
     BindingEnded,
@@ -21,7 +21,7 @@ from core.events.bindings import (
     RouterCandidate,
     RouterDecided,
 )
-from core.events.delivery import (
+from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
     BacklogWaiting,
@@ -46,7 +46,7 @@ from core.events.delivery import (
     TargetResolved,
     TransportFallback,
 )
-from core.events.gateway import (
+from trunkline.core.events.gateway import (
     AdapterEnded,
     AdapterFailed,
     Candidate,
@@ -80,8 +80,8 @@ from core.events.gateway import (
     TurnEnded,
     TurnStarted,
 )
-from core.events.upkeep import AdapterInstalled, LeaseAwaited, LeaseLost, LeaseTaken, StorePruned
-from core.events.world import (
+from trunkline.core.events.leases import AdapterInstalled, LeaseAwaited, LeaseLost, LeaseTaken, StorePruned
+from trunkline.core.events.world import (
     BugEnabled,
     ClientAsked,
     ClientTold,

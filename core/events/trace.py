@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import msgspec
 
-from core.errors import UsageError
-from core.events.bodies import BODIES, Body, RunEnded
-from core.events.log import Event
+from trunkline.core.errors import UsageError
+from trunkline.core.events.log import Event
+from trunkline.core.events.registry import BODIES, Body, RunEnded
 
 #: version of the format that this code writes, and the newest that it reads
 TRACE_VERSION = 1

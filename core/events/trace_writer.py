@@ -25,9 +25,9 @@ from io import FileIO
 from pathlib import Path
 from types import TracebackType
 
-from core.events.bodies import IntentPrepared, IntentReopened, IntentSettled, RunEnded
-from core.events.log import Event, EventLog
-from core.events.trace import TraceError, TraceHeader, encode_event, encode_header
+from trunkline.core.events.log import Event, EventLog
+from trunkline.core.events.registry import IntentPrepared, IntentReopened, IntentSettled, RunEnded
+from trunkline.core.events.trace import TraceError, TraceHeader, encode_event, encode_header
 
 #: seconds that lines are gathered before they are written
 GATHERED = 0.05

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from core.events.base import Body
-from core.reasons import Reason
-from core.values import Address, Idempotency, Peer, Transport
+from trunkline.core.events.base import Body
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, Idempotency, Peer, Transport
 
 # ---------------------------------------------------------------- the run and its world (node: sim)
 

@@ -1,8 +1,8 @@
 """Hands: delegations to agents that work on their own, and how their results come back (seed 004)."""
 
-from core.hands.completion import Completed, CompletionPlan, plan_completion
-from core.hands.port import HandRunner, HandTask
-from core.hands.states import DELEGATION_TRANSITIONS, DelegationEvent, DelegationState, next_delegation_state
+from trunkline.core.hands.completion_plan import Completed, CompletionPlan, plan_completion
+from trunkline.core.hands.port import HandRunner, HandTask
+from trunkline.core.hands.states import DELEGATION_TRANSITIONS, DelegationEvent, DelegationState, next_delegation_state
 
 __all__ = [
     "DELEGATION_TRANSITIONS",

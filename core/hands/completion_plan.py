@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import msgspec
 
-from core.bindings.router import RouterDecision
-from core.config import HandsConfig
-from core.events.bodies import CompletionStep
-from core.reasons import Reason
-from core.values import Address, DelegationId, HandResult
+from trunkline.core.bindings.completion_router import RouterDecision
+from trunkline.core.config import HandsConfig
+from trunkline.core.events.registry import CompletionStep
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, DelegationId, HandResult
 
 TURN = "turn"
 DIRECT = "direct"

@@ -6,11 +6,11 @@ from typing import Protocol
 
 import msgspec
 
-from core.values import DelegationId
+from trunkline.core.values import DelegationId
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent asks for when it delegates. `thread`: see `core.agent.Turn.delegate`."""
+    """What an agent asks for when it delegates. `thread`: see `trunkline.core.agent.Turn.delegate`."""
 
     hand: str
     task: str
@@ -33,5 +33,5 @@ class HandRunner(Protocol):
         ...
 
     async def run(self, task: HandTask) -> str:
-        """Work on a task and return the result's text. Raises `core.errors.HandError` when the hand fails."""
+        """Work on a task and return the result's text. Raises `trunkline.core.errors.HandError` when the hand fails."""
         ...

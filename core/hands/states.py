@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from core.errors import IllegalTransition
+from trunkline.core.errors import IllegalTransition
 
 
 class DelegationState(StrEnum):

@@ -1,10 +1,10 @@
 """Session keys: the structured value, and its text forms (codecs): `v1`, and that of the upstream gateway."""
 
-from core.keys.codec import key_text, read_key
-from core.keys.migrate import Merge, Migration, Move, Unreadable, canonical_key, plan_migration
-from core.keys.openclaw import ParsedKey, encode_openclaw, key_from_openclaw, parse_openclaw
-from core.keys.stored import StoredKey
-from core.keys.v1 import SessionKey, encode_v1, parse_v1
+from trunkline.core.keys.canonical import Merge, Migration, Move, Unreadable, canonical_key, plan_migration
+from trunkline.core.keys.openclaw import ParsedKey, encode_openclaw, key_from_openclaw, parse_openclaw
+from trunkline.core.keys.stored_key import StoredKey
+from trunkline.core.keys.text_form import key_text, read_key
+from trunkline.core.keys.v1 import SessionKey, encode_v1, parse_v1
 
 __all__ = [
     "Merge",

@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from core.errors import KeyFormatError, UsageError
-from core.keys.codec import OPENCLAW_FORMS
-from core.keys.openclaw import CHANNELS, DEFAULT_ACCOUNT, key_from_openclaw
-from core.keys.stored import StoredKey, freshest
-from core.keys.v1 import SessionKey, encode_v1, parse_v1
-from core.profiles import Profile
-from core.values import ChatKind
+from trunkline.core.errors import KeyFormatError, UsageError
+from trunkline.core.keys.openclaw import CHANNELS, DEFAULT_ACCOUNT, key_from_openclaw
+from trunkline.core.keys.stored_key import StoredKey, freshest
+from trunkline.core.keys.text_form import OPENCLAW_FORMS
+from trunkline.core.keys.v1 import SessionKey, encode_v1, parse_v1
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
 
 _FORMS = ("<agent>:main", "<agent>:<channel>:<account>:<direct|group|channel>:<peer>[:thread:<id>]", *OPENCLAW_FORMS)
 _SCOPED = "agent"

@@ -19,9 +19,9 @@ import re
 
 import msgspec
 
-from core.keys.v1 import SessionKey
-from core.profiles import Profile
-from core.values import ChatKind
+from trunkline.core.keys.v1 import SessionKey
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
 
 DEFAULT_AGENT = "main"
 DEFAULT_ACCOUNT = "default"

@@ -20,8 +20,8 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from core.errors import KeyFormatError
-from core.values import ChatKind
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.values import ChatKind
 
 _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._~@+")
 _plain = re.compile(r"[a-z0-9\-._~@+]*").fullmatch

@@ -11,12 +11,12 @@ from sys import intern
 
 import msgspec
 
-from core.config import BindingSession, DmScope, GatewayConfig, GroupScope, RouteBinding, SessionConfig
-from core.keys.openclaw import agent_id
-from core.profiles import Profile
-from core.reasons import Reason
-from core.routing.query import RouteQuery, canonical_account, given
-from core.values import ChatKind
+from trunkline.core.config import BindingSession, DmScope, GatewayConfig, GroupScope, RouteBinding, SessionConfig
+from trunkline.core.keys.openclaw import agent_id
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.match_input import RouteQuery, canonical_account, given
+from trunkline.core.values import ChatKind
 
 ANY = "*"
 

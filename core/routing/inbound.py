@@ -11,16 +11,16 @@ from typing import Literal
 
 import msgspec
 
-from core.config import DmScope, GatewayConfig, SessionConfig
-from core.events.bodies import Candidate
-from core.keys import SessionKey
-from core.reasons import Reason
-from core.routing.claims import Claim, judge
-from core.routing.index import Found, RouteIndex, index_of
-from core.routing.keys import scope_of, session_key_for
-from core.routing.query import RouteQuery, query_of
-from core.routing.scopes import scopes_for
-from core.values import Address, Envelope
+from trunkline.core.config import DmScope, GatewayConfig, SessionConfig
+from trunkline.core.events.registry import Candidate
+from trunkline.core.keys import SessionKey
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.binding_match import Claim, judge
+from trunkline.core.routing.index import Found, RouteIndex, index_of
+from trunkline.core.routing.match_input import RouteQuery, query_of
+from trunkline.core.routing.scopes import scopes_for
+from trunkline.core.routing.session_keys import scope_of, session_key_for
+from trunkline.core.values import Address, Envelope
 
 #: how much is told of the bindings that lost: each one, those that have to do with the message, or nothing
 Explain = Literal["all", "near", "none"]
@@ -34,7 +34,7 @@ class RouteDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     agent: str
     key: SessionKey
-    #: one of `core.routing.claims.TIERS`, or ``default``
+    #: one of `trunkline.core.routing.binding_match.TIERS`, or ``default``
     matched_by: str
     binding: str | None
     #: the scope that made the key, e.g. ``per-channel-peer`` or ``per-group``
@@ -71,7 +71,7 @@ def decide(
 ) -> RouteDecision:
     """Decide for a query, and for the place whose key is wanted; without a place it is the main session's.
 
-    `isolates`: see `core.channels.base.InboundPlace`.
+    `isolates`: see `trunkline.core.channels.rules.InboundPlace`.
     """
     index = index_of(config)
     found = index.find(query)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.config import GatewayConfig
-from core.routing.claims import (
+from trunkline.core.config import GatewayConfig
+from trunkline.core.routing.binding_match import (
     ACCOUNT,
     ANY,
     CHANNEL,
@@ -29,9 +29,9 @@ from core.routing.claims import (
     Claim,
     claims_of,
 )
-from core.routing.memo import while_it_lives
-from core.routing.query import RouteQuery
-from core.values import ChatKind
+from trunkline.core.routing.identity_memo import while_it_lives
+from trunkline.core.routing.match_input import RouteQuery
+from trunkline.core.values import ChatKind
 
 #: how many claims an explanation of what is near lists at most, and so a bucket
 _NEAR = 32

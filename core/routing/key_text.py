@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.config import GatewayConfig
-from core.keys import SessionKey, key_text
+from trunkline.core.config import GatewayConfig
+from trunkline.core.keys import SessionKey, key_text
 
 
 def config_key(key: SessionKey, config: GatewayConfig) -> str:

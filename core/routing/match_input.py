@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import msgspec
 
-from core.channels import rules_for
-from core.channels.base import DEFAULT_ACCOUNT, given
-from core.keys.openclaw import account_id
-from core.profiles import Profile
-from core.values import Address, ChatKind, Envelope
+from trunkline.core.channels import rules_for
+from trunkline.core.channels.rules import DEFAULT_ACCOUNT, given
+from trunkline.core.keys.openclaw import account_id
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, ChatKind, Envelope
 
 
 class RouteQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import msgspec
 
-from core.channels import ChannelRules, Current, Hints, Placement, Target, rules_for
-from core.channels.base import DEFAULT_ACCOUNT, given
-from core.config import GatewayConfig
-from core.errors import TargetError
-from core.keys import SessionKey, key_text
-from core.routing.scopes import place_key
-from core.values import Address, ChatKind
+from trunkline.core.channels import ChannelRules, Current, Hints, Placement, Target, rules_for
+from trunkline.core.channels.rules import DEFAULT_ACCOUNT, given
+from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import TargetError
+from trunkline.core.keys import SessionKey, key_text
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.values import Address, ChatKind
 
 
 class OutboundQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -22,7 +22,7 @@ class OutboundQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
     agent: str
     channel: str
-    #: see `core.channels.base`
+    #: see `trunkline.core.channels.rules`
     target: str
     #: account that sends; none: the default one
     account: str | None = None

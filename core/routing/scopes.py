@@ -8,12 +8,12 @@ sees to it), and its scopes hold where its agent answers.
 
 from __future__ import annotations
 
-from core.config import GatewayConfig, SessionConfig
-from core.keys import SessionKey
-from core.routing.index import index_of
-from core.routing.keys import session_key_for
-from core.routing.query import RouteQuery, query_at
-from core.values import Address
+from trunkline.core.config import GatewayConfig, SessionConfig
+from trunkline.core.keys import SessionKey
+from trunkline.core.routing.index import index_of
+from trunkline.core.routing.match_input import RouteQuery, query_at
+from trunkline.core.routing.session_keys import session_key_for
+from trunkline.core.values import Address
 
 
 def place_key(agent: str, address: Address, config: GatewayConfig) -> SessionKey:

@@ -2,17 +2,17 @@
 
 Whoever answers at a place (`agent`), the same place gives the same key in every direction. Direct conversations follow
 the DM scope and the identity links; groups and channels follow the group scope, which by default gives each its own
-session. Which settings a place has is decided in `core.routing.scopes`.
+session. Which settings a place has is decided in `trunkline.core.routing.scopes`.
 """
 
 from __future__ import annotations
 
-from core.channels import ChannelRules, rules_for
-from core.config import DmScope, GroupScope, SessionConfig
-from core.keys import SessionKey
-from core.profiles import Profile
-from core.routing.memo import for_a_few
-from core.values import Address, ChatKind
+from trunkline.core.channels import ChannelRules, rules_for
+from trunkline.core.config import DmScope, GroupScope, SessionConfig
+from trunkline.core.keys import SessionKey
+from trunkline.core.profiles import Profile
+from trunkline.core.routing.identity_memo import for_a_few
+from trunkline.core.values import Address, ChatKind
 
 _WITH_CHANNEL = (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER)
 

@@ -7,30 +7,30 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from core.agent import Agent
-from core.channels import ChannelAdapter
-from core.config import GatewayConfig
-from core.decisions import Decisions
-from core.delivery.decide import RecoveryAction
-from core.delivery.mirror import media_name
-from core.delivery.prepare import Recipe, pieces, recipe_for
-from core.env import Env
-from core.errors import UnknownName
-from core.events import EventSink
-from core.events.bodies import Body, IntentPrepared, IntentSettled, SessionLeft
-from core.hands.port import HandRunner
-from core.keys import SessionKey
-from core.profiles import codec_of
-from core.reasons import Reason
-from core.routing.scopes import place_key
-from core.routing.text import config_key
-from core.sessions import new_session, session_created, session_moved
-from core.shell.activity import Activity
-from core.shell.bound import Bound
-from core.shell.tenure import Tenure
-from core.store.port import Store
-from core.store.rows import IntentRow, NewSession, Person, SessionRow
-from core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece, Receipt
+from trunkline.core.agent import Agent
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import Decisions
+from trunkline.core.delivery.mirror_text import media_name
+from trunkline.core.delivery.policy import RecoveryAction
+from trunkline.core.delivery.prepare import Recipe, pieces, recipe_for
+from trunkline.core.env import Env
+from trunkline.core.errors import UnknownName
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import Body, IntentPrepared, IntentSettled, SessionLeft
+from trunkline.core.hands.port import HandRunner
+from trunkline.core.keys import SessionKey
+from trunkline.core.profiles import codec_of
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.key_text import config_key
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.runtime.inbound.last_activity import Activity
+from trunkline.core.runtime.lease_keeper import Tenure
+from trunkline.core.sessions.session_map import new_session, session_created, session_moved
+from trunkline.core.store.port import Store
+from trunkline.core.store.records import IntentRow, NewSession, Person, SessionRow
+from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece, Receipt
 
 #: sessions that are remembered
 _MOST_KNOWN = 20_000

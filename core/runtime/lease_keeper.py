@@ -1,21 +1,21 @@
 """The lease of this process on its store: claimed before anything else is done, renewed while the process works.
 
 Nothing is sent once the lease may have run out, by the own clock: a process that was frozen asks the store first, which
-then tells it whether it still is the one that works. `core.store.lease` has the other half: writes are refused.
+then tells it whether it still is the one that works. `core.store.sqlite.lease` has the other half: writes are refused.
 """
 
 from __future__ import annotations
 
 import anyio
 
-from core.config import GatewayConfig
-from core.env import Env
-from core.errors import LeaseLost, StoreError
-from core.events import EventSink
-from core.events.bodies import LeaseAwaited, LeaseTaken, StoreFailed
-from core.reasons import Reason
-from core.store.lease import Claim
-from core.store.port import Store
+from trunkline.core.config import GatewayConfig
+from trunkline.core.env import Env
+from trunkline.core.errors import LeaseLost, StoreError
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import LeaseAwaited, LeaseTaken, StoreFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.store.port import Store
+from trunkline.core.store.sqlite.lease import Claim
 
 #: most seconds between two looks of a process that stands by
 _LOOK = 1.0

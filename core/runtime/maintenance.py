@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import anyio
 
-from core.delivery.states import is_final
-from core.events.bodies import (
+from trunkline.core.delivery.states import is_final
+from trunkline.core.events.registry import (
     ChunkAcked,
     DelegationFinished,
     IntentReopened,
@@ -14,13 +14,23 @@ from core.events.bodies import (
     StorePruned,
     TurnEnded,
 )
-from core.reasons import Reason
-from core.shell.context import Context
-from core.shell.delivery import Delivery
-from core.store.operate import BATCH, PURGE, Filter, Nudge, Pruned, QueueRow, Shown, Verdict, purge_words
-from core.store.rows import IntentRow, Unfinished
-from core.text import well_formed
-from core.values import HandOutcome
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.store.records import IntentRow, Unfinished
+from trunkline.core.store.sqlite.sql.queue_admin import (
+    BATCH,
+    PURGE,
+    Filter,
+    Nudge,
+    Pruned,
+    QueueRow,
+    Shown,
+    Verdict,
+    purge_words,
+)
+from trunkline.core.values import HandOutcome
+from trunkline.core.well_formed import well_formed
 
 #: seconds between two rounds of removing
 _PRUNE_EVERY = 3600.0

@@ -1,6 +1,7 @@
 """Sending on behalf of a client, outside of any turn: what is asked, what is planned, what came of it (seed 000).
 
-`plan_send` decides everything that can be decided before anything is stored or sent; `core.shell.sends` applies it. The
+`plan_send` decides everything that can be decided before anything is stored or sent; `core.runtime.client_sends.sends`
+applies it. The
 rules of idempotency: one key is one send. Whoever comes with the key while the first one runs joins it; whoever comes
 after it was delivered gets its result; after a failure that surely sent nothing, the key may be used again.
 """
@@ -13,18 +14,18 @@ from enum import StrEnum
 
 import msgspec
 
-from core.config import GatewayConfig
-from core.delivery.mirror import mirror_text
-from core.errors import InvalidSend, KeyFormatError
-from core.keys import canonical_key, parse_openclaw
-from core.keys.openclaw import agent_id, fold_key
-from core.profiles import Profile
-from core.reasons import Reason
-from core.routing.outbound import OutboundRoute
-from core.routing.text import config_key
-from core.sessions import entry_of_route, todays_key
-from core.text import well_formed
-from core.values import Address, IntentState, Poll, SessionEntry
+from trunkline.core.config import GatewayConfig
+from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.errors import InvalidSend, KeyFormatError
+from trunkline.core.keys import canonical_key, parse_openclaw
+from trunkline.core.keys.openclaw import agent_id, fold_key
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.key_text import config_key
+from trunkline.core.routing.outbound import OutboundRoute
+from trunkline.core.sessions.session_map import entry_of_route, todays_key
+from trunkline.core.values import Address, IntentState, Poll, SessionEntry
+from trunkline.core.well_formed import well_formed
 
 _MEDIA = "MEDIA:"
 _FENCE = re.compile(r" {0,3}(```|~~~)")
@@ -41,7 +42,7 @@ _NO_ACCOUNTS: Mapping[str, str] = {}
 class SendMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A send as a client asks for it."""
 
-    #: a target (see `core.channels`), or an exact place
+    #: a target (see `trunkline.core.channels`), or an exact place
     to: str | Address
     #: lines ``MEDIA:<address>`` outside of code name media, too
     text: str = ""

@@ -10,21 +10,21 @@ from functools import partial
 
 import msgspec
 
-from core.channels import Target, rules_for
-from core.config import DmScope, GatewayConfig
-from core.env import Env
-from core.events import Body, EventSink
-from core.events.bodies import SessionCreated, SessionLeft, SessionMoved, SessionReset
-from core.keys import Migration, SessionKey
-from core.profiles import Profile
-from core.reasons import Reason
-from core.routing.index import index_of
-from core.routing.keys import linked_name
-from core.routing.outbound import OutboundRoute
-from core.routing.scopes import place_key
-from core.store.port import Store
-from core.store.rows import NewSession, Person, Reset, SessionRow
-from core.values import Address, ChatKind, Peer, SessionEntry, SessionId
+from trunkline.core.channels import Target, rules_for
+from trunkline.core.config import DmScope, GatewayConfig
+from trunkline.core.env import Env
+from trunkline.core.events import Body, EventSink
+from trunkline.core.events.registry import SessionCreated, SessionLeft, SessionMoved, SessionReset
+from trunkline.core.keys import Migration, SessionKey
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.index import index_of
+from trunkline.core.routing.outbound import OutboundRoute
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.routing.session_keys import linked_name
+from trunkline.core.store.port import Store
+from trunkline.core.store.records import NewSession, Person, Reset, SessionRow
+from trunkline.core.values import Address, ChatKind, Peer, SessionEntry, SessionId
 
 #: before the name of linked people; no channel is called so
 _LINKED = "*"

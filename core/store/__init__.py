@@ -1,9 +1,7 @@
 """The store: a port of domain verbs, and SQLite behind it."""
 
-from core.store.db import Db, connect_file
-from core.store.migrate import migrate, newest
-from core.store.port import Store
-from core.store.rows import (
+from trunkline.core.store.port import Store
+from trunkline.core.store.records import (
     Admission,
     DelegationRow,
     Finish,
@@ -15,7 +13,9 @@ from core.store.rows import (
     Unfinished,
     Work,
 )
-from core.store.sqlite import SqliteStore
+from trunkline.core.store.sqlite.connection import Db, connect_file
+from trunkline.core.store.sqlite.migrate import migrate, newest
+from trunkline.core.store.sqlite.store import SqliteStore
 
 __all__ = [
     "Admission",

@@ -1,14 +1,14 @@
-"""What the gateway asks of a store about session bindings; see `core.store.port` for `story` and `then`."""
+"""What the gateway asks of a store about session bindings; see `trunkline.core.store.port` for `story` and `then`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
-from core.bindings.states import BindingEvent
-from core.bindings.values import SessionBindingRecord
-from core.store.bindings import Bound
-from core.store.rows import NewSession
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.bindings.states import BindingEvent
+from trunkline.core.store.records import NewSession
+from trunkline.core.store.sqlite.sql.bindings import Bound
 
 T = TypeVar("T")
 

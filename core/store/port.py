@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from core.keys import Migration, StoredKey
-from core.reasons import Reason
-from core.store.binding_port import BindingStore
-from core.store.lease import Claim
-from core.store.operate import Filter, Nudge, Pruned, QueueRow, Shown, Verdict
-from core.store.rows import (
+from trunkline.core.keys import Migration, StoredKey
+from trunkline.core.reasons import Reason
+from trunkline.core.store.binding_port import BindingStore
+from trunkline.core.store.records import (
     Admission,
     Begun,
     DelegationRow,
@@ -33,7 +31,9 @@ from core.store.rows import (
     Unfinished,
     Work,
 )
-from core.values import DelegationId, HandResult, InboundId, IntentId, IntentState, Receipt, SessionId
+from trunkline.core.store.sqlite.lease import Claim
+from trunkline.core.store.sqlite.sql.queue_admin import Filter, Nudge, Pruned, QueueRow, Shown, Verdict
+from trunkline.core.values import DelegationId, HandResult, InboundId, IntentId, IntentState, Receipt, SessionId
 
 T = TypeVar("T")
 

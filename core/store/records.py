@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from core.agent import CallbackFacts
-from core.bindings.values import SessionBindingRecord
-from core.hands.states import DelegationState
-from core.reasons import Reason
-from core.values import (
+from trunkline.core.agent import CallbackFacts
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.hands.states import DelegationState
+from trunkline.core.reasons import Reason
+from trunkline.core.values import (
     Address,
     DelegationId,
     HandOutcome,

@@ -16,9 +16,9 @@ from contextlib import asynccontextmanager
 import anyio
 import msgspec
 from echo import ANA, BEN, Loopback
+from trunkline.core.channels.check import Bench, Report, Seen, check_channel_adapter
 
-from core import Address, system_env
-from core.channels.check import Bench, Report, Seen, check_channel_adapter
+from trunkline import Address, system_env
 
 
 class LoopbackBench(Bench):

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
+from trunkline.core.events.bodies import InboundAdmitted, IntentSettled, TurnEnded
 
-from core import (
+from trunkline import (
     Address,
     Capabilities,
     ChatKind,
@@ -39,11 +40,10 @@ from core import (
     fewer_collections,
     system_env,
 )
-from core.channels import InboundStream
-from core.errors import HandError, Refused
-from core.events import Recording, TraceHeader
-from core.events.bodies import InboundAdmitted, IntentSettled, TurnEnded
-from core.values import Capability
+from trunkline.core.channels import InboundStream
+from trunkline.core.errors import HandError, Refused
+from trunkline.core.events import Recording, TraceHeader
+from trunkline.core.values import Capability
 
 ANA = Address(channel="loopback", account="default", kind=ChatKind.DIRECT, conversation="ana")
 BEN = Address(channel="loopback", account="default", kind=ChatKind.DIRECT, conversation="ben")

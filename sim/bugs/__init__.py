@@ -1,21 +1,21 @@
 """Bug switches: named defects, most from public reports, off by default, each caught by an invariant when on."""
 
-from core.errors import UnknownName
-from sim.bugs.base import Bug
-from sim.bugs.bindings import BINDING_BUGS
-from sim.bugs.completions import COMPLETION_BUGS
-from sim.bugs.delivery import DELIVERY_BUGS
-from sim.bugs.hands import HAND_BUGS
-from sim.bugs.leases import LEASE_BUGS
-from sim.bugs.mirrors import MIRROR_BUGS
-from sim.bugs.outbound import OUTBOUND_BUGS
-from sim.bugs.places import PLACE_BUGS
-from sim.bugs.queues import QUEUE_BUGS
-from sim.bugs.routes import ROUTE_BUGS
-from sim.bugs.saying import SAYING_BUGS
-from sim.bugs.sending import SENDING_BUGS
-from sim.bugs.sessions import SESSION_BUGS
-from sim.bugs.speaking import SPEAKING_BUGS
+from trunkline.core.errors import UnknownName
+from trunkline.sim.bugs.adapters import SENDING_BUGS
+from trunkline.sim.bugs.base import Bug
+from trunkline.sim.bugs.bindings import BINDING_BUGS
+from trunkline.sim.bugs.completions import COMPLETION_BUGS
+from trunkline.sim.bugs.hands import HAND_BUGS
+from trunkline.sim.bugs.inbound_and_loss import DELIVERY_BUGS
+from trunkline.sim.bugs.leases import LEASE_BUGS
+from trunkline.sim.bugs.mirrors import MIRROR_BUGS
+from trunkline.sim.bugs.queue import QUEUE_BUGS
+from trunkline.sim.bugs.return_address import PLACE_BUGS
+from trunkline.sim.bugs.routing import ROUTE_BUGS
+from trunkline.sim.bugs.send_paths import OUTBOUND_BUGS
+from trunkline.sim.bugs.sessions import SESSION_BUGS
+from trunkline.sim.bugs.turn_output import SAYING_BUGS
+from trunkline.sim.bugs.webhook_identity import SPEAKING_BUGS
 
 #: every bug switch by name
 BUGS: dict[str, Bug] = {

@@ -7,14 +7,14 @@ from typing import Any
 import anyio
 import msgspec
 
-from core.channels import ChannelAdapter
-from core.delivery.decide import RecoveryAction, RecoveryDecision
-from core.errors import Ambiguous, PlatformError, Refused
-from core.reasons import Reason
-from core.values import Capabilities, Capability, IntentId, Receipt, SendRequest
-from sim.bugs.base import Bug
-from sim.bugs.ports import AdapterWrapper, wrapping
-from sim.wiring import Wiring
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.delivery.policy import RecoveryAction, RecoveryDecision
+from trunkline.core.errors import Ambiguous, PlatformError, Refused
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Capabilities, Capability, IntentId, Receipt, SendRequest
+from trunkline.sim.bugs.base import Bug
+from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
+from trunkline.sim.run.wiring import Wiring
 
 #: what the layer below the gateway waits for an answer, and how often it asks
 _OWN_TIMEOUT = 3.0

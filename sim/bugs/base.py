@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from core.gateway import Gateway
-from sim.wiring import Wiring
+from trunkline.core.gateway import Gateway
+from trunkline.sim.run.wiring import Wiring
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

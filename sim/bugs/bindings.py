@@ -6,22 +6,22 @@ from typing import Any
 
 import msgspec
 
-from core.bindings.book import BindingBook
-from core.bindings.values import BindingStatus, SessionBindingRecord
-from core.channels import ChannelAdapter
-from core.config import HandsConfig
-from core.errors import PlaceGone, PlatformError
-from core.events.bodies import CompletionStep
-from core.gateway import Gateway
-from core.hands.completion import DIRECT, Completed, CompletionPlan, plan_completion
-from core.reasons import Reason
-from core.store import SqliteStore
-from core.store.bindings import list_bindings
-from core.values import Address, Receipt, SendRequest
-from sim.bugs.base import Bug, deciding, making
-from sim.bugs.places import main_channel
-from sim.bugs.ports import AdapterWrapper, wrapping
-from sim.wiring import Wiring
+from trunkline.core.bindings.binding_index import BindingBook
+from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.config import HandsConfig
+from trunkline.core.errors import PlaceGone, PlatformError
+from trunkline.core.events.registry import CompletionStep
+from trunkline.core.gateway import Gateway
+from trunkline.core.hands.completion_plan import DIRECT, Completed, CompletionPlan, plan_completion
+from trunkline.core.reasons import Reason
+from trunkline.core.store import SqliteStore
+from trunkline.core.store.sqlite.sql.bindings import list_bindings
+from trunkline.core.values import Address, Receipt, SendRequest
+from trunkline.sim.bugs.base import Bug, deciding, making
+from trunkline.sim.bugs.return_address import main_channel
+from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
+from trunkline.sim.run.wiring import Wiring
 
 
 class _InlineWithoutThread(AdapterWrapper):

@@ -9,16 +9,17 @@ from typing import Any, TypeVar
 import anyio
 import anyio.abc
 
-from core import Gateway
-from core.config import HandsConfig
-from core.events.bodies import CompletionStep
-from core.hands.completion import TURN, Completed, CompletionPlan, plan_completion
-from core.reasons import Reason
-from core.store import SqliteStore, ops
-from core.store.rows import Admission, DelegationRow, NewSession, Unfinished, Work
-from core.values import SessionId
-from sim.bugs.base import Bug, deciding, making
-from sim.bugs.stores import keeping
+from trunkline.core.config import HandsConfig
+from trunkline.core.events.registry import CompletionStep
+from trunkline.core.gateway import Gateway
+from trunkline.core.hands.completion_plan import TURN, Completed, CompletionPlan, plan_completion
+from trunkline.core.reasons import Reason
+from trunkline.core.store import SqliteStore
+from trunkline.core.store.records import Admission, DelegationRow, NewSession, Unfinished, Work
+from trunkline.core.store.sqlite.sql import writes as ops
+from trunkline.core.values import SessionId
+from trunkline.sim.bugs.base import Bug, deciding, making
+from trunkline.sim.bugs.store import keeping
 
 T = TypeVar("T")
 #: seconds between the two scans of a start

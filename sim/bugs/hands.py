@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from core.config import HandsConfig
-from core.events.bodies import CompletionStep
-from core.hands.completion import DIRECT, Completed, CompletionPlan, plan_completion
-from core.reasons import Reason
-from sim.bugs.base import Bug, deciding
+from trunkline.core.config import HandsConfig
+from trunkline.core.events.registry import CompletionStep
+from trunkline.core.hands.completion_plan import DIRECT, Completed, CompletionPlan, plan_completion
+from trunkline.core.reasons import Reason
+from trunkline.sim.bugs.base import Bug, deciding
 
 
 def _announce_when_busy(done: Completed, config: HandsConfig) -> CompletionPlan:

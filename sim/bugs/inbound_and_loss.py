@@ -6,16 +6,16 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from core.channels import InboundStream
-from core.delivery.decide import RecoveryAction, RecoveryDecision
-from core.errors import Refused
-from core.events import EventSink
-from core.events.bodies import InboundDropped
-from core.reasons import Reason
-from core.values import Capabilities, Envelope, Receipt, SendRequest
-from sim.bugs.base import Bug, deciding
-from sim.bugs.ports import AdapterWrapper, DeafSink, wrapping
-from sim.wiring import Wiring
+from trunkline.core.channels import InboundStream
+from trunkline.core.delivery.policy import RecoveryAction, RecoveryDecision
+from trunkline.core.errors import Refused
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import InboundDropped
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
+from trunkline.sim.bugs.base import Bug, deciding
+from trunkline.sim.bugs.wrappers import AdapterWrapper, DeafSink, wrapping
+from trunkline.sim.run.wiring import Wiring
 
 
 def _replay_blindly(_left: Any, **_: Any) -> RecoveryDecision:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core import ChannelAdapter, Gateway
-from core.channels import InboundStream
-from core.reasons import Reason
-from core.shell.delivery import Delivery
-from core.store import SqliteStore
-from core.store.lease import Claim, Lease
-from sim.bugs.base import Bug
-from sim.bugs.ports import AdapterWrapper
-from sim.bugs.stores import keeping
-from sim.wiring import Wiring
+from trunkline.core.channels import ChannelAdapter, InboundStream
+from trunkline.core.gateway import Gateway
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.store import SqliteStore
+from trunkline.core.store.sqlite.lease import Claim, Lease
+from trunkline.sim.bugs.base import Bug
+from trunkline.sim.bugs.store import keeping
+from trunkline.sim.bugs.wrappers import AdapterWrapper
+from trunkline.sim.run.wiring import Wiring
 
 #: open entries that a drain looks at
 _MOST = 1000

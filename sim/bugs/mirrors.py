@@ -8,20 +8,20 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.events import EventSink
-from core.events.bodies import MirrorAppended
-from core.reasons import Reason
-from core.store import Db, SqliteStore
-from core.store.bulk import Acking
-from core.store.db import Write
-from core.store.rows import IntentRow, NewSession, SessionRow, Settled, Work
-from core.store.transcript import append
-from core.store.writer import Writer
-from core.values import DelegationId, HandResult, IntentId, IntentState
-from sim.bugs.base import Bug
-from sim.bugs.queues import replay_uncounted
-from sim.bugs.stores import keeping
-from sim.wiring import Wiring
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import MirrorAppended
+from trunkline.core.reasons import Reason
+from trunkline.core.store import Db, SqliteStore
+from trunkline.core.store.records import IntentRow, NewSession, SessionRow, Settled, Work
+from trunkline.core.store.sqlite.connection import Write
+from trunkline.core.store.sqlite.group_commit import Writer
+from trunkline.core.store.sqlite.sql.bulk_writes import Acking
+from trunkline.core.store.sqlite.sql.transcript import append
+from trunkline.core.values import DelegationId, HandResult, IntentId, IntentState
+from trunkline.sim.bugs.base import Bug
+from trunkline.sim.bugs.queue import replay_uncounted
+from trunkline.sim.bugs.store import keeping
+from trunkline.sim.run.wiring import Wiring
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from core.config import GatewayConfig
-from core.delivery.decide import (
+from trunkline.core.config import GatewayConfig
+from trunkline.core.delivery.policy import (
     DeliveryDecision,
     Next,
     Outcome,
@@ -15,21 +15,21 @@ from core.delivery.decide import (
     RecoveryDecision,
     after_attempt,
 )
-from core.delivery.states import DeliveryEvent
-from core.events import Body, EventSink
-from core.events.bodies import IntentSettled
-from core.gateway import Gateway
-from core.reasons import Reason
-from core.shell.context import Queued
-from core.shell.delivery import Delivery
-from core.store import SqliteStore
-from core.store.lease import Claim
-from core.store.rows import IntentRow, OpenIntent, Unfinished
-from core.values import IntentState
-from sim.bugs.base import Bug, deciding, making
-from sim.bugs.ports import DeafSink
-from sim.bugs.stores import keeping
-from sim.wiring import Wiring
+from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.events import Body, EventSink
+from trunkline.core.events.registry import IntentSettled
+from trunkline.core.gateway import Gateway
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Queued
+from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.store import SqliteStore
+from trunkline.core.store.records import IntentRow, OpenIntent, Unfinished
+from trunkline.core.store.sqlite.lease import Claim
+from trunkline.core.values import IntentState
+from trunkline.sim.bugs.base import Bug, deciding, making
+from trunkline.sim.bugs.store import keeping
+from trunkline.sim.bugs.wrappers import DeafSink
+from trunkline.sim.run.wiring import Wiring
 
 T = TypeVar("T")
 _Lane = tuple[str, str, str, str]

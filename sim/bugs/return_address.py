@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from core.config import GatewayConfig
-from core.decisions import MirrorPlan, MirrorQuestion, ReplyPlan, plan_mirror, plan_reply
-from core.errors import PlaceGone
-from core.keys import parse_v1
-from core.values import Address, Envelope, Receipt, SendRequest
-from sim.bugs.base import Bug, deciding
-from sim.bugs.ports import AdapterWrapper, wrapping
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import MirrorPlan, MirrorQuestion, ReplyPlan, plan_mirror, plan_reply
+from trunkline.core.errors import PlaceGone
+from trunkline.core.keys import parse_v1
+from trunkline.core.values import Address, Envelope, Receipt, SendRequest
+from trunkline.sim.bugs.base import Bug, deciding
+from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 
 
 def main_channel(place: Address) -> Address:

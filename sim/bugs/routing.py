@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.channels import ChannelAdapter, Resolved
-from core.config import GatewayConfig
-from core.decisions import MirrorPlan, MirrorQuestion, ReplyPlan, plan_mirror, plan_reply
-from core.routing import RouteDecision, resolve_route
-from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
-from core.routing.text import config_key
-from core.send import SendMessage, SendPlan, plan_send
-from core.values import Address, Capabilities, Envelope, IntentKind, Receipt, SendRequest
-from sim.bugs.base import Bug, deciding
-from sim.bugs.places import main_channel
-from sim.bugs.ports import AdapterWrapper, wrapping
-from sim.wiring import Wiring
+from trunkline.core.channels import ChannelAdapter, Resolved
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import MirrorPlan, MirrorQuestion, ReplyPlan, plan_mirror, plan_reply
+from trunkline.core.routing import RouteDecision, resolve_route
+from trunkline.core.routing.key_text import config_key
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from trunkline.core.sends.api import SendMessage, SendPlan, plan_send
+from trunkline.core.values import Address, Capabilities, Envelope, IntentKind, Receipt, SendRequest
+from trunkline.sim.bugs.base import Bug, deciding
+from trunkline.sim.bugs.return_address import main_channel
+from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
+from trunkline.sim.run.wiring import Wiring
 
 
 def _install_captured_route(wiring: Wiring) -> None:

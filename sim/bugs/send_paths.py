@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from core import ChannelAdapter, Gateway
-from core.channels import InboundStream
-from core.config import DeliveryConfig
-from core.delivery.decide import DeliveryDecision, Next, Outcome, Tried, after_attempt
-from core.delivery.states import DeliveryEvent
-from core.errors import Refused
-from core.reasons import Reason
-from core.send import Broadcasted, SendMessage, SendOutcome, SendStatus, Target
-from core.store.rows import IntentRow
-from core.values import (
+from trunkline.core.channels import ChannelAdapter, InboundStream
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.policy import DeliveryDecision, Next, Outcome, Tried, after_attempt
+from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.errors import Refused
+from trunkline.core.gateway import Gateway
+from trunkline.core.reasons import Reason
+from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, SendStatus, Target
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import (
     Address,
     Capabilities,
     DeliveryMode,
@@ -26,9 +26,9 @@ from core.values import (
     SendRequest,
     Transport,
 )
-from sim.bugs.base import Bug, deciding
-from sim.bugs.stores import LoggingStore, keeping
-from sim.wiring import Wiring
+from trunkline.sim.bugs.base import Bug, deciding
+from trunkline.sim.bugs.store import LoggingStore, keeping
+from trunkline.sim.run.wiring import Wiring
 
 
 def _fall_back_in_doubt(

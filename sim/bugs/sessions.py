@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import msgspec
 
-from core.config import GatewayConfig
-from core.events import EventSink
-from core.events.bodies import SessionShared
-from core.keys import SessionKey
-from core.routing import RouteDecision, resolve_route
-from core.values import Envelope
-from sim.bugs.base import Bug, deciding
-from sim.bugs.ports import DeafSink
-from sim.bugs.stores import ForgetfulStore, ForkingStore, SnapshotStore, UnfencedStore, UnmigratedStore, keeping
-from sim.wiring import Wiring
+from trunkline.core.config import GatewayConfig
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import SessionShared
+from trunkline.core.keys import SessionKey
+from trunkline.core.routing import RouteDecision, resolve_route
+from trunkline.core.values import Envelope
+from trunkline.sim.bugs.base import Bug, deciding
+from trunkline.sim.bugs.store import (
+    ForgetfulStore,
+    ForkingStore,
+    SnapshotStore,
+    UnfencedStore,
+    UnmigratedStore,
+    keeping,
+)
+from trunkline.sim.bugs.wrappers import DeafSink
+from trunkline.sim.run.wiring import Wiring
 
 
 def _joined_by_colons(envelope: Envelope, config: GatewayConfig) -> RouteDecision:

@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.keys import Migration, StoredKey
-from core.store import SqliteStore, ops
-from core.store.rows import Admission, DelegationRow, IntentRow, NewSession, SessionRow, Settled, Work
-from core.values import IntentId, Receipt, SessionId
-from sim.wiring import Wiring
+from trunkline.core.keys import Migration, StoredKey
+from trunkline.core.store import SqliteStore
+from trunkline.core.store.records import Admission, DelegationRow, IntentRow, NewSession, SessionRow, Settled, Work
+from trunkline.core.store.sqlite.sql import writes as ops
+from trunkline.core.values import IntentId, Receipt, SessionId
+from trunkline.sim.run.wiring import Wiring
 
 T = TypeVar("T")
 _COLUMNS = "session_key, agent_id, session_id, generation, address, entry, codec, created_at, updated_at"

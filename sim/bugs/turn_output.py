@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from core.agent import Agent, Turn
-from core.events.bodies import IntentSuppressed
-from core.reasons import Reason
-from core.store import SqliteStore
-from core.store.rows import IntentRow, Work
-from core.values import IntentId, TurnId
-from sim.bugs.base import Bug
-from sim.bugs.stores import keeping
-from sim.wiring import Wiring
+from trunkline.core.agent import Agent, Turn
+from trunkline.core.events.registry import IntentSuppressed
+from trunkline.core.reasons import Reason
+from trunkline.core.store import SqliteStore
+from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.values import IntentId, TurnId
+from trunkline.sim.bugs.base import Bug
+from trunkline.sim.bugs.store import keeping
+from trunkline.sim.run.wiring import Wiring
 
 T = TypeVar("T")
 

@@ -8,19 +8,19 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core import Gateway
-from core.channels import ChannelAdapter, InboundStream
-from core.decisions import identify
-from core.errors import IdentityGone
-from core.shell.bound import Bound
-from core.store import SqliteStore
-from core.store.rows import IntentRow, NewSession, Settled
-from core.values import Capabilities, Envelope, Receipt, SendRequest
-from sim.bugs.base import Bug, deciding, making
-from sim.bugs.ports import AdapterWrapper, wrapping
-from sim.bugs.stores import keeping
-from sim.platforms import FakeAdapter
-from sim.wiring import Wiring
+from trunkline.core.channels import ChannelAdapter, InboundStream
+from trunkline.core.decisions import identify
+from trunkline.core.errors import IdentityGone
+from trunkline.core.gateway import Gateway
+from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.store import SqliteStore
+from trunkline.core.store.records import IntentRow, NewSession, Settled
+from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
+from trunkline.sim.bugs.base import Bug, deciding, making
+from trunkline.sim.bugs.store import keeping
+from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
+from trunkline.sim.platforms import FakeAdapter
+from trunkline.sim.run.wiring import Wiring
 
 T = TypeVar("T")
 

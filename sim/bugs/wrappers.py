@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.bindings.port import BindsConversations
-from core.bindings.values import Placement, PlaceState
-from core.channels import ChannelAdapter, Directory, InboundStream, Readiness, Ready, Resolved
-from core.errors import Refused
-from core.events import Body, EventSink
-from core.values import Address, Capabilities, Envelope, Identity, Receipt, SendRequest
-from sim.platforms.tokens import Renews
-from sim.wiring import Wiring
+from trunkline.core.bindings.port import BindsConversations
+from trunkline.core.bindings.records import Placement, PlaceState
+from trunkline.core.channels import ChannelAdapter, Directory, InboundStream, Readiness, Ready, Resolved
+from trunkline.core.errors import Refused
+from trunkline.core.events import Body, EventSink
+from trunkline.core.values import Address, Capabilities, Envelope, Identity, Receipt, SendRequest
+from trunkline.sim.platforms.tokens import Renews
+from trunkline.sim.run.wiring import Wiring
 
 
 class AdapterWrapper:

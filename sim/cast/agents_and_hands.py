@@ -7,13 +7,13 @@ from contextlib import suppress
 
 import anyio
 
-from core.agent import Turn
-from core.errors import HandError, UnknownName, UsageError
-from core.hands import HandTask
-from core.values import Address, WorkKind
-from sim.faults import text_matches
-from sim.scenario.model import Action, AgentRule, HandRule, Match, SendAction
-from sim.scenario.templates import fill, uses
+from trunkline.core.agent import Turn
+from trunkline.core.errors import HandError, UnknownName, UsageError
+from trunkline.core.hands import HandTask
+from trunkline.core.values import Address, WorkKind
+from trunkline.sim.run.fault_board import text_matches
+from trunkline.sim.scenario.model.scenario import Action, AgentRule, HandRule, Match, SendAction
+from trunkline.sim.scenario.templates import fill, uses
 
 
 class ScriptFailure(Exception):

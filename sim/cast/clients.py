@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from core import Gateway
-from core.bindings.request import BindRequest
-from core.bindings.values import TargetKind
-from core.errors import BindingError, SendFailed, UnknownName, UsageError
-from core.events import EventSink
-from core.events.bodies import ClientAsked, ClientTold
-from core.send import SendMessage, SendOutcome, Target
-from core.store.operate import Filter, QueueRow, Verdict
-from core.values import Address
-from sim.faults import text_matches
-from sim.scenario.script import Bind, QueueStep
+from trunkline.core.bindings.bind_request import BindRequest
+from trunkline.core.bindings.records import TargetKind
+from trunkline.core.errors import BindingError, SendFailed, UnknownName, UsageError
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import ClientAsked, ClientTold
+from trunkline.core.gateway import Gateway
+from trunkline.core.sends.api import SendMessage, SendOutcome, Target
+from trunkline.core.store.sqlite.sql.queue_admin import Filter, QueueRow, Verdict
+from trunkline.core.values import Address
+from trunkline.sim.run.fault_board import text_matches
+from trunkline.sim.scenario.model.steps import Bind, QueueStep
 
 #: rows of the queue that an operator looks at in one go
 _PAGE = 500

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 
-from core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
-from core.values import Address
-from sim.cast import ScriptFailure
-from sim.faults import text_matches
-from sim.scenario.hooks import Hook, HookWhen
-from sim.scenario.templates import fill
+from trunkline.core.delivery.hooks import Cancel, Change, Hooks, Outgoing, SendingHook, Sent, SentHook
+from trunkline.core.values import Address
+from trunkline.sim.cast.agents_and_hands import ScriptFailure
+from trunkline.sim.run.fault_board import text_matches
+from trunkline.sim.scenario.model.hooks import Hook, HookWhen
+from trunkline.sim.scenario.templates import fill
 
 IsAt = Callable[[str, Address], bool]
 #: an answer that is none

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from sim.scenario.model import World
+from trunkline.sim.scenario.model.scenario import World
 
 
 def display_names(world: World, seed: int) -> dict[str, str]:

@@ -11,11 +11,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.events import Event
-from core.events.bodies import DelegationFinished, IntentSettled, PlatformConnected, ProcessStarted, TurnEnded
-from sim.crash import CrashAt, Crashes
-from sim.process import GatewayProcess
-from sim.world import World
+from trunkline.core.events import Event
+from trunkline.core.events.registry import (
+    DelegationFinished,
+    IntentSettled,
+    PlatformConnected,
+    ProcessStarted,
+    TurnEnded,
+)
+from trunkline.sim.run.crash_at import CrashAt, Crashes
+from trunkline.sim.run.gateway_process import GatewayProcess
+from trunkline.sim.run.world import World
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from core.events import Event
-from core.events.bodies import LeaseLost, ProcessCrashed, RunEnded
-from sim.crash import CrashAt, Crashes
-from sim.explore.points import Points, Recovery, Sampling, Survey, Trial, plan, second_crash
-from sim.explore.truth import Difference, Truth
-from sim.process import GatewayProcess
-from sim.runner import MAX_STEPS, Played, bugs_of, play
-from sim.scenario import ScenarioFile
-from sim.spare import Spare
-from sim.world import World
+from trunkline.core.events import Event
+from trunkline.core.events.registry import LeaseLost, ProcessCrashed, RunEnded
+from trunkline.sim.explore.crash_plan import Points, Recovery, Sampling, Survey, Trial, plan, second_crash
+from trunkline.sim.explore.visible_difference import Difference, Truth
+from trunkline.sim.run.crash_at import CrashAt, Crashes
+from trunkline.sim.run.gateway_process import GatewayProcess
+from trunkline.sim.run.runner import MAX_STEPS, Played, bugs_of, play
+from trunkline.sim.run.world import World
+from trunkline.sim.scenario import ScenarioFile
+from trunkline.sim.store.store_reuse import Spare
 
 #: what is found beside broken invariants, and what each of them promises
 PROMISES = {

@@ -1,6 +1,6 @@
 """What a run said and why, in a form that does not depend on when: two of these can be compared.
 
-Ids are made from content (`sim.env.SimIds`), so an intent has the same id in every run of a scenario, but for the
+Ids are made from content (`sim.run.env.SimIds`), so an intent has the same id in every run of a scenario, but for the
 number that is added when a message had to be taken once more. That number is left out here.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from core.errors import PlaceGone, Refused
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.errors import PlaceGone, Refused
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     AttemptStarted,
     ChunkAcked,
     CompletionPlanned,
@@ -32,8 +32,8 @@ from core.events.bodies import (
     WireAccepted,
     WireRefused,
 )
-from core.reasons import Reason
-from core.values import HandOutcome, IntentState, WorkKind
+from trunkline.core.reasons import Reason
+from trunkline.core.values import HandOutcome, IntentState, WorkKind
 
 Lane = tuple[str, str, str, str]
 #: one thing that people see: intent, chunk, place, text

@@ -27,11 +27,11 @@ from enum import StrEnum
 
 import msgspec
 
-from core.events import Event
-from core.values import Idempotency, IntentKind, IntentState
-from sim.explore.told import Heard, Lane, Said, Seen, Told, seen_of
-from sim.platforms import PLATFORMS
-from sim.scenario import ScenarioFile
+from trunkline.core.events import Event
+from trunkline.core.values import Idempotency, IntentKind, IntentState
+from trunkline.sim.explore.run_digest import Heard, Lane, Said, Seen, Told, seen_of
+from trunkline.sim.platforms import PLATFORMS
+from trunkline.sim.scenario import ScenarioFile
 
 #: how the notice is called that is said instead of a message
 _NOTICE = ".notice"

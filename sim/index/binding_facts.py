@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     BindingBound,
     BindingDegraded,
     BindingEnded,
@@ -16,7 +16,7 @@ from core.events.bodies import (
     IdentityFallback,
     PeerSaid,
 )
-from core.values import Address
+from trunkline.core.values import Address
 
 Lane = tuple[str, str, str, str]
 

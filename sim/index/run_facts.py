@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.channels import rules_for
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.channels import rules_for
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     AttemptEnded,
     AttemptStarted,
     ChunkAcked,
@@ -34,13 +34,13 @@ from core.events.bodies import (
     WorldLimits,
     WorldPlace,
 )
-from core.profiles import Profile
-from core.reasons import Reason
-from core.routing.keys import linked_name
-from core.store.operate import Verdict
-from core.values import Address, WorkKind
-from sim.invariants.bound import BoundFacts
-from sim.invariants.naming import named
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.session_keys import linked_name
+from trunkline.core.store.sqlite.sql.queue_admin import Verdict
+from trunkline.core.values import Address, WorkKind
+from trunkline.sim.index.binding_facts import BoundFacts
+from trunkline.sim.invariants.routing.place_names import named
 
 Lane = tuple[str, str, str, str]
 

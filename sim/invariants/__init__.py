@@ -2,22 +2,22 @@
 
 from collections.abc import Iterable
 
-from core.events import Event
-from sim.invariants.base import Checker, Judge, Status, Verdict, Violation
-from sim.invariants.bindings import BindingLife, NoSelfEcho
-from sim.invariants.bounds import Bounded, ReadyFirst
-from sim.invariants.cardinality import InboundOnce, OncePerIntent, OneAnnouncement
-from sim.invariants.claims import SingleClaim
-from sim.invariants.effects import MirrorIsTruth, NoEffect
-from sim.invariants.hands import EveryRunReports
-from sim.invariants.order import Fifo, NoHeadOfLine
-from sim.invariants.places import ExactReturnAddress, MirrorOnce, NoHiddenRedirect
-from sim.invariants.repeats import NoBlindReplay, ResumeAtFirst, SaidOnce
-from sim.invariants.sessions import Injective, OneKey, ScopesAndLinks
-from sim.invariants.truth import EverythingEnds, StatusIsTruth
-from sim.invariants.turns import Freshness, FrozenRoute, GenerationFence, OneSession
-from sim.invariants.visible import NothingSilent
-from sim.invariants.wire import AddressFidelity, AudienceConfinement
+from trunkline.core.events import Event
+from trunkline.sim.invariants.base import Checker, Judge, Status, Verdict, Violation
+from trunkline.sim.invariants.delivery.attempt_limits import Bounded, ReadyFirst
+from trunkline.sim.invariants.delivery.delivered_once import InboundOnce, OncePerIntent, OneAnnouncement
+from trunkline.sim.invariants.delivery.endings_and_status import EverythingEnds, StatusIsTruth
+from trunkline.sim.invariants.delivery.hand_reports import EveryRunReports
+from trunkline.sim.invariants.delivery.nothing_silent import NothingSilent
+from trunkline.sim.invariants.delivery.ordering import Fifo, NoHeadOfLine
+from trunkline.sim.invariants.delivery.resends import NoBlindReplay, ResumeAtFirst, SaidOnce
+from trunkline.sim.invariants.delivery.single_owner import SingleClaim
+from trunkline.sim.invariants.routing.addresses_and_audience import AddressFidelity, AudienceConfinement
+from trunkline.sim.invariants.routing.return_address import ExactReturnAddress, MirrorOnce, NoHiddenRedirect
+from trunkline.sim.invariants.routing.turns_and_routes import Freshness, FrozenRoute, GenerationFence, OneSession
+from trunkline.sim.invariants.sessions.bindings import BindingLife, NoSelfEcho
+from trunkline.sim.invariants.sessions.mirror_text_and_dry_runs import MirrorIsTruth, NoEffect
+from trunkline.sim.invariants.sessions.session_keys import Injective, OneKey, ScopesAndLinks
 
 #: every checker, in the order of the catalogue
 CHECKERS: tuple[type[Checker], ...] = (

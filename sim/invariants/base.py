@@ -14,9 +14,9 @@ from typing import ClassVar
 
 import msgspec
 
-from core.events import Body, Event, EventLog
-from core.events.bodies import RunEnded
-from sim.invariants.story import Story
+from trunkline.core.events import Body, Event, EventLog
+from trunkline.core.events.registry import RunEnded
+from trunkline.sim.index.run_facts import Story
 
 
 class Status(StrEnum):

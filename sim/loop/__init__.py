@@ -11,11 +11,11 @@ NODE holds one belongs to it, and stops for good when it is killed. Importing th
 UnsupportedRuntime where the order of callbacks could not be guaranteed.
 """
 
-from sim.loop._errors import Deadlock, ForeignThread, SimulationError, StepLimit, UnsupportedRuntime
-from sim.loop._loop import Order, SimLoop
-from sim.loop._nodes import NODE, Node
-from sim.loop._run import run
-from sim.loop._tasks import SimTask
+from trunkline.sim.loop._errors import Deadlock, ForeignThread, SimulationError, StepLimit, UnsupportedRuntime
+from trunkline.sim.loop._loop import Order, SimLoop
+from trunkline.sim.loop._nodes import NODE, Node
+from trunkline.sim.loop._run import run
+from trunkline.sim.loop._tasks import SimTask
 
 __all__ = [
     "NODE",

@@ -1,7 +1,7 @@
 """The one place that knows which private names of asyncio, anyio and aiosqlite the simulator stands on.
 
 A renamed attribute would not always raise: the loop could run on and merely lose its order. So every name, and the two
-behaviours that the canonical order needs, are checked when `sim.loop` is imported; what is missing is an
+behaviours that the canonical order needs, are checked when `trunkline.sim.loop` is imported; what is missing is an
 UnsupportedRuntime that tells what was found and which versions work.
 """
 # Private names are what this module is about; no other module imports one from asyncio or anyio.
@@ -18,7 +18,7 @@ from importlib.metadata import version as version_of
 from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
-from sim.loop._errors import UnsupportedRuntime
+from trunkline.sim.loop._errors import UnsupportedRuntime
 
 __all__ = [
     "LoopHandle",

@@ -26,10 +26,10 @@ from contextvars import Context, copy_context
 from threading import current_thread, get_ident
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, TypeVarTuple, Unpack, cast
 
-from sim.loop._compat import LoopHandle, TimerLoopHandle
-from sim.loop._errors import Deadlock, ForeignThread, SimulationError, StepLimit
-from sim.loop._nodes import NODE, Node
-from sim.loop._tasks import KeyedOrder, SimTask, SortKey, birth_order, is_abandoned, names_of
+from trunkline.sim.loop._compat import LoopHandle, TimerLoopHandle
+from trunkline.sim.loop._errors import Deadlock, ForeignThread, SimulationError, StepLimit
+from trunkline.sim.loop._nodes import NODE, Node
+from trunkline.sim.loop._tasks import KeyedOrder, SimTask, SortKey, birth_order, is_abandoned, names_of
 
 __all__ = ["Order", "SimLoop"]
 

@@ -2,7 +2,7 @@
 
 from contextvars import Context, ContextVar, copy_context
 
-from sim.loop._compat import LoopHandle
+from trunkline.sim.loop._compat import LoopHandle
 
 __all__ = ["NODE", "Node"]
 

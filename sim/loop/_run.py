@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from typing import Any, TypeVar, cast
 
-from sim.loop._compat import anyio_run_vars, anyio_task_states, as_running, mark_library
-from sim.loop._errors import SimulationError
-from sim.loop._loop import Order, SimLoop
-from sim.loop._nodes import NODE
-from sim.loop._tasks import SimTask
+from trunkline.sim.loop._compat import anyio_run_vars, anyio_task_states, as_running, mark_library
+from trunkline.sim.loop._errors import SimulationError
+from trunkline.sim.loop._loop import Order, SimLoop
+from trunkline.sim.loop._nodes import NODE
+from trunkline.sim.loop._tasks import SimTask
 
 __all__ = ["run"]
 

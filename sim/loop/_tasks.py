@@ -14,8 +14,8 @@ from collections.abc import Callable, Coroutine, Generator, Iterable
 from contextvars import Context
 from typing import Any, TypeAlias
 
-from sim.loop._compat import LoopHandle
-from sim.loop._nodes import NODE
+from trunkline.sim.loop._compat import LoopHandle
+from trunkline.sim.loop._nodes import NODE
 
 __all__ = ["KeyedOrder", "SimTask", "SortKey", "birth_order", "is_abandoned", "names_of", "splitmix64"]
 

@@ -1,14 +1,14 @@
 """Fake platforms: they obey their own rules and record the wire truth themselves."""
 
-from sim.platforms.base import FakePlatform
-from sim.platforms.client import FakeAdapter
-from sim.platforms.discord import FakeDiscord
-from sim.platforms.matrix import FakeMatrix
-from sim.platforms.rooms import Room
-from sim.platforms.signal import FakeSignal
-from sim.platforms.slack import FakeSlack
-from sim.platforms.telegram import FakeTelegram
-from sim.platforms.whatsapp import FakeWhatsApp
+from trunkline.sim.platforms.adapter import FakeAdapter
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.discord import FakeDiscord
+from trunkline.sim.platforms.matrix import FakeMatrix
+from trunkline.sim.platforms.rooms import Room
+from trunkline.sim.platforms.signal import FakeSignal
+from trunkline.sim.platforms.slack import FakeSlack
+from trunkline.sim.platforms.telegram import FakeTelegram
+from trunkline.sim.platforms.whatsapp import FakeWhatsApp
 
 PLATFORMS: dict[str, type[FakePlatform]] = {
     platform.channel: platform

@@ -13,22 +13,22 @@ from typing import Any, cast
 
 import anyio
 
-from core.bindings.values import Placement, PlaceState
-from core.channels import InboundStream, Ready, Resolved
-from core.errors import IdentityGone, NotSent, PlatformError
-from core.values import Address, Capabilities, Capability, ChatKind, Envelope, Identity, Receipt, SendRequest
-from sim.loop import Node
-from sim.platforms.base import FakePlatform
-from sim.platforms.binding import binding_of
-from sim.platforms.rest import opening
-from sim.platforms.rooms import WorldPort
+from trunkline.core.bindings.records import Placement, PlaceState
+from trunkline.core.channels import InboundStream, Ready, Resolved
+from trunkline.core.errors import IdentityGone, NotSent, PlatformError
+from trunkline.core.values import Address, Capabilities, Capability, ChatKind, Envelope, Identity, Receipt, SendRequest
+from trunkline.sim.loop import Node
+from trunkline.sim.platforms.api.api_calls import opening
+from trunkline.sim.platforms.api.binding_adapter import binding_of
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import WorldPort
 
 #: the number of a work that has its name for the second time
 _AGAIN = re.compile(r"\+[0-9]+")
 
 
 class FakeAdapter:
-    """`core.channels.ChannelAdapter` over a fake platform, for one account and one process.
+    """`trunkline.core.channels.ChannelAdapter` over a fake platform, for one account and one process.
 
     It begins with the newest token of its account, and keeps that until it is given another (`renew`).
     """
@@ -120,7 +120,7 @@ class FakeAdapter:
         self._platform.wire.open_thread(place, message_id, title, answer, self._token)
         return cast("Address", await _wait(answer))
 
-    # ------------------------------------------------------------ core.bindings.port.BindsConversations
+    # ------------------------------------------------------------ trunkline.core.bindings.port.BindsConversations
 
     @property
     def placements(self) -> tuple[Placement, ...]:

@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 
 import msgspec
 
-from core.errors import NotSent, UnknownName
-from core.events import Recorder
-from core.events.bodies import PeerSaid, PlatformConnected, PlatformPushed, WorldPlace
-from core.values import (
+from trunkline.core.errors import NotSent, UnknownName
+from trunkline.core.events import Recorder
+from trunkline.core.events.registry import PeerSaid, PlatformConnected, PlatformPushed, WorldPlace
+from trunkline.core.values import (
     Address,
     Capabilities,
     Capability,
@@ -27,15 +27,15 @@ from core.values import (
     SendRequest,
     Transport,
 )
-from sim.loop import Node
-from sim.platforms.pushes import PERSON, Connection, Posted, Speaker
-from sim.platforms.rest import Calls
-from sim.platforms.rooms import Room, WorldPort
-from sim.platforms.threads import Threads
-from sim.platforms.tokens import Tokens
-from sim.platforms.webhooks import Webhooks
-from sim.platforms.wire import Wire
-from sim.scenario.model import AccountSpec, PlatformSpec
+from trunkline.sim.loop import Node
+from trunkline.sim.platforms.api.api_calls import Calls
+from trunkline.sim.platforms.api.inbound_pushes import PERSON, Connection, Posted, Speaker
+from trunkline.sim.platforms.api.wire import Wire
+from trunkline.sim.platforms.rooms import Room, WorldPort
+from trunkline.sim.platforms.threads import Threads
+from trunkline.sim.platforms.tokens import Tokens
+from trunkline.sim.platforms.webhooks import Webhooks
+from trunkline.sim.scenario.model.scenario import AccountSpec, PlatformSpec
 
 
 class FakePlatform(ABC):

@@ -7,9 +7,9 @@ options in a poll. What a webhook says has no nonce that is enforced.
 
 from __future__ import annotations
 
-from core.values import Capability, ChatKind, Idempotency
-from sim.platforms.base import FakePlatform
-from sim.platforms.rooms import Room, digits
+from trunkline.core.values import Capability, ChatKind, Idempotency
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import Room, digits
 
 
 class FakeDiscord(FakePlatform):

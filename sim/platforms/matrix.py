@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import string
 
-from core.values import Capability, ChatKind, Idempotency
-from sim.platforms.base import FakePlatform
-from sim.platforms.rooms import Room, letters
+from trunkline.core.values import Capability, ChatKind, Idempotency
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import Room, letters
 
 _HOME = "example.org"
 _SIGNS = string.ascii_letters + string.digits

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-from core.errors import PlatformError
-from core.values import Address, ChatKind, Transport
+from trunkline.core.errors import PlatformError
+from trunkline.core.values import Address, ChatKind, Transport
 
 
 class WorldPort(Protocol):

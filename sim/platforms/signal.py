@@ -10,11 +10,11 @@ from __future__ import annotations
 import string
 from collections import Counter
 
-from core.events import Recorder
-from core.values import Capability, Markup
-from sim.platforms.base import FakePlatform
-from sim.platforms.rooms import Room, WorldPort, digits, letters
-from sim.scenario.model import PlatformSpec
+from trunkline.core.events import Recorder
+from trunkline.core.values import Capability, Markup
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
+from trunkline.sim.scenario.model.scenario import PlatformSpec
 
 _BASE64 = string.ascii_letters + string.digits + "+/"
 #: when the run began, on Signal's clock

@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from core.events import Recorder
-from core.values import Address, Capability, ChatKind, Idempotency
-from sim.platforms.base import FakePlatform
-from sim.platforms.rooms import Room, WorldPort, digits, letters
-from sim.scenario.model import PlatformSpec
+from trunkline.core.events import Recorder
+from trunkline.core.values import Address, Capability, ChatKind, Idempotency
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
+from trunkline.sim.scenario.model.scenario import PlatformSpec
 
 _LETTERS = {"room": "C", "person": "U", "bot": "U"}
 _SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

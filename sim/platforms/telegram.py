@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from core.events import Recorder
-from core.values import Capability, ChatKind, Idempotency, Markup, SendRequest
-from sim.platforms.base import FakePlatform
-from sim.platforms.rooms import Room, WorldPort, digits
-from sim.platforms.rules import text_of_html
-from sim.scenario.model import PlatformSpec
+from trunkline.core.events import Recorder
+from trunkline.core.values import Capability, ChatKind, Idempotency, Markup, SendRequest
+from trunkline.sim.platforms.api.request_checks import text_of_html
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import Room, WorldPort, digits
+from trunkline.sim.scenario.model.scenario import PlatformSpec
 
 
 class FakeTelegram(FakePlatform):

@@ -1,6 +1,6 @@
 """Threads and topics of a platform: opened on messages, by sends, or for the gateway; archived, deleted, reopened.
 
-Everything here is state of the world; what a request has to go through before it gets here is `sim.platforms.rest`.
+Everything here is state of the world; what a request passes first is in `sim.platforms.api.api_calls`.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from core.bindings.values import PlaceState
-from core.errors import PlaceGone, Refused, UnknownName
-from core.events import Recorder
-from core.events.bodies import ThreadClosed, ThreadOpened, ThreadReopened
-from core.values import Address, ChatKind
-from sim.platforms.rooms import Room
+from trunkline.core.bindings.records import PlaceState
+from trunkline.core.errors import PlaceGone, Refused, UnknownName
+from trunkline.core.events import Recorder
+from trunkline.core.events.registry import ThreadClosed, ThreadOpened, ThreadReopened
+from trunkline.core.values import Address, ChatKind
+from trunkline.sim.platforms.rooms import Room
 
 #: so much of a title is kept in events
 _TITLE = 40

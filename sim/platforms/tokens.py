@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from core.errors import Unauthorized
-from core.events import Recorder
-from core.events.bodies import CredentialRotated
+from trunkline.core.errors import Unauthorized
+from trunkline.core.events import Recorder
+from trunkline.core.events.registry import CredentialRotated
 
 
 @runtime_checkable

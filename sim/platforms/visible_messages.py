@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.values import Address, Capability, Receipt, SendRequest
+from trunkline.core.values import Address, Capability, Receipt, SendRequest
 
 
 @dataclass(slots=True, kw_only=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from core.errors import IdentityGone, Refused
-from core.events import Recorder
-from core.events.bodies import WebhookGone
-from core.values import Address, ChatKind, Identity
-from sim.platforms.rooms import Room
+from trunkline.core.errors import IdentityGone, Refused
+from trunkline.core.events import Recorder
+from trunkline.core.events.registry import WebhookGone
+from trunkline.core.values import Address, ChatKind, Identity
+from trunkline.sim.platforms.rooms import Room
 
 
 class Grounds(Protocol):

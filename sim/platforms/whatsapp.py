@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from core.values import Address, Capability, DeliveryMode
-from sim.platforms.base import FakePlatform
-from sim.platforms.rooms import Room, digits, letters
+from trunkline.core.values import Address, Capability, DeliveryMode
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import Room, digits, letters
 
 _PERSON = re.compile(r"\+?([0-9]+)(?::[0-9]+)?(?:@(?:s\.whatsapp\.net|c\.us))?", re.IGNORECASE)
 _HEX = "0123456789ABCDEF"

@@ -13,11 +13,11 @@ from typing import Literal
 
 import msgspec
 
-from core.errors import UsageError
-from core.events import Event
-from core.events.bodies import ProcessCrashed, ProcessStarted, ProcessStopped
-from sim.process import GatewayProcess
-from sim.world import World
+from trunkline.core.errors import UsageError
+from trunkline.core.events import Event
+from trunkline.core.events.registry import ProcessCrashed, ProcessStarted, ProcessStopped
+from trunkline.sim.run.gateway_process import GatewayProcess
+from trunkline.sim.run.world import World
 
 
 class CrashAt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from core.env import Env
+from trunkline.core.env import Env
 
 
 class SimIds:
@@ -23,7 +23,7 @@ class SimIds:
         self.session_ids: set[str] = set()
 
     def new(self, kind: str, *parts: str) -> str:
-        """See `core.env.Ids`."""
+        """See `trunkline.core.env.Ids`."""
         if kind == "session":
             return self._session(f"s-{'/'.join(parts)}")
         base = self._name_of(parts) if kind == "inbound" else None

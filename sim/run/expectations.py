@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from core.config import GatewayConfig
-from core.decisions import config_key
-from core.events import Event
-from core.events.bodies import (
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import config_key
+from trunkline.core.events import Event
+from trunkline.core.events.registry import (
     MirrorAppended,
     ScriptSkipped,
     SessionCreated,
@@ -19,13 +19,13 @@ from core.events.bodies import (
     WireAccepted,
     WorldPlace,
 )
-from core.routing.scopes import place_key
-from core.values import Address
-from sim.faults import text_matches, where
-from sim.invariants import Status, Verdict
-from sim.scenario import PlaceRef, ScenarioFile
-from sim.scenario.model import Accepted, ExpectedEvent
-from sim.scenario.reloads import agents_of
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.values import Address
+from trunkline.sim.invariants import Status, Verdict
+from trunkline.sim.run.fault_board import text_matches, where
+from trunkline.sim.scenario import PlaceRef, ScenarioFile
+from trunkline.sim.scenario.config_reloads import agents_of
+from trunkline.sim.scenario.model.scenario import Accepted, ExpectedEvent
 
 
 class Unmet(msgspec.Struct, frozen=True, kw_only=True):

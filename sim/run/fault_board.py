@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from core.events import Body
-from core.values import Address, Transport
-from sim.scenario.model import Fault
+from trunkline.core.events import Body
+from trunkline.core.values import Address, Transport
+from trunkline.sim.scenario.model.scenario import Fault
 
 
 def text_matches(pattern: str, text: str) -> bool:

@@ -10,27 +10,28 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
-from core import ChannelAdapter, Gateway
-from core.config import GatewayConfig
-from core.decisions import config_key
-from core.errors import UnknownName
-from core.events.bodies import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed, ScriptSkipped
-from core.routing.scopes import place_key
-from core.send import SendMessage, Target
-from core.values import Address
-from sim import clients
-from sim.bugs import BUGS
-from sim.cast import ScriptedAgent, ScriptedHands
-from sim.env import sim_env
-from sim.hooks import scripted_hooks
-from sim.loop import Node
-from sim.platforms import FakeAdapter
-from sim.platforms.tokens import Renews
-from sim.scenario.places import is_session_key
-from sim.scenario.reloads import agents_of
-from sim.scenario.script import Bind, QueueStep, Unbind
-from sim.wiring import Wiring
-from sim.world import World
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import config_key
+from trunkline.core.errors import UnknownName
+from trunkline.core.events.registry import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed, ScriptSkipped
+from trunkline.core.gateway import Gateway
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.sends.api import SendMessage, Target
+from trunkline.core.values import Address
+from trunkline.sim.bugs import BUGS
+from trunkline.sim.cast import clients
+from trunkline.sim.cast.agents_and_hands import ScriptedAgent, ScriptedHands
+from trunkline.sim.cast.hooks import scripted_hooks
+from trunkline.sim.loop import Node
+from trunkline.sim.platforms import FakeAdapter
+from trunkline.sim.platforms.tokens import Renews
+from trunkline.sim.run.env import sim_env
+from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.run.world import World
+from trunkline.sim.scenario.config_reloads import agents_of
+from trunkline.sim.scenario.model.steps import Bind, QueueStep, Unbind
+from trunkline.sim.scenario.place_refs import is_session_key
 
 #: a process that dies by itself this often is left dead
 _MOST_BOOTS = 50

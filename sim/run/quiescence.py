@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.events import Body, Event, EventLog
-from core.events.bodies import (
+from trunkline.core.events import Body, Event, EventLog
+from trunkline.core.events.registry import (
     DelegationAccepted,
     DelegationFinished,
     HookSending,
@@ -20,7 +20,7 @@ from core.events.bodies import (
     ProcessStopped,
     TurnEnded,
 )
-from core.values import IntentState
+from trunkline.core.values import IntentState
 
 _HOOKS, _MIRROR = "hooks of", "mirror of"
 #: ends after which a transcript holds something of an intent

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from core.events import Trace
-from sim.expect import Unmet
-from sim.invariants import Status, Verdict, Violation
+from trunkline.core.events import Trace
+from trunkline.sim.invariants import Status, Verdict, Violation
+from trunkline.sim.run.expectations import Unmet
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,19 +13,19 @@ from typing import Any, Protocol
 
 import anyio
 
-from core.events import Event, Trace, TraceHeader
-from core.events.bodies import InboundReceived, RunEnded, RunPhase, WireAccepted
-from sim.crash import CrashAt, Crashes
-from sim.expect import check_expectations
-from sim.invariants import CHECKERS, Judge
-from sim.loop import Order, SimLoop, SimulationError
-from sim.loop import run as run_loop
-from sim.process import GatewayProcess, Processes
-from sim.result import RunResult
-from sim.scenario import ScenarioFile
-from sim.script import ScriptPlayer
-from sim.spare import Spare
-from sim.world import World
+from trunkline.core.events import Event, Trace, TraceHeader
+from trunkline.core.events.registry import InboundReceived, RunEnded, RunPhase, WireAccepted
+from trunkline.sim.invariants import CHECKERS, Judge
+from trunkline.sim.loop import Order, SimLoop, SimulationError
+from trunkline.sim.loop import run as run_loop
+from trunkline.sim.run.crash_at import CrashAt, Crashes
+from trunkline.sim.run.expectations import check_expectations
+from trunkline.sim.run.gateway_process import GatewayProcess, Processes
+from trunkline.sim.run.result import RunResult
+from trunkline.sim.run.script_player import ScriptPlayer
+from trunkline.sim.run.world import World
+from trunkline.sim.scenario import ScenarioFile
+from trunkline.sim.store.store_reuse import Spare
 
 #: virtual seconds that everything has to come to rest after the script
 REST_BOUND = 4 * 3600.0

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from core.errors import ConfigError, UnknownName
-from core.events import BODIES, Event
-from core.events.bodies import FaultFired, ScriptSkipped
-from core.send import SendMessage, Target
-from core.values import Poll
-from sim.faults import text_matches
-from sim.platforms.pushes import PERSON, Speaker
-from sim.process import Processes
-from sim.scenario.model import Crash, Fault, Freeze, Rotate, SendStep, Step, WebhookStep, When
-from sim.world import World
+from trunkline.core.errors import ConfigError, UnknownName
+from trunkline.core.events import BODIES, Event
+from trunkline.core.events.registry import FaultFired, ScriptSkipped
+from trunkline.core.sends.api import SendMessage, Target
+from trunkline.core.values import Poll
+from trunkline.sim.platforms.api.inbound_pushes import PERSON, Speaker
+from trunkline.sim.run.fault_board import text_matches
+from trunkline.sim.run.gateway_process import Processes
+from trunkline.sim.run.world import World
+from trunkline.sim.scenario.model.scenario import Crash, Fault, Freeze, Rotate, SendStep, Step, WebhookStep, When
 
 
 @dataclass(slots=True)

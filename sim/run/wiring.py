@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.agent import Agent
-from core.channels import ChannelAdapter
-from core.decisions import Decisions
-from core.events import EventSink
-from core.gateway import Gateway
-from core.store import Db, SqliteStore, Store
+from trunkline.core.agent import Agent
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.decisions import Decisions
+from trunkline.core.events import EventSink
+from trunkline.core.gateway import Gateway
+from trunkline.core.store import Db, SqliteStore, Store
 
 
 def _adapter(adapter: ChannelAdapter) -> ChannelAdapter:

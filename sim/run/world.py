@@ -11,10 +11,10 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from core.config import DeliveryConfig
-from core.errors import UnknownName
-from core.events import Event, EventLog
-from core.events.bodies import (
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.errors import UnknownName
+from trunkline.core.events import Event, EventLog
+from trunkline.core.events.registry import (
     BugEnabled,
     FaultFired,
     RunPhase,
@@ -26,23 +26,23 @@ from core.events.bodies import (
     WorldPlace,
     WorldSession,
 )
-from core.values import Address, Capability, ChatKind, Peer, Transport
-from sim.bugs import BUGS
-from sim.disk import Disk
-from sim.env import SimIds
-from sim.faults import FaultBoard, text_matches, where
-from sim.loop import SimLoop
-from sim.people import display_names
-from sim.platforms import PLATFORMS, FakePlatform, Room
-from sim.progress import Progress
-from sim.scenario import PlaceRef, ScenarioFile
-from sim.scenario.model import Fault
-from sim.spare import Spare
-from sim.stored import damage, write_stored
+from trunkline.core.values import Address, Capability, ChatKind, Peer, Transport
+from trunkline.sim.bugs import BUGS
+from trunkline.sim.cast.names import display_names
+from trunkline.sim.loop import SimLoop
+from trunkline.sim.platforms import PLATFORMS, FakePlatform, Room
+from trunkline.sim.run.env import SimIds
+from trunkline.sim.run.fault_board import FaultBoard, text_matches, where
+from trunkline.sim.run.quiescence import Progress
+from trunkline.sim.scenario import PlaceRef, ScenarioFile
+from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.store.disk import Disk
+from trunkline.sim.store.preloaded import damage, write_stored
+from trunkline.sim.store.store_reuse import Spare
 
 
 class World:
-    """One run's world. Implements `sim.platforms.rooms.WorldPort`."""
+    """One run's world. Implements `trunkline.sim.platforms.rooms.WorldPort`."""
 
     def __init__(
         self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...], spare: Spare | None = None

@@ -1,12 +1,12 @@
 """Scenario files: what a person writes down about a run, checked before anything runs."""
 
-from sim.scenario.find import find_scenarios, scenario_home
-from sim.scenario.gateway import load_config, load_config_text
-from sim.scenario.load import ScenarioFile, load_scenario, load_text
-from sim.scenario.model import SCENARIO_VERSION, Scenario
-from sim.scenario.places import PlaceError, PlaceRef, resolve_place
-from sim.scenario.problems import Problem, ScenarioError
-from sim.scenario.schema import reference_text, schema_text
+from trunkline.sim.scenario.discovery import find_scenarios, scenario_home
+from trunkline.sim.scenario.gateway_config import load_config, load_config_text
+from trunkline.sim.scenario.load import ScenarioFile, load_scenario, load_text
+from trunkline.sim.scenario.model.scenario import SCENARIO_VERSION, Scenario
+from trunkline.sim.scenario.place_refs import PlaceError, PlaceRef, resolve_place
+from trunkline.sim.scenario.problems import Problem, ScenarioError
+from trunkline.sim.scenario.schema import reference_text, schema_text
 
 __all__ = [
     "SCENARIO_VERSION",

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from sim.scenario.schema import write
+from trunkline.sim.scenario.schema import write
 
 if __name__ == "__main__":
     write(Path(sys.argv[1]))

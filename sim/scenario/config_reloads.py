@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from core.config import GatewayConfig
-from sim.scenario.model import Reload, Scenario
-from sim.scenario.problems import Report
+from trunkline.core.config import GatewayConfig
+from trunkline.sim.scenario.model.scenario import Reload, Scenario
+from trunkline.sim.scenario.problems import Report
 
 _Tree = dict[str, Any]
 

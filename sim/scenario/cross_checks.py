@@ -11,15 +11,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from core.events import BODIES
-from core.reasons import Reason
-from core.values import IntentState
-from sim.scenario.bound import check_bound, children, spawning
-from sim.scenario.places import PlaceError, PlaceRef, is_person, is_session_key, resolve_place, with_threads
-from sim.scenario.problems import Path, Report, advice, shown
-from sim.scenario.steps import check_actions, check_hook, items, listed, say_ids
-from sim.scenario.templates import HOOK_SLOTS, template_problem
-from sim.scenario.world import PLATFORMS, THREADLESS, World
+from trunkline.core.events import BODIES
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState
+from trunkline.sim.scenario.model.bindings import check_bound, children, spawning
+from trunkline.sim.scenario.model.world import PLATFORMS, THREADLESS, World
+from trunkline.sim.scenario.place_refs import (
+    PlaceError,
+    PlaceRef,
+    is_person,
+    is_session_key,
+    resolve_place,
+    with_threads,
+)
+from trunkline.sim.scenario.problems import Path, Report, advice, shown
+from trunkline.sim.scenario.step_rules import check_actions, check_hook, items, listed, say_ids
+from trunkline.sim.scenario.templates import HOOK_SLOTS, template_problem
 
 _DEFAULT_AGENTS = ("main",)
 #: who speaks in a transcript

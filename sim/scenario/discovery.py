@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-from core.errors import UsageError
+from trunkline.core.errors import UsageError
 
 _SUFFIXES = (".yaml", ".yml")
 _PACKAGE = Path(__file__).resolve().parents[1]

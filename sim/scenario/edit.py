@@ -14,13 +14,13 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, cast
 
-from core.config import Model, parse_duration
-from core.errors import UsageError
-from sim.scenario.fields import file_name
-from sim.scenario.load import ScenarioFile, load_text
-from sim.scenario.model import Scenario
-from sim.scenario.problems import Report, ScenarioError
-from sim.scenario.yaml_nodes import parse
+from trunkline.core.config import Model, parse_duration
+from trunkline.core.errors import UsageError
+from trunkline.sim.scenario.load import ScenarioFile, load_text
+from trunkline.sim.scenario.model.scenario import Scenario
+from trunkline.sim.scenario.model_fields import file_name
+from trunkline.sim.scenario.problems import Report, ScenarioError
+from trunkline.sim.scenario.yaml_reader import parse
 
 Tree = dict[str, Any]
 

@@ -11,11 +11,11 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from core.config import GatewayConfig
-from core.profiles import Profile
-from sim.scenario.load import explain_fault
-from sim.scenario.problems import Path, Report, dotted, shown
-from sim.scenario.yaml_nodes import parse, read_text
+from trunkline.core.config import GatewayConfig
+from trunkline.core.profiles import Profile
+from trunkline.sim.scenario.load import explain_fault
+from trunkline.sim.scenario.problems import Path, Report, dotted, shown
+from trunkline.sim.scenario.yaml_reader import parse, read_text
 
 _SECTION = "gateway"
 #: a file with one of these fields is a scenario, or at least says where the configuration is

@@ -16,15 +16,15 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic.alias_generators import to_snake
 
-from core.config import GatewayConfig
-from sim.scenario.check import Known, check_references, world_of
-from sim.scenario.fields import fields_of, homes_of, model_of, text_at, type_at
-from sim.scenario.model import Scenario, World
-from sim.scenario.places import PlaceRef, resolve_place
-from sim.scenario.problems import Path, Positions, Report, dotted, nearest, shown
-from sim.scenario.reloads import reloads_of
-from sim.scenario.steps import check_steps, items, say_ids, step_times
-from sim.scenario.yaml_nodes import parse, read_text
+from trunkline.core.config import GatewayConfig
+from trunkline.sim.scenario.config_reloads import reloads_of
+from trunkline.sim.scenario.cross_checks import Known, check_references, world_of
+from trunkline.sim.scenario.model.scenario import Scenario, World
+from trunkline.sim.scenario.model_fields import fields_of, homes_of, model_of, text_at, type_at
+from trunkline.sim.scenario.place_refs import PlaceRef, resolve_place
+from trunkline.sim.scenario.problems import Path, Positions, Report, dotted, nearest, shown
+from trunkline.sim.scenario.step_rules import check_steps, items, say_ids, step_times
+from trunkline.sim.scenario.yaml_reader import parse, read_text
 
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _EXPECTED = {
@@ -71,7 +71,7 @@ class ScenarioFile:
     world: World
     #: the whole configuration after each `reload` of the script, in order
     reloads: tuple[GatewayConfig, ...]
-    #: steps that were added to what the file says (`sim.branch.with_step`), each as a line of a file
+    #: steps that were added to what the file says (`trunkline.sim.scenario.edit.with_step`), each as a line of a file
     steps: tuple[str, ...] = ()
 
     def resolve(self, place: str) -> PlaceRef:

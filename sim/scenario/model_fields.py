@@ -14,9 +14,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic.alias_generators import to_snake
 from pydantic.fields import FieldInfo
 
-from core.config import Model
-from sim.scenario.model import Scenario
-from sim.scenario.problems import Path
+from trunkline.core.config import Model
+from trunkline.sim.scenario.model.scenario import Scenario
+from trunkline.sim.scenario.problems import Path
 
 
 def file_name(name: str, info: FieldInfo) -> str:

@@ -14,9 +14,9 @@ from itertools import islice
 
 import msgspec
 
-from core.errors import UnknownName
-from sim.scenario.problems import shown
-from sim.scenario.world import PLATFORMS, PlatformSpec, ThreadSpec, World
+from trunkline.core.errors import UnknownName
+from trunkline.sim.scenario.model.world import PLATFORMS, PlatformSpec, ThreadSpec, World
+from trunkline.sim.scenario.problems import shown
 
 _GRAMMAR = "platform/room, platform/room/thread or platform/@person"
 _CROWD = re.compile(r"p([1-9][0-9]{0,4})")

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 import msgspec
 from pydantic.alias_generators import to_camel
 
-from core.errors import UsageError
+from trunkline.core.errors import UsageError
 
 Path = tuple[str | int, ...]
 Mark = tuple[int, int]

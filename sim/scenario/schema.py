@@ -16,13 +16,13 @@ from typing import Any, Literal, cast, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from core.config import Model
-from sim.scenario.fields import bare, element, fields_of, model_of, texts_of, walk
-from sim.scenario.model import Scenario
-from sim.scenario.steps import BARE_ACTIONS, HOOK_ANSWERS, SPEAKERS, STEP_ACTIONS
+from trunkline.core.config import Model
+from trunkline.sim.scenario.model.scenario import Scenario
+from trunkline.sim.scenario.model_fields import bare, element, fields_of, model_of, texts_of, walk
+from trunkline.sim.scenario.step_rules import BARE_ACTIONS, HOOK_ANSWERS, SPEAKERS, STEP_ACTIONS
 
 #: in docs/scenarios.md, everything after this line is generated
-GENERATED = "<!-- What follows is made by `python -m sim.scenario docs`. -->"
+GENERATED = "<!-- What follows is made by `python -m trunkline.sim.scenario docs`. -->"
 
 _NULL = {"type": "null"}
 _SECTION = {"": "The file"}

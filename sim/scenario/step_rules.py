@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from core.config import parse_duration
-from sim.scenario.problems import Path, Report, shown
+from trunkline.core.config import parse_duration
+from trunkline.sim.scenario.problems import Path, Report, shown
 
 #: what a step can be: exactly one of them
 STEP_ACTIONS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sim.scenario.problems import advice
+from trunkline.sim.scenario.problems import advice
 
 #: the slots that exist, each with its meaning
 SLOTS = {

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import yaml
 
-from sim.scenario.problems import Mark, Path, Report, dotted, shown
+from trunkline.sim.scenario.problems import Mark, Path, Report, dotted, shown
 
 try:
     from yaml import CSafeLoader as _FastLoader

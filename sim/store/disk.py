@@ -13,10 +13,11 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from core.store import Db, migrate
-from sim.loop import Node
-from sim.spare import Spare
-from sim.sqlite import make_inline
+from trunkline.core.store import Db
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.sim.loop import Node
+from trunkline.sim.store.inline_sqlite import make_inline
+from trunkline.sim.store.store_reuse import Spare
 
 
 class SimConnection(sqlite3.Connection):
@@ -69,13 +70,13 @@ class SimPresence:
         return self._node is None or self._node.alive
 
     def take(self) -> str:
-        """See `core.store.presence.Presence`."""
+        """See `trunkline.core.store.sqlite.process_lock.Presence`."""
         if self._disk.lock is None or not self._disk.lock.alive:
             self._disk.lock = self
         return "the disk" if self._disk.lock is self else ""
 
     def drop(self) -> None:
-        """See `core.store.presence.Presence`."""
+        """See `trunkline.core.store.sqlite.process_lock.Presence`."""
         if self._disk.lock is self:
             self._disk.lock = None
 

@@ -19,8 +19,8 @@ from typing import Any, cast
 import aiosqlite
 import aiosqlite.core
 
-from sim.loop import SimLoop, SimulationError
-from sim.loop._compat import check_aiosqlite, check_names
+from trunkline.sim.loop import SimLoop, SimulationError
+from trunkline.sim.loop._compat import check_aiosqlite, check_names
 
 __all__ = ["abandon", "make_inline"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from core.errors import KeyFormatError
-from core.keys import parse_v1
-from core.store import migrate
-from core.store.sessions import lane_text
-from core.values import Address
-from sim.scenario.model import StoredSession
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.keys import parse_v1
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.sql.sessions import lane_text
+from trunkline.core.values import Address
+from trunkline.sim.scenario.model.scenario import StoredSession
 
 #: sessions of the upstream gateway are called so
 _UPSTREAM = "agent:"

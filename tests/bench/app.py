@@ -17,17 +17,17 @@ from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
-from app.feed import Feed
-from app.live import Live
-from app.runs import Run
-from app.tui.app import FRAMES, RUN_SCREENS, TrunklineApp
-from app.tui.desk import Desk
-from core.events import read_trace
-from sim import judge
-from tests.bench._bar import Bar
-from tests.bench._long import judged, long_file
-from tests.snapshot._app import settle
-from tests.snapshot._traces import ListedRuns
+from tests.support.app.pilot import settle
+from tests.support.app.traces import ListedRuns
+from tests.support.bench.bar import Bar
+from tests.support.bench.long_runs import judged, long_file
+from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.model import Run
+from trunkline.app.runs.trace_follower import Feed
+from trunkline.app.tui.app import FRAMES, RUN_SCREENS, TrunklineApp
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.core.events import read_trace
+from trunkline.sim import judge
 
 EVENTS = 100_000
 SIZE = (120, 40)

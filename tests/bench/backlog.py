@@ -19,10 +19,10 @@ from typing import Any
 
 import anyio
 
-from tests.bench._bar import Bar
-from tests.bench._filled import fill
-from tests.bench._product import CALLERS, Load, deliver, message, prepare, serving, tuned
-from tests.bench._yardsticks import copied
+from tests.support.bench.bar import Bar
+from tests.support.bench.filled_store import fill
+from tests.support.bench.product import CALLERS, Load, deliver, message, prepare, serving, tuned
+from tests.support.bench.yardsticks import copied
 
 PENDING = 100_000
 CONVERSATIONS = 1_000

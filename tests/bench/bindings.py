@@ -21,17 +21,17 @@ from typing import Any, cast
 
 import anyio
 
-from core import EventLog, SqliteStore, connect_file, system_env
-from core.bindings.book import BindingBook
-from core.bindings.places import ref_of
-from core.bindings.values import ConversationRef, SessionBindingRecord, TargetKind
-from core.env import Env
-from core.shell.bindings import SessionBindingService
-from core.shell.bound import Bound
-from core.store import bindings as rows
-from core.store.migrate import migrate
-from core.values import Address, ChatKind
-from tests.bench._bar import Bar
+from tests.support.bench.bar import Bar
+from trunkline import EventLog, SqliteStore, connect_file, system_env
+from trunkline.core.bindings.binding_index import BindingBook
+from trunkline.core.bindings.conversation_match import ref_of
+from trunkline.core.bindings.records import ConversationRef, SessionBindingRecord, TargetKind
+from trunkline.core.env import Env
+from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.sql import bindings as rows
+from trunkline.core.values import Address, ChatKind
 
 FEW, SOME, MANY = 10, 1000, 100_000
 LOOKS = 5000

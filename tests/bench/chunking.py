@@ -8,9 +8,9 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 
-from core.delivery.chunk import chunk
-from core.values import Chunker, ChunkMode
-from tests.bench._bar import Bar
+from tests.support.bench.bar import Bar
+from trunkline.core.delivery.chunking.plain_text import chunk
+from trunkline.core.values import Chunker, ChunkMode
 
 SHORT, TIMES = 200_000, 4
 ROUNDS = 3

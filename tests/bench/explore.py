@@ -5,11 +5,11 @@ import json
 import statistics
 from collections import deque
 
-from app.workers import Job, cpu_seconds, explore
-from sim import ScenarioFile
-from sim.explore import Sampling
-from sim.scenario import load_text
-from tests.bench._bar import Bar
+from tests.support.bench.bar import Bar
+from trunkline.app.runs.exploration_pool import Job, cpu_seconds, explore
+from trunkline.sim import ScenarioFile
+from trunkline.sim.explore import Sampling
+from trunkline.sim.scenario import load_text
 
 ROUNDS = 5
 #: each so manyth step is tried, beside all commits

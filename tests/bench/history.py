@@ -11,9 +11,9 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from tests.bench._bar import Bar
-from tests.bench._filled import fill
-from tests.bench._product import Load, deliver, prepare, tuned
+from tests.support.bench.bar import Bar
+from tests.support.bench.filled_store import fill
+from tests.support.bench.product import Load, deliver, prepare, tuned
 
 ROUNDS = 5
 MESSAGES = 4_000

@@ -12,9 +12,9 @@ from typing import Any
 
 import anyio
 
-from sim.loop import SimLoop, run
-from tests.bench._bar import Bar
 from tests.determinism._stock import run_stock
+from tests.support.bench.bar import Bar
+from trunkline.sim.loop import SimLoop, run
 
 ROUNDS = 9
 TASKS = 200

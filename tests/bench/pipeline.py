@@ -18,9 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from tests.bench._bar import Bar
-from tests.bench._product import Load, Took, deliver, lone, prepare, tuned
-from tests.bench._yardsticks import Script, contents, copied, fsync, naive, raw, record
+from tests.support.bench.bar import Bar
+from tests.support.bench.product import Load, Took, deliver, lone, prepare, tuned
+from tests.support.bench.yardsticks import Script, contents, copied, fsync, naive, raw, record
 
 ROUNDS = 3
 MESSAGES = 10_000

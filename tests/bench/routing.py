@@ -10,12 +10,12 @@ import random
 import time
 from collections.abc import Iterator
 
-from core.config import GatewayConfig
-from core.routing import resolve_route
-from core.routing.inbound import Explain
-from core.routing.index import index_of
-from core.values import Address, ChatKind, Envelope, Peer
-from tests.bench._bar import Bar
+from tests.support.bench.bar import Bar
+from trunkline.core.config import GatewayConfig
+from trunkline.core.routing import resolve_route
+from trunkline.core.routing.inbound import Explain
+from trunkline.core.routing.index import index_of
+from trunkline.core.values import Address, ChatKind, Envelope, Peer
 
 FEW, SOME, MANY = 10, 10_000, 100_000
 MESSAGES = 3000

@@ -6,10 +6,10 @@ import subprocess
 import sys
 import time
 
-from sim import ScenarioFile, run_scenario
 from tests.bench import loop as loop_bench
 from tests.bench import scenarios
-from tests.bench._bar import Bar
+from tests.support.bench.bar import Bar
+from trunkline.sim import ScenarioFile, run_scenario
 
 ROUNDS = 7
 

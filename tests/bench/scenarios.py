@@ -3,7 +3,7 @@
 import json
 import random
 
-from sim.scenario import ScenarioFile, load_text
+from trunkline.sim.scenario import ScenarioFile, load_text
 
 _FAULTS = ("lose-response", "rate-limit", "slow", "error", "drop")
 

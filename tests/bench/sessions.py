@@ -19,12 +19,12 @@ from pathlib import Path
 
 import anyio
 
-from core import EventLog, SessionMap, SqliteStore, connect_file, system_env
-from core.keys import SessionKey
-from core.store import migrate
-from core.store.lookup import find
-from core.values import ChatKind
-from tests.bench._bar import Bar
+from tests.support.bench.bar import Bar
+from trunkline import EventLog, SessionMap, SqliteStore, connect_file, system_env
+from trunkline.core.keys import SessionKey
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.sql.session_lookup import find
+from trunkline.core.values import ChatKind
 
 FEW, MANY = 1_000, 1_000_000
 ROUNDS = 15

@@ -11,8 +11,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 
-from tests.bench._bar import Bar
-from tests.bench._terminal import Moment, shown
+from tests.support.bench.bar import Bar
+from tests.support.bench.terminal import Moment, shown
 
 SIZE = (80, 24)
 ROUNDS = 5

@@ -14,10 +14,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from core.store import migrate
-from core.store.transcript import append, append_mirror
-from core.values import IntentId, SessionId
-from tests.bench._bar import Bar
+from tests.support.bench.bar import Bar
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.sql.transcript import append, append_mirror
+from trunkline.core.values import IntentId, SessionId
 
 SHORT, LONG = 100, 10_000
 #: other sessions, so that neither of the two has the table for itself

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
+from trunkline.app.cli import main
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.traces import open_trace
-from app.cli.web import command_of
-from app.report.linear import report
-from app.runs import Run
-from app.tui.desk import Opened
-from app.view.claims import chunks
-from app.view.diff import Diff
-from app.view.diff_words import as_lines
-from app.view.overview import latest_facts
-from app.view.status import Mode, status_line
-from app.view.story import RunView
-from app.view.why import explain
-from core.errors import UsageError
-from core.events import Trace, encode_trace
-from sim import judge, load_scenario, run_scenario
+from trunkline.app.cli.io.trace_input import open_trace
+from trunkline.app.cli.run.web import command_of
+from trunkline.app.report.run_text import report
+from trunkline.app.runs.model import Run
+from trunkline.app.tui.state.workspace import Opened
+from trunkline.app.view.diff.compare import Diff
+from trunkline.app.view.diff.text import as_lines
+from trunkline.app.view.explain.explanation import explain
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.messages.attempts_and_chunks import chunks
+from trunkline.app.view.overview.cards import latest_facts
+from trunkline.app.view.timeline.status_line import Mode, status_line
+from trunkline.core.errors import UsageError
+from trunkline.core.events import Trace, encode_trace
+from trunkline.sim import judge, load_scenario, run_scenario
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,18 +8,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.bindings.states import BindingEvent
-from core.bindings.values import SessionBindingRecord, TargetKind
-from core.reasons import Reason
-from core.store import bindings, migrate
-from tests.factories import room
+from tests.support.factories import room
+from trunkline.core.bindings.records import SessionBindingRecord, TargetKind
+from trunkline.core.bindings.states import BindingEvent
+from trunkline.core.reasons import Reason
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.sql import bindings
 
 BORN, NOW = 1_700_000_000.0, 1_700_000_000.0 + 3600
 
 
 @pytest.fixture(autouse=True)
 def _now(monkeypatch):
-    monkeypatch.setattr("app.cli.binding.time.time", lambda: NOW)
+    monkeypatch.setattr("trunkline.app.cli.store.bindings.time.time", lambda: NOW)
 
 
 @contextlib.contextmanager

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from core.events import read_trace
-from core.events.bodies import WorldPerson
-from sim import BUGS, find_scenarios, load_scenario
+from trunkline.core.events import read_trace
+from trunkline.core.events.registry import WorldPerson
+from trunkline.sim import BUGS, find_scenarios, load_scenario
 
 ROOT = Path(__file__).parents[2]
 TOUR = "scenarios/tour/told-twice.yaml"
@@ -195,7 +195,7 @@ def test_a_spoilt_trace_is_refused_with_its_place(trunkline, tmp_path, spoil, me
 
 def test_the_headless_path_imports_no_screen_and_no_faker():
     code = (
-        "import sys\nfrom app.cli import main\n"
+        "import sys\nfrom trunkline.app.cli import main\n"
         f"sys.argv = ['trunkline', 'run', {TOUR!r}]\nassert main() == 0\n"
         "heavy = ('textual', 'textual_serve', 'aiohttp', 'faker', 'rich.progress')\n"
         "print([name for name in heavy if name in sys.modules])"
@@ -226,8 +226,8 @@ def test_the_report_in_the_readme_is_what_is_printed(trunkline):
 
 
 def test_the_commands_that_are_named_are_those_that_there_are():
-    from app.cli.commands import app
-    from app.cli.interactive import COMMANDS
+    from trunkline.app.cli.commands import app
+    from trunkline.app.cli.run.open_app import COMMANDS
 
     found = {name for name in app if not name.startswith("-")}
     assert found == set(COMMANDS)

@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.decide import InboundAsked, decide_inbound
-from core.config import GatewayConfig
-from core.decisions import BOUND_TIER
-from core.events import Event
-from core.events.bodies import ConfigReloaded, InboundReceived, RouteDecided, TargetResolved
-from core.routing.claims import TIERS
-from sim import ScenarioFile, find_scenarios, load_scenario, run_scenario, scenario_home
+from trunkline.app.explain.decide import InboundAsked, decide_inbound
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import BOUND_TIER
+from trunkline.core.events import Event
+from trunkline.core.events.registry import ConfigReloaded, InboundReceived, RouteDecided, TargetResolved
+from trunkline.core.routing.binding_match import TIERS
+from trunkline.sim import ScenarioFile, find_scenarios, load_scenario, run_scenario, scenario_home
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """\
@@ -386,7 +386,7 @@ def test_there_is_help(trunkline, command):
 def test_no_screen_and_without_a_file_no_simulator_is_imported(config):
     def loaded(*arguments: str) -> str:
         code = (
-            "import sys\nfrom app.cli import main\n"
+            "import sys\nfrom trunkline.app.cli import main\n"
             f"sys.argv = {['trunkline', *arguments]!r}\nassert main() == 0\n"
             "print([name for name in ('textual', 'faker', 'sim') if name in sys.modules])"
         )

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-import app.cli.explore
-from core.events import read_trace
-from core.events.bodies import ProcessCrashed, ProcessStopped
+from trunkline.core.events import read_trace
+from trunkline.core.events.registry import ProcessCrashed, ProcessStopped
 
 B043 = "scenarios/museum/B043-thread-reply-in-main.yaml"
 B052 = "B052-shared-session-wrong-surface"
@@ -105,7 +104,7 @@ def test_a_crash_that_does_not_happen_is_a_violation(trunkline):
 
 
 def test_an_interrupted_exploration_tells_what_it_knows(trunkline, monkeypatch, tmp_path):
-    whole = app.cli.explore.explore
+    whole = trunkline.app.cli.run.explore.explore
 
     def interrupted(*arguments):
         for number, found in enumerate(whole(*arguments)):
@@ -113,7 +112,7 @@ def test_an_interrupted_exploration_tells_what_it_knows(trunkline, monkeypatch, 
             if number == 1:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(app.cli.explore, "explore", interrupted)
+    monkeypatch.setattr(trunkline.app.cli.run.explore, "explore", interrupted)
     code, out, _ = trunkline("explore", B043, "--jobs", "1", "--json", tmp_path / "part.json")
     part = json.loads((tmp_path / "part.json").read_text())
     assert code == 130 and part["interrupted"] is True

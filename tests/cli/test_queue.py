@@ -14,19 +14,23 @@ import anyio
 import msgspec
 import pytest
 
-from app.report.queue import WATCH, ago, moment, span
-from core.config import DeliveryConfig
-from core.delivery.states import OPEN, TRANSITIONS
-from core.errors import Ambiguous, SendFailed
-from core.events.bodies import IntentReopened, IntentSettled
-from core.reasons import Reason
-from core.store import IntentRow, migrate, operate, ops, outside
-from core.store.operate import Verdict
-from core.store.rows import SendRow, send_intent
-from core.values import Capabilities, Idempotency, IntentKind, IntentState, Poll, Transport
-from tests.contract.version1 import write_version_1
-from tests.factories import direct, intent, receipt, room
-from tests.unit._sending import Platform, message, serving, texts
+from tests.support.contract.version_1 import write_version_1
+from tests.support.factories import direct, intent, receipt, room
+from tests.support.sending import Platform, message, serving, texts
+from trunkline.app.report.queue import WATCH, ago, moment, span
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.states import OPEN, TRANSITIONS
+from trunkline.core.errors import Ambiguous, SendFailed
+from trunkline.core.events.registry import IntentReopened, IntentSettled
+from trunkline.core.reasons import Reason
+from trunkline.core.store import IntentRow
+from trunkline.core.store.records import SendRow, send_intent
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.offline import queue_file as outside
+from trunkline.core.store.sqlite.sql import queue_admin as operate
+from trunkline.core.store.sqlite.sql import writes as ops
+from trunkline.core.store.sqlite.sql.queue_admin import Verdict
+from trunkline.core.values import Capabilities, Idempotency, IntentKind, IntentState, Poll, Transport
 
 S = IntentState
 BORN, NOW = 1_700_000_000.0, 1_700_000_000.0 + 3 * 3600 + 5 * 60
@@ -60,7 +64,7 @@ def made(name: str, *chunks: str, **fields: Any) -> IntentRow:
 
 @pytest.fixture(autouse=True)
 def _now(monkeypatch):
-    monkeypatch.setattr("app.cli.operating.time.time", lambda: NOW)
+    monkeypatch.setattr("trunkline.app.cli.store.queue.time.time", lambda: NOW)
 
 
 @pytest.fixture
@@ -688,7 +692,7 @@ def test_what_is_done_beside_a_gateway_is_taken_up_by_it(trunkline, tmp_path, mo
 def test_the_command_needs_little_to_start(tmp_path):
     """Nothing of the app's screens, and nothing of the simulator."""
     code = (
-        "import sys\nfrom app.cli.commands import dispatch\n"
+        "import sys\nfrom trunkline.app.cli.commands import dispatch\n"
         f"try:\n    dispatch(['queue', 'list', '--store', {str(tmp_path / 'no.db')!r}])\nexcept Exception: pass\n"
         "print(*(name for name in ('textual', 'sim', 'faker') if name in sys.modules))"
     )

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.cli.traces import believing, open_trace
-from core.errors import UsageError
-from core.events import read_trace
+from trunkline.app.cli.io.trace_input import believing, open_trace
+from trunkline.core.errors import UsageError
+from trunkline.core.events import read_trace
 
 ROOT = Path(__file__).parents[2]
 TOUR = "scenarios/tour/told-twice.yaml"
@@ -55,7 +55,7 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(recorded):
 
 def test_it_imports_no_screen(recorded):
     code = (
-        "import sys\nfrom app.cli import main\n"
+        "import sys\nfrom trunkline.app.cli import main\n"
         f"sys.argv = ['trunkline', 'report', {str(recorded)!r}, '--plain']\nassert main() == 1\n"
         "print([name for name in ('textual', 'textual_serve', 'aiohttp', 'faker') if name in sys.modules])"
     )

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from app.source import SimSource
-from app.tui.app import TrunklineApp
-from app.tui.desk import Desk
-from app.view.fault_kinds import MAKERS
-from core.events import bodies as b
-from core.events import encode_trace
-from sim import scenario_home
-from tests.snapshot._app import press
+from tests.support.app.pilot import press
+from trunkline.app.runs.scenario_source import SimSource
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.faults.catalog import MAKERS
+from trunkline.core.events import encode_trace
+from trunkline.core.events import registry as b
+from trunkline.sim import scenario_home
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
-from app.cli.streams import prepare
-from app.cli.terminal import can_draw, only_ascii
+from trunkline.app.cli import main
+from trunkline.app.cli.io.output import prepare
+from trunkline.app.cli.io.terminal import can_draw, only_ascii
 
 TOUR = "scenarios/tour/told-twice.yaml"
 REPORTS = (("run", TOUR, "--bug", "hand-announces-too"), ("tour",), ("bugs",), ("--help",))
@@ -110,6 +110,6 @@ def test_ctrl_c_while_the_command_is_loaded_is_no_traceback(monkeypatch, capsys)
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("app.cli.streams.prepare", interrupted)
+    monkeypatch.setattr("trunkline.app.cli.io.output.prepare", interrupted)
     assert call(monkeypatch, "bugs") == 130
     assert capsys.readouterr().err == "trunkline: interrupted\n"

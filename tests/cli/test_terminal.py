@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench._terminal import Picture
+from tests.support.bench.terminal import Picture
 
 ROOT = Path(__file__).parents[2]
 TOUR = "scenarios/tour/told-twice.yaml"
@@ -148,7 +148,7 @@ def trunkline(*arguments: object, **options: Any):
 def with_defect(change: str, *arguments: str):
     """The command in a process in which something was changed first."""
     call = f"sys.argv = ['trunkline', *{list(arguments)!r}]\nsys.exit(main())"
-    code = f"import sys\n{change}\nfrom app.cli import main\n{call}"
+    code = f"import sys\n{change}\nfrom trunkline.app.cli import main\n{call}"
     return terminal(sys.executable, "-c", code)
 
 
@@ -302,7 +302,7 @@ def test_a_terminal_may_become_too_small_and_large_again():
 
 def test_a_defect_of_the_app_is_a_sentence_and_a_file():
     change = (
-        "from app.tui.screens.timeline import TimelineScreen\n"
+        "from trunkline.app.tui.screens.timeline.screen import TimelineScreen\n"
         "def action_fold(self): raise KeyError('no such lane')\n"
         "TimelineScreen.action_fold = action_fold"
     )
@@ -322,12 +322,12 @@ def test_a_defect_of_the_app_is_a_sentence_and_a_file():
 
 def test_a_crash_inside_a_scenarios_gateway_is_a_message():
     change = (
-        "import app.source\n"
-        "real = app.source.run_scenario\n"
+        "import trunkline.app.runs.scenario_source\n"
+        "real = trunkline.app.runs.scenario_source.run_scenario\n"
         "def run_scenario(file, **options):\n"
         "    if options['seed'] == 2: raise ZeroDivisionError('inside the gateway')\n"
         "    return real(file, **options)\n"
-        "app.source.run_scenario = run_scenario"
+        "trunkline.app.runs.scenario_source.run_scenario = run_scenario"
     )
     with with_defect(change, "tour") as shown:
         shown.until("told-twice", "AUTO-PAUSED")

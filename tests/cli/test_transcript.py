@@ -12,11 +12,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from core.errors import StoreError
-from core.events import EventLog
-from core.store import SqliteStore, connect_file, migrate
-from core.store.export import find_session, reading, transcript_lines
-from tests.contract.version1 import write_version_1
+from tests.support.contract.version_1 import write_version_1
+from trunkline.core.errors import StoreError
+from trunkline.core.events import EventLog
+from trunkline.core.store import SqliteStore, connect_file
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.offline.transcript_export import find_session, reading, transcript_lines
 
 ROOT = Path(__file__).parents[2]
 ANA = "main:discord:default:direct:100"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app.source import load
-from core.events import read_trace, write_trace
-from sim import run_scenario
 from tests.cli.test_terminal import ROOT, TOUR, plain, restored, terminal, trunkline
+from trunkline.app.runs.scenario_source import load
+from trunkline.core.events import read_trace, write_trace
+from trunkline.sim import run_scenario
 
 #: writes the lines of a file one by one, each in two halves
 WRITER = """

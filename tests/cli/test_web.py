@@ -18,12 +18,12 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from app.cli.web import command_of
+from trunkline.app.cli.run.web import command_of
 
 ROOT = Path(__file__).parents[2]
 SERVES = importlib.util.find_spec("textual_serve") is not None
 if TYPE_CHECKING or SERVES:
-    from tests.cli._browser import CHROMIUM, chromium
+    from tests.support.browser import CHROMIUM, chromium
 else:
     CHROMIUM = None
 
@@ -125,7 +125,7 @@ def test_a_port_that_is_taken_is_told(trunkline):
 
 
 def test_without_textual_serve_it_says_what_to_install(trunkline, monkeypatch):
-    monkeypatch.setattr("app.cli.web.find_spec", lambda _name: None)
+    monkeypatch.setattr("trunkline.app.cli.run.web.find_spec", lambda _name: None)
     code, out, err = trunkline("web")
     assert (code, out) == (2, "") and "trunkline[web]" in err
 

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from core.bindings.upstream import (
+from tests.conformance.upstream.bindings import (
     Declared,
     Key,
     UpstreamBind,
@@ -17,13 +17,13 @@ from core.bindings.upstream import (
     error_code,
     normal_ref,
 )
-from core.bindings.upstream_generic import GenericBindings
-from core.bindings.values import ConversationRef
-from core.channels.discord_threads import Channel, ThreadManagers, ThreadSettings, Webhook
-from core.channels.discord_upstream import DAY, DiscordBindings, ThreadBindings
-from core.errors import BindingError, PlaceGone, PlatformError
-from core.keys.openclaw import account_id
-from core.profiles import Profile
+from tests.conformance.upstream.discord_bindings import DAY, DiscordBindings, ThreadBindings
+from tests.conformance.upstream.generic_bindings import GenericBindings
+from trunkline.core.bindings.records import ConversationRef
+from trunkline.core.channels.bindings.discord_threads import Channel, ThreadManagers, ThreadSettings, Webhook
+from trunkline.core.errors import BindingError, PlaceGone, PlatformError
+from trunkline.core.keys.openclaw import account_id
+from trunkline.core.profiles import Profile
 
 Fields = dict[str, Any]
 

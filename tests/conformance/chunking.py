@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from core.delivery.chunk import chunk
-from core.delivery.fences import fences
-from core.delivery.units import units
-from core.profiles import Profile
-from core.values import Chunker, ChunkMode
+from trunkline.core.delivery.chunking.code_fences import fences
+from trunkline.core.delivery.chunking.plain_text import chunk
+from trunkline.core.delivery.chunking.utf16 import units
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Chunker, ChunkMode
 
 Fields = dict[str, Any]
 

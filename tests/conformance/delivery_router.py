@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.bindings.completion import Origin, announce, completion_destination
-from core.bindings.router import BoundDeliveryRouter
-from core.bindings.values import BindingStatus, ConversationRef, SessionBindingRecord, TargetKind
-from core.channels.discord_replies import Reply, ReplyBinding, ReplySend, binding_for, deliver_replies
-from core.errors import PlatformError, Refused
-from core.profiles import Profile
-from core.values import Address, ChatKind
+from tests.conformance.upstream.completion_destination import Origin, announce, completion_destination
+from tests.conformance.upstream.discord_replies import Reply, ReplyBinding, ReplySend, binding_for, deliver_replies
+from trunkline.core.bindings.completion_router import BoundDeliveryRouter
+from trunkline.core.bindings.records import BindingStatus, ConversationRef, SessionBindingRecord, TargetKind
+from trunkline.core.errors import PlatformError, Refused
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, ChatKind
 
 Fields = dict[str, Any]
 Operation = Callable[[Fields, Profile], Fields]

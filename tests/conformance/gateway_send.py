@@ -10,20 +10,20 @@ from typing import Any
 
 import anyio
 
-from core.bindings.values import SessionBindingRecord
-from core.channels import Resolved, known_channels
-from core.config import GatewayConfig
-from core.decisions import Decisions
-from core.errors import SendFailed, TargetError, UsageError
-from core.events import EventLog
-from core.keys.openclaw import CHANNELS, agent_id
-from core.profiles import Profile
-from core.send import SendMessage, SendPlan, named_session
-from core.shell.planning import Fate, Stored
-from core.shell.sends import Sends
-from core.shell.targets import Looked
-from core.store.rows import send_intent
-from core.values import Address, ChatKind, Receipt, SessionEntry
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.channels import Resolved, known_channels
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import Decisions
+from trunkline.core.errors import SendFailed, TargetError, UsageError
+from trunkline.core.events import EventLog
+from trunkline.core.keys.openclaw import CHANNELS, agent_id
+from trunkline.core.profiles import Profile
+from trunkline.core.runtime.client_sends.planner import Fate, Stored
+from trunkline.core.runtime.client_sends.sends import Sends
+from trunkline.core.runtime.client_sends.target_resolution import Looked
+from trunkline.core.sends.api import SendMessage, SendPlan, named_session
+from trunkline.core.store.records import send_intent
+from trunkline.core.values import Address, ChatKind, Receipt, SessionEntry
 
 Fields = dict[str, Any]
 
@@ -93,7 +93,7 @@ def _message(request: Fields) -> SendMessage:
 
 
 class _World:
-    """`core.shell.sends.SendPorts` of a case."""
+    """`trunkline.core.runtime.client_sends.sends.SendPorts` of a case."""
 
     def __init__(self, given: Fields, profile: Profile) -> None:
         self.config = _config(given, profile)

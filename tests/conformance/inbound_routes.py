@@ -5,18 +5,18 @@ from typing import Any
 
 import msgspec
 
-from core.channels import discord, slack, telegram
-from core.channels.base import InboundPlace
-from core.config import GatewayConfig
-from core.keys import SessionKey, key_text
-from core.keys.openclaw import KIND_TOKENS, account_id, agent_id, fold
-from core.keys.openclaw_text import agent_of
-from core.profiles import Profile
-from core.routing import RouteDecision
-from core.routing.claims import CHANNEL
-from core.routing.inbound import decide
-from core.routing.query import query_of, read_query
-from core.values import Address, ChatKind, Envelope, Peer
+from tests.conformance.upstream.key_text import agent_of
+from trunkline.core.channels.platforms import discord, slack, telegram
+from trunkline.core.channels.rules import InboundPlace
+from trunkline.core.config import GatewayConfig
+from trunkline.core.keys import SessionKey, key_text
+from trunkline.core.keys.openclaw import KIND_TOKENS, account_id, agent_id, fold
+from trunkline.core.profiles import Profile
+from trunkline.core.routing import RouteDecision
+from trunkline.core.routing.binding_match import CHANNEL
+from trunkline.core.routing.inbound import decide
+from trunkline.core.routing.match_input import query_of, read_query
+from trunkline.core.values import Address, ChatKind, Envelope, Peer
 
 Fields = dict[str, Any]
 

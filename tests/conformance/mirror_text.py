@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from core.delivery.mirror import Remembered, mirror_text, plan_append
-from core.profiles import Profile
+from trunkline.core.delivery.mirror_text import Remembered, mirror_text, plan_append
+from trunkline.core.profiles import Profile
 
 Fields = dict[str, Any]
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from core.channels import Current
-from core.config import GatewayConfig
-from core.errors import AmbiguousTarget, TargetError
-from core.keys import key_text
-from core.profiles import Profile
-from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
-from core.values import ChatKind
+from trunkline.core.channels import Current
+from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import AmbiguousTarget, TargetError
+from trunkline.core.keys import key_text
+from trunkline.core.profiles import Profile
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from trunkline.core.values import ChatKind
 
 #: what upstream's directories call the kinds
 _KINDS = {"user": ChatKind.DIRECT, "group": ChatKind.GROUP, "channel": ChatKind.CHANNEL}

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from core.config import DeliveryConfig
-from core.delivery.retry import (
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.backoff import (
     Answers,
     Reconciled,
     Replay,
@@ -19,7 +19,7 @@ from core.delivery.retry import (
     recovery_step,
     wait_after,
 )
-from core.profiles import Profile
+from trunkline.core.profiles import Profile
 
 Fields = dict[str, Any]
 

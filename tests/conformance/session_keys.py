@@ -3,13 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from core.config import SessionConfig
-from core.errors import KeyFormatError
-from core.keys import StoredKey, parse_openclaw
-from core.keys.openclaw import KIND_TOKENS, account_id, agent_id, main_text
-from core.keys.openclaw_context import MessageContext, context_key, explicit_key, group_of_context
-from core.keys.openclaw_store import lookup, migrate_key, migrate_store
-from core.keys.openclaw_text import (
+from tests.conformance.upstream.key_builder import build_key
+from tests.conformance.upstream.key_context import MessageContext, context_key, explicit_key, group_of_context
+from tests.conformance.upstream.key_store import lookup, migrate_key, migrate_store
+from tests.conformance.upstream.key_text import (
     agent_of,
     chat_type_of,
     flags,
@@ -20,8 +17,11 @@ from core.keys.openclaw_text import (
     to_store_key,
     with_thread,
 )
-from core.profiles import Profile
-from core.routing.openclaw import build_key
+from trunkline.core.config import SessionConfig
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.keys import StoredKey, parse_openclaw
+from trunkline.core.keys.openclaw import KIND_TOKENS, account_id, agent_id, main_text
+from trunkline.core.profiles import Profile
 
 Fields = dict[str, Any]
 Operation = Callable[[Fields, Profile], Fields]

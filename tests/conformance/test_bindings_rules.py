@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.profiles import Profile
 from tests.conformance import bindings, delivery_router
+from trunkline.core.profiles import Profile
 
 MARCH, AUGUST = Profile.OPENCLAW, Profile.OPENCLAW_2026_08
 CHILD = "agent:main:subagent:child"

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from core.profiles import Profile
 from tests.conformance.__main__ import main
 from tests.conformance.tables import (
     AREAS,
@@ -21,6 +20,7 @@ from tests.conformance.tables import (
     load,
     profile_of,
 )
+from trunkline.core.profiles import Profile
 
 #: cases of the tables that are shorter than the others
 LEAST = {"mirror_text": 23}

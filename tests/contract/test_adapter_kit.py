@@ -8,15 +8,23 @@ from typing import Any
 import anyio
 import pytest
 
-from core.channels import ChannelAdapter
-from core.channels.check import CHECKS, Bench, CheckResult, ContractBroken, Report, Verdict, check_channel_adapter
-from core.errors import UnknownName
-from core.values import Address, Envelope
-from sim.bugs.ports import AdapterWrapper
-from sim.loop import SimLoop, run
-from sim.platforms import PLATFORMS
-from tests.contract.broken_adapters import BROKEN
-from tests.contract.fake_bench import FakeBench, fake_bench
+from tests.support.contract.broken_adapters import BROKEN
+from tests.support.contract.fake_platform_double import FakeBench, fake_bench
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.errors import UnknownName
+from trunkline.core.testing.adapter_kit import (
+    CHECKS,
+    Bench,
+    CheckResult,
+    ContractBroken,
+    Report,
+    Verdict,
+    check_channel_adapter,
+)
+from trunkline.core.values import Address, Envelope
+from trunkline.sim.bugs.wrappers import AdapterWrapper
+from trunkline.sim.loop import SimLoop, run
+from trunkline.sim.platforms import PLATFORMS
 
 #: fakes that can something else than usually
 VARIANTS = {

@@ -6,10 +6,19 @@ import anyio
 import pytest
 from msgspec import structs
 
-from core.bindings.port import BindsConversations
-from core.bindings.values import Placement, PlaceState
-from core.errors import IdentityGone, PlaceArchived, PlaceGone, PlatformError, Refused, Unauthorized, UnknownName
-from core.events.bodies import (
+from tests.support.contract.stage import ALL, THREADED, Stage, play, request
+from trunkline.core.bindings.port import BindsConversations
+from trunkline.core.bindings.records import Placement, PlaceState
+from trunkline.core.errors import (
+    IdentityGone,
+    PlaceArchived,
+    PlaceGone,
+    PlatformError,
+    Refused,
+    Unauthorized,
+    UnknownName,
+)
+from trunkline.core.events.registry import (
     CredentialRotated,
     PeerSaid,
     ThreadOpened,
@@ -20,11 +29,10 @@ from core.events.bodies import (
     WireRefused,
     WorldPlace,
 )
-from core.reasons import Reason
-from core.values import Address, Identity
-from sim.bugs.ports import AdapterWrapper
-from sim.platforms.pushes import Speaker
-from tests.contract.stage import ALL, THREADED, Stage, play, request
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, Identity
+from trunkline.sim.bugs.wrappers import AdapterWrapper
+from trunkline.sim.platforms.api.inbound_pushes import Speaker
 
 #: conversations can be bound
 BINDING = ["discord", "telegram"]

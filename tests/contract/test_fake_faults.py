@@ -6,10 +6,11 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from core.channels import Ready
-from core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
-from core.events.bodies import FaultFired, WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
-from core.values import (
+from tests.support.contract.stage import ALL, LONG, Stage, attempt, play, request
+from trunkline.core.channels import Ready
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
+from trunkline.core.events.registry import FaultFired, WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
+from trunkline.core.values import (
     Address,
     Capability,
     ChatKind,
@@ -22,7 +23,6 @@ from core.values import (
     StyleKind,
     Transport,
 )
-from tests.contract.stage import ALL, LONG, Stage, attempt, play, request
 
 POLL = Poll(question="Which lamp?", options=("red", "green"))
 HYBRID = {"discord": "mode: hybrid"}

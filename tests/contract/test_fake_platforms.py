@@ -8,8 +8,9 @@ import anyio
 import pytest
 from msgspec import structs
 
-from core.errors import Ambiguous, PlaceGone, PlatformError, RateLimited, Refused, UnknownName
-from core.events.bodies import (
+from tests.support.contract.stage import ALL, LONG, SPOTS, THREADED, Stage, attempt, given_up, play, request
+from trunkline.core.errors import Ambiguous, PlaceGone, PlatformError, RateLimited, Refused, UnknownName
+from trunkline.core.events.registry import (
     PeerSaid,
     PlatformPushed,
     ThreadOpened,
@@ -19,10 +20,9 @@ from core.events.bodies import (
     WireRefused,
     WireResponseLost,
 )
-from core.reasons import Reason
-from core.values import Address, ChatKind, Idempotency, Receipt
-from sim.loop import Node
-from tests.contract.stage import ALL, LONG, SPOTS, THREADED, Stage, attempt, given_up, play, request
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, ChatKind, Idempotency, Receipt
+from trunkline.sim.loop import Node
 
 #: threads can be opened on messages
 OPENING = ["discord", "slack", "matrix"]

@@ -14,18 +14,18 @@ import anyio
 import msgspec
 import pytest
 
-from core.agent import CallbackFacts
-from core.config import SessionConfig
-from core.errors import StoreError, StoreTooNew
-from core.events import EventLog
-from core.reasons import Reason
-from core.routing import session_key_for
-from core.store import Db, IntentRow, SqliteStore, connect_file, migrate, newest
-from core.store.migrate import APPLICATION_ID, migrations
-from core.store.rows import Left, NewSession, Person, SessionRow
-from core.values import Address, DelegationId, HandOutcome, HandResult, IntentKind, IntentState, SessionId
-from tests.contract.version1 import KEY, ROOM_KEY, TOPIC_KEY, write_version_1
-from tests.factories import direct, group, intent, receipt, room, session, work
+from tests.support.contract.version_1 import KEY, ROOM_KEY, TOPIC_KEY, write_version_1
+from tests.support.factories import direct, group, intent, receipt, room, session, work
+from trunkline.core.agent import CallbackFacts
+from trunkline.core.config import SessionConfig
+from trunkline.core.errors import StoreError, StoreTooNew
+from trunkline.core.events import EventLog
+from trunkline.core.reasons import Reason
+from trunkline.core.routing import session_key_for
+from trunkline.core.store import Db, IntentRow, SqliteStore, connect_file, newest
+from trunkline.core.store.records import Left, NewSession, Person, SessionRow
+from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
+from trunkline.core.values import Address, DelegationId, HandOutcome, HandResult, IntentKind, IntentState, SessionId
 
 TOO_NEW = 9999
 

@@ -9,20 +9,20 @@ from pathlib import Path
 import anyio
 import pytest
 
-from core.errors import LeaseLost
-from core.events import EventLog
-from core.store import Db, SqliteStore, connect_file
-from sim.disk import Disk
-from sim.loop import SimLoop, run
-from tests.contract.store_kit import CHECKS, Check, Opened
-from tests.contract.store_kit_bindings import BINDING_CHECKS
-from tests.contract.store_kit_lease import LEASE_CHECKS
-from tests.contract.store_kit_left import LEFT_CHECKS
-from tests.contract.store_kit_mirrors import MIRROR_CHECKS
-from tests.contract.store_kit_operate import OPERATE_CHECKS
-from tests.contract.store_kit_purge import PURGE_CHECKS
-from tests.contract.store_kit_sessions import SESSION_CHECKS
-from tests.contract.store_kit_work import WORK_CHECKS
+from tests.contract.store_kit.bindings import BINDING_CHECKS
+from tests.contract.store_kit.delivery import CHECKS, Check, Opened
+from tests.contract.store_kit.lease import LEASE_CHECKS
+from tests.contract.store_kit.left_sessions import LEFT_CHECKS
+from tests.contract.store_kit.mirrors import MIRROR_CHECKS
+from tests.contract.store_kit.purge import PURGE_CHECKS
+from tests.contract.store_kit.queue_admin import OPERATE_CHECKS
+from tests.contract.store_kit.sessions import SESSION_CHECKS
+from tests.contract.store_kit.work import WORK_CHECKS
+from trunkline.core.errors import LeaseLost
+from trunkline.core.events import EventLog
+from trunkline.core.store import Db, SqliteStore, connect_file
+from trunkline.sim.loop import SimLoop, run
+from trunkline.sim.store.disk import Disk
 
 ALL = [
     *CHECKS,

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from core.events.bodies import IntentSettled
-from core.values import IntentState
-from sim import CrashAt, RunResult, ScenarioFile, run_scenario
-from sim.explore import Explorer
-from tests.scenario.bound import asked, many, notices, seen, told
+from tests.support.scenario.bound import asked, many, notices, seen, told
+from trunkline.core.events.registry import IntentSettled
+from trunkline.core.values import IntentState
+from trunkline.sim import CrashAt, RunResult, ScenarioFile, run_scenario
+from trunkline.sim.explore import Explorer
 
 #: how many there are, and which of the commits are tried
 COUNTS = ((2, 1), (10, 4))

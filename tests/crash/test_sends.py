@@ -6,12 +6,12 @@ from itertools import count
 import msgspec
 import pytest
 
-from core.events.bodies import SendJoined, WireAccepted
-from core.send import SendPlan
-from core.shell.outbox import Outbox
-from core.shell.planning import Stored
-from sim import CrashAt, RunResult, ScenarioFile, Status, run_scenario
-from sim.scenario import load_text
+from trunkline.core.events.registry import SendJoined, WireAccepted
+from trunkline.core.runtime.client_sends.gateway_ports import Outbox
+from trunkline.core.runtime.client_sends.planner import Stored
+from trunkline.core.sends.api import SendPlan
+from trunkline.sim import CrashAt, RunResult, ScenarioFile, Status, run_scenario
+from trunkline.sim.scenario import load_text
 
 WORLD = """\
 scenario: 1

@@ -8,15 +8,15 @@ from collections import Counter
 
 import pytest
 
-from core.delivery.decide import RecoveryDecision
-from core.events import encode_trace
-from core.events.bodies import ProcessCrashed, ProcessStarted, ProcessStopped, RecoveryDecided
-from sim import BUGS, CrashAt, ScenarioFile, load_scenario, run_scenario
-from sim.bugs import Bug
-from sim.explore import Cause, Explorer, Sampling, Tried
-from sim.explore.points import Points, second_crash
-from sim.wiring import Wiring
-from tests.scenario.files import SCENARIOS
+from tests.support.scenario.files import SCENARIOS
+from trunkline.core.delivery.policy import RecoveryDecision
+from trunkline.core.events import encode_trace
+from trunkline.core.events.registry import ProcessCrashed, ProcessStarted, ProcessStopped, RecoveryDecided
+from trunkline.sim import BUGS, CrashAt, ScenarioFile, load_scenario, run_scenario
+from trunkline.sim.bugs import Bug
+from trunkline.sim.explore import Cause, Explorer, Sampling, Tried
+from trunkline.sim.explore.crash_plan import Points, second_crash
+from trunkline.sim.run.wiring import Wiring
 
 #: every so many steps of the loop are tried here; `trunkline explore` tries each
 STRIDE = 17

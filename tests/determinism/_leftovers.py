@@ -10,8 +10,8 @@ import aiosqlite
 import anyio
 import anyio.lowlevel
 
-from sim.loop import NODE, Deadlock, Node, SimLoop, SimulationError, StepLimit, run
-from sim.sqlite import make_inline
+from trunkline.sim.loop import NODE, Deadlock, Node, SimLoop, SimulationError, StepLimit, run
+from trunkline.sim.store.inline_sqlite import make_inline
 
 
 async def numbers() -> AsyncIterator[int]:

@@ -14,8 +14,8 @@ from typing import Any
 
 import anyio
 
-from sim.loop import run
 from tests.determinism._stock import run_stock
+from trunkline.sim.loop import run
 
 SEEDS = (1, 2, 3)
 GROUPS = 25

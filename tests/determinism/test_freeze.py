@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from sim.loop import Node, SimLoop, run
+from trunkline.sim.loop import Node, SimLoop, run
 
 
 def spawn(loop: SimLoop, node: Node, coro, name: str = "work") -> asyncio.Task[None]:

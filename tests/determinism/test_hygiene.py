@@ -17,10 +17,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from sim.loop import NODE, Node, SimLoop, SimTask, SimulationError, run
-from sim.loop._compat import anyio_run_vars, anyio_task_states
 from tests.determinism import _leftovers
 from tests.determinism._storm import SEEDS, on_sim
+from trunkline.sim.loop import NODE, Node, SimLoop, SimTask, SimulationError, run
+from trunkline.sim.loop._compat import anyio_run_vars, anyio_task_states
 
 ROOT = Path(__file__).resolve().parents[2]
 

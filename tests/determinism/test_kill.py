@@ -9,7 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from sim.loop import NODE, Deadlock, Node, SimLoop, run
+from trunkline.sim.loop import NODE, Deadlock, Node, SimLoop, run
 
 
 def boot(loop: SimLoop, process: Callable[[], Coroutine[Any, Any, Any]], node: Node) -> "asyncio.Task[Any]":

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.loop import run
 from tests.determinism._storm import SEEDS, Storm, digest, on_sim, on_sim_fifo, on_stock
+from trunkline.sim.loop import run
 
 ROOT = Path(__file__).resolve().parents[2]
 PROCESSES = 12

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from sim.loop import SimLoop, SimTask, SimulationError, run
+from trunkline.sim.loop import SimLoop, SimTask, SimulationError, run
 
 
 async def line_up(loop: SimLoop, names: list[str], log: list[str], rounds: int = 1) -> None:

@@ -8,8 +8,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from core.events import encode_trace
-from sim import load_scenario, run_scenario
+from trunkline.core.events import encode_trace
+from trunkline.sim import load_scenario, run_scenario
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = 12

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from anyio.abc import TaskStatus
 
-from sim.loop import SimLoop, run
+from trunkline.sim.loop import SimLoop, run
 
 
 def test_sleep_takes_its_time_and_no_other() -> None:

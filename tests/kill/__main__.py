@@ -4,9 +4,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from core import Idempotency
 from tests.kill.stage import Setting
 from tests.kill.storm import Plan, run_storm
+from trunkline import Idempotency
 
 parser = argparse.ArgumentParser(prog="python -m tests.kill", description=__doc__)
 parser.add_argument("idempotency", nargs="?", default="key", choices=[one.value for one in Idempotency])

@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from core import Address, Capabilities, ChatKind, Envelope, Idempotency, Peer, Receipt, SendRequest
-from core.channels import InboundStream
-from core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
 from tests.kill.wire import GONE, Ack, Answer, Find, Hello, Said, Send, Wire
 from tests.kill.words import LIMIT
+from trunkline import Address, Capabilities, ChatKind, Envelope, Idempotency, Peer, Receipt, SendRequest
+from trunkline.core.channels import InboundStream
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
 
 CHANNEL = "loopback"
 

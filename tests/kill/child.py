@@ -15,7 +15,10 @@ import anyio
 import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from core import (
+from tests.kill.adapter import SocketAdapter, address_of, open_wire
+from tests.kill.wire import GONE, Ask, Hello, Stop, Told, Wire
+from tests.kill.words import answers, asked_in
+from trunkline import (
     Event,
     EventLog,
     Gateway,
@@ -29,11 +32,8 @@ from core import (
     connect_file,
     system_env,
 )
-from core.config import DeliveryConfig
-from core.errors import HandError, LeaseLost, NotSent, UsageError
-from tests.kill.adapter import SocketAdapter, address_of, open_wire
-from tests.kill.wire import GONE, Ask, Hello, Stop, Told, Wire
-from tests.kill.words import answers, asked_in
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.errors import HandError, LeaseLost, NotSent, UsageError
 
 #: exit codes: asked to end; an error; nobody is there any more; another process holds the store
 IN_ORDER, DEFECT, ALONE, REPLACED = 0, 1, 4, 5

@@ -16,8 +16,8 @@ import anyio
 import msgspec
 from anyio.abc import SocketStream
 
-from core import Idempotency
 from tests.kill.wire import GONE, Answer, Find, Send, Wire
+from trunkline import Idempotency
 
 
 class Point(StrEnum):

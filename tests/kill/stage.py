@@ -10,12 +10,12 @@ from random import Random
 import anyio
 import msgspec
 
-from core import Idempotency
 from tests.kill.child import Fuse, Life
 from tests.kill.people import People
 from tests.kill.platform import Lies, Manners, Platform, Trap
 from tests.kill.stored import at_rest, read_store
 from tests.kill.verdict import Verdict, judge
+from trunkline import Idempotency
 
 CONVERSATIONS = ("ana", "bo", "cleo", "dora", "g1", "g2", "g3", "g4")
 #: seconds for all of it to come to rest, on a machine that does much else

@@ -12,12 +12,12 @@ from random import Random
 import anyio
 import msgspec
 
-from core import Idempotency
 from tests.kill.child import IN_ORDER, Fuse
 from tests.kill.platform import Point
 from tests.kill.stage import Setting, Stage
 from tests.kill.starter import Starter, starter
 from tests.kill.verdict import Verdict
+from trunkline import Idempotency
 
 #: seconds that a process has, from when it listens; with a look-up, most of what it finds has to wait first
 _LONGEST = {Idempotency.KEY: 0.08, Idempotency.LOOKUP: 0.4, Idempotency.NONE: 0.08}

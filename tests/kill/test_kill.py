@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from core import Idempotency
 from tests.kill.child import Fuse
 from tests.kill.platform import Lies, Manners, Point
 from tests.kill.stage import Setting
 from tests.kill.storm import Blow, Plan, Report, run_storm
+from trunkline import Idempotency
 
 #: kills of a gateway whose platform has keys; after each of the others there is more to wait for
 KILLS = 220

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.channels import Hints, known_channels, rules_for
-from core.config import DmScope, GatewayConfig
-from core.errors import TargetError
-from core.profiles import Profile
-from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
-from core.routing.scopes import place_key
-from core.values import Address, ChatKind
-from tests.property.channel_places import GENERIC, STRATEGIES
+from tests.support.property.channel_places import GENERIC, STRATEGIES
+from trunkline.core.channels import Hints, known_channels, rules_for
+from trunkline.core.config import DmScope, GatewayConfig
+from trunkline.core.errors import TargetError
+from trunkline.core.profiles import Profile
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.values import Address, ChatKind
 
 SCOPES = {scope: GatewayConfig.model_validate({"session": {"dm_scope": scope}}) for scope in DmScope}
 #: many patterns are compiled at the first draw, which takes its time on a busy machine

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.channels import (
-    ChannelRules,
-    Hints,
+from tests.support.property.channel_places_more import STRATEGIES
+from trunkline.core.channels import ChannelRules, Hints
+from trunkline.core.channels.platforms import (
     bluebubbles,
     imessage,
     msteams,
@@ -18,9 +18,8 @@ from core.channels import (
     zalo,
     zalouser,
 )
-from core.errors import TargetError
-from core.profiles import Profile
-from tests.property.channel_places_more import STRATEGIES
+from trunkline.core.errors import TargetError
+from trunkline.core.profiles import Profile
 
 OURS = Profile.TRUNKLINE
 #: each law runs for every channel

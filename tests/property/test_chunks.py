@@ -6,12 +6,12 @@ import unicodedata
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from core.delivery.chunk import chunk
-from core.delivery.fences import fences
-from core.delivery.prepare import Recipe, chunk_text, normalised, pieces
-from core.delivery.units import boundary, joined, reach, units, visible
-from core.values import Chunker, ChunkMode, Markup
-from tests.property.texts import anything, documents, fenced, made_of, marked, plain
+from tests.support.property.texts import anything, documents, fenced, made_of, marked, plain
+from trunkline.core.delivery.chunking.code_fences import fences
+from trunkline.core.delivery.chunking.plain_text import chunk
+from trunkline.core.delivery.chunking.utf16 import boundary, joined, reach, units, visible
+from trunkline.core.delivery.prepare import Recipe, chunk_text, normalised, pieces
+from trunkline.core.values import Chunker, ChunkMode, Markup
 
 limits = st.integers(1, 30)
 chunkers = st.sampled_from(Chunker)

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.channels import rules_for
-from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
-from core.routing.scopes import place_key
-from core.sessions import entry_for, entry_of_route
-from core.values import Address
-from tests.factories import config
-from tests.property.channel_places import GENERIC, STRATEGIES
+from tests.support.factories import config
+from tests.support.property.channel_places import GENERIC, STRATEGIES
+from trunkline.core.channels import rules_for
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.sessions.session_map import entry_for, entry_of_route
+from trunkline.core.values import Address
 
 _PLACES = {**STRATEGIES, "customchat": GENERIC}
 _ours = config()

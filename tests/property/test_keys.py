@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from core.errors import KeyFormatError
-from core.keys import SessionKey, encode_v1, parse_v1
-from core.values import ChatKind
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.keys import SessionKey, encode_v1, parse_v1
+from trunkline.core.values import ChatKind
 
 #: ids of any platform, and hostile ones: delimiters, percent signs, words of the grammar, both cases, surrogates
 ids = st.one_of(

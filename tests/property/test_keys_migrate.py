@@ -4,8 +4,9 @@ import msgspec
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from core.errors import KeyFormatError
-from core.keys import (
+from tests.property.test_keys import keys
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.keys import (
     SessionKey,
     StoredKey,
     canonical_key,
@@ -14,8 +15,7 @@ from core.keys import (
     key_from_openclaw,
     plan_migration,
 )
-from core.values import ChatKind
-from tests.property.test_keys import keys
+from trunkline.core.values import ChatKind
 
 #: pieces of both grammars, known platforms, and what may be between
 pieces = st.sampled_from(

@@ -6,9 +6,9 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.delivery.forms import page, rebased, styled
-from core.delivery.units import units
-from tests.property.texts import anything, marked
+from tests.support.property.texts import anything, marked
+from trunkline.core.delivery.chunking.utf16 import units
+from trunkline.core.delivery.markup.renderers import page, rebased, styled
 
 TAGS = {"b", "i", "s", "a", "code", "pre", "blockquote", "tg-spoiler"}
 

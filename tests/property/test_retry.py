@@ -5,10 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config import DeliveryConfig
-from core.delivery.decide import backoff, outcome_of, outcome_of_error
-from core.delivery.mirror import Remembered, media_name, mirror_text, plan_append
-from core.delivery.retry import (
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.backoff import (
     Answers,
     Bucket,
     Counted,
@@ -21,7 +19,9 @@ from core.delivery.retry import (
     recovery_step,
     wait_after,
 )
-from core.errors import Ambiguous, PlatformError
+from trunkline.core.delivery.mirror_text import Remembered, media_name, mirror_text, plan_append
+from trunkline.core.delivery.policy import backoff, outcome_of, outcome_of_error
+from trunkline.core.errors import Ambiguous, PlatformError
 
 waits = st.lists(st.integers(0, 10**6), min_size=1, max_size=6).map(lambda steps: tuple(sorted(steps)))
 times = st.integers(0, 10**9)

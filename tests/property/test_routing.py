@@ -6,13 +6,13 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config import BindingSession, DmScope, GatewayConfig, GroupScope, RouteBinding, SessionConfig
-from core.profiles import Profile
-from core.reasons import Reason
-from core.routing import resolve_route, session_key_for
-from core.routing.scopes import place_key
-from core.values import Address, ChatKind, Envelope
-from tests.factories import config, envelope
+from tests.support.factories import config, envelope
+from trunkline.core.config import BindingSession, DmScope, GatewayConfig, GroupScope, RouteBinding, SessionConfig
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+from trunkline.core.routing import resolve_route, session_key_for
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.values import Address, ChatKind, Envelope
 
 few_ids = st.sampled_from(["1", "2", "9"])
 

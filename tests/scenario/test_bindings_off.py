@@ -9,18 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from core.config import GatewayConfig, HandsConfig
-from core.events import encode_event
-from core.events.bodies import CompletionStep
-from core.hands.completion import Completed, CompletionPlan
-from core.reasons import Reason
-from core.values import Address
-from sim import BUGS, ScenarioFile, load_scenario, run_scenario
-from sim.bugs import Bug
-from sim.bugs.ports import AdapterWrapper
-from sim.scenario.model import Action, Scenario
-from sim.wiring import Wiring
-from tests.scenario.files import SCENARIOS
+from tests.support.scenario.files import SCENARIOS
+from trunkline.core.config import GatewayConfig, HandsConfig
+from trunkline.core.events import encode_event
+from trunkline.core.events.registry import CompletionStep
+from trunkline.core.hands.completion_plan import Completed, CompletionPlan
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address
+from trunkline.sim import BUGS, ScenarioFile, load_scenario, run_scenario
+from trunkline.sim.bugs import Bug
+from trunkline.sim.bugs.wrappers import AdapterWrapper
+from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.scenario.model.scenario import Action, Scenario
 
 LEGACY = "as-it-was"
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from core.events import Event
-from core.events.bodies import (
+from tests.support.scenario.bound import APART, FIRST, asked, many, notices, seen, told
+from trunkline.core.events import Event
+from trunkline.core.events.registry import (
     BindingEnded,
     CredentialRotated,
     DelegationFinished,
@@ -19,10 +20,9 @@ from core.events.bodies import (
     RouterDecided,
     WireAccepted,
 )
-from core.reasons import Reason
-from core.values import IntentKind, IntentState
-from sim import RunResult, run_scenario
-from tests.scenario.bound import APART, FIRST, asked, many, notices, seen, told
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentKind, IntentState
+from trunkline.sim import RunResult, run_scenario
 
 COUNTS = (2, 10, 100)
 #: in the middle: after every work was asked for and bound, before the first one is done

@@ -4,10 +4,17 @@ from typing import Any
 
 import pytest
 
-from core.events.bodies import BindingBound, BindingEnded, ControlCalled, ControlEnded, ProcessCrashed, WireAccepted
-from core.reasons import Reason
-from sim import RunResult, Status, run_scenario
-from sim.scenario import load_text
+from trunkline.core.events.registry import (
+    BindingBound,
+    BindingEnded,
+    ControlCalled,
+    ControlEnded,
+    ProcessCrashed,
+    WireAccepted,
+)
+from trunkline.core.reasons import Reason
+from trunkline.sim import RunResult, Status, run_scenario
+from trunkline.sim.scenario import load_text
 
 HEAD = """\
 scenario: 1

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sim import run_scenario
-from sim.scenario import load_text
+from trunkline.sim import run_scenario
+from trunkline.sim.scenario import load_text
 
 BASE = """\
 scenario: 1

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from app.runs import Run
-from app.view.story import RunView
-from app.view.why import explain
-from core.events.bodies import ProcessCrashed, ProcessStarted, RunEnded
-from sim import BUGS, load_scenario, run_scenario
-from sim.bugs import Bug
-from sim.bugs.base import deciding
+from trunkline.app.runs.model import Run
+from trunkline.app.view.explain.explanation import explain
+from trunkline.app.view.index.run_index import RunView
+from trunkline.core.events.registry import ProcessCrashed, ProcessStarted, RunEnded
+from trunkline.sim import BUGS, load_scenario, run_scenario
+from trunkline.sim.bugs import Bug
+from trunkline.sim.bugs.base import deciding
 
 TOUR = Path(__file__).parents[2] / "scenarios" / "tour" / "told-twice.yaml"
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
-from tests.scenario.files import SCENARIOS
+from tests.support.scenario.files import SCENARIOS
+from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
 
 FILES = {path: load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in SCENARIOS}
 OWN_BUGS = [(path, bug) for path, file in FILES.items() for bug in file.scenario.bugs]

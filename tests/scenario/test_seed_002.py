@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from core import Gateway
-from core.channels.discord_threads import ThreadManagers, ThreadSettings
-from core.events.bodies import (
+from trunkline import Gateway
+from trunkline.core.channels.bindings.discord_threads import ThreadManagers, ThreadSettings
+from trunkline.core.events.registry import (
     BindingBound,
     BindingEnded,
     BindingTouched,
@@ -17,11 +17,11 @@ from core.events.bodies import (
     WireRefused,
     WorldPlace,
 )
-from core.reasons import Reason
-from sim import BUGS, RunResult, Status, run_scenario
-from sim.bugs import Bug
-from sim.bugs.base import making
-from sim.scenario import load_text
+from trunkline.core.reasons import Reason
+from trunkline.sim import BUGS, RunResult, Status, run_scenario
+from trunkline.sim.bugs import Bug
+from trunkline.sim.bugs.base import making
+from trunkline.sim.scenario import load_text
 
 HEAD = """\
 scenario: 1

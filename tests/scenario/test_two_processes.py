@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from core.events.bodies import (
+from tests.scenario.test_world import at, bodies, broken, run, texts
+from trunkline.core.events.registry import (
     AttemptStarted,
     InboundReceived,
     LeaseAwaited,
@@ -17,9 +18,8 @@ from core.events.bodies import (
     ProcessThawed,
     RunEnded,
 )
-from core.reasons import Reason
-from sim import CrashAt
-from tests.scenario.test_world import at, bodies, broken, run, texts
+from trunkline.core.reasons import Reason
+from trunkline.sim import CrashAt
 
 SAY = '  - {at: 5s, as: ana, in: telegram/@ana, say: "hi"}\n'
 BOTH = "  - {at: 0s, second: true}\n"

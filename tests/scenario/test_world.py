@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.events.bodies import (
+from trunkline.core.events.registry import (
     AttemptStarted,
     FaultFired,
     MirrorAppended,
@@ -19,12 +19,12 @@ from core.events.bodies import (
     WorldPerson,
     WorldPlace,
 )
-from core.reasons import Reason
-from core.shell.turns import LiveTurn
-from sim import BUGS, ScenarioError, Status, run_scenario
-from sim.loop import SimulationError
-from sim.platforms import FakePlatform
-from sim.scenario import load_text
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.inbound.turns import LiveTurn
+from trunkline.sim import BUGS, ScenarioError, Status, run_scenario
+from trunkline.sim.loop import SimulationError
+from trunkline.sim.platforms import FakePlatform
+from trunkline.sim.scenario import load_text
 
 HEAD = """\
 scenario: 1

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.events.bodies import (
+from trunkline.core.events.registry import (
     BindingBound,
     BindingEnded,
     BindingRefused,
@@ -20,9 +20,9 @@ from core.events.bodies import (
     WireRefused,
     WorldPlace,
 )
-from core.reasons import Reason
-from sim import run_scenario
-from sim.scenario import load_text
+from trunkline.core.reasons import Reason
+from trunkline.sim import run_scenario
+from trunkline.sim.scenario import load_text
 
 HEAD = """\
 scenario: 1

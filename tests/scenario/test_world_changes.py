@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from core import Gateway
-from core.errors import ConfigError
-from core.events.bodies import MirrorAppended, SendRequested, WireAccepted
-from core.reasons import Reason
-from core.store import SqliteStore
-from sim import BUGS, CrashAt, Status, run_scenario
-from sim.bugs import Bug
-from sim.scenario import load_text
+from trunkline import Gateway
+from trunkline.core.errors import ConfigError
+from trunkline.core.events.registry import MirrorAppended, SendRequested, WireAccepted
+from trunkline.core.reasons import Reason
+from trunkline.core.store import SqliteStore
+from trunkline.sim import BUGS, CrashAt, Status, run_scenario
+from trunkline.sim.bugs import Bug
+from trunkline.sim.scenario import load_text
 
 HEAD = """\
 scenario: 1

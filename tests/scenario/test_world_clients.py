@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.events.bodies import (
+from trunkline.core.events.registry import (
     ClientAsked,
     ClientTold,
     FaultFired,
@@ -19,10 +19,10 @@ from core.events.bodies import (
     SendRequested,
     WireAccepted,
 )
-from core.reasons import Reason
-from core.values import IntentState
-from sim import RunResult, Status, run_scenario
-from sim.scenario import load_text
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState
+from trunkline.sim import RunResult, Status, run_scenario
+from trunkline.sim.scenario import load_text
 
 LOST = "at: 0s, fault: {on: send, do: lose-response, in: telegram/@ana}"
 SEND = 'at: 1s, send: {to: telegram/@ana, text: "the lift works", key: k}'

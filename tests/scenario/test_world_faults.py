@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.events.bodies import (
+from trunkline.core.events.registry import (
     AdapterFailed,
     AdapterInstalled,
     AttemptEnded,
@@ -23,10 +23,10 @@ from core.events.bodies import (
     TransportFallback,
     WireAccepted,
 )
-from core.reasons import Reason
-from core.values import IntentState, Transport
-from sim import RunResult, Status, run_scenario
-from sim.scenario import load_text
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState, Transport
+from trunkline.sim import RunResult, Status, run_scenario
+from trunkline.sim.scenario import load_text
 
 SAY = "as: ana, in: {place}, say: hi"
 

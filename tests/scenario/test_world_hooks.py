@@ -4,11 +4,19 @@ from typing import Any
 
 import pytest
 
-from core.events.bodies import HookFailed, HookSending, HookSent, IntentSettled, MirrorAppended, RunEnded, WireAccepted
-from core.reasons import Reason
-from core.values import IntentState
-from sim import RunResult, Status, run_scenario
-from sim.scenario import load_text
+from trunkline.core.events.registry import (
+    HookFailed,
+    HookSending,
+    HookSent,
+    IntentSettled,
+    MirrorAppended,
+    RunEnded,
+    WireAccepted,
+)
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState
+from trunkline.sim import RunResult, Status, run_scenario
+from trunkline.sim.scenario import load_text
 
 RULES = """
   agents:

@@ -9,7 +9,7 @@ import pytest
 from textual.notifications import Notification
 from textual.widgets import Input
 
-from tests.snapshot._app import settled
+from tests.support.app.pilot import settled
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import anyio
 
-from core import Address, Env
-from core.bindings.values import Placement, PlaceState, SessionBindingRecord
-from core.env import system_env
-from core.values import Identity
-from tests.unit._sending import Platform
+from tests.support.sending import Platform
+from trunkline import Address, Env
+from trunkline.core.bindings.records import Placement, PlaceState, SessionBindingRecord
+from trunkline.core.env import system_env
+from trunkline.core.values import Identity
 
 #: a session, made with its binding
 KEY = "ops:discord:default:channel:900"

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from core.events import Event, EventLog
-from core.events.bodies import (
+from tests.support.factories import direct
+from trunkline.core.events import Event, EventLog
+from trunkline.core.events.registry import (
     AttemptEnded,
     AttemptStarted,
     Body,
@@ -23,10 +24,9 @@ from core.events.bodies import (
     WorldAccount,
     WorldLimits,
 )
-from core.reasons import Reason
-from core.values import Address, Idempotency, IntentKind, IntentState, Peer, Transport
-from sim.invariants import CHECKERS, Judge, Status, Verdict
-from tests.factories import direct
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, Idempotency, IntentKind, IntentState, Peer, Transport
+from trunkline.sim.invariants import CHECKERS, Judge, Status, Verdict
 
 PLACE = direct("100", channel="telegram")
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from core.config import GatewayConfig, RouteBinding
-from core.store.rows import DelegationRow, IntentRow, NewSession, Work
-from core.values import (
+from trunkline.core.config import GatewayConfig, RouteBinding
+from trunkline.core.store.records import DelegationRow, IntentRow, NewSession, Work
+from trunkline.core.values import (
     Address,
     ChatKind,
     DelegationId,

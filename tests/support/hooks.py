@@ -5,10 +5,10 @@ from typing import Any
 
 import anyio
 
-from core import HandTask, Hooks, Outgoing, SendFailed, SendingHook, Sent, SentHook, Turn
-from core.events.bodies import HookSent
-from tests.unit._sending import Platform, message
-from tests.unit.test_core_gateway import Echo, Running
+from tests.support.sending import Platform, message
+from tests.unit.core.runtime.inbound.test_gateway import Echo, Running
+from trunkline import HandTask, Hooks, Outgoing, SendFailed, SendingHook, Sent, SentHook, Turn
+from trunkline.core.events.registry import HookSent
 
 #: the ways, by the kind of their intents
 WAYS = ("reply", "tool", "announce", "send")

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from core.channels import Hints, Target, rules_for
-from core.config import GatewayConfig
-from core.errors import TargetError
-from core.keys import key_text
-from core.profiles import Profile
-from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
-from core.routing.scopes import place_key
-from core.values import Address
+from trunkline.core.channels import Hints, Target, rules_for
+from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import TargetError
+from trunkline.core.keys import key_text
+from trunkline.core.profiles import Profile
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.values import Address
 
 OURS, MARCH, AUGUST = Profile.TRUNKLINE, Profile.OPENCLAW, Profile.OPENCLAW_2026_08
 

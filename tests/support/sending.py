@@ -9,7 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from core import (
+from tests.unit.core.runtime.inbound.test_gateway import Clerk, Echo, Running, TinyPlatform
+from trunkline import (
     Address,
     Capabilities,
     Decisions,
@@ -29,7 +30,6 @@ from core import (
     connect_file,
     system_env,
 )
-from tests.unit.test_core_gateway import Clerk, Echo, Running, TinyPlatform
 
 
 class Platform(TinyPlatform):

@@ -41,7 +41,7 @@ def _twins(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     # Not above: the table of the app needs its screen library, and hardly any terminal needs the table.
-    from app.tui.theme import ASCII
+    from trunkline.app.tui.theme import ASCII
 
     text = error.object[error.start : error.end]
     return "".join(_plain(char.translate(ASCII), char) for char in text), error.end
@@ -58,7 +58,7 @@ def _plain(twin: str, char: str) -> str:
 
 def tell(text: str) -> None:
     """Print lines on standard error. They may quote names of files, which may hold anything."""
-    from app.view.text import clean
+    from trunkline.app.view.text.cells import clean
 
     for line in text.split("\n"):
         print(clean(line), file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from app.cli.streams import speaks_utf8
+from trunkline.app.cli.io.output import speaks_utf8
 
 #: what `trunkline web` has its pages draw with
 _WEB_DRIVER = "textual.drivers.web_driver:WebDriver"

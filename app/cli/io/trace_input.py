@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from app.broken import sentence
-from core.errors import UsageError
-from core.events import Trace
-from core.events.trace import TraceError, parse_trace
+from trunkline.app.cli.io.crash_report import sentence
+from trunkline.core.errors import UsageError
+from trunkline.core.events import Trace
+from trunkline.core.events.trace import TraceError, parse_trace
 
 #: what stands for standard input
 STDIN = Path("-")

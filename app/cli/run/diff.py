@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.cli.traces import believing, open_trace
-from app.runs import Run
-from app.view.diff import Diff
-from app.view.diff_words import as_lines
-from app.view.story import RunView
-from sim import judge
+from trunkline.app.cli.io.trace_input import believing, open_trace
+from trunkline.app.runs.model import Run
+from trunkline.app.view.diff.compare import Diff
+from trunkline.app.view.diff.text import as_lines
+from trunkline.app.view.index.run_index import RunView
+from trunkline.sim import judge
 
 
 def print_diff(a: Path, b: Path, *, limit: int, cut: bool) -> int:

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import msgspec
 
-from app.cli.headless import Options as RunOptions
-from app.cli.headless import load_all
-from app.explored import Explored
-from app.outcome import Outcome
-from app.report.explored import Spent, as_json, lines_of, summary
-from app.report.text import blocks, run_line
-from app.source import named_scenarios
-from app.workers import Job, cpu_seconds, explore
-from core.errors import UsageError
-from core.events import write_trace
-from sim import CrashAt, find_bugs, run_scenario
-from sim.crash import crash_at
-from sim.explore import PROMISES, Explorer, Sampling
+from trunkline.app.cli.run.run import Options as RunOptions
+from trunkline.app.cli.run.run import load_all
+from trunkline.app.report.exploration import Spent, as_json, lines_of, summary
+from trunkline.app.report.summary import blocks, run_line
+from trunkline.app.runs.exploration import Explored
+from trunkline.app.runs.exploration_pool import Job, cpu_seconds, explore
+from trunkline.app.runs.outcome import Outcome
+from trunkline.app.runs.scenario_source import named_scenarios
+from trunkline.core.errors import UsageError
+from trunkline.core.events import write_trace
+from trunkline.sim import CrashAt, find_bugs, run_scenario
+from trunkline.sim.explore import PROMISES, Explorer, Sampling
+from trunkline.sim.run.crash_at import crash_at
 
 #: exit code after Ctrl-C, where nothing was found before
 _INTERRUPTED = 130
@@ -149,7 +149,7 @@ def _everywhere(jobs: Sequence[Job], options: Options) -> int:
     spent = Spent(wall=time.perf_counter() - wall, cpu=cpu_seconds() - cpu)
     print(summary(every, sampling, spent, interrupted=interrupted))
     if options.json is not None:
-        from app.report.machine import write_whole
+        from trunkline.app.report.json_junit import write_whole
 
         write_whole(options.json, as_json(every, sampling, spent, interrupted=interrupted))
     if not all(found.holds for found in every):

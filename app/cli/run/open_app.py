@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.cli.terminal import can_draw, only_ascii
-from app.cli.traces import believing, open_trace
-from app.outcome import Outcome
-from app.report.text import blocks, run_line
-from app.runs import Run
-from app.source import SimSource, entry_of, load
-from core.errors import UsageError
-from sim import find_scenarios, judge, run_scenario, scenario_home
+from trunkline.app.cli.io.terminal import can_draw, only_ascii
+from trunkline.app.cli.io.trace_input import believing, open_trace
+from trunkline.app.report.summary import blocks, run_line
+from trunkline.app.runs.model import Run
+from trunkline.app.runs.outcome import Outcome
+from trunkline.app.runs.scenario_source import SimSource, entry_of, load
+from trunkline.core.errors import UsageError
+from trunkline.sim import find_scenarios, judge, run_scenario, scenario_home
 
 #: what can stand where `trunkline` also takes paths
 COMMANDS = (
@@ -35,7 +35,7 @@ def open_app(paths: tuple[Path, ...], *, ascii: bool, theme: str | None) -> int:
         raise UsageError(
             f"no terminal to draw on ({len(found)} scenarios found): use `trunkline run`, or `trunkline tour`"
         )
-    from app.tui import launch
+    from trunkline.app.tui import launch
 
     return launch(SimSource(where), ascii=ascii or only_ascii(), theme=theme)
 
@@ -47,7 +47,7 @@ def open_tour(*, ascii: bool, theme: str | None) -> int:  # noqa: A002
     file = load(path)
     if not can_draw():
         return _tour_report(path)
-    from app.tui import launch
+    from trunkline.app.tui import launch
 
     return launch(
         SimSource((home,)),
@@ -98,7 +98,7 @@ def replay_trace(
         for line in lines:
             print(line)
         return 0 if outcome.holds else 1
-    from app.tui import launch
+    from trunkline.app.tui import launch
 
     source = SimSource((scenario_home(),))
     with believing(str(file)):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.cli.traces import STDIN, believing, open_trace
-from app.report.linear import report
-from app.runs import Run
-from sim import judge
+from trunkline.app.cli.io.trace_input import STDIN, believing, open_trace
+from trunkline.app.report.run_text import report
+from trunkline.app.runs.model import Run
+from trunkline.sim import judge
 
 
 def print_report(file: Path, *, plain: bool, limit: int, cut: bool) -> int:

@@ -13,15 +13,15 @@ from typing import Protocol
 
 import msgspec
 
-from app.cli.tracing import STDOUT, Piped
-from app.outcome import Outcome
-from app.report.text import blocks, run_line, summary
-from app.source import load
-from core.errors import UsageError
-from core.events import Event, write_trace
-from sim import BUGS, ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home
-from sim.branch import with_step_text
-from sim.runner import header_of
+from trunkline.app.cli.run.trace_pipe import STDOUT, Piped
+from trunkline.app.report.summary import blocks, run_line, summary
+from trunkline.app.runs.outcome import Outcome
+from trunkline.app.runs.scenario_source import load
+from trunkline.core.errors import UsageError
+from trunkline.core.events import Event, write_trace
+from trunkline.sim import BUGS, ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home
+from trunkline.sim.run.runner import header_of
+from trunkline.sim.scenario.edit import with_step_text
 
 #: ``--bug own``: each defect that the scenario itself declares
 OWN = "own"
@@ -134,7 +134,7 @@ def _write(options: Options, outcomes: list[Outcome]) -> None:
     if options.trace is not None and options.trace != STDOUT:
         write_trace(options.trace, outcomes[0].run.trace)
     if options.junit is not None or options.json is not None:
-        from app.report.machine import as_json, as_junit, write_whole
+        from trunkline.app.report.json_junit import as_json, as_junit, write_whole
 
         if options.junit is not None:
             write_whole(options.junit, as_junit(outcomes))

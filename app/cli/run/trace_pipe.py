@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from app.cli.streams import mute
-from core.errors import UsageError
-from core.events import Event, TraceHeader, encode_event
-from core.events.bodies import RunEnded
-from core.events.trace import encode_header
+from trunkline.app.cli.io.output import mute
+from trunkline.core.errors import UsageError
+from trunkline.core.events import Event, TraceHeader, encode_event
+from trunkline.core.events.registry import RunEnded
+from trunkline.core.events.trace import encode_header
 
 #: what stands for standard output
 STDOUT = Path("-")

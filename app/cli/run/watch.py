@@ -6,13 +6,13 @@ import os
 import sys
 from pathlib import Path
 
-from app.cli.terminal import can_draw
-from app.cli.traces import STDIN
-from app.feed import Feed
-from app.live import Live
-from app.source import SimSource
-from core.errors import UsageError
-from sim import scenario_home
+from trunkline.app.cli.io.terminal import can_draw
+from trunkline.app.cli.io.trace_input import STDIN
+from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.scenario_source import SimSource
+from trunkline.app.runs.trace_follower import Feed
+from trunkline.core.errors import UsageError
+from trunkline.sim import scenario_home
 
 _INSTEAD = (
     "`trunkline report FILE --plain` tells the whole run as text once it has ended, "
@@ -29,7 +29,7 @@ def watch_trace(file: Path, *, plain: bool, limit: int, ascii: bool, theme: str 
     fd = _from_pipe() if file == STDIN else None
     if not can_draw():
         raise UsageError(f"no terminal to draw on: {_INSTEAD}")
-    from app.tui import launch_live
+    from trunkline.app.tui import launch_live
 
     live = Live(Feed(file if fd is None else None, fd=fd, limit=limit))
     return launch_live(SimSource((scenario_home(),)), live, ascii=ascii, theme=theme)

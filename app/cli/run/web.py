@@ -8,9 +8,9 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from app.cli.traces import open_trace
-from core.errors import UsageError
-from sim import find_scenarios
+from trunkline.app.cli.io.trace_input import open_trace
+from trunkline.core.errors import UsageError
+from trunkline.sim import find_scenarios
 
 #: never another one: whoever reaches the app can read runs and write files
 LOOPBACK = "127.0.0.1"
@@ -31,7 +31,7 @@ def serve_app(
     command = command_of(paths, trace=trace, cut=cut, ascii=ascii, theme=theme)
     _check(paths, trace, theme, cut=cut)
     with _listen(port) as listening:
-        from app.cli.pages.server import LoopbackServer
+        from trunkline.app.cli.web_server.server import LoopbackServer
 
         LoopbackServer(command, listening).serve()
     return 0
@@ -66,7 +66,7 @@ def _check(paths: tuple[Path, ...], trace: Path | None, theme: str | None, *, cu
     if paths:
         find_scenarios(paths)
     if theme is not None:
-        from app.tui.app import check_theme
+        from trunkline.app.tui.app import check_theme
 
         check_theme(theme)
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from app.cli.operating import changing, looking, or_nothing
-from app.report.queue import ago, as_json_of, moment
-from app.view.text import clean, count
-from core.bindings.places import ref_of
-from core.bindings.values import SessionBindingRecord
-from core.store import outside_bindings as outside
-from core.store.outside_bindings import BindingsFound
+from trunkline.app.cli.store.queue import changing, looking, or_nothing
+from trunkline.app.report.queue import ago, as_json_of, moment
+from trunkline.app.view.text.cells import clean, count
+from trunkline.core.bindings.conversation_match import ref_of
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.store.sqlite.offline import bindings_file as outside
+from trunkline.core.store.sqlite.offline.bindings_file import BindingsFound
 
 #: version of the JSON
 BINDINGS_VERSION = 1

@@ -30,7 +30,7 @@ def list_(*, store: Path, ended: Flag = False, json: Flag = False) -> int:
     json:
         Print JSON.
     """
-    from app.cli.binding import print_list
+    from trunkline.app.cli.store.bindings import print_list
 
     return print_list(store, ended=ended, json=json)
 
@@ -50,6 +50,6 @@ def unbind(binding: Id, /, *, store: Path, json: Flag = False) -> int:
     json:
         Print JSON.
     """
-    from app.cli.binding import unbind_one
+    from trunkline.app.cli.store.bindings import unbind_one
 
     return unbind_one(store, binding, json=json)

@@ -13,7 +13,7 @@ from typing import ParamSpec
 
 import msgspec
 
-from app.report.queue import (
+from trunkline.app.report.queue import (
     as_json,
     changed_json,
     changed_text,
@@ -24,12 +24,13 @@ from app.report.queue import (
     shown_text,
     table,
 )
-from app.view.text import clean, count
-from core.config import parse_duration
-from core.errors import IllegalTransition, StoreError, UsageError
-from core.store import operate, outside
-from core.store.operate import Filter, Verdict
-from core.store.outside import NOTICEABLE, RETRYABLE, Changed
+from trunkline.app.view.text.cells import clean, count
+from trunkline.core.config import parse_duration
+from trunkline.core.errors import IllegalTransition, StoreError, UsageError
+from trunkline.core.store.sqlite.offline import queue_file as outside
+from trunkline.core.store.sqlite.offline.queue_file import NOTICEABLE, RETRYABLE, Changed
+from trunkline.core.store.sqlite.sql import queue_admin as operate
+from trunkline.core.store.sqlite.sql.queue_admin import Filter, Verdict
 
 P = ParamSpec("P")
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Group, Parameter
 
-from core.errors import UsageError
-from core.values import IntentState
+from trunkline.core.errors import UsageError
+from trunkline.core.values import IntentState
 
 if TYPE_CHECKING:
-    from core.store.operate import Filter, Verdict
+    from trunkline.core.store.sqlite.sql.queue_admin import Filter, Verdict
 
 app = App(
     name="queue",
@@ -61,8 +61,8 @@ def list_(
     json:
         Print JSON.
     """
-    from app.cli.operating import print_list
-    from core.store.operate import Filter
+    from trunkline.app.cli.store.queue import print_list
+    from trunkline.core.store.sqlite.sql.queue_admin import Filter
 
     return print_list(store, Filter(states=state, channel=channel), everything=all, limit=limit, json=json)
 
@@ -80,7 +80,7 @@ def show(intent: Id, /, *, store: Path, json: Json = False) -> int:
     json:
         Print JSON.
     """
-    from app.cli.operating import print_one
+    from trunkline.app.cli.store.queue import print_one
 
     return print_one(store, intent, json=json)
 
@@ -111,7 +111,7 @@ def retry(
     json:
         Print JSON.
     """
-    from app.cli.operating import retry_all, retry_named
+    from trunkline.app.cli.store.queue import retry_all, retry_named
 
     if bool(intents) == bool(state):
         raise UsageError("name the intents, or all of a state with --state")
@@ -153,7 +153,7 @@ def resolve(
     json:
         Print JSON.
     """
-    from app.cli.operating import resolve_one
+    from trunkline.app.cli.store.queue import resolve_one
 
     verdict = _verdict(sent=sent, unsent=unsent, abandon=abandon)
     if message_id and not sent:
@@ -190,7 +190,7 @@ def purge(
     json:
         Print JSON.
     """
-    from app.cli.operating import purge_some
+    from trunkline.app.cli.store.queue import purge_some
 
     if not (state or channel or older_than):
         raise UsageError("say which: --state, --channel or --older-than")
@@ -198,13 +198,13 @@ def purge(
 
 
 def _filter(**which: Any) -> Filter:
-    from core.store.operate import Filter
+    from trunkline.core.store.sqlite.sql.queue_admin import Filter
 
     return Filter(**which)
 
 
 def _verdict(*, sent: bool, unsent: bool, abandon: bool) -> Verdict:
-    from core.store.operate import Verdict
+    from trunkline.core.store.sqlite.sql.queue_admin import Verdict
 
     given = [verdict for verdict, asked in zip(Verdict, (sent, unsent, abandon), strict=True) if asked]
     if len(given) != 1:

@@ -6,9 +6,16 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.view.text import clean
-from core.errors import StoreError, UnknownName, UsageError
-from core.store.export import SessionHeader, find_session, near, reading, sessions, transcript_lines
+from trunkline.app.view.text.cells import clean
+from trunkline.core.errors import StoreError, UnknownName, UsageError
+from trunkline.core.store.sqlite.offline.transcript_export import (
+    SessionHeader,
+    find_session,
+    near,
+    reading,
+    sessions,
+    transcript_lines,
+)
 
 
 def print_transcript(name: str | None, store: Path) -> int:

@@ -1,1 +1,1 @@
-"""What a browser gets: the server and its one page. Only `app.cli.web` imports it, because it needs textual-serve."""
+"""The server of `trunkline web` and its one page. Only `app.cli.run.web` imports it: it needs textual-serve."""

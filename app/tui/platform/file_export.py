@@ -7,12 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.events.trace import encode_trace
+from trunkline.core.events.trace import encode_trace
 
 if TYPE_CHECKING:
     from textual.app import App
 
-    from app.runs import Run
+    from trunkline.app.runs.model import Run
 
 #: the exported picture names a web font; looking at it must not fetch anything
 _FONT_FACE = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)

@@ -18,7 +18,7 @@ from rich.text import Text
 from textual.app import App
 from textual.drivers._writer_thread import WriterThread
 
-from app.broken import BROKE, note
+from trunkline.app.cli.io.crash_report import BROKE, note
 
 #: what ends the app from outside; without a handler the terminal would stay as the app had it
 _ENDS = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")

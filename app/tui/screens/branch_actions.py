@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.tui.branch import offered, save, undo
-from app.tui.export import working_folder
-from app.tui.screens.acting import Acting
-from app.view.text import told
-from core.errors import UsageError
+from trunkline.app.tui.platform.file_export import working_folder
+from trunkline.app.tui.screens.screen_base import Acting
+from trunkline.app.tui.state.branching import offered, save, undo
+from trunkline.app.view.text.cells import told
+from trunkline.core.errors import UsageError
 
 
 class BranchActs(Acting):

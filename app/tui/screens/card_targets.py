@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from app.tui.widgets.cards import Goal
+from trunkline.app.tui.widgets.cards import Goal
 
 if TYPE_CHECKING:
-    from app.tui.screens.base import RunScreen
+    from trunkline.app.tui.screens.run_screen import RunScreen
 
 
 def go_to_goal(screen: RunScreen, goal: Goal) -> None:

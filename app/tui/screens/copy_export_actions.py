@@ -6,16 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.tui.clipboard import copy, failure
-from app.tui.export import picture, stem_of, trace_bytes, visible_text, working_folder, write_new
-from app.tui.screens.acting import Acting
-from app.tui.widgets.inspector import FactList
-from app.tui.widgets.rowlist import RowList
-from app.tui.widgets.swimlane import Swimlane
-from app.view.yank import Choice, yanks
+from trunkline.app.tui.platform.clipboard import copy, failure
+from trunkline.app.tui.platform.file_export import (
+    picture,
+    stem_of,
+    trace_bytes,
+    visible_text,
+    working_folder,
+    write_new,
+)
+from trunkline.app.tui.screens.screen_base import Acting
+from trunkline.app.tui.screens.timeline.swimlane import Swimlane
+from trunkline.app.tui.widgets.fact_list import FactList
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.explain.copy_choices import Choice, yanks
 
 if TYPE_CHECKING:
-    from app.tui.app import TrunklineApp
+    from trunkline.app.tui.app import TrunklineApp
 
 #: cells that a copied row is drawn with, so that nothing of it is cut
 _ROOM = 320
@@ -31,7 +38,7 @@ class Taking(Acting):
         if self.desk.opened is None:
             self.notify("no run is open: s chooses a scenario", timeout=3)
             return
-        from app.tui.screens.choose import ChooseScreen
+        from trunkline.app.tui.screens.dialogs.menu import ChooseScreen
 
         found = yanks(self.desk.run.view, self.desk.cursor, row_text(self.pane))
         self.trunkline.push_screen(ChooseScreen("Copy", found), lambda chosen: _copy(self.trunkline, chosen))
@@ -41,7 +48,7 @@ class Taking(Acting):
         if self.desk.opened is None:
             self.notify("no run is open: s chooses a scenario", timeout=3)
             return
-        from app.tui.screens.choose import ChooseScreen
+        from trunkline.app.tui.screens.dialogs.menu import ChooseScreen
 
         # Taken now: the menu would be in the picture.
         app, run = self.trunkline, self.desk.run.view.run

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from app.tui.screens.moves import Moves
-from app.tui.widgets.rowlist import Drawn, RowList
+from trunkline.app.tui.screens.list_keys import Moves
+from trunkline.app.tui.widgets.row_list import Drawn, RowList
 
 if TYPE_CHECKING:
-    from app.tui.app import TrunklineApp
+    from trunkline.app.tui.app import TrunklineApp
 
 Result = TypeVar("Result")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from app.tui.widgets.rowlist import RowList
+from trunkline.app.tui.widgets.row_list import RowList
 
 
 class Moves:

@@ -6,10 +6,10 @@ from typing import Generic, TypeVar
 
 from textual.app import ComposeResult
 
-from app.tui.desk import Desk
-from app.tui.screens.base import RunScreen
-from app.tui.widgets.cursorlist import CursorList, Detail
-from app.tui.widgets.rowlist import RowList
+from trunkline.app.tui.screens.run_screen import RunScreen
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.cell_list import CursorList, Detail
+from trunkline.app.tui.widgets.row_list import RowList
 
 Rows = TypeVar("Rows", bound=RowList)
 Told = TypeVar("Told", bound=RowList)

@@ -8,16 +8,16 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Static
 
-from app.tui.desk import Desk
-from app.tui.screens.acts import BranchActs
-from app.tui.screens.finds import Finds
-from app.tui.screens.taking import Taking
-from app.tui.widgets.bars import KeyBar, StatusBar, TabBar
-from app.tui.widgets.feedbar import FeedBar
-from app.tui.widgets.rowlist import Drawn, RowList
-from app.view.places import PlaceKey
-from app.view.text import told
-from core.errors import UsageError
+from trunkline.app.tui.screens.branch_actions import BranchActs
+from trunkline.app.tui.screens.copy_export_actions import Taking
+from trunkline.app.tui.screens.search_actions import Finds
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
+from trunkline.app.tui.widgets.feed_status import FeedBar
+from trunkline.app.tui.widgets.row_list import Drawn, RowList
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.text.cells import told
+from trunkline.core.errors import UsageError
 
 SMALLEST = (60, 16)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 from textual.screen import Screen
 
-from app.tui.desk import Desk
-from app.tui.screens.moves import Moves
+from trunkline.app.tui.screens.list_keys import Moves
+from trunkline.app.tui.state.workspace import Desk
 
 if TYPE_CHECKING:
-    from app.tui.app import TrunklineApp
+    from trunkline.app.tui.app import TrunklineApp
 
 
 class Acting(Moves, Screen[None]):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.tui.screens.acting import Acting
-from app.view.text import told
-from app.view.when import read_moment, read_speed
-from core.errors import UsageError
+from trunkline.app.tui.screens.screen_base import Acting
+from trunkline.app.view.text.cells import told
+from trunkline.app.view.timeline.seek_syntax import read_moment, read_speed
+from trunkline.core.errors import UsageError
 
 _NO_RUN = "no run is open: s chooses a scenario"
 
@@ -35,7 +35,7 @@ class Finds(Acting):
     def action_filter_rows(self) -> None:
         """Filter the rows."""
         if self._open():
-            from app.tui.screens.filter import FilterScreen
+            from trunkline.app.tui.screens.dialogs.filter import FilterScreen
 
             self.trunkline.push_screen(FilterScreen(self.desk), self._filtered)
 
@@ -50,7 +50,7 @@ class Finds(Acting):
     def action_breakpoints(self) -> None:
         """List, set and remove breakpoints."""
         if self._open():
-            from app.tui.screens.breaks import BreaksScreen
+            from trunkline.app.tui.screens.dialogs.breakpoints import BreaksScreen
 
             self.desk.run.transport.pause()
             self.trunkline.push_screen(BreaksScreen(self.desk), lambda _: self.moved())
@@ -58,14 +58,14 @@ class Finds(Acting):
     def action_lanes(self) -> None:
         """Choose which lanes are drawn."""
         if self._open():
-            from app.tui.screens.lanes import LanesScreen
+            from trunkline.app.tui.screens.dialogs.lanes import LanesScreen
 
             self.trunkline.push_screen(LanesScreen(self.desk), lambda _: self.moved())
 
     def action_marks(self) -> None:
         """Mark this moment, or go to one that was marked."""
         if self._open():
-            from app.tui.screens.marks import MarksScreen
+            from trunkline.app.tui.screens.dialogs.bookmarks import MarksScreen
 
             self.desk.run.transport.pause()
             self.trunkline.push_screen(MarksScreen(self.desk), self._went)
@@ -73,7 +73,7 @@ class Finds(Acting):
     def action_why_not(self) -> None:
         """Why it did not go elsewhere."""
         if self._open():
-            from app.tui.screens.whynot import WhyNotScreen
+            from trunkline.app.tui.screens.dialogs.alternatives import WhyNotScreen
 
             self.trunkline.push_screen(WhyNotScreen(self.desk), self._went)
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 from textual.message import Message
 
-from app.runs import RunSource, ScenarioEntry
-from app.view.results import Result, result_of
-from app.view.text import told
-from core.errors import UsageError
+from trunkline.app.runs.model import RunSource, ScenarioEntry
+from trunkline.app.view.picker.scenario_results import Result, result_of
+from trunkline.app.view.text.cells import told
+from trunkline.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from app.tui.desk import Desk
-    from app.tui.screens.picker import PickerScreen
+    from trunkline.app.tui.screens.picker.screen import PickerScreen
+    from trunkline.app.tui.state.workspace import Desk
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

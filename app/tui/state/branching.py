@@ -7,20 +7,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from app.runs import BranchSource, Run, RunSource, ScenarioEntry
-from app.tui.export import write_new
-from app.view.ahead import ahead_of
-from app.view.diff import Diff
-from app.view.fault_kinds import Site, options
-from app.view.faults import Moment, Option, Placed, with_faults
-from app.view.observed import saved_text, violated
-from app.view.spot import spot_of
-from core.errors import UsageError
-from sim.branch import BRANCH
-from sim.scenario import ScenarioError, ScenarioFile, load_text
+from trunkline.app.runs.model import BranchSource, Run, RunSource, ScenarioEntry
+from trunkline.app.tui.platform.file_export import write_new
+from trunkline.app.view.diff.compare import Diff
+from trunkline.app.view.faults.catalog import Site, options
+from trunkline.app.view.faults.cursor_context import spot_of
+from trunkline.app.view.faults.palette import Moment, Option, Placed, with_faults
+from trunkline.app.view.faults.save_as_scenario import saved_text, violated
+from trunkline.app.view.faults.upcoming import ahead_of
+from trunkline.core.errors import UsageError
+from trunkline.sim.scenario import ScenarioError, ScenarioFile, load_text
+from trunkline.sim.scenario.edit import BRANCH
 
 if TYPE_CHECKING:
-    from app.tui.desk import Desk, Opened
+    from trunkline.app.tui.state.workspace import Desk, Opened
 
 Result = TypeVar("Result")
 

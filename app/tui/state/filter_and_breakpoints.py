@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from app.view.breakpoints import Breakpoint, Breakpoints, Field
-from app.view.filters import Filter, Matcher, parse_filter
-from app.view.timeline import Kept, Picked, Timeline
-from core.events import bodies as b
+from trunkline.app.view.timeline.breakpoints import Breakpoint, Breakpoints, Field
+from trunkline.app.view.timeline.filters import Filter, Matcher, parse_filter
+from trunkline.app.view.timeline.timeline import Kept, Picked, Timeline
+from trunkline.core.events import registry as b
 
 if TYPE_CHECKING:
-    from app.tui.desk import Opened
+    from trunkline.app.tui.state.workspace import Opened
 
 
 class _Kept:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from app.broken import sentence
-from app.runs import Run
-from app.view.calm import calm
-from app.view.story import RunView
-from app.view.text import clean
-from core.events import Trace
+from trunkline.app.cli.io.crash_report import sentence
+from trunkline.app.gc_policy import calm
+from trunkline.app.runs.model import Run
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import clean
+from trunkline.core.events import Trace
 
 #: those that are made of the lives of messages
 OF_LIVES = ("messages", "queue", "hands")

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from app.feed import Budget, Flow
-from app.live import Live
-from app.runs import Run
-from core.events import Event, Trace
-from sim import judge
+from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.model import Run
+from trunkline.app.runs.trace_follower import Budget, Flow
+from trunkline.core.events import Event, Trace
+from trunkline.sim import judge
 
 if TYPE_CHECKING:
-    from app.tui.desk import Desk, Opened
+    from trunkline.app.tui.state.workspace import Desk, Opened
 
 #: what a frame may spend on reading, judging and learning; the rest of it is for the picture
 FRAME = Budget(2000, 0.012)
@@ -113,7 +113,7 @@ def _rescued(was: Opened, live: Live) -> Opened:
 
 
 def _up_to(was: Opened, events: Sequence[Event]) -> Opened:
-    from app.tui.desk import Opened
+    from trunkline.app.tui.state.workspace import Opened
 
     kept = Opened(Run(trace=Trace(header=was.view.header, events=tuple(events)), verdicts=judge(events)))
     end, transport = kept.view.last, kept.transport

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container
 
-from app.view.status import Mode
-from app.view.story import RunView
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.timeline.status_line import Mode
 
 #: seconds on the wall that a visible row stays alone, at speed 1
 SHORTEST = 0.22

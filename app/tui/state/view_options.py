@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from app.view.lane_choice import hidden_lanes
+from trunkline.app.view.timeline.lane_filter import hidden_lanes
 
 if TYPE_CHECKING:
-    from app.tui.desk import Opened
+    from trunkline.app.tui.state.workspace import Opened
 
 
 class Looking:

@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from app.live import Live
-from app.runs import Run, RunSource, ScenarioEntry
-from app.tui.branch import Branch, aside, compute
-from app.tui.finding import Finding
-from app.tui.late import OF_LIVES, Late, Made
-from app.tui.looking import Looking
-from app.tui.transport import Transport
-from app.tui.watching import Watching
-from app.view.calm import LARGE, calm, release
-from app.view.faults import Placed
-from app.view.hands import Hands
-from app.view.lanes import Lanes
-from app.view.lives import Lives
-from app.view.messages import Messages
-from app.view.queue_rows import Queue
-from app.view.results import Results, result_of
-from app.view.sessions import Sessions
-from app.view.status import StatusLine, status_line
-from app.view.story import RunView
-from app.view.timeline import Picked, Timeline, is_delivery
-from app.view.verdicts import Verdicts
-from app.view.why import Why, explain, reproduction
-from core.errors import UsageError
-from core.events import Event
-from sim.invariants.base import Verdict
+from trunkline.app.gc_policy import LARGE, calm, release
+from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
+from trunkline.app.tui.state.branching import Branch, aside, compute
+from trunkline.app.tui.state.filter_and_breakpoints import Finding
+from trunkline.app.tui.state.lazy_views import OF_LIVES, Late, Made
+from trunkline.app.tui.state.live_session import Watching
+from trunkline.app.tui.state.playback import Transport
+from trunkline.app.tui.state.view_options import Looking
+from trunkline.app.view.explain.explanation import Why, explain, reproduction
+from trunkline.app.view.faults.palette import Placed
+from trunkline.app.view.hands.runs import Hands
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.invariants.results import Verdicts
+from trunkline.app.view.messages.rows import Messages
+from trunkline.app.view.picker.scenario_results import Results, result_of
+from trunkline.app.view.queue.rows import Queue
+from trunkline.app.view.sessions.transcripts import Sessions
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.status_line import StatusLine, status_line
+from trunkline.app.view.timeline.timeline import Picked, Timeline, is_delivery
+from trunkline.core.errors import UsageError
+from trunkline.core.events import Event
+from trunkline.sim.invariants.base import Verdict
 
 
 class Opened:

@@ -10,15 +10,15 @@ from rich.style import Style
 from textual import events
 from textual.strip import Strip
 
-from app.tui.desk import Desk
-from app.tui.footer import footer_keys
-from app.tui.keys import KEYS, Key, show
-from app.tui.widgets.rowlist import Drawn
-from app.view.status import Mode, StatusLine
-from app.view.text import cut, middle_cut
+from trunkline.app.tui.footer_keys import footer_keys
+from trunkline.app.tui.keys import KEYS, Key, show
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.row_list import Drawn
+from trunkline.app.view.text.cells import cut, middle_cut
+from trunkline.app.view.timeline.status_line import Mode, StatusLine
 
 if TYPE_CHECKING:
-    from app.tui.app import TrunklineApp
+    from trunkline.app.tui.app import TrunklineApp
 
 #: number, name, short name, screen
 TABS = (

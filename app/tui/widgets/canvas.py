@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from app.tui.theme import ASCII
+from trunkline.app.tui.theme import ASCII
 
 
 class Canvas:

@@ -9,13 +9,13 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.inspector import FactList
-from app.tui.widgets.rowlist import Drawn, RowList
-from app.tui.widgets.table import Col, spread
-from app.view.lazily import Lazily
-from app.view.overview import (
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.fact_list import FactList
+from trunkline.app.tui.widgets.row_list import Drawn, RowList
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.overview.cards import (
     CardRow,
     Cell,
     binding_row,
@@ -27,8 +27,8 @@ from app.view.overview import (
     recent_row,
     session_row,
 )
-from app.view.places import PlaceKey
-from app.view.text import count, cut, middle_cut
+from trunkline.app.view.text.cells import count, cut, middle_cut
+from trunkline.app.view.text.lazy_sequence import Lazily
 
 #: cells between two columns
 GAP = 1

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.inspector import FactList
-from app.tui.widgets.rowlist import RowList
-from app.tui.widgets.table import Col, spread
-from app.view.fact import Fact, Tone
-from app.view.life_words import Cell
-from app.view.text import cut, middle_cut
-from app.view.why import explain
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.fact_list import FactList
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.explain.explanation import explain
+from trunkline.app.view.labels.messages import Cell
+from trunkline.app.view.text.cells import cut, middle_cut
+from trunkline.app.view.text.fact import Fact, Tone
 
 #: columns whose both ends matter
 _BOTH_ENDS = frozenset({"session", "id", "routed", "place", "origin", "said"})

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import msgspec
 from rich.cells import cell_len
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.rowlist import RowList
-from app.view.fact import Fact
-from app.view.text import wrap
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.text.cells import wrap
+from trunkline.app.view.text.fact import Fact
 
 LABEL = 10
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.style import Style
 from textual.strip import Strip
 
-from app.tui.desk import Desk
-from app.tui.widgets.rowlist import Drawn
-from app.view.status import Mode
-from app.view.text import clean, cut, wrap
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.row_list import Drawn
+from trunkline.app.view.text.cells import clean, cut, wrap
+from trunkline.app.view.timeline.status_line import Mode
 
 #: lines at most
 MOST = 3

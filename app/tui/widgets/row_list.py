@@ -17,14 +17,14 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from app.tui.theme import ASCII, Palette
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.frames import Frames
-from app.tui.widgets.rail import rail, thin
-from app.view.text import clean, wrap
+from trunkline.app.tui.platform.border_cache import Frames
+from trunkline.app.tui.theme import ASCII, Palette
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.scroll_rail import rail, thin
+from trunkline.app.view.text.cells import clean, wrap
 
 if TYPE_CHECKING:
-    from app.tui.app import TrunklineApp
+    from trunkline.app.tui.app import TrunklineApp
 
 #: rows kept in view around the selected one
 MARGIN = 2

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rich.style import Style
 
-from app.tui.theme import Palette
+from trunkline.app.tui.theme import Palette
 
 Cell = tuple[str, Style]
 

@@ -11,8 +11,8 @@ from enum import StrEnum
 
 import msgspec
 
-from app.view.bindings import BindingRow, Mark, Point
-from core.bindings.values import BindingStatus
+from trunkline.app.view.index.bindings import BindingRow, Mark, Point
+from trunkline.core.bindings.records import BindingStatus
 
 
 class Part(StrEnum):

@@ -12,9 +12,9 @@ from enum import StrEnum
 
 import msgspec
 
-from app.view.story import RunView
-from core.events import Body, Event
-from core.events import bodies as b
+from trunkline.app.view.index.run_index import RunView
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
 
 #: what pairs events that belong to no message: the first of these that their body has
 _NAMES = ("original_id", "key", "session_key", "name", "fault", "phase", "bug", "hand", "webhook", "channel", "why")

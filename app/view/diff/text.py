@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from app.view.diff import PARTED, Diff, DiffRow, Mark, differences
-from app.view.fact import Fact, Tone
-from app.view.labels import describe
-from app.view.story import RunView
-from app.view.text import clean, count, cut, seconds
-from core.values import Address
-from sim.branch import BRANCH
+from trunkline.app.view.diff.compare import PARTED, Diff, DiffRow, Mark, differences
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.text.cells import clean, count, cut, seconds
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.values import Address
+from trunkline.sim.scenario.edit import BRANCH
 
 #: what the marks mean, for people who meet them for the first time
 MEANINGS = {

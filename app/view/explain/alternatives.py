@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from app.view.fact import Tone
-from app.view.labels import describe
-from app.view.story import RunView
-from app.view.text import clean
-from core.events import Event
-from core.events import bodies as b
-from core.values import Address
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.text.cells import clean
+from trunkline.app.view.text.fact import Tone
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address
 
 #: what was recorded about where things go
 DECISIONS = (b.RouteDecided, b.RouterDecided, b.CompletionPlanned, b.FallbackDenied)

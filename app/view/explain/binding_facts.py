@@ -1,23 +1,24 @@
 """Explanations of session bindings: a record with its story, a decision of the router, and what was denied.
 
-Like `app.view.facts`, nothing is reconstructed: the router's candidates and reasons are those that it recorded.
+Like `app.view.explain.event_facts`, nothing is reconstructed: candidates and reasons are
+those that the router recorded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.view.bindings import BindingRow, Standing
-from app.view.bound_words import command
-from app.view.fact import Fact, Tone, because
-from app.view.labels import describe
-from app.view.resolve import answer, resolve, title
-from app.view.story import RunView
-from app.view.text import clean, count, seconds
-from core.bindings.request import OPERATOR
-from core.events import Event
-from core.events import bodies as b
-from core.reasons import Reason
+from trunkline.app.view.explain.resolver import answer, resolve, title
+from trunkline.app.view.index.bindings import BindingRow, Standing
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.bindings import command
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.text.cells import clean, count, seconds
+from trunkline.app.view.text.fact import Fact, Tone, because
+from trunkline.core.bindings.bind_request import OPERATOR
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
 
 _TONES = {Standing.ACTIVE: Tone.GOOD, Standing.EXPIRED: Tone.WARN, Standing.ENDING: Tone.WARN}
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from app.view.fact import Fact
-from app.view.labels import describe
-from app.view.story import RunView
-from app.view.text import seconds
-from app.view.why import explain, reproduction
+from trunkline.app.view.explain.explanation import explain, reproduction
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.text.cells import seconds
+from trunkline.app.view.text.fact import Fact
 
 #: ids of an event, the most telling first
 _IDS = ("intent", "delegation", "binding", "turn", "inbound")

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from app.view.bound_facts import own_bound_facts, routed_facts, spoken_facts
-from app.view.fact import Fact, Tone, because
-from app.view.labels import describe, step_words
-from app.view.routes import own_facts, requested_facts, route_facts, target_facts
-from app.view.story import RunView
-from app.view.text import clean, count, quoted
-from core.decisions import BOUND_TIER
-from core.events import Event
-from core.events import bodies as b
+from trunkline.app.view.explain.binding_facts import own_bound_facts, routed_facts, spoken_facts
+from trunkline.app.view.explain.route_facts import own_facts, requested_facts, route_facts, target_facts
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe, step_words
+from trunkline.app.view.text.cells import clean, count, quoted
+from trunkline.app.view.text.fact import Fact, Tone, because
+from trunkline.core.decisions import BOUND_TIER
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
 
 
 def facts_of(view: RunView, event: Event) -> Iterator[Fact]:

@@ -8,15 +8,15 @@ from itertools import groupby
 
 import msgspec
 
-from app.view.fact import Fact, Tone
-from app.view.facts import facts_of
-from app.view.labels import describe
-from app.view.story import RunView
-from app.view.text import clean, count, seconds
-from core.events import Event
-from core.events.bodies import RunEnded
-from core.events.trace import TraceHeader
-from sim.invariants.base import Status, Verdict, Violation
+from trunkline.app.view.explain.event_facts import facts_of
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.text.cells import clean, count, seconds
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.events import Event
+from trunkline.core.events.registry import RunEnded
+from trunkline.core.events.trace import TraceHeader
+from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 #: steps that say nothing by themselves; left out of a path unless they went wrong
 _SILENT = frozenset(
@@ -80,7 +80,7 @@ def reproduction(header: TraceHeader) -> str:
 
 
 def _placed(crashes: Sequence[str]) -> str:
-    """Where crashes were placed, as options; see `core.events.trace.TraceHeader.crashes`."""
+    """Where crashes were placed, as options; see `trunkline.core.events.trace.TraceHeader.crashes`."""
     places = [crash.rpartition(" ")[2] for crash in crashes]
     points = "".join(f" {'--then' if number else '--at'} {place}" for number, place in enumerate(places))
     return f"{points} --stop" if crashes[-1].startswith("stop") else points

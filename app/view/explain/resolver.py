@@ -1,7 +1,8 @@
 """To which session a conversation resolves at a moment of a run, and why every binding won or lost.
 
 A binding wins by the full reference only: channel, account, conversation and thread, as the channel compares them
-(`core.bindings.places`). Without one the conversation goes its default route, which is taken from the trace.
+(`core.bindings.conversation_match`). Without one the conversation goes its default
+route, which is taken from the trace.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from collections.abc import Iterator
 
 import msgspec
 
-from app.view.bindings import BindingRow, Standing
-from app.view.fact import Fact, Tone
-from app.view.places import UNDER, Place, Places
-from app.view.story import RunView
-from app.view.text import clean, count, seconds
-from core.bindings.places import hangs_under, same_place
-from core.channels import rules_for
-from core.errors import UsageError
-from core.events import Event
-from core.events import bodies as b
-from core.values import Address, ChatKind
+from trunkline.app.view.index.bindings import BindingRow, Standing
+from trunkline.app.view.index.places import UNDER, Place, Places
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import clean, count, seconds
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.bindings.conversation_match import hangs_under, same_place
+from trunkline.core.channels import rules_for
+from trunkline.core.errors import UsageError
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address, ChatKind
 
 #: stands between a parent and its thread on screens
 CHILD_OF = " ▸ "

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from rich.cells import cell_len
 
-from app.view.fact import Fact, Tone, because
-from app.view.text import clean, count, pad, quoted
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import Address, SessionEntry
+from trunkline.app.view.text.cells import clean, count, pad, quoted
+from trunkline.app.view.text.fact import Fact, Tone, because
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, SessionEntry
 
 Name = Callable[[Address | None], str]
 

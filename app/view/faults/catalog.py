@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from app.view.fault_site import (
+from trunkline.app.view.faults.palette import Moment, Option
+from trunkline.app.view.faults.placement import (
     DOWN,
     FROZEN,
     NO_PROCESS,
@@ -23,9 +24,8 @@ from app.view.fault_site import (
     ordered,
     which,
 )
-from app.view.fault_waits import deadline, dying, hand, pushing, sending, store, twice
-from app.view.faults import Moment, Option
-from app.view.text import cut, quoted
+from trunkline.app.view.faults.triggers import deadline, dying, hand, pushing, sending, store, twice
+from trunkline.app.view.text.cells import cut, quoted
 
 #: platforms on which the gateway speaks by webhooks
 _WEBHOOKS = ("discord",)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
-from app.view.places import PlaceKey
-from app.view.story import RunView
-from core.events import Event
-from core.events import bodies as b
-from core.values import Address
-from sim.faults import where
-from sim.scenario import PlaceError, PlaceRef, ScenarioFile
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.index.run_index import RunView
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address
+from trunkline.sim.run.fault_board import where
+from trunkline.sim.scenario import PlaceError, PlaceRef, ScenarioFile
 
 #: the grain of the clock, seconds
 GRAIN = 1e-6

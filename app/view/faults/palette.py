@@ -1,7 +1,8 @@
 """The fault palette: what can be made to go wrong at the cursor, as steps of the scenario, each told before it is done.
 
-Nothing here runs anything: an option is a step of a script and a sentence. `sim.branch` adds the step to the scenario.
-What there is, is in `app.view.fault_kinds`.
+Nothing here runs anything: an option is a step of a script and a sentence. `sim.scenario.edit` adds the step to the
+scenario.
+What there is, is in `trunkline.app.view.faults.catalog`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from app.view.spot import GRAIN
-from app.view.text import seconds
-from sim.branch import step_text, with_step
-from sim.scenario import ScenarioFile
+from trunkline.app.view.faults.cursor_context import GRAIN
+from trunkline.app.view.text.cells import seconds
+from trunkline.sim.scenario import ScenarioFile
+from trunkline.sim.scenario.edit import step_text, with_step
 
 #: what a step is later than the events it comes after: the grain of the clock, so that they have all happened
 AFTER = GRAIN

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from app.view.ahead import Ahead
-from app.view.faults import AFTER, Moment
-from app.view.spot import Spot
-from sim.runner import LINGER
-from sim.scenario import ScenarioFile
+from trunkline.app.view.faults.cursor_context import Spot
+from trunkline.app.view.faults.palette import AFTER, Moment
+from trunkline.app.view.faults.upcoming import Ahead
+from trunkline.sim.run.runner import LINGER
+from trunkline.sim.scenario import ScenarioFile
 
 #: seconds that things take which the palette places
 DOWN = 1.0

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from app.runs import Run
-from app.view.spot import name_of
-from core.events import Event
-from core.events import bodies as b
-from core.values import Address
-from sim.branch import text_of, tree_of
-from sim.expect import transcripts_of
-from sim.invariants import Status
-from sim.scenario import ScenarioError, ScenarioFile, load_text
-from sim.scenario.places import is_session_key
+from trunkline.app.runs.model import Run
+from trunkline.app.view.faults.cursor_context import name_of
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address
+from trunkline.sim.invariants import Status
+from trunkline.sim.run.expectations import transcripts_of
+from trunkline.sim.scenario import ScenarioError, ScenarioFile, load_text
+from trunkline.sim.scenario.edit import text_of, tree_of
+from trunkline.sim.scenario.place_refs import is_session_key
 
 _REMARK = "What was observed in a run, written down by Trunkline. Run it: trunkline run THIS-FILE"
 #: kinds of events that tell what became of something, not how

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.view.ahead import Ahead, Coming
-from app.view.fault_site import DOWN, NOWHERE, WAIT, Made, Maker, Site, named, ordered, which
-from app.view.faults import AFTER, Moment
+from trunkline.app.view.faults.palette import AFTER, Moment
+from trunkline.app.view.faults.placement import DOWN, NOWHERE, WAIT, Made, Maker, Site, named, ordered, which
+from trunkline.app.view.faults.upcoming import Ahead, Coming
 
 
 def _about(name: str, one: Coming) -> str:

@@ -11,12 +11,12 @@ from itertools import islice
 
 import msgspec
 
-from app.view.places import PlaceKey
-from app.view.spot import Spot
-from app.view.story import RunView
-from app.view.text import clean, cut, quoted, seconds
-from core.events import Event
-from core.events import bodies as b
+from trunkline.app.view.faults.cursor_context import Spot
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import clean, cut, quoted, seconds
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
 
 #: the gateway processes that a run may have
 PROCESSES = ("gateway", "second")

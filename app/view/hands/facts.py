@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.view.fact import Fact, Tone, because
-from app.view.hands import HandRow, Hands, HandState
-from app.view.labels import describe, step_words
-from app.view.resolve import title
-from app.view.story import RunView
-from app.view.text import clean, quoted, seconds
-from core.events import Event
-from core.events import bodies as b
+from trunkline.app.view.explain.resolver import title
+from trunkline.app.view.hands.runs import HandRow, Hands, HandState
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe, step_words
+from trunkline.app.view.text.cells import clean, quoted, seconds
+from trunkline.app.view.text.fact import Fact, Tone, because
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
 
 _LABELS: dict[type[b.Body], str] = {
     b.WireAccepted: "said",

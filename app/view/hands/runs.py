@@ -12,12 +12,12 @@ from enum import StrEnum
 
 import msgspec
 
-from app.view.lives import Lives
-from app.view.story import RunView
-from core.events import Event
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import Address, HandOutcome, IntentKind, IntentState, WorkKind
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.run_index import RunView
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, HandOutcome, IntentKind, IntentState, WorkKind
 
 #: seconds until the end of a run is written down; and within which an idle requester must begin to read it (L2)
 _GRACE, _WITHIN = 1.0, 60.0

@@ -14,14 +14,14 @@ from typing import cast
 
 import msgspec
 
-from app.view.open_bindings import OpenBindings
-from app.view.places import PlaceKey
-from core.bindings.values import BindingStatus
-from core.decisions import BOUND_TIER
-from core.events import Body, Event
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import Address
+from trunkline.app.view.index.open_bindings import OpenBindings
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.core.bindings.records import BindingStatus
+from trunkline.core.decisions import BOUND_TIER
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address
 
 
 class Standing(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.events import Event
+from trunkline.core.events import Event
 
 
 class Causes:

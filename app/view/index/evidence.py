@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from app.view.chain import Causes
-from core.events import Event
-from core.events.bodies import PeerSaid, PlatformPushed
-from sim.invariants.base import Violation
+from trunkline.app.view.index.causality import Causes
+from trunkline.core.events import Event
+from trunkline.core.events.registry import PeerSaid, PlatformPushed
+from trunkline.sim.invariants.base import Violation
 
 #: invariants whose evidence holds every copy of one thing
 COPIES = frozenset({"D1", "D2", "D3"})

@@ -1,4 +1,4 @@
-"""One message of a run: its attempts, and its state at any moment. `app.view.lives` writes them."""
+"""One message of a run: its attempts, and its state at any moment. `trunkline.app.view.index.messages` writes them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from enum import StrEnum
 
 import msgspec
 
-from core.events import Event
-from core.events import bodies as b
-from core.values import IntentState
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.core.values import IntentState
 
 
 class State(StrEnum):

@@ -11,9 +11,9 @@ from typing import cast
 
 import msgspec
 
-from app.view.life import OPEN, Life, Part, State, Step, Try, state_of
-from core.events import Body, Event
-from core.events import bodies as b
+from trunkline.app.view.index.message import OPEN, Life, Part, State, Step, Try, state_of
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
 
 
 class Lives(Sequence[Life]):

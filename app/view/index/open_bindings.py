@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from app.view.places import PlaceKey
+from trunkline.app.view.index.places import PlaceKey
 
 #: changes between two key frames
 FRAME_EVERY = 256

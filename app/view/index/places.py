@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     BindingBound,
     IntentPrepared,
     PeerSaid,
@@ -18,7 +18,7 @@ from core.events.bodies import (
     WorldPlace,
     WorldSession,
 )
-from core.values import Address, ChatKind
+from trunkline.core.values import Address, ChatKind
 
 #: channel, account, conversation, thread
 PlaceKey = tuple[str, str, str, str]

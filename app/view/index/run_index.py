@@ -12,18 +12,18 @@ from heapq import merge
 
 import msgspec
 
-from app.runs import Run, so_far
-from app.view.bindings import Bindings
-from app.view.chain import Causes
-from app.view.fold import Fold, Moment
-from app.view.homes import Homes
-from app.view.marks import Marks
-from app.view.places import PLACED, PlaceKey, Places
-from core.decisions import BOUND_TIER
-from core.events import Event, Trace
-from core.events import bodies as b
-from core.values import Address
-from sim.invariants.base import Status, Verdict, Violation
+from trunkline.app.runs.model import Run, so_far
+from trunkline.app.view.index.bindings import Bindings
+from trunkline.app.view.index.causality import Causes
+from trunkline.app.view.index.evidence import Marks
+from trunkline.app.view.index.places import PLACED, PlaceKey, Places
+from trunkline.app.view.index.session_moves import Homes
+from trunkline.app.view.index.snapshots import Fold, Moment
+from trunkline.core.decisions import BOUND_TIER
+from trunkline.core.events import Event, Trace
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address
+from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.events import Event
-from core.events.bodies import SessionMoved
+from trunkline.core.events import Event
+from trunkline.core.events.registry import SessionMoved
 
 
 class Homes:

@@ -1,6 +1,7 @@
 """The state of a run after any of its events: a fold of the trace, with key frames so that any moment is near.
 
-What only grows (transcripts, what people saw) is indexed once by `app.view.story`; folded here is what changes:
+What only grows (transcripts, what people saw) is indexed once by `app.view.index.run_index`; folded here is what
+changes:
 sessions, intents, delegations, the process, closed places. Two folds to the same event give equal moments.
 """
 
@@ -12,10 +13,10 @@ from typing import Any, cast
 
 import msgspec
 
-from app.view.places import PlaceKey
-from core.events import Body, Event
-from core.events import bodies as b
-from core.values import Address, HandOutcome, IntentKind, IntentState
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address, HandOutcome, IntentKind, IntentState
 
 #: events between two key frames at least
 FRAME_EVERY = 256

@@ -12,11 +12,11 @@ from enum import StrEnum
 
 import msgspec
 
-from app.view.fact import Fact, Tone
-from app.view.labels import describe
-from app.view.story import RunView
-from app.view.text import clean, count, seconds
-from sim.invariants.base import Status, Verdict, Violation
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.text.cells import clean, count, seconds
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 #: violations of one invariant told at once, around the cursor; the others are counted
 MOST_TOLD = 60

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from app.view.story import RunView
-from app.view.text import count, seconds
-from core.events import Body, Event
-from core.events import bodies as b
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import count, seconds
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
 
 
 def _bound(view: RunView, event: Event, body: b.BindingBound) -> str:
@@ -97,7 +97,7 @@ def _webhook_gone(_view: RunView, _event: Event, body: b.WebhookGone) -> str:
     return f"webhook {body.webhook} on {body.channel} is {body.how}"
 
 
-#: by the type of the body; see `app.view.labels`
+#: by the type of the body; see `trunkline.app.view.labels.events`
 BOUND_LABELS = cast(
     "dict[type[Body], Callable[[RunView, Event, Body], str]]",
     {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from app.view.story import RunView
-from app.view.text import count, quoted, seconds
-from core.events import Body, Event
-from core.events import bodies as b
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import count, quoted, seconds
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
 
 
 def _asked(_view: RunView, _event: Event, body: b.ClientAsked) -> str:
@@ -80,7 +80,7 @@ def _installed(_view: RunView, _event: Event, body: b.AdapterInstalled) -> str:
     return f"the adapter of {body.channel} {body.account} is there"
 
 
-#: by the type of the body; see `app.view.labels`
+#: by the type of the body; see `trunkline.app.view.labels.events`
 QUEUE_LABELS = cast(
     "dict[type[Body], Callable[[RunView, Event, Body], str]]",
     {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from app.view.bound_words import BOUND_LABELS
-from app.view.queue import QUEUE_LABELS
-from app.view.story import RunView
-from app.view.text import clean, count, quoted
-from app.view.upkeep import UPKEEP_LABELS
-from core.events import Body, Event
-from core.events import bodies as b
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.bindings import BOUND_LABELS
+from trunkline.app.view.labels.delivery import QUEUE_LABELS
+from trunkline.app.view.labels.leases import UPKEEP_LABELS
+from trunkline.app.view.text.cells import clean, count, quoted
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
 
 
 def describe(view: RunView, event: Event) -> str:

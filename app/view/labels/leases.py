@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from app.view.story import RunView
-from core.events import Body, Event
-from core.events import bodies as b
+from trunkline.app.view.index.run_index import RunView
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
 
 
 def _taken(_view: RunView, event: Event, body: b.LeaseTaken) -> str:
@@ -31,7 +31,7 @@ def _thawed(_view: RunView, event: Event, _body: b.ProcessThawed) -> str:
     return f"process {event.generation} goes on"
 
 
-#: by the type of the body; see `app.view.labels`
+#: by the type of the body; see `trunkline.app.view.labels.events`
 UPKEEP_LABELS = cast(
     "dict[type[Body], Callable[[RunView, Event, Body], str]]",
     {

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 import msgspec
 
-from app.view.fact import Tone
-from app.view.life import Life, State, Step, Try, state_of
-from app.view.lives import Lives
-from app.view.resolve import title
-from app.view.story import RunView
-from app.view.text import clean, quoted
-from core.events import Event
-from core.events import bodies as b
+from trunkline.app.view.explain.resolver import title
+from trunkline.app.view.index.message import Life, State, Step, Try, state_of
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import clean, quoted
+from trunkline.app.view.text.fact import Tone
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
 
 #: shape and word of each state; colour comes from the tone
 WORDS: dict[State, tuple[str, str, Tone]] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from app.view.text import clean
-from sim.scenario import ScenarioFile
-from sim.scenario.script import Fault, Step
+from trunkline.app.view.text.cells import clean
+from trunkline.sim.scenario import ScenarioFile
+from trunkline.sim.scenario.model.steps import Fault, Step
 
 #: what a fault does, by what it strikes and how
 _FAULTS = {

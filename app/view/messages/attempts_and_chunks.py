@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from app.view.fact import Fact, Tone
-from app.view.life import Life, Part, Try
-from app.view.life_words import process, shape_of
-from app.view.lifebar import column
-from app.view.lives import Lives
-from app.view.story import RunView
-from app.view.text import seconds
-from core.events import bodies as b
+from trunkline.app.view.bindings.lifetime_bar import column
+from trunkline.app.view.index.message import Life, Part, Try
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.messages import process, shape_of
+from trunkline.app.view.text.cells import seconds
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.events import registry as b
 
 #: cells of the bars, and how many are told
 BAR, MOST = 24, 6

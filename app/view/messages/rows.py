@@ -10,9 +10,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from app.view.fact import Tone
-from app.view.life import OPEN, Life, Part, State, Try, state_of
-from app.view.life_words import (
+from trunkline.app.view.explain.resolver import title
+from trunkline.app.view.index.message import OPEN, Life, Part, State, Try, state_of
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.messages import (
     EMPTY,
     LATER,
     NO_END,
@@ -28,12 +30,10 @@ from app.view.life_words import (
     where,
     wire_word,
 )
-from app.view.lives import Lives
-from app.view.resolve import title
-from app.view.story import RunView
-from app.view.text import seconds
-from core.events import Event
-from core.events import bodies as b
+from trunkline.app.view.text.cells import seconds
+from trunkline.app.view.text.fact import Tone
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
 
 STAGES: tuple[str, ...] = ("admitted", "routed", "prepared", "tried", "wire", "acked", "mirrored", "terminal")
 #: stages that each attempt has for itself

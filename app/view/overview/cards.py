@@ -9,22 +9,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from app.view.bindings import BindingRow, Standing
-from app.view.fact import Fact, Tone
-from app.view.fold import IntentFacts
-from app.view.lanes import Lane, LaneKind, Lanes
-from app.view.places import PlaceKey
-from app.view.queue_rows import Ledger
-from app.view.resolve import title
-from app.view.row import Look, Row
-from app.view.sessions import SessionRow
-from app.view.story import RunView
-from app.view.text import clean, quoted, seconds
-from app.view.timeline import Timeline
-from app.view.verdicts import SIGNS, UNJUDGED, FamilyRow, Judged, Verdicts, evidence_fact
-from core.events import bodies as b
-from core.values import IntentState
-from sim.invariants.base import Violation
+from trunkline.app.view.explain.resolver import title
+from trunkline.app.view.index.bindings import BindingRow, Standing
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.snapshots import IntentFacts
+from trunkline.app.view.invariants.results import SIGNS, UNJUDGED, FamilyRow, Judged, Verdicts, evidence_fact
+from trunkline.app.view.queue.rows import Ledger
+from trunkline.app.view.sessions.transcripts import SessionRow
+from trunkline.app.view.text.cells import clean, quoted, seconds
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.app.view.timeline.lanes import Lane, LaneKind, Lanes
+from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.timeline import Timeline
+from trunkline.core.events import registry as b
+from trunkline.core.values import IntentState
+from trunkline.sim.invariants.base import Violation
 
 NONE = "·"
 _STATES = {

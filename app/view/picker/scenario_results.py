@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from app.runs import Run, ScenarioEntry
-from app.view.fact import Tone
-from app.view.text import clean, count
-from sim.invariants import Status
+from trunkline.app.runs.model import Run, ScenarioEntry
+from trunkline.app.view.text.cells import clean, count
+from trunkline.app.view.text.fact import Tone
+from trunkline.sim.invariants import Status
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

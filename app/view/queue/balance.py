@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from app.view.life import Life, State
+from trunkline.app.view.index.message import Life, State
 
 #: a word in the sum for each state; those that are always told come first
 TERMS = {

@@ -14,12 +14,11 @@ from itertools import groupby
 import msgspec
 from rich.cells import cell_len
 
-from app.view.claims import chunks, claim_facts
-from app.view.fact import Fact, Tone
-from app.view.labels import describe
-from app.view.ledger import ALWAYS, TERMS, Ledger, Tally
-from app.view.life import OPEN, Life, Part, State, Step, Try
-from app.view.life_words import (
+from trunkline.app.view.index.message import OPEN, Life, Part, State, Step, Try
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.labels.messages import (
     EMPTY,
     LATER,
     NO_END,
@@ -34,11 +33,12 @@ from app.view.life_words import (
     state_words,
     where,
 )
-from app.view.lives import Lives
-from app.view.story import RunView
-from app.view.text import clean, seconds
-from core.events import Event
-from core.events import bodies as b
+from trunkline.app.view.messages.attempts_and_chunks import chunks, claim_facts
+from trunkline.app.view.queue.balance import ALWAYS, TERMS, Ledger, Tally
+from trunkline.app.view.text.cells import clean, seconds
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
 
 #: events that stand between the rows: what becomes of the process that works the queue
 _MARKERS = (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Protocol
 
-from app.view.marks import Marks
+from trunkline.app.view.index.evidence import Marks
 
 
 class _Side(Protocol):
@@ -16,7 +16,7 @@ class _Side(Protocol):
 
 
 class _Row(Protocol):
-    """A pair of `app.view.sessions`."""
+    """A pair of `trunkline.app.view.sessions.transcripts`."""
 
     @property
     def line(self) -> _Side | None: ...

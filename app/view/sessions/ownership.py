@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from app.view.places import PlaceKey
-from app.view.story import RunView, Seen
-from core.events import Event
-from core.events import bodies as b
-from core.values import Address, IntentKind
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.index.run_index import RunView, Seen
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address, IntentKind
 
 
 class Holders:
-    """Asked by `app.view.sessions`; keys are the last ones that sessions had."""
+    """Asked by `trunkline.app.view.sessions.transcripts`; keys are the last ones that sessions had."""
 
     def __init__(
         self, view: RunView, places: Mapping[str, Collection[PlaceKey]], heard: Mapping[int, Collection[str]]

@@ -11,14 +11,14 @@ from enum import StrEnum
 
 import msgspec
 
-from app.view.aligned import AlignedIndex
-from app.view.fold import SessionFacts
-from app.view.holders import Holders
-from app.view.places import PlaceKey
-from app.view.story import Line, RunView, Seen
-from core.delivery.mirror import mirror_text
-from core.events import bodies as b
-from core.values import Address
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.index.run_index import Line, RunView, Seen
+from trunkline.app.view.index.snapshots import SessionFacts
+from trunkline.app.view.sessions.alignment_index import AlignedIndex
+from trunkline.app.view.sessions.ownership import Holders
+from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address
 
 #: the invariant whose evidence is a mirror with another text than what was sent
 TEXTS = "M2"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from app.view.places import PlaceKey
-from app.view.story import RunView, Seen
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.index.run_index import RunView, Seen
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.view.places import PlaceKey
-from app.view.sessions import Pair, Sessions
-from core.events import Event
-from core.events import bodies as b
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.sessions.transcripts import Pair, Sessions
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
 
 #: when an invariant was broken, and which
 Broken = tuple[int, str]

@@ -6,7 +6,7 @@ import unicodedata
 
 from rich.cells import cell_len, set_cell_size
 
-from core.errors import TrunklineError
+from trunkline.core.errors import TrunklineError
 
 #: shown for a line end inside a message
 LINE_END = "↵"

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from core.reasons import Reason
+from trunkline.core.reasons import Reason
 
 
 class Tone(StrEnum):

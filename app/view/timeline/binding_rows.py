@@ -1,17 +1,17 @@
-"""What the events of session bindings draw on the timeline; the rest of the table is in `app.view.rows`."""
+"""Timeline rows of session-binding events. The rest of the table is in `app.view.timeline.event_rows`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import cast
 
-from app.view.bound_words import command
-from app.view.drawing import Drawing
-from app.view.labels import describe
-from app.view.row import Look, Row
-from app.view.text import clean
-from core.events import Body, Event
-from core.events import bodies as b
+from trunkline.app.view.labels.bindings import command
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.text.cells import clean
+from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row_builder import Drawing
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
 
 
 def _bound(draw: Drawing, event: Event, body: b.BindingBound) -> Row:

@@ -7,12 +7,12 @@ from enum import StrEnum
 
 import msgspec
 
-from app.view.filters import Matcher, parse_filter
-from app.view.lanes import Lanes
-from app.view.row import Row
-from app.view.story import RunView
-from app.view.text import clean
-from core.errors import UsageError
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import clean
+from trunkline.app.view.timeline.filters import Matcher, parse_filter
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.row import Row
+from trunkline.core.errors import UsageError
 
 
 class On(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Container
 
-from app.view.marks import Marks
+from trunkline.app.view.index.evidence import Marks
 
 
 class Brackets:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from app.view.bound_rows import BOUND_ROWS
-from app.view.drawing import Drawing
-from app.view.labels import describe
-from app.view.row import Look, Row
-from app.view.text import clean, count, quoted, seconds
-from core.events import Body, Event
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import HandOutcome, IntentState
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.text.cells import clean, count, quoted, seconds
+from trunkline.app.view.timeline.binding_rows import BOUND_ROWS
+from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row_builder import Drawing
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import HandOutcome, IntentState
 
 
 def visible(draw: Drawing, event: Event) -> Row | None:

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from app.view.lanes import Lanes
-from app.view.row import Look, Row
-from app.view.story import RunView
-from app.view.text import clean
-from core.errors import UsageError
-from core.events import Event
-from core.events import bodies as b
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import clean
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.row import Look, Row
+from trunkline.core.errors import UsageError
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
 
 INVERSE = "!"
 #: what can stand before a colon, and what it looks at

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from app.view.lanes import GAP_MAX, HAND_GAP_MAX, HAND_GAP_MIN, LABEL_EDGES, Lanes, Wish
-from app.view.row import Row
+from trunkline.app.view.timeline.lanes import GAP_MAX, HAND_GAP_MAX, HAND_GAP_MIN, LABEL_EDGES, Lanes, Wish
+from trunkline.app.view.timeline.row import Row
 
 #: what is wider is given no more room
 MOST_PLACES = GAP_MAX - LABEL_EDGES

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.events import Body, Event
-from core.events.bodies import CredentialRotated, WireAccepted, WireRefused
-from core.values import ChatKind
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import CredentialRotated, WireAccepted, WireRefused
+from trunkline.core.values import ChatKind
 
 #: who reads in a conversation, from one person to everybody
 AUDIENCE = {ChatKind.DIRECT: "dm", ChatKind.GROUP: "group", ChatKind.CHANNEL: "public"}

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from app.view.lanes import LaneKind, Lanes
-from app.view.row import Row
-from app.view.story import RunView
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.timeline.lanes import LaneKind, Lanes
+from trunkline.app.view.timeline.row import Row
 
 
 class Choosable(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,11 +12,11 @@ from enum import Enum
 import msgspec
 from rich.cells import cell_len
 
-from app.view.badges import AUDIENCE, TOKENS, Tokens
-from app.view.places import Place, PlaceKey
-from app.view.story import RunView
-from core.events import bodies as b
-from core.values import Address
+from trunkline.app.view.index.places import Place, PlaceKey
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.timeline.lane_badges import AUDIENCE, TOKENS, Tokens
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address
 
 #: cells of a lane: at least, and at most when there is room
 LANE_MIN, LANE_MAX = 7, 14

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from app.view.labels import describe
-from app.view.lanes import Lanes
-from app.view.row import Look, Row
-from app.view.story import RunView
-from core.events import Body, Event
-from core.events import bodies as b
-from core.values import Address, IntentState
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.row import Look, Row
+from trunkline.core.events import Body, Event
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address, IntentState
 
 
 class Drawing:

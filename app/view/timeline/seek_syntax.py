@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from app.view.story import RunView
-from app.view.text import clean, seconds
-from core.errors import UsageError
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import clean, seconds
+from trunkline.core.errors import UsageError
 
 _TIME = re.compile(r"t?\s*(\d+(?:\.\d*)?|\.\d+)\s*s?", re.IGNORECASE)
 _EVENT = re.compile(r"#\s*(\d+)")

@@ -6,9 +6,9 @@ from enum import StrEnum
 
 import msgspec
 
-from app.view.fact import Tone
-from app.view.story import RunView
-from app.view.text import count
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import count
+from trunkline.app.view.text.fact import Tone
 
 
 class Mode(StrEnum):

@@ -12,16 +12,16 @@ from typing import overload
 
 import msgspec
 
-from app.view.brackets import Brackets
-from app.view.drawing import Drawing
-from app.view.lanes import Lanes, Wish
-from app.view.row import Look, Row
-from app.view.rows import has_label, shows, visible
-from app.view.story import RunView
-from app.view.widest import Widest
-from core.events import Event
-from core.events import bodies as b
-from core.values import IntentState
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.timeline.copy_brackets import Brackets
+from trunkline.app.view.timeline.event_rows import has_label, shows, visible
+from trunkline.app.view.timeline.label_widths import Widest
+from trunkline.app.view.timeline.lanes import Lanes, Wish
+from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row_builder import Drawing
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.core.values import IntentState
 
 #: rows that are kept once made
 KEPT = 50_000

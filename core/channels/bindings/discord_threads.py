@@ -1,7 +1,7 @@
 """Discord's side of session bindings: threads, webhooks and tokens of one account, over a small REST protocol.
 
 An adapter for Discord brings a `DiscordRest`, makes its manager by `ThreadManagers.create`, and offers `DiscordThreads`
-as its `core.bindings.port.BindsConversations`. The gateway itself knows none of this.
+as its `trunkline.core.bindings.port.BindsConversations`. The gateway itself knows none of this.
 
 - A token is read when a request is made, never kept: a manager that is reused uses the newest one (seed 002).
 - A child thread hangs under a channel: asked from a thread, under the channel of that thread. Its name ends in a short
@@ -23,10 +23,10 @@ from typing import Protocol
 import anyio
 import msgspec
 
-from core.bindings.values import Placement, PlaceState
-from core.delivery.units import reach, units
-from core.errors import IdentityGone, PlaceArchived, PlaceGone, Refused
-from core.values import Address, ChatKind, Identity
+from trunkline.core.bindings.records import Placement, PlaceState
+from trunkline.core.delivery.chunking.utf16 import reach, units
+from trunkline.core.errors import IdentityGone, PlaceArchived, PlaceGone, Refused
+from trunkline.core.values import Address, ChatKind, Identity
 
 #: longest name of a thread and of a webhook's persona, UTF-16 code units
 NAME_LIMIT, PERSONA_LIMIT = 100, 80
@@ -69,7 +69,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DiscordRest(Protocol):
-    """Requests to Discord. Every failure is a `core.errors.PlatformError`.
+    """Requests to Discord. Every failure is a `trunkline.core.errors.PlatformError`.
 
     What is not there or may not be seen (HTTP 403 and 404, code 10003) is `PlaceGone`, a token that is not accepted is
     `Unauthorized`, and what may have been done all the same is `Ambiguous`.
@@ -253,7 +253,7 @@ class ThreadManagers:
 
 
 class DiscordThreads:
-    """`core.bindings.port.BindsConversations` of one account."""
+    """`trunkline.core.bindings.port.BindsConversations` of one account."""
 
     placements: tuple[Placement, ...] = (Placement.CURRENT, Placement.CHILD)
 

@@ -13,11 +13,11 @@ from typing import Protocol
 import anyio
 import msgspec
 
-from core.bindings.values import Placement, PlaceState
-from core.channels.telegram import RULES
-from core.delivery.units import reach
-from core.errors import PlaceArchived, PlaceGone, Refused, TargetError
-from core.values import Address, ChatKind, Identity
+from trunkline.core.bindings.records import Placement, PlaceState
+from trunkline.core.channels.platforms.telegram import RULES
+from trunkline.core.delivery.chunking.utf16 import reach
+from trunkline.core.errors import PlaceArchived, PlaceGone, Refused, TargetError
+from trunkline.core.values import Address, ChatKind, Identity
 
 #: longest name of a topic
 NAME_LIMIT = 128
@@ -26,7 +26,7 @@ _MOST_KEYS = 10_000
 
 
 class TelegramBot(Protocol):
-    """Requests of one bot. Every failure is a `core.errors.PlatformError`.
+    """Requests of one bot. Every failure is a `trunkline.core.errors.PlatformError`.
 
     A topic that was deleted, and a group that the bot is not in, is `PlaceGone`; a closed topic, where the bot may not
     speak, is `PlaceArchived`; a group that is no forum, or where the bot may not manage topics, is `Refused`.
@@ -46,7 +46,7 @@ class TelegramBot(Protocol):
 
 
 class TelegramTopics:
-    """`core.bindings.port.BindsConversations` of one bot."""
+    """`trunkline.core.bindings.port.BindsConversations` of one bot."""
 
     placements: tuple[Placement, ...] = (Placement.CURRENT, Placement.CHILD)
 

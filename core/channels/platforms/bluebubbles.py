@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from core.channels.apple import FORMS, SERVICES, AppleRules, chat_word
-from core.channels.base import Hints, Target
-from core.channels.reading import UPSTREAM_WORDS
-from core.profiles import Profile
-from core.values import ChatKind
+from trunkline.core.channels.platforms.imessage_common import FORMS, SERVICES, AppleRules, chat_word
+from trunkline.core.channels.rules import Hints, Target
+from trunkline.core.channels.target_parsing import UPSTREAM_WORDS
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
 
 _CHATS = ("chat_id", "chat_guid", "chat_identifier")
 

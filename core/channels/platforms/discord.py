@@ -13,10 +13,10 @@ from typing import Literal
 
 import msgspec
 
-from core.channels.base import ChannelRules, Hints, InboundPlace, Placement, Target, Written, given
-from core.errors import TargetError
-from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind, Chunker, Idempotency
+from trunkline.core.channels.rules import ChannelRules, Hints, InboundPlace, Placement, Target, Written, given
+from trunkline.core.errors import TargetError
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Idempotency
 
 _USER_MENTION = re.compile(r"<@!?([0-9]+)>")
 _CHANNEL_MENTION = re.compile(r"<#([0-9]+)>")

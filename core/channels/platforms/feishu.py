@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from core.channels.base import ChannelRules, Hints, Target
-from core.profiles import Profile
-from core.values import Capabilities, ChatKind, Chunker, Idempotency
+from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Capabilities, ChatKind, Chunker, Idempotency
 
 _ID = re.compile(r"[^\s:]+")
 _USER = re.compile(r"o[un]_[^\s:]+")

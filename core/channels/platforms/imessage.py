@@ -6,11 +6,17 @@ import re
 
 import msgspec
 
-from core.channels.apple import CHAT_WORDS, SERVICES, AppleRules, chat_word, without_services
-from core.channels.base import Hints, Target
-from core.channels.phones import upstream_phone
-from core.profiles import Profile
-from core.values import ChatKind
+from trunkline.core.channels.phone_numbers import upstream_phone
+from trunkline.core.channels.platforms.imessage_common import (
+    CHAT_WORDS,
+    SERVICES,
+    AppleRules,
+    chat_word,
+    without_services,
+)
+from trunkline.core.channels.rules import Hints, Target
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 

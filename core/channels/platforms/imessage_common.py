@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 
-from core.channels.base import ChannelRules, Hints, Target
-from core.channels.phones import normal_phone
-from core.channels.reading import agree, said
-from core.profiles import Profile
-from core.values import ChatKind
+from trunkline.core.channels.phone_numbers import normal_phone
+from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.target_parsing import agree, said
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
 
 #: services in front of a target; the same person is the same conversation over any of them
 SERVICES = ("imessage", "sms", "auto")

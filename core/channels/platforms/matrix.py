@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 
-from core.channels.base import ChannelRules, Hints, Placement, Target, given
-from core.channels.reading import UPSTREAM_WORDS, agree, said
-from core.profiles import Profile
-from core.values import Capabilities, ChatKind, Chunker, Idempotency
+from trunkline.core.channels.rules import ChannelRules, Hints, Placement, Target, given
+from trunkline.core.channels.target_parsing import UPSTREAM_WORDS, agree, said
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Capabilities, ChatKind, Chunker, Idempotency
 
 _USER = re.compile(r"@[^\s:]+:\S+")
 #: rooms of later versions have no server in their ids

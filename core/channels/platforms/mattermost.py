@@ -12,10 +12,10 @@ from typing import Literal
 
 import msgspec
 
-from core.channels.base import ChannelRules, Hints, InboundPlace, Placement, Target, given
-from core.channels.reading import UPSTREAM_WORDS
-from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind, Chunker
+from trunkline.core.channels.rules import ChannelRules, Hints, InboundPlace, Placement, Target, given
+from trunkline.core.channels.target_parsing import UPSTREAM_WORDS
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*", re.IGNORECASE)
 _WORDS = {

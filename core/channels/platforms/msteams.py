@@ -13,10 +13,10 @@ import re
 
 import msgspec
 
-from core.channels.base import ChannelRules, Hints, Placement, Target
-from core.channels.reading import UPSTREAM_WORDS, agree, said
-from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind, Chunker
+from trunkline.core.channels.rules import ChannelRules, Hints, Placement, Target
+from trunkline.core.channels.target_parsing import UPSTREAM_WORDS, agree, said
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 _CHANNEL = re.compile(r"@thread\.tacv2", re.IGNORECASE)
 _GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from core.channels.base import ChannelRules, Hints, Target
-from core.channels.reading import said
-from core.profiles import Profile
-from core.values import Capabilities, ChatKind, Chunker
+from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.target_parsing import said
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Capabilities, ChatKind, Chunker
 
 _TOKEN = re.compile(r"[^\s:/]+")
 _WORDS = ("room", "group", "channel", "conversation", "user", "dm")
@@ -22,7 +22,7 @@ class NextcloudTalk(ChannelRules):
     channel = "nextcloud-talk"
     prefixes = ("nc-talk", "nc")
     forms = ("room:TOKEN", "TOKEN (a room)", "user:ID (the conversation with one person, by token or user id)")
-    #: of servers since 2018; older ones take 1000, see `core.config.ChannelConfig.text_limit`
+    #: of servers since 2018; older ones take 1000, see `trunkline.core.config.ChannelConfig.text_limit`
     capabilities = Capabilities(text_limit=32_000)
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000

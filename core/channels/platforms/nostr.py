@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from core.channels.base import ChannelRules, Hints, Target
-from core.profiles import Profile
-from core.values import ChatKind
+from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
 
 _HEX = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 #: BIP 173: the letters of the values 0 to 31

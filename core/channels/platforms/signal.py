@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from core.channels.base import ChannelRules, Hints, Target
-from core.channels.phones import normal_phone, upstream_phone
-from core.profiles import Profile
-from core.values import Capabilities, ChatKind, Markup
+from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
+from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Capabilities, ChatKind, Markup
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _COMPACT = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)

@@ -13,9 +13,9 @@ from typing import Literal
 
 import msgspec
 
-from core.channels.base import ChannelRules, Current, Hints, InboundPlace, Placement, Target, given
-from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind, Chunker
+from trunkline.core.channels.rules import ChannelRules, Current, Hints, InboundPlace, Placement, Target, given
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
 _MENTION = re.compile(r"<@([A-Za-z0-9]+)(\|[^>]*)?>")
 _CHANNEL_MENTION = re.compile(r"<#([A-Za-z0-9]+)(\|[^>]*)?>")

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from core.channels.base import (
+from trunkline.core.channels.rules import (
     DEFAULT_ACCOUNT,
     ChannelRules,
     Current,
@@ -24,9 +24,9 @@ from core.channels.base import (
     Written,
     given,
 )
-from core.channels.reading import agree, said
-from core.profiles import Profile
-from core.values import Address, Capabilities, ChatKind, Chunker, Markup
+from trunkline.core.channels.target_parsing import agree, said
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Markup
 
 _PREFIXES = re.compile(r"\A(?:telegram|tg):\s*(?:(?:telegram|tg|group):\s*)*", re.IGNORECASE)
 _TOPIC = re.compile(r"(.+?):topic:([0-9]{1,18})")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from core.channels.base import ChannelRules, Hints, Target
-from core.channels.reading import agree
-from core.profiles import Profile
-from core.values import Capabilities, ChatKind, Chunker
+from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.target_parsing import agree
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Capabilities, ChatKind, Chunker
 
 #: three letters (a galaxy), six (a star), or groups of six (planets, moons, comets)
 _SHIP = re.compile(r"~?([a-z]{3}|[a-z]{6}(?:--?[a-z]{6}){0,7})")

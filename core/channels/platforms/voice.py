@@ -7,10 +7,10 @@ number with its country, and so is the target; ``tel:`` and the bare number are 
 
 from __future__ import annotations
 
-from core.channels.base import ChannelRules, Hints, Target
-from core.channels.phones import normal_phone
-from core.profiles import Profile
-from core.values import ChatKind
+from trunkline.core.channels.phone_numbers import normal_phone
+from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
 
 _WORDS = ("user", "dm")
 

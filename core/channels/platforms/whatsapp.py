@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 
-from core.channels.base import ChannelRules, Hints, Target
-from core.channels.phones import normal_phone, upstream_phone
-from core.channels.reading import agree, said
-from core.profiles import Profile
-from core.values import Capabilities, ChatKind
+from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
+from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.target_parsing import agree, said
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Capabilities, ChatKind
 
 _GROUP = re.compile(r"([0-9]+(?:-[0-9]+)*)@g\.us", re.IGNORECASE)
 _GROUP_LOCAL = re.compile(r"[0-9]+(?:-[0-9]+)*")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from core.channels.base import ChannelRules, Hints, Target
-from core.channels.reading import UPSTREAM_WORDS
-from core.profiles import Profile
-from core.values import Capabilities, ChatKind
+from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.target_parsing import UPSTREAM_WORDS
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Capabilities, ChatKind
 
 _ID = re.compile(r"[^\s:/]+")
 

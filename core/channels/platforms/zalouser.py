@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from core.channels.zalo import Zalo
-from core.values import ChatKind
+from trunkline.core.channels.platforms.zalo import Zalo
+from trunkline.core.values import ChatKind
 
 _MARKED = re.compile(r"([gu])-\S+", re.IGNORECASE)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from core.delivery.units import accented
+from trunkline.core.delivery.chunking.utf16 import accented
 
 _LAST_BLANK = re.compile(r".*([\s\ufeff])", re.DOTALL)
 _SIGN = re.compile(r"[()\s\ufeff]")

@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from core.delivery.units import units
+from trunkline.core.delivery.chunking.utf16 import units
 
 _LINE = re.compile(r"^( {0,3})(`{3,}(?!`)|~{3,}(?!~))([^\n]*)", re.MULTILINE)
 #: a piece of a block has room for at least this part of the limit, or its fence is not opened again as it was: a long

@@ -11,9 +11,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from core.delivery.cuts import breaks
-from core.delivery.fences import Fence, fences, seems_open
-from core.delivery.units import accented, boundary, joined, reach, skip_blanks, units
+from trunkline.core.delivery.chunking.break_points import breaks
+from trunkline.core.delivery.chunking.code_fences import Fence, fences, seems_open
+from trunkline.core.delivery.chunking.utf16 import accented, boundary, joined, reach, skip_blanks, units
 
 _SEPARATOR = re.compile(r"[\s\ufeff]?[\r\n]*")
 #: places that are tried before one is taken whose pieces look like fences and are none

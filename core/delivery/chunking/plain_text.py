@@ -1,7 +1,8 @@
 """Cutting a text into chunks that a platform takes (shared facts on delivery, sections 3.3 to 3.5). Pure, and linear.
 
 Limits are in UTF-16 code units, as platforms count. A limit that is not positive is none. No character, and nothing
-that people see as one (`core.delivery.units`), is cut unless it is wider than the limit; a single character that is
+that people see as one (`core.delivery.chunking.utf16`), is cut unless it is wider than the limit; a single character
+that is
 wider than the limit is a chunk all the same.
 """
 
@@ -10,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from core.delivery.cuts import breaks
-from core.delivery.fenced import cut_markdown
-from core.delivery.fences import fences
-from core.delivery.units import BLANKS, boundary, fits, reach, skip_blanks, units
-from core.values import Chunker, ChunkMode
+from trunkline.core.delivery.chunking.break_points import breaks
+from trunkline.core.delivery.chunking.code_fences import fences
+from trunkline.core.delivery.chunking.markdown import cut_markdown
+from trunkline.core.delivery.chunking.utf16 import BLANKS, boundary, fits, reach, skip_blanks, units
+from trunkline.core.values import Chunker, ChunkMode
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n+")
 #: what stands between paragraphs that are sent together

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from core.delivery.markup import Mark, read
-from core.delivery.units import units, visible
-from core.values import Style, StyleKind
+from trunkline.core.delivery.chunking.utf16 import units, visible
+from trunkline.core.delivery.markup.markdown_reader import Mark, read
+from trunkline.core.values import Style, StyleKind
 
 _STYLES = {
     Mark.BOLD: StyleKind.BOLD,

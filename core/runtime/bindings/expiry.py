@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import anyio
 
-from core.bindings.port import BindsConversations
-from core.bindings.values import BindingStatus, PlaceState, SessionBindingRecord
-from core.errors import PlaceArchived, PlaceGone
-from core.reasons import Reason
-from core.shell.context import Context
-from core.values import ChatKind
+from trunkline.core.bindings.port import BindsConversations
+from trunkline.core.bindings.records import BindingStatus, PlaceState, SessionBindingRecord
+from trunkline.core.errors import PlaceArchived, PlaceGone
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context
+from trunkline.core.values import ChatKind
 
 #: conversations that are looked at in one sweep
 _PROBES = 50

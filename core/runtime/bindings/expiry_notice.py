@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.bindings.values import SessionBindingRecord
-from core.errors import InvalidSend
-from core.events.bodies import IntentSuppressed
-from core.reasons import Reason
-from core.shell.context import Context
-from core.shell.drafts import Drafts
-from core.shell.lanes import Lanes
-from core.shell.preparing import Preparing
-from core.store.rows import IntentRow
-from core.values import IntentState
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.errors import InvalidSend
+from trunkline.core.events.registry import IntentSuppressed
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.inbound.intent_drafts import Drafts
+from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import IntentState
 
 _Lane = tuple[str, str, str, str]
 #: conversations that are told at the same time

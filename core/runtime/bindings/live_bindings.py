@@ -12,16 +12,16 @@ from typing import Any
 
 import msgspec
 
-from core.bindings.book import BindingBook
-from core.bindings.places import place_id
-from core.bindings.states import BindingEvent
-from core.bindings.values import BindingStatus, SessionBindingRecord
-from core.env import Env
-from core.events import EventSink
-from core.events.bodies import BindingDegraded, BindingEnded, BindingEnding, BindingTouched
-from core.reasons import Reason
-from core.store.port import Store
-from core.values import Address, Envelope, Identity
+from trunkline.core.bindings.binding_index import BindingBook
+from trunkline.core.bindings.conversation_match import place_id
+from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
+from trunkline.core.bindings.states import BindingEvent
+from trunkline.core.env import Env
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import BindingDegraded, BindingEnded, BindingEnding, BindingTouched
+from trunkline.core.reasons import Reason
+from trunkline.core.store.port import Store
+from trunkline.core.values import Address, Envelope, Identity
 
 #: the entry of a record's metadata that names what has ended it
 ENDED_BY = "ended_by"

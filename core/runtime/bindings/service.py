@@ -13,9 +13,7 @@ from typing import TypeVar, Unpack
 import anyio
 import msgspec
 
-from core.bindings.places import PlaceId, place_id, place_of
-from core.bindings.port import BindsConversations
-from core.bindings.request import (
+from trunkline.core.bindings.bind_request import (
     OPERATOR,
     BindFields,
     BindRequest,
@@ -29,18 +27,20 @@ from core.bindings.request import (
     request_of,
     shown,
 )
-from core.bindings.values import BindingStatus, ConversationRef, Placement, PlaceState, SessionBindingRecord
-from core.channels import ChannelAdapter
-from core.config import ThreadBindingsConfig
-from core.errors import Ambiguous, BindingError, KeyFormatError, PlatformError, TargetError
-from core.events.bodies import BindingBound, BindingDegraded, BindingRefused, PlaceReopened
-from core.keys.codec import read_key
-from core.reasons import Reason
-from core.shell.context import Context
-from core.shell.sweeping import Sweeping
-from core.store.bindings import Bound as Stored
-from core.text import well_formed
-from core.values import Address, ChatKind
+from trunkline.core.bindings.conversation_match import PlaceId, place_id, place_of
+from trunkline.core.bindings.port import BindsConversations
+from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement, PlaceState, SessionBindingRecord
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.config import ThreadBindingsConfig
+from trunkline.core.errors import Ambiguous, BindingError, KeyFormatError, PlatformError, TargetError
+from trunkline.core.events.registry import BindingBound, BindingDegraded, BindingRefused, PlaceReopened
+from trunkline.core.keys.text_form import read_key
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.bindings.expiry import Sweeping
+from trunkline.core.runtime.context import Context
+from trunkline.core.store.sqlite.sql.bindings import Bound as Stored
+from trunkline.core.values import Address, ChatKind
+from trunkline.core.well_formed import well_formed
 
 T = TypeVar("T")
 
@@ -337,7 +337,7 @@ class SessionBindingService:
     # ------------------------------------------------------------ what ends by itself
 
     async def run(self) -> None:
-        """End what is over by itself, until cancelled; see `core.shell.sweeping`."""
+        """End what is over by itself, until cancelled; see `trunkline.core.runtime.bindings.expiry`."""
         await self._sweeping.run()
 
     def _ended(self, record: SessionBindingRecord, cause: int | None) -> None:

@@ -1,26 +1,26 @@
-"""The gateway's own ports for sends of clients: its store, its adapters, its delivery loop (see `core.shell.sends`)."""
+"""The gateway's own ports for sends of clients: its store, its adapters, its delivery loop for `sends`."""
 
 from __future__ import annotations
 
 import msgspec
 
-from core.bindings.values import SessionBindingRecord
-from core.channels.capabilities import check_poll, require
-from core.config import GatewayConfig
-from core.delivery.states import is_final
-from core.errors import IllegalTransition, InvalidSend, StoreError
-from core.events.bodies import StoreFailed
-from core.reasons import Reason
-from core.send import SendPlan, may_try_again
-from core.shell.context import Context
-from core.shell.delivery import Delivery
-from core.shell.drafts import identity_of
-from core.shell.planning import Fate, Stored
-from core.shell.preparing import Preparing
-from core.shell.targets import Looked, Targets
-from core.store.rows import Begun, IntentFate, IntentRow, NewSession, SendRow, send_intent
-from core.text import well_formed
-from core.values import Address, Capabilities, Capability, IntentKind, IntentState, Poll, SessionEntry
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.channels.capabilities import check_poll, require
+from trunkline.core.config import GatewayConfig
+from trunkline.core.delivery.states import is_final
+from trunkline.core.errors import IllegalTransition, InvalidSend, StoreError
+from trunkline.core.events.registry import StoreFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.client_sends.planner import Fate, Stored
+from trunkline.core.runtime.client_sends.target_resolution import Looked, Targets
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.inbound.intent_drafts import identity_of
+from trunkline.core.runtime.outbound.delivery_loop import Delivery
+from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.sends.api import SendPlan, may_try_again
+from trunkline.core.store.records import Begun, IntentFate, IntentRow, NewSession, SendRow, send_intent
+from trunkline.core.values import Address, Capabilities, Capability, IntentKind, IntentState, Poll, SessionEntry
+from trunkline.core.well_formed import well_formed
 
 #: endings after which people may see the message, or a part of it
 _MAY_BE_SEEN = frozenset({IntentState.PARTIAL, IntentState.UNKNOWN, IntentState.MISPLACED})
@@ -31,7 +31,7 @@ _MOST_SEEN = 10_000
 
 
 class Outbox:
-    """`core.shell.sends.SendPorts` of a running gateway."""
+    """`trunkline.core.runtime.client_sends.sends.SendPorts` of a running gateway."""
 
     def __init__(self, context: Context, delivery: Delivery, targets: Targets, preparing: Preparing) -> None:
         self._ctx = context

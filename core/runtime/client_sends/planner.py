@@ -1,4 +1,4 @@
-"""Planning sends of clients: everything that is decided before anything is stored (see `core.send`)."""
+"""Planning sends of clients: everything that is decided before anything is stored (see `trunkline.core.sends.api`)."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Protocol
 
 import msgspec
 
-from core.bindings.values import SessionBindingRecord
-from core.channels import rules_for
-from core.config import GatewayConfig
-from core.decisions import Decisions
-from core.errors import AmbiguousTarget, SendFailed, TargetError, UsageError
-from core.events import EventSink
-from core.events.bodies import SendRefused, TargetResolved
-from core.routing.outbound import OutboundQuestion, OutboundRoute
-from core.routing.text import config_key
-from core.send import SendMessage, SendPlan, check_send, choose_agent, choose_channel
-from core.shell.targets import Looked, refusal, resolve
-from core.text import well_formed
-from core.values import Address, IntentId, Receipt
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.channels import rules_for
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import Decisions
+from trunkline.core.errors import AmbiguousTarget, SendFailed, TargetError, UsageError
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import SendRefused, TargetResolved
+from trunkline.core.routing.key_text import config_key
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
+from trunkline.core.runtime.client_sends.target_resolution import Looked, refusal, resolve
+from trunkline.core.sends.api import SendMessage, SendPlan, check_send, choose_agent, choose_channel
+from trunkline.core.values import Address, IntentId, Receipt
+from trunkline.core.well_formed import well_formed
 
 #: upstream: failures that are remembered without a delivery
 _MOST_SPENT = 1000

@@ -1,4 +1,4 @@
-"""Sends of clients: one key is one send, whoever asks how often (see `core.send`)."""
+"""Sends of clients: one key is one send, whoever asks how often (see `trunkline.core.sends.api`)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Awaitable, Callable
 import anyio
 import msgspec
 
-from core.decisions import Decisions
-from core.delivery.mirror import media_name
-from core.errors import SendFailed, StoreError, UsageError
-from core.events import EventSink
-from core.events.bodies import SendJoined, SendPreviewed, SendRequested
-from core.reasons import Reason
-from core.send import (
+from trunkline.core.decisions import Decisions
+from trunkline.core.delivery.mirror_text import media_name
+from trunkline.core.errors import SendFailed, StoreError, UsageError
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import SendJoined, SendPreviewed, SendRequested
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.client_sends.planner import Fate, Planning, SendPorts, Stored, refused
+from trunkline.core.sends.api import (
     SendMessage,
     SendOutcome,
     SendPlan,
     SendStatus,
     check_key,
 )
-from core.shell.planning import Fate, Planning, SendPorts, Stored, refused
-from core.text import well_formed
+from trunkline.core.well_formed import well_formed
 
 
 class _Flight:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import anyio
 import msgspec
 
-from core.channels import Current, Directory, Resolved
-from core.config import GatewayConfig
-from core.decisions import Decisions
-from core.errors import (
+from trunkline.core.channels import Current, Directory, Resolved
+from trunkline.core.config import GatewayConfig
+from trunkline.core.decisions import Decisions
+from trunkline.core.errors import (
     AmbiguousTarget,
     InvalidSend,
     KeyFormatError,
@@ -19,12 +19,12 @@ from core.errors import (
     UnknownName,
     UsageError,
 )
-from core.events.bodies import TargetResolved
-from core.reasons import Reason
-from core.routing.outbound import OutboundQuestion, OutboundRoute
-from core.send import check_exact, named_session
-from core.shell.context import Context
-from core.values import Address, SessionId
+from trunkline.core.events.registry import TargetResolved
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
+from trunkline.core.runtime.context import Context
+from trunkline.core.sends.api import check_exact, named_session
+from trunkline.core.values import Address, SessionId
 
 #: seconds that a directory has
 _DIRECTORY_TIMEOUT = 10.0

@@ -1,4 +1,4 @@
-"""Running hands: durable before the hand starts, one result, told by the plan of `core.hands.completion`."""
+"""Running hands: durable before the hand starts, one result, told by the plan of `core.hands.completion_plan`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import anyio
 import anyio.abc
 import msgspec
 
-from core.agent import CallbackFacts
-from core.bindings.request import SPAWN, BindRequest, spawn_request
-from core.bindings.router import TASK_COMPLETION
-from core.bindings.values import Placement, TargetKind
-from core.errors import HandError, InvariantBroken
-from core.events.bodies import (
+from trunkline.core.agent import CallbackFacts
+from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_request
+from trunkline.core.bindings.completion_router import TASK_COMPLETION
+from trunkline.core.bindings.records import Placement, TargetKind
+from trunkline.core.errors import HandError, InvariantBroken
+from trunkline.core.events.registry import (
     CompletionPlanned,
     CompletionStep,
     DelegationAccepted,
@@ -25,18 +25,17 @@ from core.events.bodies import (
     IntentSuppressed,
     RouterDecided,
 )
-from core.hands.completion import DIRECT, NOTICE, TURN, Completed, CompletionPlan, plan_completion
-from core.hands.port import HandTask, Task
-from core.keys import SessionKey
-from core.reasons import Reason
-from core.shell.bindings import SessionBindingService
-from core.shell.context import Context
-from core.shell.drafts import Drafts
-from core.shell.intake import tell_admitted
-from core.shell.preparing import Preparing
-from core.store.rows import DelegationRow, Finish, IntentRow, NewSession, Work
-from core.text import well_formed
-from core.values import (
+from trunkline.core.hands.completion_plan import DIRECT, NOTICE, TURN, Completed, CompletionPlan, plan_completion
+from trunkline.core.hands.port import HandTask, Task
+from trunkline.core.keys import SessionKey
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.inbound.intake import tell_admitted
+from trunkline.core.runtime.inbound.intent_drafts import Drafts
+from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.store.records import DelegationRow, Finish, IntentRow, NewSession, Work
+from trunkline.core.values import (
     Address,
     ChatKind,
     DelegationId,
@@ -48,6 +47,7 @@ from core.values import (
     SessionId,
     WorkKind,
 )
+from trunkline.core.well_formed import well_formed
 
 
 class Hands:

@@ -5,18 +5,18 @@ A command that is run again after a crash finds what it did, and says the same.
 
 from __future__ import annotations
 
-from core.bindings.request import BindRequest
-from core.bindings.values import SessionBindingRecord
-from core.control import decide
-from core.control.command import Command, CommandName, read_command
-from core.errors import BindingError
-from core.events.bodies import ControlCalled, ControlEnded
-from core.keys import SessionKey
-from core.shell.bindings import SessionBindingService
-from core.shell.bound import ENDED_BY
-from core.shell.context import Context
-from core.store.rows import Work
-from core.text import well_formed
+from trunkline.core.bindings.bind_request import BindRequest
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.chat_commands import permissions as decide
+from trunkline.core.chat_commands.parse import Command, CommandName, read_command
+from trunkline.core.errors import BindingError
+from trunkline.core.events.registry import ControlCalled, ControlEnded
+from trunkline.core.keys import SessionKey
+from trunkline.core.runtime.bindings.live_bindings import ENDED_BY
+from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.runtime.context import Context
+from trunkline.core.store.records import Work
+from trunkline.core.well_formed import well_formed
 
 
 class Control:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import anyio
 import msgspec
 
-from core.channels import ChannelAdapter
-from core.control.command import is_command
-from core.decisions import ReplyPlan, route_decided
-from core.errors import PlatformError
-from core.events.bodies import (
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.chat_commands.parse import is_command
+from trunkline.core.decisions import ReplyPlan, route_decided
+from trunkline.core.errors import PlatformError
+from trunkline.core.events.registry import (
     AdapterEnded,
     AdapterFailed,
     InboundAckFailed,
@@ -22,15 +22,15 @@ from core.events.bodies import (
     SessionShared,
     TranscriptAppended,
 )
-from core.keys import SessionKey
-from core.reasons import Reason
-from core.routing.text import config_key
-from core.sessions import person_in_shared
-from core.shell.context import Context
-from core.shell.lanes import Lanes
-from core.store.rows import Admission, SessionRow, Work
-from core.text import well_formed
-from core.values import Envelope, InboundId, Peer, SessionId, WorkKind
+from trunkline.core.keys import SessionKey
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.key_text import config_key
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.sessions.session_map import person_in_shared
+from trunkline.core.store.records import Admission, SessionRow, Work
+from trunkline.core.values import Envelope, InboundId, Peer, SessionId, WorkKind
+from trunkline.core.well_formed import well_formed
 
 _Lane = tuple[str, str, str, str]
 

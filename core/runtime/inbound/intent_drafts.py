@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from core.bindings.values import SessionBindingRecord
-from core.decisions import MirrorQuestion
-from core.keys.codec import read_key
-from core.routing.outbound import OutboundRoute
-from core.shell.context import Context
-from core.store.rows import DelegationRow, IntentRow, Work
-from core.values import Address, Identity, IntentId, IntentKind, SessionId, WorkKind
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.decisions import MirrorQuestion
+from trunkline.core.keys.text_form import read_key
+from trunkline.core.routing.outbound import OutboundRoute
+from trunkline.core.runtime.context import Context
+from trunkline.core.store.records import DelegationRow, IntentRow, Work
+from trunkline.core.values import Address, Identity, IntentId, IntentKind, SessionId, WorkKind
 
 
 class Saying(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from core.agent import CALLBACK_PROMPT, CallbackFacts
-from core.errors import BindingError, InvalidSend, UnknownName, UsageError
-from core.events.bodies import IntentSuppressed, ToolCalled, ToolRefused, TurnEnded, TurnStarted
-from core.hands.port import Task
-from core.reasons import Reason
-from core.shell.context import Context
-from core.shell.drafts import Drafts, Saying
-from core.shell.lanes import Lanes
-from core.shell.preparing import Preparing
-from core.shell.targets import Aim, Asked, Targets, refusal
-from core.store.rows import IntentRow, TranscriptLine, Work
-from core.text import well_formed
-from core.values import (
+from trunkline.core.agent import CALLBACK_PROMPT, CallbackFacts
+from trunkline.core.errors import BindingError, InvalidSend, UnknownName, UsageError
+from trunkline.core.events.registry import IntentSuppressed, ToolCalled, ToolRefused, TurnEnded, TurnStarted
+from trunkline.core.hands.port import Task
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.client_sends.target_resolution import Aim, Asked, Targets, refusal
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.inbound.intent_drafts import Drafts, Saying
+from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.store.records import IntentRow, TranscriptLine, Work
+from trunkline.core.values import (
     Address,
     DelegationId,
     IntentId,
@@ -27,6 +26,7 @@ from core.values import (
     TurnId,
     WorkKind,
 )
+from trunkline.core.well_formed import well_formed
 
 #: turns that run at the same time
 _WORKERS = 256
@@ -35,7 +35,7 @@ _REASONS = {WorkKind.CALLBACK: Reason.CALLBACK_TURN, WorkKind.CONTROL: Reason.CO
 
 
 class LiveTurn:
-    """What an agent holds while it works: `core.agent.Turn`."""
+    """What an agent holds while it works: `trunkline.core.agent.Turn`."""
 
     def __init__(self, turns: Turns, work: Work, started: int, session_id: SessionId) -> None:
         self._turns = turns
@@ -63,19 +63,19 @@ class LiveTurn:
         thread: str | None = None,
         session: str | None = None,
     ) -> None:
-        """The message tool; see `core.agent.Turn.send`."""
+        """The message tool; see `trunkline.core.agent.Turn.send`."""
         self._calls += 1
         asked = Asked(running=self.session_id, to=to, channel=channel, account=account, thread=thread, session=session)
         await self._turns.tool_send(self._work, self._calls, text, asked, self._started)
 
     async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
-        """Give a task to a hand; see `core.agent.Turn.delegate`."""
+        """Give a task to a hand; see `trunkline.core.agent.Turn.delegate`."""
         self._calls += 1
         asked = Task(hand=hand, task=task, thread=thread)
         return await self._turns.delegate(self._work, self.session_id, self._calls, asked, self._started)
 
     async def history(self) -> tuple[TranscriptLine, ...]:
-        """What the session remembers; see `core.agent.Turn.history`."""
+        """What the session remembers; see `trunkline.core.agent.Turn.history`."""
         return await self._turns.history(self.session_id)
 
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 import anyio
 import msgspec
 
-from core.bindings.port import BindsConversations
-from core.channels import ChannelAdapter
-from core.delivery.decide import DeliveryDecision, Next, Outcome, is_misplaced, outcome_of, outcome_of_error
-from core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
-from core.events.bodies import AttemptStarted, Body, IdentityFallback, PlaceReopened, TransportFallback
-from core.reasons import Reason
-from core.shell.context import Context
-from core.shell.limits import Limits
-from core.store.rows import IntentRow
-from core.values import Capabilities, Capability, Idempotency, IntentState, Receipt, SendRequest, Style, Transport
+from trunkline.core.bindings.port import BindsConversations
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.delivery.policy import DeliveryDecision, Next, Outcome, is_misplaced, outcome_of, outcome_of_error
+from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
+from trunkline.core.events.registry import AttemptStarted, Body, IdentityFallback, PlaceReopened, TransportFallback
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.deadlines import Limits
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import (
+    Capabilities,
+    Capability,
+    Idempotency,
+    IntentState,
+    Receipt,
+    SendRequest,
+    Style,
+    Transport,
+)
 
 
 class Attempts:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import anyio
 
-from core.events.bodies import BacklogWaiting
-from core.shell.context import Context
-from core.store.rows import IntentRow
-from core.values import Address, IntentId
+from trunkline.core.events.registry import BacklogWaiting
+from trunkline.core.runtime.context import Context
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import Address, IntentId
 
 _Lane = tuple[str, str, str, str]
 

@@ -1,4 +1,4 @@
-"""The delivery loop: one intent at a time per conversation, each attempt decided by `core.delivery.decide`.
+"""The delivery loop: one intent at a time per conversation, each attempt decided by `trunkline.core.delivery.policy`.
 
 A chunk's receipt is durable before the next chunk is sent. What an attempt means is a decision; this module only takes
 what is next in each conversation, waits for what it waits for, and has it attempted and settled.
@@ -9,21 +9,21 @@ from __future__ import annotations
 import anyio
 import msgspec
 
-from core.channels import ChannelAdapter, Readiness
-from core.delivery.decide import DeliveryDecision, Left, Next, Outcome, RecoveryAction, Tried
-from core.delivery.states import DeliveryEvent, is_final, next_state
-from core.errors import IllegalTransition
-from core.events.bodies import AttemptEnded, IntentSettled, LaneWaiting, RecoveryDecided
-from core.reasons import Reason
-from core.shell.attempts import Attempts, can_of, other_way, transport_of
-from core.shell.backlog import Backlog
-from core.shell.context import Context, Queued
-from core.shell.lanes import HELD, Lanes
-from core.shell.pacing import Pacing
-from core.shell.preparing import Preparing
-from core.shell.settling import Settling, Waiter, ids_of
-from core.store.rows import IntentRow
-from core.values import IntentId, IntentState
+from trunkline.core.channels import ChannelAdapter, Readiness
+from trunkline.core.delivery.policy import DeliveryDecision, Left, Next, Outcome, RecoveryAction, Tried
+from trunkline.core.delivery.states import DeliveryEvent, is_final, next_state
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.events.registry import AttemptEnded, IntentSettled, LaneWaiting, RecoveryDecided
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context, Queued
+from trunkline.core.runtime.lanes import HELD, Lanes
+from trunkline.core.runtime.outbound.attempts import Attempts, can_of, other_way, transport_of
+from trunkline.core.runtime.outbound.backlog import Backlog
+from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.runtime.outbound.recovery_rate import Pacing
+from trunkline.core.runtime.outbound.settle import Settling, Waiter, ids_of
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import IntentId, IntentState
 
 _Lane = tuple[str, str, str, str]
 #: open intents that are read at a time when a process starts

@@ -10,17 +10,17 @@ from typing import TypeVar
 
 import msgspec
 
-from core.delivery import hooks as rules
-from core.delivery.hooks import Hooks, Outgoing, Passed, Sent, SentHook
-from core.errors import InvalidSend
-from core.events.bodies import HookFailed, HookSending, HookSent
-from core.reasons import Reason
-from core.shell.context import Context
-from core.shell.lanes import Lanes
-from core.shell.limits import Limits
-from core.store.rows import IntentRow
-from core.text import well_formed
-from core.values import Address, IntentState, Receipt
+from trunkline.core.delivery import hooks as rules
+from trunkline.core.delivery.hooks import Hooks, Outgoing, Passed, Sent, SentHook
+from trunkline.core.errors import InvalidSend
+from trunkline.core.events.registry import HookFailed, HookSending, HookSent
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.deadlines import Limits
+from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import Address, IntentState, Receipt
+from trunkline.core.well_formed import well_formed
 
 T = TypeVar("T")
 #: outcomes that are told at the same time

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.events.bodies import LaneWaiting
-from core.reasons import Reason
-from core.shell.context import Context
-from core.shell.settling import ids_of
-from core.store.rows import IntentRow
+from trunkline.core.events.registry import LaneWaiting
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.outbound.settle import ids_of
+from trunkline.core.store.records import IntentRow
 
 
 class Pacing:

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator
 import anyio
 import msgspec
 
-from core.decisions import MirrorQuestion
-from core.delivery.states import DeliveryEvent, is_final, next_state
-from core.errors import IllegalTransition, StoreError
-from core.events.bodies import ChunkAcked, FallbackDenied, IntentSettled, MirrorAppended, MirrorRefused
-from core.reasons import Reason
-from core.shell.context import Context
-from core.shell.drafts import Drafts
-from core.shell.preparing import Preparing
-from core.store.rows import IntentFate, IntentRow, NewSession, Settled
-from core.text import well_formed
-from core.values import Address, IntentId, Receipt
+from trunkline.core.decisions import MirrorQuestion
+from trunkline.core.delivery.states import DeliveryEvent, is_final, next_state
+from trunkline.core.errors import IllegalTransition, StoreError
+from trunkline.core.events.registry import ChunkAcked, FallbackDenied, IntentSettled, MirrorAppended, MirrorRefused
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.context import Context
+from trunkline.core.runtime.inbound.intent_drafts import Drafts
+from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.store.records import IntentFate, IntentRow, NewSession, Settled
+from trunkline.core.values import Address, IntentId, Receipt
+from trunkline.core.well_formed import well_formed
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from core.bindings.states import BindingEvent
-from core.bindings.values import SessionBindingRecord
-from core.store import bindings
-from core.store.bindings import Bound
-from core.store.db import Db
-from core.store.rows import NewSession
-from core.store.writer import Writer
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.bindings.states import BindingEvent
+from trunkline.core.store.records import NewSession
+from trunkline.core.store.sqlite.connection import Db
+from trunkline.core.store.sqlite.group_commit import Writer
+from trunkline.core.store.sqlite.sql import bindings
+from trunkline.core.store.sqlite.sql.bindings import Bound
 
 T = TypeVar("T")
 
 
 class BindingVerbs:
-    """`core.store.binding_port.BindingStore` over a connection and a writer."""
+    """`trunkline.core.store.binding_port.BindingStore` over a connection and a writer."""
 
     _db: Db
     _writer: Writer

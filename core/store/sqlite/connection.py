@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import aiosqlite
 import msgspec
 
-from core.errors import LeaseLost, StoreError
-from core.store import lease
-from core.store.migrate import check_ours
-from core.store.presence import FilePresence, NoPresence, Presence
+from trunkline.core.errors import LeaseLost, StoreError
+from trunkline.core.store.sqlite import lease
+from trunkline.core.store.sqlite.migrate import check_ours
+from trunkline.core.store.sqlite.process_lock import FilePresence, NoPresence, Presence
 
 #: fewer writes than this are done singly
 _FEW = 8

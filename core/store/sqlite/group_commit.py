@@ -12,11 +12,11 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from core.errors import LeaseLost, StoreError
-from core.events import EventSink
-from core.events.bodies import StoreFailed
-from core.reasons import Reason
-from core.store.db import Db, Failed, Op, Write
+from trunkline.core.errors import LeaseLost, StoreError
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import StoreFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.store.sqlite.connection import Db, Failed, Op, Write
 
 _RETRY_FIRST = 0.05
 _RETRY_LAST = 5.0
@@ -66,7 +66,7 @@ class Writer:
         """Have a write committed; returns what its story returned. Raises what the write itself raised.
 
         `then` is called with that answer in the order of the commits, before anybody who waits goes on. For `bulk` and
-        `given` see `core.store.db.Write`.
+        `given` see `trunkline.core.store.sqlite.connection.Write`.
         """
         if self._ended is not None:
             # Whoever is cancelled together with the writer ends so, and not with an error.

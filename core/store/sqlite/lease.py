@@ -11,9 +11,9 @@ import sqlite3
 
 import msgspec
 
-from core.errors import LeaseLost
-from core.reasons import Reason
-from core.store.presence import Presence
+from trunkline.core.errors import LeaseLost
+from trunkline.core.reasons import Reason
+from trunkline.core.store.sqlite.process_lock import Presence
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):

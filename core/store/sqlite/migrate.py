@@ -6,7 +6,7 @@ import sqlite3
 from functools import cache
 from importlib import resources
 
-from core.errors import StoreError, StoreTooNew
+from trunkline.core.errors import StoreError, StoreTooNew
 
 #: "TRNK": marks a SQLite file as ours
 APPLICATION_ID = 0x54524E4B
@@ -21,7 +21,7 @@ _LOOK = (
 def migrations() -> tuple[tuple[int, str], ...]:
     """Number and SQL of every migration, in order."""
     found: list[tuple[int, str]] = []
-    for entry in resources.files("core.store").joinpath("migrations").iterdir():
+    for entry in resources.files("trunkline.core.store.sqlite").joinpath("migrations").iterdir():
         if entry.name.endswith(".sql"):
             found.append((int(entry.name.split("_", 1)[0]), entry.read_text(encoding="utf-8")))
     return tuple(sorted(found))

@@ -1,4 +1,4 @@
-"""What the SQLite store reads; the writes are in `core.store.sqlite`."""
+"""What the SQLite store reads; the writes are in `trunkline.core.store.sqlite.store`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from typing import Any
 
 import msgspec
 
-from core.store import intents, leftover, lookup, operate
-from core.store.db import Db
-from core.store.operate import Filter, QueueRow, Shown
-from core.store.rows import (
+from trunkline.core.store.records import (
     IntentFate,
     IntentRow,
     Loaded,
@@ -20,7 +17,13 @@ from core.store.rows import (
     TranscriptLine,
     Unfinished,
 )
-from core.values import (
+from trunkline.core.store.sqlite.connection import Db
+from trunkline.core.store.sqlite.sql import intent_reads as intents
+from trunkline.core.store.sqlite.sql import queue_admin as operate
+from trunkline.core.store.sqlite.sql import session_lookup as lookup
+from trunkline.core.store.sqlite.sql import unfinished as leftover
+from trunkline.core.store.sqlite.sql.queue_admin import Filter, QueueRow, Shown
+from trunkline.core.values import (
     Address,
     ChatKind,
     InboundId,
@@ -33,7 +36,7 @@ _address = msgspec.json.Decoder(Address).decode
 
 
 class SqliteReads:
-    """The reading verbs of `core.store.port.Store`, over a connection."""
+    """The reading verbs of `trunkline.core.store.port.Store`, over a connection."""
 
     def __init__(self, db: Db) -> None:
         self._db = db

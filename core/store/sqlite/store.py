@@ -9,19 +9,12 @@ from typing import Any, TypeVar
 
 import anyio
 
-from core.errors import LeaseLost, StoreError
-from core.events import EventSink
-from core.events.bodies import LeaseLost as LeaseWasLost
-from core.keys import Migration, StoredKey
-from core.reasons import Reason
-from core.store import bulk, lease, leftover, operate, ops, rekey, sessions
-from core.store.binding_verbs import BindingVerbs
-from core.store.db import Db
-from core.store.lease import Claim
-from core.store.migrate import check_ours, migrate
-from core.store.operate import Filter, Nudge, Pruned, Verdict
-from core.store.reads import SqliteReads
-from core.store.rows import (
+from trunkline.core.errors import LeaseLost, StoreError
+from trunkline.core.events import EventSink
+from trunkline.core.events.registry import LeaseLost as LeaseWasLost
+from trunkline.core.keys import Migration, StoredKey
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import (
     Admission,
     Begun,
     DelegationRow,
@@ -35,8 +28,21 @@ from core.store.rows import (
     Unfinished,
     Work,
 )
-from core.store.writer import Writer
-from core.values import (
+from trunkline.core.store.sqlite import lease
+from trunkline.core.store.sqlite.binding_store import BindingVerbs
+from trunkline.core.store.sqlite.connection import Db
+from trunkline.core.store.sqlite.group_commit import Writer
+from trunkline.core.store.sqlite.lease import Claim
+from trunkline.core.store.sqlite.migrate import check_ours, migrate
+from trunkline.core.store.sqlite.queries import SqliteReads
+from trunkline.core.store.sqlite.sql import bulk_writes as bulk
+from trunkline.core.store.sqlite.sql import queue_admin as operate
+from trunkline.core.store.sqlite.sql import session_moves as rekey
+from trunkline.core.store.sqlite.sql import sessions
+from trunkline.core.store.sqlite.sql import unfinished as leftover
+from trunkline.core.store.sqlite.sql import writes as ops
+from trunkline.core.store.sqlite.sql.queue_admin import Filter, Nudge, Pruned, Verdict
+from trunkline.core.values import (
     DelegationId,
     HandResult,
     IntentId,

@@ -5,9 +5,9 @@ For whoever writes an adapter. It needs no test runner: it is an async function 
 losing a response, leaves checks that are reported as not tried, and never as passed.
 """
 
-from core.channels.check.bench import Bench, MakeAdapter, NotTried, Seen
-from core.channels.check.kit import CHECKS, check_channel_adapter
-from core.channels.check.report import CheckResult, ContractBroken, Report, Verdict
+from trunkline.core.testing.adapter_kit.kit import CHECKS, check_channel_adapter
+from trunkline.core.testing.adapter_kit.platform_double import Bench, MakeAdapter, NotTried, Seen
+from trunkline.core.testing.adapter_kit.report import CheckResult, ContractBroken, Report, Verdict
 
 __all__ = [
     "CHECKS",

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from core.channels.check.bench import Bench, NotTried
-from core.channels.check.trial import NO_ANSWER, Trial, Wrong, told
-from core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
-from core.values import DeliveryMode, Idempotency, Receipt, SendRequest, Transport
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
+from trunkline.core.testing.adapter_kit.check_run import NO_ANSWER, Trial, Wrong, told
+from trunkline.core.testing.adapter_kit.platform_double import Bench, NotTried
+from trunkline.core.values import DeliveryMode, Idempotency, Receipt, SendRequest, Transport
 
 #: seconds that the platform asks to wait
 _WAIT = 7.0

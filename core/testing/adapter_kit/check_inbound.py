@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from core.channels.adapter import Readiness, Ready
-from core.channels.check.bench import NotTried
-from core.channels.check.trial import Trial, Wrong, told
-from core.values import Address, Envelope
+from trunkline.core.channels.adapter import Readiness, Ready
+from trunkline.core.testing.adapter_kit.check_run import Trial, Wrong, told
+from trunkline.core.testing.adapter_kit.platform_double import NotTried
+from trunkline.core.values import Address, Envelope
 
 
 async def inbound(trial: Trial) -> None:

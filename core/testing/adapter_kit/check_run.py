@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import anyio
 import msgspec
 
-from core.channels.adapter import ChannelAdapter
-from core.channels.check.bench import Bench, Seen
-from core.delivery.decide import is_misplaced
-from core.errors import PlatformError
-from core.values import Address, Capability, Envelope, IntentId, Markup, Receipt, SendRequest
+from trunkline.core.channels.adapter import ChannelAdapter
+from trunkline.core.delivery.policy import is_misplaced
+from trunkline.core.errors import PlatformError
+from trunkline.core.testing.adapter_kit.platform_double import Bench, Seen
+from trunkline.core.values import Address, Capability, Envelope, IntentId, Markup, Receipt, SendRequest
 
 T = TypeVar("T")
 #: what came of a call: a value, an error, or nothing in time

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from core.channels.adapter import Edits, Reactions
-from core.channels.capabilities import check_capabilities
-from core.channels.check.bench import NotTried
-from core.channels.check.trial import Trial, Wrong, told
-from core.errors import Refused
-from core.values import (
+from trunkline.core.channels.adapter import Edits, Reactions
+from trunkline.core.channels.capabilities import check_capabilities
+from trunkline.core.errors import Refused
+from trunkline.core.testing.adapter_kit.check_run import Trial, Wrong, told
+from trunkline.core.testing.adapter_kit.platform_double import NotTried
+from trunkline.core.values import (
     Capability,
     DeliveryMode,
     Idempotency,

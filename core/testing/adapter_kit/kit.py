@@ -8,11 +8,13 @@ from typing import Any, cast
 
 import anyio
 
-from core.channels.check import failures, inbound, sends
-from core.channels.check.bench import MakeAdapter, NotTried
-from core.channels.check.report import CheckResult, Report, Verdict
-from core.channels.check.trial import Trial, Wrong
-from core.errors import UnknownName
+from trunkline.core.errors import UnknownName
+from trunkline.core.testing.adapter_kit import check_failures as failures
+from trunkline.core.testing.adapter_kit import check_inbound as inbound
+from trunkline.core.testing.adapter_kit import check_sends as sends
+from trunkline.core.testing.adapter_kit.check_run import Trial, Wrong
+from trunkline.core.testing.adapter_kit.platform_double import MakeAdapter, NotTried
+from trunkline.core.testing.adapter_kit.report import CheckResult, Report, Verdict
 
 _Check = Callable[[Trial], Awaitable[None]]
 #: a check that takes longer than so many answers may take does not end

@@ -8,9 +8,9 @@ from contextlib import AbstractAsyncContextManager
 
 import msgspec
 
-from core.channels.adapter import ChannelAdapter
-from core.errors import TrunklineError
-from core.values import Address, Poll, Style, Transport
+from trunkline.core.channels.adapter import ChannelAdapter
+from trunkline.core.errors import TrunklineError
+from trunkline.core.values import Address, Poll, Style, Transport
 
 
 class NotTried(TrunklineError):

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from core.errors import TrunklineError
+from trunkline.core.errors import TrunklineError
 
 
 class ContractBroken(TrunklineError):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     AdapterInstalled,
     AttemptEnded,
     AttemptStarted,
@@ -19,10 +19,10 @@ from core.events.bodies import (
     RecoveryDecided,
     WireRefused,
 )
-from core.reasons import Reason
-from core.values import IntentState
-from sim.invariants.base import Checker
-from sim.invariants.story import IntentFacts, Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState
+from trunkline.sim.index.run_facts import IntentFacts, Story
+from trunkline.sim.invariants.base import Checker
 
 #: seconds by which a time may be missed: it is rounded in events, and a write lies between looking and sending
 _SLACK = 1.0

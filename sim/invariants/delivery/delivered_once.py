@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.events import Body, Event
-from core.events.bodies import InboundDropped, TurnStarted, WireAccepted, WireDeduplicated
-from core.values import IntentKind, WorkKind
-from sim.invariants.base import Checker
-from sim.invariants.story import Lane, Story
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import InboundDropped, TurnStarted, WireAccepted, WireDeduplicated
+from trunkline.core.values import IntentKind, WorkKind
+from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.invariants.base import Checker
 
 
 class OncePerIntent(Checker):

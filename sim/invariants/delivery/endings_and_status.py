@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     ChunkAcked,
     ClientAsked,
     ClientTold,
@@ -20,10 +20,10 @@ from core.events.bodies import (
     TurnEnded,
     WireAccepted,
 )
-from core.reasons import Reason
-from core.values import Address, IntentState
-from sim.invariants.base import Checker
-from sim.invariants.story import IntentFacts, Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, IntentState
+from trunkline.sim.index.run_facts import IntentFacts, Story
+from trunkline.sim.invariants.base import Checker
 
 _Message = tuple[str, str, str, str]
 

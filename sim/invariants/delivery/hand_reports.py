@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     CompletionPlanned,
     DelegationAccepted,
     DelegationFinished,
@@ -20,10 +20,10 @@ from core.events.bodies import (
     TurnEnded,
     TurnStarted,
 )
-from core.reasons import Reason
-from core.values import Address, IntentKind, WorkKind
-from sim.invariants.base import Checker
-from sim.invariants.story import Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, IntentKind, WorkKind
+from trunkline.sim.index.run_facts import Story
+from trunkline.sim.invariants.base import Checker
 
 #: seconds within which an idle requester must begin to read a result
 _WITHIN = 60.0

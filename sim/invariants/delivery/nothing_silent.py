@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     AttemptEnded,
     HookSending,
     HookSent,
@@ -25,10 +25,10 @@ from core.events.bodies import (
     WireAccepted,
     WireRefused,
 )
-from core.reasons import Reason
-from core.values import IntentState
-from sim.invariants.base import Checker
-from sim.invariants.story import Lane, Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState
+from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.invariants.base import Checker
 
 #: seconds that a receipt may take to be stored before somebody has to say why it is not
 _TO_STORE = 5.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     AttemptEnded,
     AttemptStarted,
     IntentPrepared,
@@ -25,8 +25,8 @@ from core.events.bodies import (
     WireAccepted,
     WireRefused,
 )
-from sim.invariants.base import Checker
-from sim.invariants.story import IntentFacts, LaneFacts, Story
+from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, Story
+from trunkline.sim.invariants.base import Checker
 
 #: seconds after which whatever may be sent must have been attempted, whatever becomes of all the rest
 BOUND = 60.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     AttemptEnded,
     AttemptStarted,
     IntentSuppressed,
@@ -20,10 +20,10 @@ from core.events.bodies import (
     WireRefused,
     WireResponseLost,
 )
-from core.reasons import Reason
-from core.values import Address, Idempotency, IntentKind
-from sim.invariants.base import Checker
-from sim.invariants.story import Lane, Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, Idempotency, IntentKind
+from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.invariants.base import Checker
 
 #: what an agent did not say
 _UNSAID = (Reason.NO_REPLY, Reason.NO_ORIGIN)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     AttemptEnded,
     AttemptStarted,
     DelegationStarted,
@@ -15,9 +15,9 @@ from core.events.bodies import (
     ProcessStopped,
     ProcessThawed,
 )
-from core.reasons import Reason
-from sim.invariants.base import Checker
-from sim.invariants.story import Story
+from trunkline.core.reasons import Reason
+from trunkline.sim.index.run_facts import Story
+from trunkline.sim.invariants.base import Checker
 
 #: renewals are not told: a process that stands still had renewed within this part of its lease
 _RENEWED_WITHIN = 1 / 3

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.config import DmScope
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.config import DmScope
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     IntentPrepared,
     PeerSaid,
     WireAccepted,
@@ -14,9 +14,9 @@ from core.events.bodies import (
     WorldAccount,
     WorldPlace,
 )
-from core.values import Address, ChatKind
-from sim.invariants.base import Checker
-from sim.invariants.story import Lane, Story
+from trunkline.core.values import Address, ChatKind
+from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.invariants.base import Checker
 
 _ANSWERS = (WireAccepted, WireRefused)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.values import Address
+from trunkline.core.values import Address
 
 
 def named(address: Address, names: Mapping[tuple[str, str, str, str], str]) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from core.channels import rules_for
-from core.config import DmScope
-from core.errors import KeyFormatError
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.channels import rules_for
+from trunkline.core.config import DmScope
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     CompletionPlanned,
     Fallback,
     IntentPrepared,
@@ -21,13 +21,13 @@ from core.events.bodies import (
     TransportFallback,
     WireAccepted,
 )
-from core.keys import parse_v1
-from core.reasons import Reason
-from core.values import Address, ChatKind, IntentKind, IntentState
-from sim.invariants.base import Checker
-from sim.invariants.bound import BindingFacts
-from sim.invariants.identity import SpokenAsMeant
-from sim.invariants.story import IntentFacts, Lane, Story
+from trunkline.core.keys import parse_v1
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, ChatKind, IntentKind, IntentState
+from trunkline.sim.index.binding_facts import BindingFacts
+from trunkline.sim.index.run_facts import IntentFacts, Lane, Story
+from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.sessions.binding_freshness import SpokenAsMeant
 
 
 class ExactReturnAddress(Checker):

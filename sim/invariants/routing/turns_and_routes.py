@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     ConfigReloaded,
     InboundAdmitted,
     IntentPrepared,
@@ -19,11 +19,11 @@ from core.events.bodies import (
     TurnEnded,
     TurnStarted,
 )
-from core.reasons import Reason
-from core.values import Address, IntentKind, WorkKind
-from sim.invariants.base import Checker
-from sim.invariants.identity import FreshActivity
-from sim.invariants.story import Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, IntentKind, WorkKind
+from trunkline.sim.index.run_facts import Story
+from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.sessions.binding_freshness import FreshActivity
 
 #: what the gateway says by itself; a notice is said instead of an answer, where people wait for it: R1 and R2 judge it
 _NO_ANSWERS = (IntentKind.ANNOUNCE, IntentKind.NOTICE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     BindingTouched,
     ChunkAcked,
     CredentialRotated,
@@ -14,11 +14,11 @@ from core.events.bodies import (
     WireAccepted,
     WireRefused,
 )
-from core.reasons import Reason
-from core.values import WorkKind
-from sim.invariants.base import Checker
-from sim.invariants.bound import BindingFacts
-from sim.invariants.story import Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import WorkKind
+from trunkline.sim.index.binding_facts import BindingFacts
+from trunkline.sim.index.run_facts import Story
+from trunkline.sim.invariants.base import Checker
 
 #: seconds within which a gateway that was given a new token is to use it
 _TO_LEARN = 0.5

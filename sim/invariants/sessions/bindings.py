@@ -1,11 +1,11 @@
-"""Bound conversations: B1, D8; and what B2 and R2 say of them is in `sim.invariants.identity`."""
+"""Bound conversations: B1, D8; and what B2 and R2 say of them is in `sim.invariants.sessions.binding_freshness`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     BindingBound,
     BindingEnded,
     BindingRefused,
@@ -20,11 +20,11 @@ from core.events.bodies import (
     TranscriptAppended,
     TurnStarted,
 )
-from core.reasons import Reason
-from core.values import Address
-from sim.invariants.base import Checker
-from sim.invariants.places import key_is_of
-from sim.invariants.story import Lane, Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address
+from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.routing.return_address import key_is_of
 
 #: what comes before the name of delegated work in the key of its session
 _SUBAGENT = ":subagent:"

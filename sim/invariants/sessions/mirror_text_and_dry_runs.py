@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.delivery.mirror import media_name
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.delivery.mirror_text import media_name
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     ClientAsked,
     HookSending,
     HookSent,
@@ -17,9 +17,9 @@ from core.events.bodies import (
     WireAccepted,
     WireRefused,
 )
-from core.values import IntentState
-from sim.invariants.base import Checker
-from sim.invariants.story import IntentFacts, Story
+from trunkline.core.values import IntentState
+from trunkline.sim.index.run_facts import IntentFacts, Story
+from trunkline.sim.invariants.base import Checker
 
 
 class MirrorIsTruth(Checker):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.channels import rules_for
-from core.config import DmScope, GroupScope
-from core.errors import KeyFormatError
-from core.events import Body, Event
-from core.events.bodies import (
+from trunkline.core.channels import rules_for
+from trunkline.core.config import DmScope, GroupScope
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.events import Body, Event
+from trunkline.core.events.registry import (
     InboundAdmitted,
     IntentPrepared,
     MirrorAppended,
@@ -23,11 +23,11 @@ from core.events.bodies import (
     WireAccepted,
     WorldSession,
 )
-from core.keys import canonical_key
-from core.values import Address, ChatKind, WorkKind
-from sim.invariants.base import Checker
-from sim.invariants.places import key_is_of
-from sim.invariants.story import Lane, Story
+from trunkline.core.keys import canonical_key
+from trunkline.core.values import Address, ChatKind, WorkKind
+from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.routing.return_address import key_is_of
 
 #: agent and place
 _Spot = tuple[str, Lane]
@@ -228,7 +228,7 @@ def _agent(key: str) -> str:
 
 
 def identity(place: Address, scope: str, story: Story) -> tuple[str, ...]:
-    """What must be equal for two places to share a session under a scope; see `core.routing.keys`."""
+    """What must be equal for two places to share a session under a scope; see `trunkline.core.routing.session_keys`."""
     if scope == DmScope.MAIN:
         return ("main",)
     thread = place.thread or ""

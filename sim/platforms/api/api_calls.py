@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-from core.errors import PlatformError, Refused
-from core.values import Address
-from sim.platforms.rooms import WorldPort, resolve
-from sim.platforms.tokens import Tokens
+from trunkline.core.errors import PlatformError, Refused
+from trunkline.core.values import Address
+from trunkline.sim.platforms.rooms import WorldPort, resolve
+from trunkline.sim.platforms.tokens import Tokens
 
 _TOKEN = "token-"
 #: what the thread is for that is being opened; platforms are not told

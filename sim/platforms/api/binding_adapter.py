@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Protocol, cast
 
-from core.bindings.port import BindsConversations
-from core.bindings.values import Placement, PlaceState
-from core.channels.discord_threads import DiscordThreads, ThreadManagers
-from core.channels.telegram_topics import TelegramTopics
-from core.errors import IdentityGone, PlaceGone, Refused
-from core.values import Address, Identity, SendRequest
-from sim.platforms.base import FakePlatform
-from sim.platforms.discord_rest import FakeDiscordRest
-from sim.platforms.rest import number_of, token_text
-from sim.platforms.rooms import WorldPort
-from sim.platforms.telegram_bot import FakeTelegramBot
+from trunkline.core.bindings.port import BindsConversations
+from trunkline.core.bindings.records import Placement, PlaceState
+from trunkline.core.channels.bindings.discord_threads import DiscordThreads, ThreadManagers
+from trunkline.core.channels.bindings.telegram_topics import TelegramTopics
+from trunkline.core.errors import IdentityGone, PlaceGone, Refused
+from trunkline.core.values import Address, Identity, SendRequest
+from trunkline.sim.platforms.api.api_calls import number_of, token_text
+from trunkline.sim.platforms.api.discord_rest import FakeDiscordRest
+from trunkline.sim.platforms.api.telegram_bot import FakeTelegramBot
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import WorldPort
 
 
 class Binding(Protocol):
@@ -44,7 +44,7 @@ class Binding(Protocol):
 
 
 class DiscordBinding:
-    """Threads and webhooks: `core.channels.discord_threads` over the fake's REST API."""
+    """Threads and webhooks: `trunkline.core.channels.bindings.discord_threads` over the fake's REST API."""
 
     def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: int) -> None:
         self._account = account
@@ -83,7 +83,7 @@ class DiscordBinding:
 
 
 class TelegramBinding:
-    """Topics: `core.channels.telegram_topics` over the fake's Bot API."""
+    """Topics: `trunkline.core.channels.bindings.telegram_topics` over the fake's Bot API."""
 
     def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: int) -> None:
         self.token = token

@@ -1,16 +1,16 @@
-"""The fake Discord as its REST API shows it to one account: `core.channels.discord_threads.DiscordRest`."""
+"""The fake Discord as its REST API shows it to one account: `core.channels.bindings.discord_threads.DiscordRest`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from core.channels.discord_threads import Channel, Webhook
-from core.errors import PlaceGone
-from core.values import Address, ChatKind
-from sim.platforms.base import FakePlatform
-from sim.platforms.rest import asked_key, number_of
-from sim.platforms.rooms import Room, WorldPort
+from trunkline.core.channels.bindings.discord_threads import Channel, Webhook
+from trunkline.core.errors import PlaceGone
+from trunkline.core.values import Address, ChatKind
+from trunkline.sim.platforms.api.api_calls import asked_key, number_of
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import Room, WorldPort
 
 
 class FakeDiscordRest:

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from core.errors import PlatformError
-from core.values import Address, Envelope
-from sim.loop import Node
+from trunkline.core.errors import PlatformError
+from trunkline.core.values import Address, Envelope
+from trunkline.sim.loop import Node
 
 
 @dataclass(slots=True, kw_only=True)

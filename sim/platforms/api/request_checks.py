@@ -6,8 +6,8 @@ import json
 from html import unescape
 from html.parser import HTMLParser
 
-from core.errors import Refused
-from core.values import Capabilities, Capability, DeliveryMode, SendRequest
+from trunkline.core.errors import Refused
+from trunkline.core.values import Capabilities, Capability, DeliveryMode, SendRequest
 
 #: what Telegram makes of HTML; other tags are refused
 _TAGS = frozenset(

@@ -1,16 +1,16 @@
-"""The fake Telegram as its Bot API shows it to one bot: `core.channels.telegram_topics.TelegramBot`."""
+"""The fake Telegram as its Bot API shows it to one bot: `core.channels.bindings.telegram_topics.TelegramBot`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, cast
 
-from core.bindings.values import PlaceState
-from core.errors import PlaceArchived, PlaceGone, Refused
-from core.values import Address, ChatKind
-from sim.platforms.base import FakePlatform
-from sim.platforms.rest import asked_key
-from sim.platforms.rooms import WorldPort
+from trunkline.core.bindings.records import PlaceState
+from trunkline.core.errors import PlaceArchived, PlaceGone, Refused
+from trunkline.core.values import Address, ChatKind
+from trunkline.sim.platforms.api.api_calls import asked_key
+from trunkline.sim.platforms.base import FakePlatform
+from trunkline.sim.platforms.rooms import WorldPort
 
 
 class FakeTelegramBot:

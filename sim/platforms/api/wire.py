@@ -12,23 +12,32 @@ from typing import Any, Protocol
 
 import msgspec
 
-from core.errors import Ambiguous, NotSent, PlaceArchived, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
-from core.events import Recorder
-from core.events.bodies import (
+from trunkline.core.errors import (
+    Ambiguous,
+    NotSent,
+    PlaceArchived,
+    PlaceGone,
+    PlatformError,
+    RateLimited,
+    Refused,
+    Unauthorized,
+)
+from trunkline.core.events import Recorder
+from trunkline.core.events.registry import (
     WireAccepted,
     WireDeduplicated,
     WireLookedUp,
     WireRefused,
     WireResponseLost,
 )
-from core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
-from sim.platforms.messages import Message, Messages
-from sim.platforms.rest import Calls
-from sim.platforms.rooms import Room, WorldPort, resolve
-from sim.platforms.rules import check_request
-from sim.platforms.threads import Threads
-from sim.platforms.tokens import Tokens
-from sim.platforms.webhooks import Webhooks
+from trunkline.core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
+from trunkline.sim.platforms.api.api_calls import Calls
+from trunkline.sim.platforms.api.request_checks import check_request
+from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
+from trunkline.sim.platforms.threads import Threads
+from trunkline.sim.platforms.tokens import Tokens
+from trunkline.sim.platforms.visible_messages import Message, Messages
+from trunkline.sim.platforms.webhooks import Webhooks
 
 #: faults that strike a request before it reaches the platform, and what its sender is told; nothing: no answer
 _BEFORE: dict[str, Callable[[], PlatformError | None]] = {

@@ -10,10 +10,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, cast
 
-from sim.scenario.places import PlaceError, PlaceRef, resolve_place
-from sim.scenario.problems import Path, Report, advice, shown
-from sim.scenario.steps import items, listed
-from sim.scenario.world import PLATFORMS, World
+from trunkline.sim.scenario.model.world import PLATFORMS, World
+from trunkline.sim.scenario.place_refs import PlaceError, PlaceRef, resolve_place
+from trunkline.sim.scenario.problems import Path, Report, advice, shown
+from trunkline.sim.scenario.step_rules import items, listed
 
 #: where webhooks are
 _WEBHOOKS = ("discord",)

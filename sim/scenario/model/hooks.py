@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from core.config import Duration, Model
-from core.values import IntentKind
+from trunkline.core.config import Duration, Model
+from trunkline.core.values import IntentKind
 
 
 class HookWhen(Model):

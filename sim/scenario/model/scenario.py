@@ -2,7 +2,8 @@
 
 People read and write these files, so the fields are words, references are names (``ops/deploy``, ``@ana``), and there
 is no code: matching is by text with ``*``, texts are templates with ``{text}``-like slots. The field docstrings are the
-reference (docs/scenarios.md and `trunkline schema` are made from them). References are checked by `sim.scenario.check`.
+reference (docs/scenarios.md and `trunkline schema` are made from them). References are checked by
+`sim.scenario.cross_checks`.
 World and script have modules of their own.
 
 A *place* is written ``platform/room``, ``platform/room/thread`` or ``platform/@person`` (a direct conversation);
@@ -15,9 +16,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from core.config import Duration, GatewayConfig, Model
-from sim.scenario.hooks import Hook
-from sim.scenario.script import (
+from trunkline.core.config import Duration, GatewayConfig, Model
+from trunkline.sim.scenario.model.hooks import Hook
+from trunkline.sim.scenario.model.steps import (
     Bind,
     Crash,
     Fault,
@@ -37,8 +38,7 @@ from sim.scenario.script import (
     WebhookStep,
     When,
 )
-from sim.scenario.shorthand import as_rules
-from sim.scenario.world import (
+from trunkline.sim.scenario.model.world import (
     PLATFORMS,
     AccountSpec,
     Person,
@@ -49,6 +49,7 @@ from sim.scenario.world import (
     ThreadSpec,
     World,
 )
+from trunkline.sim.scenario.shorthand import as_rules
 
 SCENARIO_VERSION = 1
 

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from core.config import Duration, GatewayConfig, Model
-from core.values import IntentState, Transport
-from sim.scenario.shorthand import as_list, as_settings, as_switch
+from trunkline.core.config import Duration, GatewayConfig, Model
+from trunkline.core.values import IntentState, Transport
+from trunkline.sim.scenario.shorthand import as_list, as_settings, as_switch
 
 #: gateway processes on one store: the first, and the one that `second` starts
 Which = Literal["gateway", "second"]

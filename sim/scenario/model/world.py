@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from core.config import Duration, Model
-from core.values import Capability, DeliveryMode, Idempotency
-from sim.scenario.shorthand import as_names
+from trunkline.core.config import Duration, Model
+from trunkline.core.values import Capability, DeliveryMode, Idempotency
+from trunkline.sim.scenario.shorthand import as_names
 
 #: the platforms that a world can have, in the order in which they are built
 PLATFORMS = ("discord", "telegram", "slack", "matrix", "whatsapp", "signal")

@@ -1,6 +1,6 @@
 """Upstream's session bindings: a dispatcher over the adapters of channels and accounts (the `openclaw` profiles).
 
-What it does and `core.shell.bindings` does not, stated by the table `bindings` and the shared facts on routing,
+What it does and `core.runtime.bindings.service` does not, stated by the table `bindings`,
 section 5: adapters keep the records, each its own; `touch` and `unbind` go to every adapter, so that ids can collide
 across channels; an expired binding routes until it is swept; whoever registered first for a channel and account stays
 in charge (March) or whoever registered last (August). Times are milliseconds, as they are there.
@@ -13,11 +13,11 @@ from typing import Protocol
 
 import msgspec
 
-from core.bindings.values import BindingStatus, ConversationRef, Placement
-from core.errors import BindingError
-from core.keys.openclaw import account_id, fold
-from core.profiles import Profile
-from core.reasons import Reason
+from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement
+from trunkline.core.errors import BindingError
+from trunkline.core.keys.openclaw import account_id, fold
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
 
 _BOTH = (Placement.CURRENT.value, Placement.CHILD.value)
 

@@ -1,6 +1,7 @@
 """Where upstream delivers the completion of a sub-agent, and in which order it tries (facts on routing, section 7.1).
 
-Ours is `core.hands.completion` with `core.bindings.router`. Upstream reads the requester's conversation from the text
+Ours is `core.hands.completion_plan` with `core.bindings.completion_router`. Upstream reads the
+requester's conversation from the text
 of a target, asks its router with an open failure mode, and fills what a bound destination lacks from the requester's
 origin where their channels agree.
 """
@@ -13,12 +14,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from core.bindings.places import ref_of
-from core.bindings.router import TASK_COMPLETION, resolve_destination
-from core.bindings.values import ConversationRef, SessionBindingRecord
-from core.keys.openclaw import account_id, fold
-from core.profiles import Profile
-from core.reasons import Reason
+from trunkline.core.bindings.completion_router import TASK_COMPLETION, resolve_destination
+from trunkline.core.bindings.conversation_match import ref_of
+from trunkline.core.bindings.records import ConversationRef, SessionBindingRecord
+from trunkline.core.keys.openclaw import account_id, fold
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
 
 _PREFIXES = ("channel:", "conversation:", "group:", "room:", "dm:")
 _MENTION = re.compile(r"<#([0-9]+)>")

@@ -1,7 +1,7 @@
 """Upstream's Discord adapter: bound threads as its manager keeps them (the `openclaw` profiles).
 
 Facts on routing, section 6, and the table `bindings`. It runs on the manager, the webhooks and the tokens of
-`core.channels.discord_threads`; what differs stands here: ids are passed on as they come, an expired binding routes
+`core.channels.bindings.discord_threads`; what differs: ids are passed on as they come, an expired binding routes
 until it is swept, a bind's ttl is ignored, and a thread that is archived is unbound instead of being unarchived. Times
 are milliseconds.
 """
@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from core.bindings.upstream import Clock, Declared, UpstreamBind, UpstreamRecord
-from core.bindings.values import ConversationRef, Placement
-from core.channels.discord_threads import OwnEchoes, ThreadManager
-from core.errors import PlaceGone, PlatformError
-from core.reasons import Reason
+from tests.conformance.upstream.bindings import Clock, Declared, UpstreamBind, UpstreamRecord
+from trunkline.core.bindings.records import ConversationRef, Placement
+from trunkline.core.channels.bindings.discord_threads import OwnEchoes, ThreadManager
+from trunkline.core.errors import PlaceGone, PlatformError
+from trunkline.core.reasons import Reason
 
 DAY = 86_400_000
 _DIRECT = re.compile(r"\A(?:user|channel):", re.IGNORECASE)
@@ -87,7 +87,7 @@ class ThreadBindings:
 
 
 class DiscordBindings:
-    """`core.bindings.upstream.UpstreamAdapter` of one account, over its manager."""
+    """`tests.conformance.upstream.bindings.UpstreamAdapter` of one account, over its manager."""
 
     declared = Declared(placements=(Placement.CURRENT.value, Placement.CHILD.value))
     can_bind = True

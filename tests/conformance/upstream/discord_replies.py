@@ -11,8 +11,8 @@ from typing import Protocol
 
 import msgspec
 
-from core.channels.discord_threads import persona
-from core.errors import PlatformError
+from trunkline.core.channels.bindings.discord_threads import persona
+from trunkline.core.errors import PlatformError
 
 _CHANNEL = "channel:"
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from core.bindings.upstream import Clock, Declared, Key, UpstreamBind, UpstreamRecord
-from core.bindings.values import ConversationRef, Placement
+from tests.conformance.upstream.bindings import Clock, Declared, Key, UpstreamBind, UpstreamRecord
+from trunkline.core.bindings.records import ConversationRef, Placement
 
 _SEPARATOR = "\N{SYMBOL FOR UNIT SEPARATOR}"
 

@@ -6,13 +6,13 @@ what upstream puts in for a missing part.
 
 from __future__ import annotations
 
-from core.config import GroupScope, SessionConfig
-from core.keys.codec import key_text
-from core.keys.openclaw import UNKNOWN, account_id, agent_id, fold
-from core.keys.v1 import SessionKey
-from core.profiles import Profile
-from core.routing.keys import session_key_for
-from core.values import Address, ChatKind
+from trunkline.core.config import GroupScope, SessionConfig
+from trunkline.core.keys.openclaw import UNKNOWN, account_id, agent_id, fold
+from trunkline.core.keys.text_form import key_text
+from trunkline.core.keys.v1 import SessionKey
+from trunkline.core.profiles import Profile
+from trunkline.core.routing.session_keys import session_key_for
+from trunkline.core.values import Address, ChatKind
 
 
 def build_key(

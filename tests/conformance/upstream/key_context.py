@@ -1,7 +1,7 @@
 """Keys in the ``openclaw`` form from the context of an inbound message.
 
 What upstream files a message under when it knows no more than where it came from. Our own sessions come from addresses
-(`core.routing`).
+(`trunkline.core.routing`).
 """
 
 from __future__ import annotations
@@ -10,10 +10,18 @@ import re
 
 import msgspec
 
-from core.keys.openclaw import CHANNELS, DEFAULT_AGENT, DEFAULT_MAIN_KEY, fold, fold_key, keeps_case, main_text
-from core.keys.openclaw_store import GLOBAL
-from core.profiles import Profile
-from core.values import ChatKind
+from tests.conformance.upstream.key_store import GLOBAL
+from trunkline.core.keys.openclaw import (
+    CHANNELS,
+    DEFAULT_AGENT,
+    DEFAULT_MAIN_KEY,
+    fold,
+    fold_key,
+    keeps_case,
+    main_text,
+)
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
 
 _JID = "@g.us"
 _GROUPS = {"group": ChatKind.GROUP, "channel": ChatKind.CHANNEL}

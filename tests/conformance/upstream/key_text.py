@@ -10,8 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
-from core.errors import KeyFormatError
-from core.keys.openclaw import (
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.keys.openclaw import (
     DEFAULT_AGENT,
     DEFAULT_MAIN_KEY,
     KIND_TOKENS,
@@ -23,8 +23,8 @@ from core.keys.openclaw import (
     main_text,
     parse_openclaw,
 )
-from core.profiles import Profile
-from core.values import ChatKind
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
 
 _MARKS = (":thread:", ":topic:")
 _SUBAGENT = ":subagent:"

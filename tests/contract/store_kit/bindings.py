@@ -1,21 +1,21 @@
-"""What every store must do with session bindings. `BINDING_CHECKS` are run like those of `tests.contract.store_kit`."""
+"""What every store must do with session bindings. `BINDING_CHECKS` run like those of `delivery`."""
 
 from typing import Any
 
 import msgspec
 import pytest
 
-from core.bindings.places import place_id
-from core.bindings.states import BINDING_TRANSITIONS, BindingEvent
-from core.bindings.values import BindingStatus, SessionBindingRecord, TargetKind
-from core.errors import IllegalTransition
-from core.keys import Migration
-from core.keys.migrate import Move
-from core.reasons import Reason
-from core.store.bindings import Bound
-from core.values import Address, Identity, IntentId, IntentState
-from tests.contract.store_kit import Bench, Check, Opened, all_at_once, same
-from tests.factories import intent, room, session
+from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once, same
+from tests.support.factories import intent, room, session
+from trunkline.core.bindings.conversation_match import place_id
+from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord, TargetKind
+from trunkline.core.bindings.states import BINDING_TRANSITIONS, BindingEvent
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.keys import Migration
+from trunkline.core.keys.canonical import Move
+from trunkline.core.reasons import Reason
+from trunkline.core.store.sqlite.sql.bindings import Bound
+from trunkline.core.values import Address, Identity, IntentId, IntentState
 
 BINDING_CHECKS: list[Check] = []
 S, E = BindingStatus, BindingEvent

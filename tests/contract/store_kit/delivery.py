@@ -16,16 +16,16 @@ import anyio
 import msgspec
 import pytest
 
-from core.agent import CallbackFacts
-from core.delivery.states import TRANSITIONS, DeliveryEvent, next_state
-from core.errors import IllegalTransition
-from core.events import EventLog
-from core.events.bodies import StoreFailed
-from core.reasons import Reason
-from core.store import Admission, Finish, IntentRow, SessionRow, Settled, Store
-from core.store.operate import Nudge, Verdict
-from core.values import HandOutcome, HandResult, InboundId, IntentId, IntentState, SessionId, WorkKind
-from tests.factories import delegation, direct, intent, receipt, room, session, work
+from tests.support.factories import delegation, direct, intent, receipt, room, session, work
+from trunkline.core.agent import CallbackFacts
+from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, next_state
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.events import EventLog
+from trunkline.core.events.registry import StoreFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.store import Admission, Finish, IntentRow, SessionRow, Settled, Store
+from trunkline.core.store.sqlite.sql.queue_admin import Nudge, Verdict
+from trunkline.core.values import HandOutcome, HandResult, InboundId, IntentId, IntentState, SessionId, WorkKind
 
 KEY = "main:discord:default:direct:100"
 #: a place that a platform may put things to

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from core.errors import LeaseLost
-from core.events.bodies import LeaseLost as LeaseWasLost
-from core.reasons import Reason
-from core.store.lease import Claim
-from core.values import IntentId, IntentState
-from tests.contract.store_kit import Bench, Check, Opened, all_at_once
-from tests.factories import intent
+from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once
+from tests.support.factories import intent
+from trunkline.core.errors import LeaseLost
+from trunkline.core.events.registry import LeaseLost as LeaseWasLost
+from trunkline.core.reasons import Reason
+from trunkline.core.store.sqlite.lease import Claim
+from trunkline.core.values import IntentId, IntentState
 
 LEASE_CHECKS: list[Check] = []
 #: seconds that the leases here last

@@ -1,6 +1,6 @@
 """What every store must do with what is left open, what is left to be done after an end, and rows that are broken.
 
-`LEFT_CHECKS` are run like those of `tests.contract.store_kit`.
+`LEFT_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
 """
 
 from typing import Any
@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.errors import StoreError
-from core.reasons import Reason
-from core.store import IntentRow
-from core.store.operate import Filter, Verdict
-from core.values import IntentId, IntentState, Piece, Poll, Style, StyleKind, Transport
-from tests.contract.store_kit import Bench, Check, Opened, all_at_once, bring, nudges, same
-from tests.factories import direct, intent, receipt, room, session
+from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once, bring, nudges, same
+from tests.support.factories import direct, intent, receipt, room, session
+from trunkline.core.errors import StoreError
+from trunkline.core.reasons import Reason
+from trunkline.core.store import IntentRow
+from trunkline.core.store.sqlite.sql.queue_admin import Filter, Verdict
+from trunkline.core.values import IntentId, IntentState, Piece, Poll, Style, StyleKind, Transport
 
 LEFT_CHECKS: list[Check] = []
 S = IntentState

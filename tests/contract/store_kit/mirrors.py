@@ -1,14 +1,14 @@
 """What every store must do with mirrors: what was said is in a transcript once, however often it is put there.
 
-`MIRROR_CHECKS` are run like those of `tests.contract.store_kit`.
+`MIRROR_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
 """
 
 import msgspec
 
-from core.store import IntentRow, Settled
-from core.values import IntentState
-from tests.contract.store_kit import Bench, Check, Opened, all_at_once, row_of, same
-from tests.factories import intent, receipt, session
+from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once, row_of, same
+from tests.support.factories import intent, receipt, session
+from trunkline.core.store import IntentRow, Settled
+from trunkline.core.values import IntentState
 
 MIRROR_CHECKS: list[Check] = []
 NOTHING_NEW = Settled(mirror=None)

@@ -1,18 +1,18 @@
 """What every store must do when something is removed: by an operator, or because it is old enough.
 
-`PURGE_CHECKS` are run like those of `tests.contract.store_kit`.
+`PURGE_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
 """
 
 from typing import Any
 
-from core.delivery.states import OPEN
-from core.reasons import Reason
-from core.store.operate import BATCH, Filter, Pruned
-from core.values import IntentId, IntentState
-from tests.contract.store_kit import KEY, Bench, Check, Opened, all_at_once, bring, same
-from tests.contract.store_kit_operate import ids
-from tests.contract.store_kit_work import begin, send
-from tests.factories import direct, intent, receipt, session, work
+from tests.contract.store_kit.delivery import KEY, Bench, Check, Opened, all_at_once, bring, same
+from tests.contract.store_kit.queue_admin import ids
+from tests.contract.store_kit.work import begin, send
+from tests.support.factories import direct, intent, receipt, session, work
+from trunkline.core.delivery.states import OPEN
+from trunkline.core.reasons import Reason
+from trunkline.core.store.sqlite.sql.queue_admin import BATCH, Filter, Pruned
+from trunkline.core.values import IntentId, IntentState
 
 PURGE_CHECKS: list[Check] = []
 S = IntentState

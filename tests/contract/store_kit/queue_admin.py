@@ -1,6 +1,6 @@
 """What every store must do for operators: tell what is in the queue, have it tried again, take their word for it.
 
-`OPERATE_CHECKS` are run like those of `tests.contract.store_kit`.
+`OPERATE_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
 """
 
 from typing import Any
@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.errors import IllegalTransition, UnknownName
-from core.reasons import Reason
-from core.store import IntentRow, Settled
-from core.store.operate import BATCH, Filter, Nudge, QueueRow, Verdict
-from core.values import IntentId, IntentKind, IntentState, Transport
-from tests.contract.store_kit import Bench, Check, Opened, all_at_once, bring, nudges, row_of, same
-from tests.contract.store_kit_work import begin, send
-from tests.factories import direct, intent, receipt, session
+from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once, bring, nudges, row_of, same
+from tests.contract.store_kit.work import begin, send
+from tests.support.factories import direct, intent, receipt, session
+from trunkline.core.errors import IllegalTransition, UnknownName
+from trunkline.core.reasons import Reason
+from trunkline.core.store import IntentRow, Settled
+from trunkline.core.store.sqlite.sql.queue_admin import BATCH, Filter, Nudge, QueueRow, Verdict
+from trunkline.core.values import IntentId, IntentKind, IntentState, Transport
 
 OPERATE_CHECKS: list[Check] = []
 S = IntentState

@@ -1,6 +1,6 @@
 """What every store must do with sessions: places and people, resets, keys of older forms, whose session work is of.
 
-`SESSION_CHECKS` are run like those of `tests.contract.store_kit`.
+`SESSION_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.config import SessionConfig
-from core.errors import UnknownName
-from core.keys import Migration, Move, SessionKey, StoredKey, canonical_key, plan_migration
-from core.routing import session_key_for
-from core.store import Admission, NewSession, SessionRow, Settled
-from core.store.rows import Left, Person, Reset
-from core.values import Address, SessionId, WorkKind
-from tests.contract.store_kit import KEY, Bench, Check, Opened, all_at_once, same
-from tests.factories import direct, group, intent, receipt, room, session, work
+from tests.contract.store_kit.delivery import KEY, Bench, Check, Opened, all_at_once, same
+from tests.support.factories import direct, group, intent, receipt, room, session, work
+from trunkline.core.config import SessionConfig
+from trunkline.core.errors import UnknownName
+from trunkline.core.keys import Migration, Move, SessionKey, StoredKey, canonical_key, plan_migration
+from trunkline.core.routing import session_key_for
+from trunkline.core.store import Admission, NewSession, SessionRow, Settled
+from trunkline.core.store.records import Left, Person, Reset
+from trunkline.core.values import Address, SessionId, WorkKind
 
 SESSION_CHECKS: list[Check] = []
 ANA, BEN, ANA_TELEGRAM = direct("100"), direct("200"), direct("900", channel="telegram")

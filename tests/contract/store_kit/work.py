@@ -1,19 +1,25 @@
 """What every store must do with work and the session that it belongs to, sends of clients, and misplaced receipts.
 
-`WORK_CHECKS` are run like those of `tests.contract.store_kit`.
+`WORK_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
 """
 
 from typing import Any
 
 import msgspec
 
-from core.errors import IllegalTransition
-from core.reasons import Reason
-from core.store import Finish, IntentRow, SessionRow, Settled
-from core.store.rows import Begun, IntentFate, NewSession, SendRow, send_intent
-from core.values import Address, IntentId, IntentState, SessionId
-from tests.contract.store_kit import BACK, ELSEWHERE, ELSEWHERE_KEY, KEY, OK, Bench, Check, Opened, all_at_once, same
-from tests.contract.store_kit_sessions import (
+from tests.contract.store_kit.delivery import (
+    BACK,
+    ELSEWHERE,
+    ELSEWHERE_KEY,
+    KEY,
+    OK,
+    Bench,
+    Check,
+    Opened,
+    all_at_once,
+    same,
+)
+from tests.contract.store_kit.sessions import (
     ANA,
     ANA_ANYWHERE,
     BEN,
@@ -30,7 +36,12 @@ from tests.contract.store_kit_sessions import (
     says,
     stored,
 )
-from tests.factories import delegation, direct, intent, receipt, session, work
+from tests.support.factories import delegation, direct, intent, receipt, session, work
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.reasons import Reason
+from trunkline.core.store import Finish, IntentRow, SessionRow, Settled
+from trunkline.core.store.records import Begun, IntentFate, NewSession, SendRow, send_intent
+from trunkline.core.values import Address, IntentId, IntentState, SessionId
 
 WORK_CHECKS: list[Check] = []
 

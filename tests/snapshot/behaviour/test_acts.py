@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
-from app.source import SimSource, load
-from app.tui.app import TrunklineApp
-from app.tui.branch import aside
-from app.tui.desk import Desk
-from app.tui.widgets.difflist import DiffList
-from app.view.fault_kinds import MAKERS
-from core.events import bodies as b
-from sim import scenario_home
-from tests.snapshot._app import press, text_of
+from tests.support.app.pilot import press, text_of
+from trunkline.app.cli import main
+from trunkline.app.runs.scenario_source import SimSource, load
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screens.diff.diff_list import DiffList
+from trunkline.app.tui.state.branching import aside
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.faults.catalog import MAKERS
+from trunkline.core.events import registry as b
+from trunkline.sim import scenario_home
 
 pytestmark = pytest.mark.anyio
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 from textual.events import MouseScrollDown
 
-from app.tui.app import TrunklineApp, launch
-from app.tui.screens.help import HelpScreen, KeyList
-from app.tui.screens.picker import PickerScreen
-from app.tui.screens.sessions import SessionsScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.theme import CYCLE
-from app.tui.transport import Transport
-from app.tui.widgets.scenarios import ScenarioList
-from app.tui.widgets.sessionlist import SessionList
-from app.tui.widgets.swimlane import Swimlane
-from app.view.status import Mode
-from core.errors import UsageError
-from tests.snapshot._app import SIZES, app, play_out, press, settle, text_of, until
-from tests.snapshot._traces import DEFECT, ENTRIES, ListedRuns
+from tests.support.app.pilot import SIZES, app, play_out, press, settle, text_of, until
+from tests.support.app.traces import DEFECT, ENTRIES, ListedRuns
+from trunkline.app.tui.app import TrunklineApp, launch
+from trunkline.app.tui.screens.dialogs.help import HelpScreen, KeyList
+from trunkline.app.tui.screens.picker.scenario_list import ScenarioList
+from trunkline.app.tui.screens.picker.screen import PickerScreen
+from trunkline.app.tui.screens.sessions.screen import SessionsScreen
+from trunkline.app.tui.screens.sessions.session_list import SessionList
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.tui.screens.timeline.swimlane import Swimlane
+from trunkline.app.tui.state.playback import Transport
+from trunkline.app.tui.theme import CYCLE
+from trunkline.app.view.timeline.status_line import Mode
+from trunkline.core.errors import UsageError
 
 pytestmark = pytest.mark.anyio
 

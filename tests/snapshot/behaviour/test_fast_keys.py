@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from textual.events import Key, Paste
 
-from app.tui.app import TrunklineApp
-from app.tui.screens.filter import FilterScreen
-from app.tui.screens.help import HelpScreen
-from app.tui.screens.picker import PickerScreen
-from app.tui.screens.timeline import TimelineScreen
-from tests.snapshot._app import app, settle, text_of
+from tests.support.app.pilot import app, settle, text_of
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screens.dialogs.filter import FilterScreen
+from trunkline.app.tui.screens.dialogs.help import HelpScreen
+from trunkline.app.tui.screens.picker.screen import PickerScreen
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 
 pytestmark = pytest.mark.anyio
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input
 
-from app.tui.screens.breaks import BreaksScreen
-from app.tui.screens.filter import FilterScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.screens.whynot import WhyNotScreen
-from app.tui.widgets.messagelist import MessageList
-from app.tui.widgets.swimlane import Swimlane
-from app.view.breakpoints import On
-from app.view.status import Mode
-from tests.snapshot._app import app, press, settle, text_of, until
+from tests.support.app.pilot import app, press, settle, text_of, until
+from trunkline.app.tui.screens.dialogs.alternatives import WhyNotScreen
+from trunkline.app.tui.screens.dialogs.breakpoints import BreaksScreen
+from trunkline.app.tui.screens.dialogs.filter import FilterScreen
+from trunkline.app.tui.screens.messages.message_list import MessageList
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.tui.screens.timeline.swimlane import Swimlane
+from trunkline.app.view.timeline.breakpoints import On
+from trunkline.app.view.timeline.status_line import Mode
 
 pytestmark = pytest.mark.anyio
 ALL = pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")

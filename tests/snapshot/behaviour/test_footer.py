@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.tui.footer import MOST_KEYS, footer_keys
-from tests.snapshot._app import app, press, settle, text_of
-from tests.snapshot._traces import ENTRIES, ListedRuns
-from tests.snapshot.test_keys import SCREENS
+from tests.snapshot.behaviour.test_keys import SCREENS
+from tests.support.app.pilot import app, press, settle, text_of
+from tests.support.app.traces import ENTRIES, ListedRuns
+from trunkline.app.tui.footer_keys import MOST_KEYS, footer_keys
 
 pytestmark = pytest.mark.anyio
 

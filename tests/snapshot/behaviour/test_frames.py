@@ -8,9 +8,9 @@ import pytest
 from textual.geometry import Region
 from textual.strip import Strip
 
-from app.tui.quiet import THRESHOLDS
-from app.tui.widgets.rowlist import RowList
-from tests.snapshot._app import app, press, settle
+from tests.support.app.pilot import app, press, settle
+from trunkline.app.tui.platform.gc_idle import THRESHOLDS
+from trunkline.app.tui.widgets.row_list import RowList
 
 pytestmark = pytest.mark.anyio
 

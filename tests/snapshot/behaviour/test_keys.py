@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.desk import Desk
-from app.tui.keys import GROUPS, KEYS, as_markdown, bindings_of, footer_of, keys_of, show
-from app.tui.screens.bindings import BindingsScreen
-from app.tui.screens.diff import DiffScreen
-from app.tui.screens.hands import HandsScreen
-from app.tui.screens.invariants import InvariantsScreen
-from app.tui.screens.messages import MessagesScreen
-from app.tui.screens.overview import OverviewScreen
-from app.tui.screens.picker import PickerScreen
-from app.tui.screens.queue import QueueScreen
-from app.tui.screens.sessions import SessionsScreen
-from app.tui.screens.timeline import TimelineScreen
-from tests.snapshot._traces import ListedRuns
+from tests.support.app.traces import ListedRuns
+from trunkline.app.tui.keys import GROUPS, KEYS, as_markdown, bindings_of, footer_of, keys_of, show
+from trunkline.app.tui.screens.bindings.screen import BindingsScreen
+from trunkline.app.tui.screens.diff.screen import DiffScreen
+from trunkline.app.tui.screens.hands.screen import HandsScreen
+from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
+from trunkline.app.tui.screens.messages.screen import MessagesScreen
+from trunkline.app.tui.screens.overview.screen import OverviewScreen
+from trunkline.app.tui.screens.picker.screen import PickerScreen
+from trunkline.app.tui.screens.queue.screen import QueueScreen
+from trunkline.app.tui.screens.sessions.screen import SessionsScreen
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.tui.state.workspace import Desk
 
 SCREENS = {
     "overview": OverviewScreen,
@@ -78,5 +78,5 @@ def test_keys_are_shown_as_people_know_them():
 
 
 def test_the_document_is_made_from_the_table():
-    document = Path(__file__).parents[2] / "docs" / "keys.md"
-    assert document.read_text(encoding="utf-8") == as_markdown(), "run: python -m app.tui.keys > docs/keys.md"
+    document = Path(__file__).parents[3] / "docs" / "keys.md"
+    assert document.read_text(encoding="utf-8") == as_markdown(), "run: python -m trunkline.app.tui.keys > docs/keys.md"

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from app.tui import clipboard, export
-from app.tui.screens.choose import ChooseScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.widgets.sessionlist import SessionList
-from app.view.why import explain
-from app.view.yank import event_line
-from core.events import encode_trace, read_trace
-from tests.snapshot._app import app, press, settle, text_of
-from tests.snapshot._traces import DEFECT, ENTRIES
+from tests.support.app.pilot import app, press, settle, text_of
+from tests.support.app.traces import DEFECT, ENTRIES
+from trunkline.app.tui.platform import clipboard
+from trunkline.app.tui.platform import file_export as export
+from trunkline.app.tui.screens.dialogs.menu import ChooseScreen
+from trunkline.app.tui.screens.sessions.session_list import SessionList
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.view.explain.copy_choices import event_line
+from trunkline.app.view.explain.explanation import explain
+from trunkline.core.events import encode_trace, read_trace
 
 COMMAND = f"trunkline run scenarios/tour/bound-completion-twice.yaml --seed 7 --bug {DEFECT}"
 ALL_SIZES = ((80, 24), (120, 40), (200, 60))

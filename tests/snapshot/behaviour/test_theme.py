@@ -11,11 +11,21 @@ from textual.app import App
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
-from app.tui.theme import ASCII, CONTRAST, CYCLE, FAINT_CONTRAST, FILLED, OWN_THEMES, Palette, contrast, palette_of
-from app.view.fact import Tone
-from app.view.row import Look
+from trunkline.app.tui.theme import (
+    ASCII,
+    CONTRAST,
+    CYCLE,
+    FAINT_CONTRAST,
+    FILLED,
+    OWN_THEMES,
+    Palette,
+    contrast,
+    palette_of,
+)
+from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.timeline.row import Look
 
-TUI = Path(__file__).parents[2] / "app" / "tui"
+TUI = Path(__file__).parents[3] / "app" / "tui"
 THEMES = {**BUILTIN_THEMES, **{theme.name: theme for theme in OWN_THEMES}}
 COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]
 

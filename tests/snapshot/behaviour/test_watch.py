@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from app.feed import Budget, Feed
-from app.live import Live
-from app.runs import Run
-from app.tui.app import TrunklineApp
-from app.tui.desk import Desk
-from app.tui.watching import Watching
-from app.tui.widgets.messagelist import MessageList
-from app.view.lives import Lives
-from app.view.status import Mode
-from core.events import Event, encode_event
-from core.events.trace import encode_header
-from sim import judge
-from tests.snapshot._app import press, settle, text_of
-from tests.snapshot._traces import ENTRIES, ListedRuns, bound_completion
+from tests.support.app.pilot import press, settle, text_of
+from tests.support.app.traces import ENTRIES, ListedRuns, bound_completion
+from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.model import Run
+from trunkline.app.runs.trace_follower import Budget, Feed
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screens.messages.message_list import MessageList
+from trunkline.app.tui.state.live_session import Watching
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.timeline.status_line import Mode
+from trunkline.core.events import Event, encode_event
+from trunkline.core.events.trace import encode_header
+from trunkline.sim import judge
 
 pytestmark = pytest.mark.anyio
 
@@ -203,7 +203,7 @@ async def test_following_reads_on(growing: Growing):
 
 
 async def test_a_breakpoint_stops_following(growing: Growing):
-    from app.view.breakpoints import Breakpoint, On
+    from trunkline.app.view.timeline.breakpoints import Breakpoint, On
 
     one = growing.app
     async with one.run_test(size=(80, 24)):
@@ -318,7 +318,7 @@ async def test_lines_that_make_no_sense_leave_what_came_before(
 
 async def test_a_frame_takes_no_more_than_its_budget(growing: Growing):
     """However much waits: a clock that goes on by a millisecond each time it is asked."""
-    from app.feed import Budget
+    from trunkline.app.runs.trace_follower import Budget
 
     now = [0.0]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input
 
-from app.tui.app import TrunklineApp
-from app.tui.screens.ask import AskScreen
-from app.tui.screens.bindings import BindingsScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.widgets.bindinglist import BindingList, BindingRecord
-from app.tui.widgets.swimlane import Swimlane
-from tests.snapshot._app import SIZES, app, press, settle, text_of
-from tests.snapshot._bound import bound_threads
-from tests.snapshot._traces import ENTRIES
+from tests.support.app.bound_runs import bound_threads
+from tests.support.app.pilot import SIZES, app, press, settle, text_of
+from tests.support.app.traces import ENTRIES
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screens.bindings.binding_list import BindingList, BindingRecord
+from trunkline.app.tui.screens.bindings.screen import BindingsScreen
+from trunkline.app.tui.screens.dialogs.resolve_place import AskScreen
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 
 pytestmark = pytest.mark.anyio
 

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from app.source import SimSource, load
-from app.tui.app import TrunklineApp
-from app.tui.branch import aside
-from app.tui.desk import Desk
-from app.tui.screens.diff import DiffScreen
-from app.tui.screens.faults import FaultScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.widgets.difflist import DiffList
-from app.tui.widgets.faultlist import FaultList
-from app.view.diff import Mark
-from app.view.fault_kinds import MAKERS
-from core.errors import UsageError
-from core.events import bodies as b
-from sim import run_scenario, scenario_home
-from tests.snapshot._app import SIZES, app, press, settle, text_of
+from tests.support.app.pilot import SIZES, app, press, settle, text_of
+from trunkline.app.runs.scenario_source import SimSource, load
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screens.dialogs.fault_list import FaultList
+from trunkline.app.tui.screens.dialogs.fault_palette import FaultScreen
+from trunkline.app.tui.screens.diff.diff_list import DiffList
+from trunkline.app.tui.screens.diff.screen import DiffScreen
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.tui.state.branching import aside
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.diff.compare import Mark
+from trunkline.app.view.faults.catalog import MAKERS
+from trunkline.core.errors import UsageError
+from trunkline.core.events import registry as b
+from trunkline.sim import run_scenario, scenario_home
 
 pytestmark = pytest.mark.anyio
 
@@ -371,9 +371,9 @@ def test_a_fault_that_cannot_be_run_is_said_in_the_palette(snap_compare, monkeyp
     one = lost()
 
     def broken(*_args, **_options):
-        raise UsageError("told-twice, seed 1: its run broke: KeyError: 'x', in core/shell/turns.py, line 20")
+        raise UsageError("told-twice, seed 1: its run broke: KeyError: 'x', in core/runtime/inbound/turns.py, line 20")
 
-    monkeypatch.setattr("app.tui.screens.faults.inject", broken)
+    monkeypatch.setattr("trunkline.app.tui.screens.dialogs.fault_palette.inject", broken)
     assert snap_compare(one, terminal_size=(80, 24), run_before=pressing(*down_to("crash"), "enter"))
 
 

@@ -8,34 +8,34 @@ import pytest
 from textual.command import CommandPalette
 from textual.containers import Container
 
-import app.source
-from app.runs import Run, ScenarioEntry
-from app.source import SimSource, entry_of, load
-from app.tui.app import TrunklineApp
-from app.tui.desk import Desk
-from app.tui.screens.base import RunScreen
-from app.tui.screens.diff import DiffScreen
-from app.tui.screens.filter import FilterScreen
-from app.tui.screens.help import HelpScreen, KeyList
-from app.tui.screens.lanes import LanesScreen
-from app.tui.screens.marks import MarksScreen
-from app.tui.screens.picker import PickerScreen
-from app.tui.screens.sessions import SessionsScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.theme import CYCLE
-from app.tui.widgets.bars import KeyBar, StatusBar, TabBar
-from app.tui.widgets.cards import QueueCard, SessionsCard
-from app.tui.widgets.inspector import Inspector
-from app.tui.widgets.scenarios import ScenarioList, Story
-from app.tui.widgets.swimlane import Swimlane
-from app.tui.widgets.twochats import TwoChats
-from app.view.lanes import Column
-from app.view.signs import SIGNS
-from app.view.status import Mode
-from core.errors import UsageError
-from tests.snapshot._app import SIZES, press, settle, text_of, until
-from tests.snapshot._app import app as open_app
-from tests.snapshot._traces import ENTRIES, ListedRuns
+import trunkline.app.runs.scenario_source
+from tests.support.app.pilot import SIZES, press, settle, text_of, until
+from tests.support.app.pilot import app as open_app
+from tests.support.app.traces import ENTRIES, ListedRuns
+from trunkline.app.runs.model import Run, ScenarioEntry
+from trunkline.app.runs.scenario_source import SimSource, entry_of, load
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screens.dialogs.bookmarks import MarksScreen
+from trunkline.app.tui.screens.dialogs.filter import FilterScreen
+from trunkline.app.tui.screens.dialogs.help import HelpScreen, KeyList
+from trunkline.app.tui.screens.dialogs.lanes import LanesScreen
+from trunkline.app.tui.screens.diff.screen import DiffScreen
+from trunkline.app.tui.screens.picker.scenario_list import ScenarioList, Story
+from trunkline.app.tui.screens.picker.screen import PickerScreen
+from trunkline.app.tui.screens.run_screen import RunScreen
+from trunkline.app.tui.screens.sessions.screen import SessionsScreen
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.tui.screens.timeline.swimlane import Swimlane
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.theme import CYCLE
+from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
+from trunkline.app.tui.widgets.cards import QueueCard, SessionsCard
+from trunkline.app.tui.widgets.fact_list import Inspector
+from trunkline.app.tui.widgets.two_chats import TwoChats
+from trunkline.app.view.labels.legend import SIGNS
+from trunkline.app.view.timeline.lanes import Column
+from trunkline.app.view.timeline.status_line import Mode
+from trunkline.core.errors import UsageError
 
 pytestmark = pytest.mark.anyio
 
@@ -235,7 +235,7 @@ async def test_a_gateway_that_breaks_leaves_the_picker_open_and_is_a_result(monk
     def broken(*_args, **_options):
         raise RuntimeError("the gateway fell over")
 
-    monkeypatch.setattr(app.source, "run_scenario", broken)
+    monkeypatch.setattr(trunkline.app.runs.scenario_source, "run_scenario", broken)
     one = TrunklineApp(Desk(SimSource((Path("scenarios/tour"),))), theme="textual-dark", clocked=False)
     async with one.run_test(size=(120, 40)) as pilot:
         await settle(one)

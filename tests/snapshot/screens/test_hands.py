@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.tui.app import TrunklineApp
-from app.tui.screens.hands import HandsScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.widgets.handlist import HandList
-from tests.snapshot._app import SIZES, app, press, text_of
-from tests.snapshot._bound import bound_threads
-from tests.snapshot._queued import helpers, silence
+from tests.support.app.bound_runs import bound_threads
+from tests.support.app.pilot import SIZES, app, press, text_of
+from tests.support.app.queued_runs import helpers, silence
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screens.hands.hand_list import HandList
+from trunkline.app.tui.screens.hands.screen import HandsScreen
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 
 pytestmark = pytest.mark.anyio
 

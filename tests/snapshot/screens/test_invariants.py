@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from app.runs import Run
-from app.tui.app import TrunklineApp
-from app.tui.screens.invariants import InvariantsScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.widgets.verdictlist import VerdictDetail, VerdictList
-from core.events import Trace
-from tests.snapshot._app import SIZES, app, press, settle, text_of
-from tests.snapshot._traces import ENTRIES, bound_completion
+from tests.support.app.pilot import SIZES, app, press, settle, text_of
+from tests.support.app.traces import ENTRIES, bound_completion
+from trunkline.app.runs.model import Run
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
+from trunkline.app.tui.screens.invariants.verdict_list import VerdictDetail, VerdictList
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.core.events import Trace
 
 pytestmark = pytest.mark.anyio
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from app.tui.screens.bindings import BindingsScreen
-from app.tui.screens.sessions import SessionsScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.widgets.alignment import Alignment
-from app.tui.widgets.handlist import HandList
-from app.tui.widgets.queuelist import QueueList, QueueRecord
-from app.tui.widgets.sessionlist import SessionList
-from tests.snapshot._app import SIZES, app, press, settle, text_of
-from tests.snapshot._bound import bound_threads
-from tests.snapshot._claimed import claimed, near_keys
-from tests.snapshot._queued import helpers, silence
-from tests.snapshot._traces import ENTRIES
+from tests.support.app.bound_runs import bound_threads
+from tests.support.app.claimed_runs import claimed, near_keys
+from tests.support.app.pilot import SIZES, app, press, settle, text_of
+from tests.support.app.queued_runs import helpers, silence
+from tests.support.app.traces import ENTRIES
+from trunkline.app.tui.screens.bindings.screen import BindingsScreen
+from trunkline.app.tui.screens.hands.hand_list import HandList
+from trunkline.app.tui.screens.queue.queue_list import QueueList, QueueRecord
+from trunkline.app.tui.screens.sessions.alignment import Alignment
+from trunkline.app.tui.screens.sessions.screen import SessionsScreen
+from trunkline.app.tui.screens.sessions.session_list import SessionList
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 
 pytestmark = pytest.mark.anyio
 

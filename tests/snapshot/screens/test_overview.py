@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from app.runs import Run
-from app.tui.app import TrunklineApp
-from app.tui.screens.bindings import BindingsScreen
-from app.tui.screens.invariants import InvariantsScreen
-from app.tui.screens.overview import OverviewScreen
-from app.tui.screens.queue import QueueScreen
-from app.tui.screens.sessions import SessionsScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.widgets.bars import TABS
-from app.view.status import Mode
-from core.events import Trace
-from tests.snapshot._app import SIZES, app, play_out, press, settle, text_of
-from tests.snapshot._bound import bound_threads
-from tests.snapshot._traces import ENTRIES, bound_completion
+from tests.support.app.bound_runs import bound_threads
+from tests.support.app.pilot import SIZES, app, play_out, press, settle, text_of
+from tests.support.app.traces import ENTRIES, bound_completion
+from trunkline.app.runs.model import Run
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screens.bindings.screen import BindingsScreen
+from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
+from trunkline.app.tui.screens.overview.screen import OverviewScreen
+from trunkline.app.tui.screens.queue.screen import QueueScreen
+from trunkline.app.tui.screens.sessions.screen import SessionsScreen
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.tui.widgets.bars import TABS
+from trunkline.app.view.timeline.status_line import Mode
+from trunkline.core.events import Trace
 
 pytestmark = pytest.mark.anyio
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.snapshot._app import SIZES, app, press
-from tests.snapshot._changes import changed_sessions
-from tests.snapshot._traces import ENTRIES
+from tests.support.app.changes import changed_sessions
+from tests.support.app.pilot import SIZES, app, press
+from tests.support.app.traces import ENTRIES
 
 BOTH = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 

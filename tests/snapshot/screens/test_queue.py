@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.tui.app import TrunklineApp
-from app.tui.screens.queue import QueueScreen
-from app.tui.screens.timeline import TimelineScreen
-from app.tui.widgets.messagelist import MessageList
-from app.tui.widgets.queuelist import QueueList
-from tests.snapshot._app import SIZES, app, press, text_of
-from tests.snapshot._queued import queued, silence
+from tests.support.app.pilot import SIZES, app, press, text_of
+from tests.support.app.queued_runs import queued, silence
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.screens.messages.message_list import MessageList
+from trunkline.app.tui.screens.queue.queue_list import QueueList
+from trunkline.app.tui.screens.queue.screen import QueueScreen
+from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 
 pytestmark = pytest.mark.anyio
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import app.tui.desk as desk
-from app.view.lives import Lives
-from app.view.timeline import Timeline
-from tests.snapshot._app import app, press, settle, text_of
+import trunkline.app.tui.state.workspace as desk
+from tests.support.app.pilot import app, press, settle, text_of
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.timeline.timeline import Timeline
 
 pytestmark = pytest.mark.anyio
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.runs import Run
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import Address, HandOutcome, IntentKind, Peer, WorkKind
-from tests.snapshot._traces import ANA, AUDIT, BO, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author, verdicts
+from tests.support.app.traces import ANA, AUDIT, BO, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, HandOutcome, IntentKind, Peer, WorkKind
 
 #: the session of delegated work, and the one that an operator binds
 CHILD = KEYS[RELEASE]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.runs import Run
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import Address, IntentKind, IntentState, Peer, WorkKind
-from tests.snapshot._traces import ANA, BO, DM, KEYS, OPS, Author, telegram_dm, verdicts
+from tests.support.app.traces import ANA, BO, DM, KEYS, OPS, Author, telegram_dm, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, IntentKind, IntentState, Peer, WorkKind
 
 ANAS = telegram_dm("9001")
 MAIN = "jeeves:main"

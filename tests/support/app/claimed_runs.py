@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.runs import Run
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import Address, IntentKind
-from sim.invariants.base import Status, Verdict, Violation
-from tests.snapshot._traces import ANA, BO, DEPLOY, DM, OPS, PLACES, Author, telegram_dm, verdicts
+from tests.support.app.traces import ANA, BO, DEPLOY, DM, OPS, PLACES, Author, telegram_dm, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, IntentKind
+from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 PARTS = ("first: the cable", "second: the plug", "third: the switch", "fourth: the lamp")
 

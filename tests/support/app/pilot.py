@@ -13,11 +13,11 @@ from textual.events import Key
 from textual.keys import _character_to_key  # pyright: ignore[reportPrivateUsage]
 from textual.pilot import Pilot
 
-from app.runs import Run, ScenarioEntry
-from app.tui.app import TrunklineApp
-from app.tui.desk import Desk
-from app.tui.transport import Transport
-from tests.snapshot._traces import ENTRIES, ListedRuns
+from tests.support.app.traces import ENTRIES, ListedRuns
+from trunkline.app.runs.model import Run, ScenarioEntry
+from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.state.playback import Transport
+from trunkline.app.tui.state.workspace import Desk
 
 SIZES = ((80, 24), (120, 40))
 ROUNDS = 3

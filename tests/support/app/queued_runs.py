@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from app.runs import Run
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import HandOutcome, IntentKind, IntentState, WorkKind
-from sim.invariants.base import Violation
-from tests.snapshot._traces import ANA, BO, DEPLOY, DM, KEYS, OPS, PLACES, Author, verdicts
+from tests.support.app.traces import ANA, BO, DEPLOY, DM, KEYS, OPS, PLACES, Author, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import HandOutcome, IntentKind, IntentState, WorkKind
+from trunkline.sim.invariants.base import Violation
 
 
 def queued() -> Run:

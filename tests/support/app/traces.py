@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from app.runs import Run, ScenarioEntry, Unmet
-from core.errors import UsageError
-from core.events import EventLog, Recorder, Trace, TraceHeader
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import Address, ChatKind, HandOutcome, IntentKind, IntentState, Peer, WorkKind
-from sim.invariants.base import Status, Verdict, Violation
+from trunkline.app.runs.model import Run, ScenarioEntry, Unmet
+from trunkline.core.errors import UsageError
+from trunkline.core.events import EventLog, Recorder, Trace, TraceHeader
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, ChatKind, HandOutcome, IntentKind, IntentState, Peer, WorkKind
+from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 ANA = Peer(id="9001", name="ana")
 BO = Peer(id="77", name="bo")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import anyio
 
-from core import SendMessage
-from tests.bench._product import place, serving
+from tests.support.bench.product import place, serving
+from trunkline import SendMessage
 
 _KEY = "template"
 _PLACED = "replace({0}, :conversation, numbers.conversation)"

@@ -1,4 +1,4 @@
-"""A run of 100,000 events for the app's bars: real runs, told one after another through `core.events`.
+"""A run of 100,000 events for the app's bars: real runs, told one after another through `trunkline.core.events`.
 
 Each round tells the events of the same scenarios under ids, names of messages and times of its own, so that intents,
 turns, hands, bindings and transcripts grow as they would in a gateway that works for days in the same conversations.
@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from app.runs import Run
-from app.source import load
-from core.events import Event, EventLog, Trace, TraceHeader, write_trace
-from core.events.bodies import BindingBound, BindingEnded, RouterDecided
-from core.reasons import Reason
-from sim import find_scenarios, judge, run_scenario, scenario_home
-from sim.invariants import Status, Verdict
+from trunkline.app.runs.model import Run
+from trunkline.app.runs.scenario_source import load
+from trunkline.core.events import Event, EventLog, Trace, TraceHeader, write_trace
+from trunkline.core.events.registry import BindingBound, BindingEnded, RouterDecided
+from trunkline.core.reasons import Reason
+from trunkline.sim import find_scenarios, judge, run_scenario, scenario_home
+from trunkline.sim.invariants import Status, Verdict
 
 SCENARIOS = ("told-twice", "sent-by-clients", "focus-and-unfocus", "two-bound-sessions")
 #: one round in so many is the tour with its defect

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import anyio
 
-from core import (
+from trunkline import (
     Address,
     Agent,
     Capabilities,
@@ -33,12 +33,12 @@ from core import (
     connect_file,
     system_env,
 )
-from core.delivery.hooks import Hooks, Outgoing, SendingHook, Sent, SentHook
-from core.events import Event
-from core.events.bodies import AttemptStarted, HookSent, IntentPrepared, IntentSettled, ProcessRecovered
-from core.store import Db
-from core.tuning import fewer_collections
-from core.values import IntentState
+from trunkline.core.delivery.hooks import Hooks, Outgoing, SendingHook, Sent, SentHook
+from trunkline.core.events import Event
+from trunkline.core.events.registry import AttemptStarted, HookSent, IntentPrepared, IntentSettled, ProcessRecovered
+from trunkline.core.gc_tuning import fewer_collections
+from trunkline.core.store import Db
+from trunkline.core.values import IntentState
 
 BODY = "The quick brown fox jumps over the lazy dog. " * 3
 #: conversations that are sent to at the same time, as many as there may be sends on the wire

@@ -21,7 +21,7 @@ from typing import Any
 import aiosqlite
 import anyio
 
-from tests.bench._product import Load, Platform, SlowCommits, key, serving
+from tests.support.bench.product import Load, Platform, SlowCommits, key, serving
 
 Row = tuple[Any, ...]
 #: messages of a transaction of `raw`

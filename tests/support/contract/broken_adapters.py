@@ -10,10 +10,10 @@ import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectSendStream
 from msgspec import structs
 
-from core.channels import InboundStream, Ready
-from core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
-from core.values import Address, Capabilities, Envelope, Idempotency, Peer, Receipt, SendRequest, Transport
-from sim.bugs.ports import AdapterWrapper
+from trunkline.core.channels import InboundStream, Ready
+from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
+from trunkline.core.values import Address, Capabilities, Envelope, Idempotency, Peer, Receipt, SendRequest, Transport
+from trunkline.sim.bugs.wrappers import AdapterWrapper
 
 
 class _Wrapper(AdapterWrapper):

@@ -4,15 +4,15 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from core.channels import ChannelAdapter
-from core.channels.check import Bench, Seen
-from core.values import Address, DeliveryMode, Transport
-from sim.loop import Node, SimLoop
-from sim.platforms import FakeAdapter
-from sim.scenario import load_text
-from sim.scenario.model import Fault
-from sim.scenario.world import THREADLESS
-from sim.world import World
+from trunkline.core.channels import ChannelAdapter
+from trunkline.core.testing.adapter_kit import Bench, Seen
+from trunkline.core.values import Address, DeliveryMode, Transport
+from trunkline.sim.loop import Node, SimLoop
+from trunkline.sim.platforms import FakeAdapter
+from trunkline.sim.run.world import World
+from trunkline.sim.scenario import load_text
+from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.scenario.model.world import THREADLESS
 
 FILE = """\
 scenario: 1

@@ -7,16 +7,16 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from core.errors import PlatformError
-from core.events.bodies import Body
-from core.values import Address, Envelope, Receipt, SendRequest
-from sim.loop import Node, SimLoop, run
-from sim.platforms import PLATFORMS, FakeAdapter
-from sim.scenario import load_text
-from sim.scenario.model import Fault
-from sim.scenario.world import THREADLESS
-from sim.world import World
-from tests import factories
+from tests.support import factories
+from trunkline.core.errors import PlatformError
+from trunkline.core.events.registry import Body
+from trunkline.core.values import Address, Envelope, Receipt, SendRequest
+from trunkline.sim.loop import Node, SimLoop, run
+from trunkline.sim.platforms import PLATFORMS, FakeAdapter
+from trunkline.sim.run.world import World
+from trunkline.sim.scenario import load_text
+from trunkline.sim.scenario.model.scenario import Fault
+from trunkline.sim.scenario.model.world import THREADLESS
 
 PLACES = """
     accounts: {default: {}, second: {}}

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from core.store.migrate import APPLICATION_ID, migrations
+from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrations
 
 ANA = {"channel": "discord", "account": "default", "kind": "direct", "conversation": "100"}
 BEN = {**ANA, "conversation": "200"}

@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from core.values import Address, ChatKind
-from tests.property import channel_places_more
+from tests.support.property import channel_places_more
+from trunkline.core.values import Address, ChatKind
 
 _DIRECT, _GROUP, _CHANNEL = ChatKind.DIRECT, ChatKind.GROUP, ChatKind.CHANNEL
 _accounts = st.sampled_from(["default", "work"])

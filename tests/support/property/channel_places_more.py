@@ -5,7 +5,7 @@ import base64
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from core.values import Address, ChatKind
+from trunkline.core.values import Address, ChatKind
 
 _DIRECT, _GROUP, _CHANNEL = ChatKind.DIRECT, ChatKind.GROUP, ChatKind.CHANNEL
 

@@ -4,10 +4,10 @@ import random
 from collections import Counter
 from collections.abc import Iterable
 
-from core.events import Event
-from core.events.bodies import WireAccepted, WorldPlace
-from sim import ScenarioFile
-from sim.scenario import load_text
+from trunkline.core.events import Event
+from trunkline.core.events.registry import WireAccepted, WorldPlace
+from trunkline.sim import ScenarioFile
+from trunkline.sim.scenario import load_text
 
 #: seconds: when the first hand is done, and between two of them
 FIRST, APART = 60.0, 0.4

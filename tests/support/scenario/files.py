@@ -2,5 +2,5 @@
 
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCENARIOS = sorted((ROOT / "scenarios").rglob("*.yaml"))

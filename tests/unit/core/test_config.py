@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from core.config import (
+from trunkline.core.config import (
     AgentConfig,
     ChannelConfig,
     DeliveryConfig,
@@ -174,7 +174,7 @@ def test_a_value_that_makes_no_sense_is_refused_by_the_name_of_its_field(section
 
 
 def models() -> list[type[BaseModel]]:
-    return sorted((model for model in Model.__subclasses__() if model.__module__ == "core.config"), key=str)
+    return sorted((model for model in Model.__subclasses__() if model.__module__ == "trunkline.core.config"), key=str)
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-import core.errors
-import core.events.trace
-from core.errors import PlatformError, Refused, StoreTooNew, TrunklineError, UsageError
-from core.reasons import Reason
+import trunkline.core.errors
+import trunkline.core.events.trace
+from trunkline.core.errors import PlatformError, Refused, StoreTooNew, TrunklineError, UsageError
+from trunkline.core.reasons import Reason
 
 
 def all_errors(root: type[TrunklineError] = TrunklineError) -> list[type[TrunklineError]]:
@@ -40,7 +40,7 @@ def test_the_first_line_of_an_errors_docstring_is_its_message(error: type[Trunkl
 
 
 def test_the_outline_names_every_error_of_its_module_under_its_parent() -> None:
-    lines = (core.errors.__doc__ or "").splitlines()
+    lines = (trunkline.core.errors.__doc__ or "").splitlines()
     outline: dict[str, str] = {}
     above: list[str] = []
     for line in lines:
@@ -48,27 +48,27 @@ def test_the_outline_names_every_error_of_its_module_under_its_parent() -> None:
         if found:
             above = [*above[: len(found[1]) // 2], found[2]]
             outline[found[2]] = above[-2] if len(above) > 1 else "Exception"
-    here = [error for error in all_errors() if error.__module__ == "core.errors"]
+    here = [error for error in all_errors() if error.__module__ == "trunkline.core.errors"]
     assert outline == {error.__name__: error.__bases__[0].__name__ for error in here}
 
 
 def test_errors_are_caught_by_their_roots() -> None:
-    assert issubclass(core.events.trace.TraceError, UsageError)
-    assert issubclass(StoreTooNew, core.errors.StoreError)
-    assert issubclass(core.errors.PlaceGone, Refused)
+    assert issubclass(trunkline.core.events.trace.TraceError, UsageError)
+    assert issubclass(StoreTooNew, trunkline.core.errors.StoreError)
+    assert issubclass(trunkline.core.errors.PlaceGone, Refused)
 
 
 def test_only_an_ambiguous_error_may_have_been_accepted() -> None:
     ambiguous = {error for error in all_errors(PlatformError) if issubclass(error, PlatformError) and error.ambiguous}
-    assert ambiguous == {core.errors.Ambiguous}
+    assert ambiguous == {trunkline.core.errors.Ambiguous}
 
 
 def test_only_a_refusal_is_not_tried_again() -> None:
     final = {error for error in all_errors(PlatformError) if issubclass(error, PlatformError) and not error.retryable}
-    gone = {core.errors.PlaceGone, core.errors.PlaceArchived, core.errors.IdentityGone}
+    gone = {trunkline.core.errors.PlaceGone, trunkline.core.errors.PlaceArchived, trunkline.core.errors.IdentityGone}
     assert final == {Refused, *gone}
 
 
 def test_a_platform_error_keeps_the_wait_that_was_asked_for() -> None:
-    assert core.errors.RateLimited("slow down", retry_after=2.5).retry_after == 2.5
-    assert core.errors.RateLimited().retry_after is None
+    assert trunkline.core.errors.RateLimited("slow down", retry_after=2.5).retry_after == 2.5
+    assert trunkline.core.errors.RateLimited().retry_after is None

@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 
-from core.config import GatewayConfig
-from core.delivery.mirror import media_name, mirror_text
-from core.errors import InvalidSend
-from core.profiles import Profile
-from core.reasons import Reason
-from core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
-from core.send import (
+from tests.conformance import gateway_send
+from tests.support.factories import config, direct, room
+from trunkline.core.config import GatewayConfig
+from trunkline.core.delivery.mirror_text import media_name, mirror_text
+from trunkline.core.errors import InvalidSend
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute, resolve_outbound_route
+from trunkline.core.sends.api import (
     SendMessage,
     SendPlan,
     check_exact,
@@ -22,10 +24,8 @@ from core.send import (
     session_of,
     split_media,
 )
-from core.sessions import entry_for
-from core.store.rows import send_intent
-from tests.conformance import gateway_send
-from tests.factories import config, direct, room
+from trunkline.core.sessions.session_map import entry_for
+from trunkline.core.store.records import send_intent
 
 
 def message(**fields: Any) -> SendMessage:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.bench._terminal import NotShown, Picture, shown
+from tests.support.bench.terminal import NotShown, Picture, shown
 
 
 def test_text_stands_where_the_cursor_was_moved_to():

@@ -15,13 +15,13 @@ import anyio
 import pytest
 from cyclopts import CycloptsError, MissingArgumentError
 
-from app.cli.commands import app
-from core.events import BODIES, read_trace
-from core.events.bodies import InboundDropped, IntentSettled
-from sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
-from sim.invariants import CHECKERS
+from trunkline.app.cli.commands import app
+from trunkline.core.events import BODIES, read_trace
+from trunkline.core.events.registry import InboundDropped, IntentSettled
+from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from trunkline.sim.invariants import CHECKERS
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 PAGES = [path for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))) if path.is_file()]
 BY_NAME = [pytest.param(path, id=path.name) for path in PAGES]
@@ -272,7 +272,7 @@ def test_the_scenario_of_the_how_to_holds_and_catches_its_bug(twice: Path) -> No
 
 
 def test_the_report_of_the_how_to_is_what_is_printed(twice: Path, monkeypatch, capsys) -> None:
-    from app.cli.commands import dispatch
+    from trunkline.app.cli.commands import dispatch
 
     monkeypatch.chdir(twice.parent)
     assert dispatch(["run", "twice.yaml", "--bug", "own"]) == 1

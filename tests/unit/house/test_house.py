@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("core", "sim", "app")
 MAX_LINES = 400
 
@@ -86,10 +86,10 @@ def test_imports_follow_the_arrows(module: str) -> None:
 @pytest.mark.parametrize(
     ("package", "source"),
     [
-        ("core", "import sim.loop"),
+        ("core", "import trunkline.sim.loop"),
         ("core", "def late():\n    from app import cli"),
-        ("core", "import importlib\nimportlib.import_module('sim.loop')"),
-        ("sim", "from app.view import rows"),
+        ("core", "import importlib\nimportlib.import_module('trunkline.sim.loop')"),
+        ("sim", "from trunkline.app.view import rows"),
     ],
 )
 def test_a_wrong_arrow_is_found(package: str, source: str) -> None:
@@ -447,8 +447,8 @@ def test_only_the_simulated_process_installs_bug_switches():
         for path in (ROOT / package).rglob("*.py")
     }
     outside = [name for name in uses_of_wiring(sources) if not name.startswith("sim/bugs/")]
-    assert outside == ["sim/process.py", "sim/wiring.py"]
+    assert outside == ["sim/run/gateway_process.py", "sim/run/wiring.py"]
 
 
 def test_a_bug_switch_elsewhere_would_be_seen():
-    assert uses_of_wiring({"core/gateway.py": "from sim.wiring import Wiring"}) == ["core/gateway.py"]
+    assert uses_of_wiring({"core/gateway.py": "from trunkline.sim.run.wiring import Wiring"}) == ["core/gateway.py"]

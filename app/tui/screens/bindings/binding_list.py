@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.inspector import FactList
-from app.tui.widgets.rowlist import RowList
-from app.tui.widgets.table import Col, spread
-from app.view.bindings import BindingRow, Standing, active
-from app.view.bound_facts import record_facts
-from app.view.fact import Fact
-from app.view.lifebar import Cell, Part, column, life_bar
-from app.view.resolve import title
-from app.view.text import cut, middle_cut, seconds
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.fact_list import FactList
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.bindings.lifetime_bar import Cell, Part, column, life_bar
+from trunkline.app.view.explain.binding_facts import record_facts
+from trunkline.app.view.explain.resolver import title
+from trunkline.app.view.index.bindings import BindingRow, Standing, active
+from trunkline.app.view.text.cells import cut, middle_cut, seconds
+from trunkline.app.view.text.fact import Fact
 
 LIFE = "life"
 _STATUS, _ID, _PLACE = Col("status", 9), Col("id", 6), Col("conversation", 18)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from app.tui.desk import Desk
-from app.tui.keys import bindings_of
-from app.tui.screens.ask import AskScreen
-from app.tui.screens.lists import ListAndDetail
-from app.tui.widgets.bindinglist import BindingList, BindingRecord
-from app.tui.widgets.inspector import Inspector
-from app.tui.widgets.rowlist import RowList
-from app.view.places import PlaceKey
-from app.view.resolve import Resolution, answer
+from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.bindings.binding_list import BindingList, BindingRecord
+from trunkline.app.tui.screens.dialogs.resolve_place import AskScreen
+from trunkline.app.tui.screens.list_screen import ListAndDetail
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.fact_list import Inspector
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.explain.resolver import Resolution, answer
+from trunkline.app.view.index.places import PlaceKey
 
 #: lines that the list may always take
 LEAST_MOST = 8
@@ -21,7 +21,7 @@ LEAST_MOST = 8
 class BindingsScreen(ListAndDetail[BindingList, BindingRecord]):
     """The list with its life bars, the record of the selected one, and the explanation where there is room."""
 
-    CSS_PATH = "bindings.tcss"
+    CSS_PATH = "screen.tcss"
     BINDINGS = bindings_of("bindings")
     name_in_keys = "bindings"
 

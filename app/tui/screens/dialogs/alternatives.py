@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.tui.desk import Desk
-from app.tui.screens.typed import Item, TypedScreen
-from app.view.text import clean
-from app.view.why_not import Answer, why_not
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.explain.alternatives import Answer, why_not
+from trunkline.app.view.text.cells import clean
 
 
 class WhyNotScreen(TypedScreen[int]):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.tui.desk import Desk
-from app.tui.screens.typed import Item, TypedScreen
-from app.view.fact import Tone
-from app.view.text import clean, seconds
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.text.cells import clean, seconds
+from trunkline.app.view.text.fact import Tone
 
 
 class MarksScreen(TypedScreen[int]):

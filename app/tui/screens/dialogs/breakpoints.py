@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from app.tui.desk import Desk
-from app.tui.screens.typed import Item, TypedScreen
-from app.view.breakpoints import Breakpoint, On
-from app.view.fact import Tone
-from app.view.text import count, told
-from core.errors import UsageError
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.text.cells import count, told
+from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.timeline.breakpoints import Breakpoint, On
+from trunkline.core.errors import UsageError
 
 _WHAT = {
     On.KIND: "at each event of the kind",

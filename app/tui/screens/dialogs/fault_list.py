@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.rowlist import RowList
-from app.view.faults import Option
-from app.view.text import clean, cut
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.faults.palette import Option
+from trunkline.app.view.text.cells import clean, cut
 
 #: where the columns begin: when it happens, and what
 _WHEN, _WHAT = 21, 32

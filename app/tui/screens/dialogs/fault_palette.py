@@ -9,17 +9,17 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
-from app.tui.branch import inject
-from app.tui.desk import Desk
-from app.tui.screens.base import TooSmall
-from app.tui.screens.overlay import Overlay
-from app.tui.widgets.faultlist import FaultList
-from app.tui.widgets.inspector import FactList
-from app.tui.widgets.rowlist import RowList
-from app.view.fact import Fact, Tone
-from app.view.faults import Option, placed_words, told_of
-from app.view.text import clean, seconds, told
-from core.errors import UsageError
+from trunkline.app.tui.screens.dialog_base import Overlay
+from trunkline.app.tui.screens.dialogs.fault_list import FaultList
+from trunkline.app.tui.screens.run_screen import TooSmall
+from trunkline.app.tui.state.branching import inject
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.fact_list import FactList
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.faults.palette import Option, placed_words, told_of
+from trunkline.app.view.text.cells import clean, seconds, told
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.errors import UsageError
 
 
 class Preview(FactList):
@@ -31,7 +31,7 @@ class Preview(FactList):
 class FaultScreen(Overlay[str]):
     """Ends with the words of the fault that was placed, or with nothing when it is closed."""
 
-    CSS_PATH = "faults.tcss"
+    CSS_PATH = "fault_palette.tcss"
     AUTO_FOCUS = "#faults"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "down", "next fault", show=False),

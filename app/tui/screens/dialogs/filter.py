@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.tui.desk import Desk
-from app.tui.screens.typed import Item, TypedScreen
-from app.view.fact import Tone
-from app.view.filters import FIELDS, VERDICTS, Filter, Matcher, parse_filter
-from app.view.text import told
-from core.errors import UsageError
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.text.cells import told
+from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.timeline.filters import FIELDS, VERDICTS, Filter, Matcher, parse_filter
+from trunkline.core.errors import UsageError
 
 #: matches that are shown below
 SHOWN = 200

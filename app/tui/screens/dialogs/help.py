@@ -7,13 +7,13 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Input
 
-from app.tui.keys import GROUPS, RUN, Key, keys_of
-from app.tui.screens.base import TooSmall
-from app.tui.screens.overlay import TYPING, Overlay
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.rowlist import RowList
-from app.view.signs import SIGNS, Sign
-from app.view.text import cut, wrap
+from trunkline.app.tui.keys import GROUPS, RUN, Key, keys_of
+from trunkline.app.tui.screens.dialog_base import TYPING, Overlay
+from trunkline.app.tui.screens.run_screen import TooSmall
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.labels.legend import SIGNS, Sign
+from trunkline.app.view.text.cells import cut, wrap
 
 #: the group of what is no key
 _SIGN = "signs"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.tui.desk import Desk
-from app.tui.screens.typed import Item, TypedScreen
-from app.view.fact import Tone
-from app.view.lane_choice import Choosable, choosable
-from app.view.text import clean, count
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.text.cells import clean, count
+from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.timeline.lane_filter import Choosable, choosable
 
 
 class LanesScreen(TypedScreen[None]):

@@ -10,12 +10,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
-from app.tui.screens.base import TooSmall
-from app.tui.screens.overlay import Overlay
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.rowlist import RowList
-from app.view.text import clean, cut
-from app.view.yank import Choice
+from trunkline.app.tui.screens.dialog_base import Overlay
+from trunkline.app.tui.screens.run_screen import TooSmall
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.explain.copy_choices import Choice
+from trunkline.app.view.text.cells import clean, cut
 
 
 class ChoiceList(RowList):
@@ -43,7 +43,7 @@ class ChoiceList(RowList):
 class ChooseScreen(Overlay[Choice]):
     """Ends with what was chosen, or with nothing."""
 
-    CSS_PATH = "choose.tcss"
+    CSS_PATH = "menu.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j,ctrl+n", "down", "next", show=False),
         Binding("up,k,ctrl+p", "up", "previous", show=False),

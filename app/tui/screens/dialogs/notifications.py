@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.tui.notes import Note
-from app.tui.screens.typed import Item, TypedScreen
-from app.view.fact import Tone
-from app.view.text import clean
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
+from trunkline.app.tui.state.notifications import Note
+from trunkline.app.view.text.cells import clean
+from trunkline.app.view.text.fact import Tone
 
 _SIGNS = {"information": ("·", Tone.PLAIN), "warning": ("!", Tone.WARN), "error": ("✗", Tone.BAD)}
 

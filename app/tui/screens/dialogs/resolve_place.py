@@ -8,14 +8,14 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Input
 
-from app.tui.desk import Desk
-from app.tui.screens.base import TooSmall
-from app.tui.screens.overlay import TYPING, Overlay
-from app.tui.widgets.inspector import FactList
-from app.view.fact import Fact, Tone
-from app.view.resolve import Resolution, answer, read_place, resolution_facts, resolve
-from app.view.text import seconds, told
-from core.errors import UsageError
+from trunkline.app.tui.screens.dialog_base import TYPING, Overlay
+from trunkline.app.tui.screens.run_screen import TooSmall
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.fact_list import FactList
+from trunkline.app.view.explain.resolver import Resolution, answer, read_place, resolution_facts, resolve
+from trunkline.app.view.text.cells import seconds, told
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.errors import UsageError
 
 
 class Answers(FactList):
@@ -31,7 +31,7 @@ class Answers(FactList):
 class AskScreen(Overlay[Resolution]):
     """Ends with the answer, or with nothing when it is closed."""
 
-    CSS_PATH = "ask.tcss"
+    CSS_PATH = "resolve_place.tcss"
     AUTO_FOCUS = "#asked"
     BINDINGS = TYPING
 

@@ -12,12 +12,12 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Input
 
-from app.tui.screens.base import TooSmall
-from app.tui.screens.overlay import TYPING, Overlay
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.rowlist import RowList
-from app.view.fact import Tone
-from app.view.text import cut, wrap
+from trunkline.app.tui.screens.dialog_base import TYPING, Overlay
+from trunkline.app.tui.screens.run_screen import TooSmall
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.text.cells import cut, wrap
+from trunkline.app.view.text.fact import Tone
 
 Result = TypeVar("Result")
 
@@ -106,7 +106,7 @@ class ItemList(RowList):
 class TypedScreen(Overlay[Result], Generic[Result]):
     """Subclasses give the titles and the lines, and say what Enter does."""
 
-    CSS_PATH = "typed.tcss"
+    CSS_PATH = "search_dialog.tcss"
     AUTO_FOCUS = "#words"
     BINDINGS = TYPING
     title_text = ""

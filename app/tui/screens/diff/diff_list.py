@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.style import Style
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.inspector import FactList
-from app.tui.widgets.rowlist import RowList
-from app.tui.widgets.table import Col, spread
-from app.view.diff import Diff, DiffRow, Mark
-from app.view.diff_words import delta, facts_of, header, row_text, row_tone, run_name
-from app.view.fact import Fact, Tone
-from app.view.text import clean, cut, seconds
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.fact_list import FactList
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.diff.compare import Diff, DiffRow, Mark
+from trunkline.app.view.diff.text import delta, facts_of, header, row_text, row_tone, run_name
+from trunkline.app.view.text.cells import clean, cut, seconds
+from trunkline.app.view.text.fact import Fact, Tone
 
 _MARK, _A, _B, _AT = Col("", 1), Col("A", 7, True), Col("B", 7, True), Col("t", 10, True)
 _NARROW = (_MARK, _A, _B, _AT, Col("what happened", 0))

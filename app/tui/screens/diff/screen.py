@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from app.tui.desk import Desk
-from app.tui.keys import bindings_of
-from app.tui.screens.base import RunScreen
-from app.tui.widgets.difflist import DiffList, DiffRecord
-from app.tui.widgets.rowlist import RowList
-from app.view.diff import Diff
+from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.diff.diff_list import DiffList, DiffRecord
+from trunkline.app.tui.screens.run_screen import RunScreen
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.diff.compare import Diff
 
 
 class DiffScreen(RunScreen):
     """The rows of both runs, and the selected one at length. The cursor is the open run's."""
 
-    CSS_PATH = "diff.tcss"
+    CSS_PATH = "screen.tcss"
     BINDINGS = bindings_of("diff")
     name_in_keys = "diff"
 

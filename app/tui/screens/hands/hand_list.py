@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.cursorlist import CursorList, Detail
-from app.tui.widgets.table import Col
-from app.view.fact import Fact, Tone
-from app.view.hand_facts import HAND_WORDS, hand_facts, spoken
-from app.view.hands import OUTCOMES, OVER, HandRow, HandState
-from app.view.life_words import EMPTY, Cell, place_cell
-from app.view.resolve import title
-from app.view.text import clean, quoted, seconds
-from core.values import HandOutcome
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.cell_list import CursorList, Detail
+from trunkline.app.tui.widgets.columns import Col
+from trunkline.app.view.explain.resolver import title
+from trunkline.app.view.hands.facts import HAND_WORDS, hand_facts, spoken
+from trunkline.app.view.hands.runs import OUTCOMES, OVER, HandRow, HandState
+from trunkline.app.view.labels.messages import EMPTY, Cell, place_cell
+from trunkline.app.view.text.cells import clean, quoted, seconds
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.values import HandOutcome
 
 _NARROW = (
     Col("state", 12),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.tui.desk import Desk
-from app.tui.keys import bindings_of
-from app.tui.screens.lists import ListScreen
-from app.tui.widgets.handlist import HandList, HandRecord
+from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.hands.hand_list import HandList, HandRecord
+from trunkline.app.tui.screens.list_screen import ListScreen
+from trunkline.app.tui.state.workspace import Desk
 
 #: lines that the list may always take
 LEAST_MOST = 9

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from app.tui.desk import Desk
-from app.tui.keys import bindings_of
-from app.tui.screens.lists import ListAndDetail
-from app.tui.widgets.inspector import Inspector
-from app.tui.widgets.rowlist import RowList
-from app.tui.widgets.verdictlist import VerdictDetail, VerdictList
-from app.view.places import PlaceKey
+from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.invariants.verdict_list import VerdictDetail, VerdictList
+from trunkline.app.tui.screens.list_screen import ListAndDetail
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.fact_list import Inspector
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.index.places import PlaceKey
 
 
 class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail]):
     """The list, the violations of the selected one, and the explanation where there is room."""
 
-    CSS_PATH = "invariants.tcss"
+    CSS_PATH = "screen.tcss"
     BINDINGS = bindings_of("invariants")
     name_in_keys = "invariants"
 

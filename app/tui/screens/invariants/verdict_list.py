@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.style import Style
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.inspector import FactList
-from app.tui.widgets.rowlist import RowList
-from app.tui.widgets.table import Col, spread
-from app.view.text import clean, cut
-from app.view.verdicts import SIGNS, Judged, VerdictRow
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.fact_list import FactList
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.invariants.results import SIGNS, Judged, VerdictRow
+from trunkline.app.view.text.cells import clean, cut
 
 _SIGN, _ID, _STATUS, _NUMBER = Col("", 1), Col("id", 3), Col("status", 14), Col("✗", 4, True)
 _NARROW = (_SIGN, _ID, Col("invariant", 0), _STATUS, _NUMBER, Col("first", 6, True))

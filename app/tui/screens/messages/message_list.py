@@ -5,16 +5,16 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.style import Style
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.cursorlist import CursorList
-from app.tui.widgets.table import Col
-from app.view.fact import Tone
-from app.view.filters import Filter
-from app.view.life import Life, Try
-from app.view.life_words import Cell
-from app.view.messages import Line
-from core.events import Event
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.cell_list import CursorList
+from trunkline.app.tui.widgets.columns import Col
+from trunkline.app.view.index.message import Life, Try
+from trunkline.app.view.labels.messages import Cell
+from trunkline.app.view.messages.rows import Line
+from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.timeline.filters import Filter
+from trunkline.core.events import Event
 
 _NARROW = (
     Col("", 2),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.tui.desk import Desk
-from app.tui.keys import bindings_of
-from app.tui.screens.lists import ListScreen
-from app.tui.widgets.cursorlist import Detail
-from app.tui.widgets.messagelist import MessageList
+from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.list_screen import ListScreen
+from trunkline.app.tui.screens.messages.message_list import MessageList
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.cell_list import Detail
 
 
 class MessagesScreen(ListScreen):

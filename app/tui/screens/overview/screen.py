@@ -5,11 +5,11 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from app.tui.desk import Desk
-from app.tui.keys import bindings_of
-from app.tui.screens.base import RunScreen
-from app.tui.screens.goals import go_to_goal, mark_columns
-from app.tui.widgets.cards import (
+from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.card_targets import go_to_goal, mark_columns
+from trunkline.app.tui.screens.run_screen import RunScreen
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.cards import (
     BindingsCard,
     Card,
     FamiliesCard,
@@ -19,8 +19,8 @@ from app.tui.widgets.cards import (
     RecentCard,
     SessionsCard,
 )
-from app.tui.widgets.rowlist import RowList
-from app.view.hints import card_hints
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.timeline.hints import card_hints
 
 #: lines that a frame takes
 FRAME = 2
@@ -31,7 +31,7 @@ LEAST = 1
 class OverviewScreen(RunScreen):
     """Cards in columns; Enter on a card goes to the screen that shows it, and takes the cursor along."""
 
-    CSS_PATH = "overview.tcss"
+    CSS_PATH = "screen.tcss"
     BINDINGS = bindings_of("overview")
     name_in_keys = "overview"
 

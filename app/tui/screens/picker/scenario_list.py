@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
-from app.runs import ScenarioEntry
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.rowlist import RowList
-from app.view.results import Results, Told
-from app.view.text import clean, cut, wrap
+from trunkline.app.runs.model import ScenarioEntry
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.picker.scenario_results import Results, Told
+from trunkline.app.view.text.cells import clean, cut, wrap
 
 #: titles of the results, without the defect and with it, and the cells that one takes at most
 _RESULTS = ("sound", "with defect")

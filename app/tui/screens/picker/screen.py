@@ -6,24 +6,24 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Input
 
-from app.runs import ScenarioEntry
-from app.tui.desk import Desk
-from app.tui.headless import Ran, RunAll
-from app.tui.keys import bindings_of
-from app.tui.screens.base import TooSmall
-from app.tui.screens.overlay import Overlay
-from app.tui.widgets.bars import Banner, KeyBar
-from app.tui.widgets.rowlist import RowList
-from app.tui.widgets.scenarios import ScenarioList, Story
-from app.view.results import Result
-from app.view.text import told
-from core.errors import UsageError
+from trunkline.app.runs.model import ScenarioEntry
+from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.dialog_base import Overlay
+from trunkline.app.tui.screens.picker.scenario_list import ScenarioList, Story
+from trunkline.app.tui.screens.run_screen import TooSmall
+from trunkline.app.tui.state.batch_runs import Ran, RunAll
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.bars import Banner, KeyBar
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.picker.scenario_results import Result
+from trunkline.app.view.text.cells import told
+from trunkline.core.errors import UsageError
 
 
 class PickerScreen(Overlay[bool]):
     """A list of scenarios beside the story of the selected one. Ends with whether a run was opened."""
 
-    CSS_PATH = "picker.tcss"
+    CSS_PATH = "screen.tcss"
     BINDINGS = bindings_of("picker")
     AUTO_FOCUS = "#scenarios"
     name_in_keys = "picker"

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.cursorlist import CursorList, Detail
-from app.tui.widgets.table import Col
-from app.view.fact import Fact
-from app.view.queue_rows import Ledger, QueueLine
-from app.view.text import cut, wrap
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.cell_list import CursorList, Detail
+from trunkline.app.tui.widgets.columns import Col
+from trunkline.app.view.queue.rows import Ledger, QueueLine
+from trunkline.app.view.text.cells import cut, wrap
+from trunkline.app.view.text.fact import Fact
 
 _NARROW = (
     Col("state", 11),

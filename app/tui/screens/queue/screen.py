@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.tui.desk import Desk
-from app.tui.keys import bindings_of
-from app.tui.screens.lists import ListScreen
-from app.tui.widgets.queuelist import QueueList, QueueRecord
+from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.list_screen import ListScreen
+from trunkline.app.tui.screens.queue.queue_list import QueueList, QueueRecord
+from trunkline.app.tui.state.workspace import Desk
 
 
 class QueueScreen(ListScreen):

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.rowlist import RowList
-from app.view.aligned import AlignedIndex
-from app.view.blame import Blame
-from app.view.places import PlaceKey
-from app.view.sessions import Difference, Pair, SessionRow
-from app.view.story import Line, Seen
-from app.view.text import cut, middle_cut, quoted, seconds
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.index.run_index import Line, Seen
+from trunkline.app.view.sessions.alignment_index import AlignedIndex
+from trunkline.app.view.sessions.transcripts import Difference, Pair, SessionRow
+from trunkline.app.view.sessions.violations import Blame
+from trunkline.app.view.text.cells import cut, middle_cut, quoted, seconds
 
 #: cells of who said it; what is shown before and after the first difference of two texts
 _LABEL, _BEFORE, _AFTER = 8, 6, 8
@@ -26,7 +26,7 @@ ROOMY = 96
 
 
 class Alignment(RowList):
-    """Rows of `app.view.sessions`; ``≠`` stands between sides that differ."""
+    """Rows of `trunkline.app.view.sessions.transcripts`; ``≠`` stands between sides that differ."""
 
     heading = 1
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from app.tui.desk import Desk
-from app.tui.keys import bindings_of
-from app.tui.screens.lists import ListAndDetail
-from app.tui.widgets.alignment import Alignment
-from app.tui.widgets.inspector import Inspector
-from app.tui.widgets.rowlist import RowList
-from app.tui.widgets.sessionlist import SessionList
-from app.view.places import PlaceKey
+from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.list_screen import ListAndDetail
+from trunkline.app.tui.screens.sessions.alignment import Alignment
+from trunkline.app.tui.screens.sessions.session_list import SessionList
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.fact_list import Inspector
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.index.places import PlaceKey
 
 #: from this height on the list may be longer
 HIGH = 32
@@ -20,7 +20,7 @@ HIGH = 32
 class SessionsScreen(ListAndDetail[SessionList, Alignment]):
     """The list above, the two sides of the selected session below, and the explanation where there is room."""
 
-    CSS_PATH = "sessions.tcss"
+    CSS_PATH = "screen.tcss"
     BINDINGS = bindings_of("sessions")
     name_in_keys = "sessions"
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from rich.cells import cell_len
 from rich.style import Style
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.rowlist import RowList
-from app.tui.widgets.table import Col, spread
-from app.view.blame import Blame
-from app.view.near import cut_with, together
-from app.view.places import PlaceKey
-from app.view.sessions import SessionRow
-from app.view.text import cut, middle_cut, seconds
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.index.places import PlaceKey
+from trunkline.app.view.sessions.similar_keys import cut_with, together
+from trunkline.app.view.sessions.transcripts import SessionRow
+from trunkline.app.view.sessions.violations import Blame
+from trunkline.app.view.text.cells import cut, middle_cut, seconds
 
 _COUNTS = (Col("in", 4, True), Col("out", 4, True), Col("2×", 3, True), Col("≠", 3, True))
 _NARROW = (Col("conversation", 19), Col("session key", 0), *_COUNTS, Col("broken", 6))

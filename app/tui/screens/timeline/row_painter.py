@@ -5,11 +5,11 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.style import Style
 
-from app.tui.theme import FILLED, Palette
-from app.tui.widgets.canvas import Canvas
-from app.view.lanes import LABEL_EDGES, LaneKind, Layout
-from app.view.row import Look, Row
-from app.view.text import cut
+from trunkline.app.tui.theme import FILLED, Palette
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.view.text.cells import cut
+from trunkline.app.view.timeline.lanes import LABEL_EDGES, LaneKind, Layout
+from trunkline.app.view.timeline.row import Look, Row
 
 #: line and crossing of a look
 _LINES = {

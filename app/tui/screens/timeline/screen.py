@@ -5,16 +5,16 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from app.tui.desk import Desk
-from app.tui.keys import bindings_of
-from app.tui.screens.base import RunScreen
-from app.tui.screens.goals import go_to_goal, mark_columns
-from app.tui.widgets.cards import BindingsCard, Card, FamiliesCard, QueueCard, SessionsCard
-from app.tui.widgets.inspector import Inspector
-from app.tui.widgets.rowlist import RowList
-from app.tui.widgets.swimlane import Swimlane
-from app.tui.widgets.twochats import TwoChats
-from app.view.lanes import LaneKind
+from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.card_targets import go_to_goal, mark_columns
+from trunkline.app.tui.screens.run_screen import RunScreen
+from trunkline.app.tui.screens.timeline.swimlane import Swimlane
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.cards import BindingsCard, Card, FamiliesCard, QueueCard, SessionsCard
+from trunkline.app.tui.widgets.fact_list import Inspector
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.two_chats import TwoChats
+from trunkline.app.view.timeline.lanes import LaneKind
 
 #: from this size on there is room for the side column
 SIDE = (150, 40)
@@ -29,7 +29,7 @@ _FRAME = 2
 class TimelineScreen(RunScreen):
     """Swim lanes above the explanation of the event under the cursor; beside both, the rest of the run in cards."""
 
-    CSS_PATH = "timeline.tcss"
+    CSS_PATH = "screen.tcss"
     BINDINGS = bindings_of("timeline")
     name_in_keys = "timeline"
     filtered = True

@@ -13,15 +13,25 @@ from rich.style import Style
 from textual import events
 from textual.message import Message
 
-from app.tui.desk import Desk
-from app.tui.widgets.canvas import Canvas
-from app.tui.widgets.pen import Pen
-from app.tui.widgets.rowlist import RowList
-from app.view.hints import Situation, timeline_hints
-from app.view.lanes import BOUND, CHILD, CHILD_BOUND, NO_WISH, Column, Lane, LaneKind, Layout, lay_out
-from app.view.row import Row
-from app.view.text import cut, seconds
-from app.view.timeline import Picked
+from trunkline.app.tui.screens.timeline.row_painter import Pen
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.widgets.canvas import Canvas
+from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.view.text.cells import cut, seconds
+from trunkline.app.view.timeline.hints import Situation, timeline_hints
+from trunkline.app.view.timeline.lanes import (
+    BOUND,
+    CHILD,
+    CHILD_BOUND,
+    NO_WISH,
+    Column,
+    Lane,
+    LaneKind,
+    Layout,
+    lay_out,
+)
+from trunkline.app.view.timeline.row import Row
+from trunkline.app.view.timeline.timeline import Picked
 
 #: from this width on there is a column for the time and one for mirrors
 ROOMY = 96
@@ -30,7 +40,7 @@ HIGH = 14
 
 
 class Swimlane(RowList):
-    """Rows of `app.view.timeline` between lanes."""
+    """Rows of `trunkline.app.view.timeline.timeline` between lanes."""
 
     class LaneChosen(Message):
         """The name of a lane was clicked, or what tells that some are out of sight."""

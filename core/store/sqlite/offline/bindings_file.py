@@ -1,4 +1,4 @@
-"""The bindings of a store file from outside, as `core.store.outside` does it for the queue (issue 5).
+"""The bindings of a store file from outside, as `core.store.sqlite.offline.queue_file` does it for the queue (issue 5).
 
 A gateway that runs follows its own book of bindings: nobody changes them beside it.
 """
@@ -9,12 +9,12 @@ import sqlite3
 
 import msgspec
 
-from core.bindings.states import BindingEvent
-from core.bindings.values import BindingStatus, SessionBindingRecord
-from core.errors import IllegalTransition, StoreError, UnknownName
-from core.reasons import Reason
-from core.store import bindings
-from core.store.outside import holder_of, in_transaction
+from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
+from trunkline.core.bindings.states import BindingEvent
+from trunkline.core.errors import IllegalTransition, StoreError, UnknownName
+from trunkline.core.reasons import Reason
+from trunkline.core.store.sqlite.offline.queue_file import holder_of, in_transaction
+from trunkline.core.store.sqlite.sql import bindings
 
 
 class BindingsFound(msgspec.Struct, frozen=True, kw_only=True):

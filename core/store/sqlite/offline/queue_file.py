@@ -1,7 +1,7 @@
 """The queue of a store file from outside: what operators see and do beside a gateway that runs, or without one.
 
 A file is never created or brought up to date here. What is changed is changed in short transactions, for whose end
-other writers wait; the process that works the store learns of it (see `core.store.operate`).
+other writers wait; the process that works the store learns of it (see `trunkline.core.store.sqlite.sql.queue_admin`).
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from pathlib import Path
 
 import msgspec
 
-from core.delivery.states import OPEN, TRANSITIONS, DeliveryEvent
-from core.errors import IllegalTransition, StoreError, TrunklineError
-from core.reasons import Reason
-from core.store import lease, operate
-from core.store.export import reading
-from core.store.migrate import check_ours, newest
-from core.store.operate import BATCH, Filter, QueueRow, Shown, Verdict
-from core.store.rows import IntentRow
-from core.values import IntentId, IntentState
+from trunkline.core.delivery.states import OPEN, TRANSITIONS, DeliveryEvent
+from trunkline.core.errors import IllegalTransition, StoreError, TrunklineError
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import IntentRow
+from trunkline.core.store.sqlite import lease
+from trunkline.core.store.sqlite.migrate import check_ours, newest
+from trunkline.core.store.sqlite.offline.transcript_export import reading
+from trunkline.core.store.sqlite.sql import queue_admin as operate
+from trunkline.core.store.sqlite.sql.queue_admin import BATCH, Filter, QueueRow, Shown, Verdict
+from trunkline.core.values import IntentId, IntentState
 
 #: seconds that a change waits for other writers
 _PATIENCE = 10.0

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import KeyFormatError, StoreError
-from core.keys import canonical_key
-from core.store.lookup import find_moved
-from core.store.migrate import check_ours
+from trunkline.core.errors import KeyFormatError, StoreError
+from trunkline.core.keys import canonical_key
+from trunkline.core.store.sqlite.migrate import check_ours
+from trunkline.core.store.sqlite.sql.session_lookup import find_moved
 
 #: version of the lines
 TRANSCRIPT_VERSION = 1

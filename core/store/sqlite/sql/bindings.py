@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from core.bindings.places import place_id
-from core.bindings.states import BindingEvent, next_binding_status
-from core.bindings.values import BindingStatus, SessionBindingRecord
-from core.reasons import Reason
-from core.store.rows import NewSession, SessionRow
-from core.store.sessions import ensure_session
-from core.values import Address
+from trunkline.core.bindings.conversation_match import place_id
+from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
+from trunkline.core.bindings.states import BindingEvent, next_binding_status
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import NewSession, SessionRow
+from trunkline.core.store.sqlite.sql.sessions import ensure_session
+from trunkline.core.values import Address
 
 _json = msgspec.json.Encoder().encode
 _record = msgspec.json.Decoder(SessionBindingRecord).decode

@@ -2,8 +2,8 @@
 
 Each statement that runs in the connection's thread gives the interpreter away and has to get it back, which costs more
 than what SQLite does in it. So of writes that share a transaction, those of one kind go in together. They do exactly
-what the single functions of `core.store.ops` do; where one of them cannot be done that way, all of them are undone and
-done singly (`core.store.db`).
+what the single functions of `sql.writes` do; where one of them cannot be done that way, all of them are undone and
+done singly (`core.store.sqlite.connection`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,21 @@ from typing import Any
 
 import msgspec
 
-from core.delivery.mirror import mirror_text
-from core.delivery.states import DeliveryEvent, next_state
-from core.reasons import Reason
-from core.store.columns import INTENT_COLUMNS, PLAIN_COLUMNS, is_plain, plain_values_of, values_of
-from core.store.lookup import lane_text
-from core.store.ops import TOLD, own_session
-from core.store.rows import Begun, IntentRow, NewSession, SendRow, SessionRow, Settled
-from core.store.sessions import ensure_session
-from core.values import IntentId, Receipt, SessionId
+from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.delivery.states import DeliveryEvent, next_state
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import Begun, IntentRow, NewSession, SendRow, SessionRow, Settled
+from trunkline.core.store.sqlite.sql.intent_columns import (
+    INTENT_COLUMNS,
+    PLAIN_COLUMNS,
+    is_plain,
+    plain_values_of,
+    values_of,
+)
+from trunkline.core.store.sqlite.sql.session_lookup import lane_text
+from trunkline.core.store.sqlite.sql.sessions import ensure_session
+from trunkline.core.store.sqlite.sql.writes import TOLD, own_session
+from trunkline.core.values import IntentId, Receipt, SessionId
 
 _json = msgspec.json.Encoder().encode
 #: rows in one statement, largest first
@@ -34,7 +40,7 @@ class Odd(Exception):
 
 
 class Sending(msgspec.Struct, frozen=True):
-    """The arguments of `core.store.ops.begin_send`. No `entry`: the session is known to exist."""
+    """The arguments of `core.store.sqlite.sql.writes.begin_send`. No `entry`: the session is known to exist."""
 
     send: SendRow
     intent: IntentRow
@@ -43,7 +49,7 @@ class Sending(msgspec.Struct, frozen=True):
 
 
 class Acking(msgspec.Struct, frozen=True):
-    """The arguments of `core.store.ops.ack_chunk`, of a last chunk."""
+    """The arguments of `trunkline.core.store.sqlite.sql.writes.ack_chunk`, of a last chunk."""
 
     intent: IntentRow
     receipt: Receipt

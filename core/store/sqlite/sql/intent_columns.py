@@ -6,7 +6,7 @@ import operator
 
 import msgspec
 
-from core.store.rows import IntentRow
+from trunkline.core.store.records import IntentRow
 
 _json = msgspec.json.Encoder().encode
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from core.delivery.states import is_final
-from core.reasons import Reason
-from core.store.rows import BoundPart, IntentFate, IntentRow, Loaded, SendRow, send_intent
-from core.values import (
+from trunkline.core.delivery.states import is_final
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import BoundPart, IntentFate, IntentRow, Loaded, SendRow, send_intent
+from trunkline.core.values import (
     Address,
     DelegationId,
     InboundId,
@@ -147,7 +147,7 @@ def find_fate(c: sqlite3.Connection, intent: IntentId) -> IntentFate | None:
 
 
 def untold(c: sqlite3.Connection, after: int, limit: int) -> tuple[tuple[int, IntentRow, IntentFate], ...]:
-    """Intents that have ended and whose hooks were not told; see `core.store.port.Store.untold`.
+    """Intents that have ended and whose hooks were not told; see `trunkline.core.store.port.Store.untold`.
 
     Of one that cannot be read there is nothing to tell.
     """

@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
-from core.delivery.states import OPEN, DeliveryEvent, next_state
-from core.errors import IllegalTransition, StoreError, UnknownName
-from core.reasons import Reason
-from core.store.intents import find_send, read
-from core.store.rows import IntentRow, send_key
-from core.values import Address, IntentId, IntentKind, IntentState, Receipt
+from trunkline.core.delivery.states import OPEN, DeliveryEvent, next_state
+from trunkline.core.errors import IllegalTransition, StoreError, UnknownName
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import IntentRow, send_key
+from trunkline.core.store.sqlite.sql.intent_reads import find_send, read
+from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
 
 _address = msgspec.json.Decoder(Address).decode
 _json = msgspec.json.Encoder().encode

@@ -7,8 +7,8 @@ text of some hundred chunks is written some hundred times.
 
 from __future__ import annotations
 
-from core.store.rows import IntentRow
-from core.values import IntentState
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import IntentState
 
 #: characters from which on a text is long
 _LONG = 32_768

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from core.store.rows import SessionRow
-from core.values import Address, SessionId
+from trunkline.core.store.records import SessionRow
+from trunkline.core.values import Address, SessionId
 
 _SEPARATOR = "\x1f"
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from core.keys import Migration, StoredKey
-from core.reasons import Reason
-from core.store.lookup import find, find_by_id, lane_text
-from core.store.rows import Left, NewSession, SessionRow
-from core.values import Address
+from trunkline.core.keys import Migration, StoredKey
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import Left, NewSession, SessionRow
+from trunkline.core.store.sqlite.sql.session_lookup import find, find_by_id, lane_text
+from trunkline.core.values import Address
 
 _json = msgspec.json.Encoder().encode
 _address = msgspec.json.Decoder(Address).decode

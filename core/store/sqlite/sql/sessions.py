@@ -1,4 +1,4 @@
-"""The SQL of sessions: created once for a key, tied to places, shared by people, reset; see `core.store.rekey` too.
+"""The SQL of sessions: created once for a key, tied to places, shared by people, reset. See also `sql.session_moves`.
 
 Each function is part of one write, given a connection inside a transaction.
 """
@@ -9,10 +9,10 @@ import sqlite3
 
 import msgspec
 
-from core.store.lookup import find_moved, lane_text
-from core.store.rekey import leave, move, remember, takes_along, tie
-from core.store.rows import NewSession, Person, Reset, SessionRow
-from core.values import SessionId
+from trunkline.core.store.records import NewSession, Person, Reset, SessionRow
+from trunkline.core.store.sqlite.sql.session_lookup import find_moved, lane_text
+from trunkline.core.store.sqlite.sql.session_moves import leave, move, remember, takes_along, tie
+from trunkline.core.values import SessionId
 
 _json = msgspec.json.Encoder().encode
 #: all that a message asks before it is stored, in one statement: each costs as much as a write

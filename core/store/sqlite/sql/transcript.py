@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from core.values import IntentId, SessionId
+from trunkline.core.values import IntentId, SessionId
 
 _APPEND = "INSERT INTO transcript (session_id, role, text, ref, partial, at) VALUES (?, ?, ?, ?, ?, ?)"
 _APPEND_MIRROR = (

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.delivery.states import OPEN
-from core.hands.states import DelegationEvent, DelegationState, next_delegation_state
-from core.store.rows import BrokenRow, DelegationRow, Unfinished, Work
-from core.values import Address, DelegationId, HandOutcome, InboundId, SessionId, TurnId
+from trunkline.core.delivery.states import OPEN
+from trunkline.core.hands.states import DelegationEvent, DelegationState, next_delegation_state
+from trunkline.core.store.records import BrokenRow, DelegationRow, Unfinished, Work
+from trunkline.core.values import Address, DelegationId, HandOutcome, InboundId, SessionId, TurnId
 
 T = TypeVar("T")
 _work = msgspec.json.Decoder(Work).decode
@@ -30,7 +30,7 @@ _DELEGATIONS = (
 
 
 def unfinished(c: sqlite3.Connection) -> Unfinished:
-    """See `core.store.port.Store.unfinished`."""
+    """See `trunkline.core.store.port.Store.unfinished`."""
     works, broken_works = _read(c.execute(_WORKS).fetchall(), _work_of)
     delegations, broken_delegations = _read(c.execute(_DELEGATIONS).fetchall(), _delegation_of)
     marks = ", ".join(f"'{state.value}'" for state in sorted(OPEN))
@@ -45,7 +45,7 @@ def unfinished(c: sqlite3.Connection) -> Unfinished:
 
 
 def set_aside(c: sqlite3.Connection, left: Unfinished, now: float) -> None:
-    """See `core.store.port.Store.set_aside`."""
+    """See `trunkline.core.store.port.Store.set_aside`."""
     c.executemany("UPDATE inbox SET state = 'broken' WHERE n = ?", [(row.n,) for row in left.broken_works])
     finished = next_delegation_state(DelegationState.RUNNING, DelegationEvent.FINISH)
     told = next_delegation_state(finished, DelegationEvent.TELL)

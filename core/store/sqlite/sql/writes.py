@@ -7,18 +7,12 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from core.delivery.mirror import mirror_text
-from core.delivery.states import DeliveryEvent, may_end, next_state
-from core.errors import IllegalTransition
-from core.hands.states import DelegationEvent, DelegationState, next_delegation_state
-from core.reasons import Reason
-from core.store.bindings import touch
-from core.store.columns import INTENT_COLUMNS, values_of
-from core.store.intents import find_fate, find_send
-from core.store.lookup import find_by_id, find_ended
-from core.store.rekey import tie_nowhere
-from core.store.roomy import PLAIN, ROOMY, WHILE_SENT, is_long, room_for
-from core.store.rows import (
+from trunkline.core.delivery.mirror_text import mirror_text
+from trunkline.core.delivery.states import DeliveryEvent, may_end, next_state
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.hands.states import DelegationEvent, DelegationState, next_delegation_state
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import (
     Admission,
     Begun,
     DelegationRow,
@@ -32,9 +26,15 @@ from core.store.rows import (
     Work,
     send_intent,
 )
-from core.store.sessions import ensure_session, look
-from core.store.transcript import append, append_mirror
-from core.values import (
+from trunkline.core.store.sqlite.sql.bindings import touch
+from trunkline.core.store.sqlite.sql.intent_columns import INTENT_COLUMNS, values_of
+from trunkline.core.store.sqlite.sql.intent_reads import find_fate, find_send
+from trunkline.core.store.sqlite.sql.receipt_padding import PLAIN, ROOMY, WHILE_SENT, is_long, room_for
+from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_ended
+from trunkline.core.store.sqlite.sql.session_moves import tie_nowhere
+from trunkline.core.store.sqlite.sql.sessions import ensure_session, look
+from trunkline.core.store.sqlite.sql.transcript import append, append_mirror
+from trunkline.core.values import (
     DelegationId,
     HandResult,
     InboundId,
@@ -109,7 +109,7 @@ def _move(c: sqlite3.Connection, intent: IntentRow, sets: str, values: tuple[obj
 
 
 def mark_sending(c: sqlite3.Connection, intent: IntentRow, now: float) -> None:
-    """See `core.store.port.Store.mark_sending`."""
+    """See `trunkline.core.store.port.Store.mark_sending`."""
     state = next_state(intent.state, DeliveryEvent.MARK)
     sets = f"state = ?, attempts = ?, updated_at = ?{WHILE_SENT if is_long(intent) else ''}"
     _move(c, intent, sets, (state.value, intent.attempts, now))
@@ -164,7 +164,7 @@ def _mirror_is_due(c: sqlite3.Connection, intent: IntentRow) -> None:
 
 
 def mirror_now(c: sqlite3.Connection, intent: IntentRow, mirror: NewSession, now: float) -> Settled:
-    """See `core.store.port.Store.mirror_now`."""
+    """See `trunkline.core.store.port.Store.mirror_now`."""
     c.execute("UPDATE intents SET mirror_due = 0 WHERE id = ?", (intent.id,))
     return _mirror(c, intent, intent.acked, mirror, now)
 
@@ -173,12 +173,12 @@ TOLD = "UPDATE intents SET untold = 0 WHERE id = ? AND untold = 1"
 
 
 def mark_told(c: sqlite3.Connection, intent: IntentId) -> bool:
-    """See `core.store.port.Store.mark_told`."""
+    """See `trunkline.core.store.port.Store.mark_told`."""
     return c.execute(TOLD, (intent,)).rowcount == 1
 
 
 def bury(c: sqlite3.Connection, intent: IntentId, state: IntentState, reason: Reason, now: float) -> None:
-    """See `core.store.port.Store.bury`."""
+    """See `trunkline.core.store.port.Store.bury`."""
     c.execute(
         "UPDATE intents SET state = ?, reason = ?, updated_at = ?, untold = 0, mirror_due = 0"
         " WHERE id = ? AND state IN ('prepared', 'sending')",
@@ -197,7 +197,7 @@ def own_session(c: sqlite3.Connection, intent: IntentRow) -> SessionRow | None:
 def misplace(
     c: sqlite3.Connection, intent: IntentRow, receipt: Receipt, mirror: NewSession | None, now: float
 ) -> Settled:
-    """See `core.store.port.Store.misplace`."""
+    """See `trunkline.core.store.port.Store.misplace`."""
     state = next_state(intent.state, DeliveryEvent.MISPLACE)
     _move(
         c,
@@ -259,7 +259,7 @@ def _before(c: sqlite3.Connection, send: SendRow) -> tuple[SendRow, IntentFate]:
 
 
 def defer(c: sqlite3.Connection, intent: IntentRow, next_at: float, reason: Reason, now: float) -> None:
-    """See `core.store.port.Store.defer`."""
+    """See `trunkline.core.store.port.Store.defer`."""
     state = next_state(intent.state, DeliveryEvent.DEFER)
     transport = None if intent.transport is None else intent.transport.value
     bound = None if intent.bound is None else _text(intent.bound)
@@ -283,7 +283,7 @@ def end_intent(
     mirror_due: bool = False,
     notice: IntentRow | None = None,
 ) -> Settled:
-    """See `core.store.port.Store.end_intent`."""
+    """See `trunkline.core.store.port.Store.end_intent`."""
     if not may_end(intent.state, state, accepted_chunks=intent.acked):
         raise IllegalTransition(f"an intent that is {intent.state.value!r} cannot end as {state.value!r}")
     _move(

@@ -9,26 +9,26 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.report.linear import WORDS, normal_lines, plain_lines, report
-from app.report.lives import queue_facts
-from app.report.sections import Section, sections
-from app.report.text import LINES, VIOLATIONS
-from app.runs import Run
-from app.view.fact import Fact, Tone
-from app.view.hand_facts import hand_facts
-from app.view.hands import Hands
-from app.view.lives import Lives
-from app.view.messages import Messages
-from app.view.queue_rows import Queue
-from app.view.sessions import Sessions
-from app.view.story import RunView
-from core.events import Trace, TraceHeader
-from core.events import bodies as b
-from sim import BUGS, INVARIANTS, load_scenario, run_scenario
-from sim.invariants import judge
-from sim.invariants.base import Verdict
+from trunkline.app.report.message_sections import queue_facts
+from trunkline.app.report.run_text import WORDS, normal_lines, plain_lines, report
+from trunkline.app.report.sections import Section, sections
+from trunkline.app.report.summary import LINES, VIOLATIONS
+from trunkline.app.runs.model import Run
+from trunkline.app.view.hands.facts import hand_facts
+from trunkline.app.view.hands.runs import Hands
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.messages.rows import Messages
+from trunkline.app.view.queue.rows import Queue
+from trunkline.app.view.sessions.transcripts import Sessions
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.events import Trace, TraceHeader
+from trunkline.core.events import registry as b
+from trunkline.sim import BUGS, INVARIANTS, load_scenario, run_scenario
+from trunkline.sim.invariants import judge
+from trunkline.sim.invariants.base import Verdict
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 HOME = ROOT / "scenarios"
 #: bound threads live in the hand-made traces of the Bindings screen
 SCENARIOS = (
@@ -196,7 +196,7 @@ def test_a_duplicate_is_told_in_words():
 
 
 def test_bindings_have_their_record_and_story():
-    from tests.snapshot._bound import bound_threads
+    from tests.support.app.bound_runs import bound_threads
 
     lines = told(bound_threads())
     at = lines.index("# Bindings")

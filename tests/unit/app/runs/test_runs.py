@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from app.runs import Run
-from app.view.lanes import Lanes
-from app.view.sessions import Pair, Sessions
-from app.view.story import RunView
-from app.view.timeline import Timeline
-from app.view.why import explain
-from core.events.bodies import IntentSettled
-from core.values import IntentState
-from sim import find_scenarios, load_scenario, run_scenario, scenario_home
+from trunkline.app.runs.model import Run
+from trunkline.app.view.explain.explanation import explain
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.sessions.transcripts import Pair, Sessions
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.timeline import Timeline
+from trunkline.core.events.registry import IntentSettled
+from trunkline.core.values import IntentState
+from trunkline.sim import find_scenarios, load_scenario, run_scenario, scenario_home
 
 SCENARIOS = [pytest.param(path, id=path.stem) for path in find_scenarios((scenario_home(),))]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app.feed import Budget, Feed, Flow
-from app.live import Live
-from core.events import Event, TraceHeader, encode_event
-from core.events.trace import encode_header
-from sim.invariants import Judge
-from tests.snapshot._traces import bound_completion
+from tests.support.app.traces import bound_completion
+from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.trace_follower import Budget, Feed, Flow
+from trunkline.core.events import Event, TraceHeader, encode_event
+from trunkline.core.events.trace import encode_header
+from trunkline.sim.invariants import Judge
 
 TRACE = bound_completion(bug=True, seed=7).trace
 HEADER = encode_header(TRACE.header) + b"\n"
@@ -159,7 +159,7 @@ def test_a_file_that_was_removed_and_one_that_was_replaced_before_anything_was_r
 
 
 def test_what_is_above_the_limit_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("app.feed.CHUNK", 1 << 16)
+    monkeypatch.setattr("trunkline.app.runs.trace_follower.CHUNK", 1 << 16)
     text = LINES[0][:-1]
     append(path, HEADER, text + b" " * (1 << 20) + b"\n")
     feed = Feed(path, limit=1)

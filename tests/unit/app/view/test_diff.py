@@ -7,14 +7,14 @@ import time
 import msgspec
 import pytest
 
-from app.runs import Run
-from app.view.diff import Diff, Mark, differences
-from app.view.diff_words import as_lines, divergence, facts_of, header, row_text
-from app.view.story import RunView
-from core.events import Trace
-from core.events import bodies as b
-from core.reasons import Reason
-from tests.snapshot._traces import bound_completion, foreign_mirror
+from tests.support.app.traces import bound_completion, foreign_mirror
+from trunkline.app.runs.model import Run
+from trunkline.app.view.diff.compare import Diff, Mark, differences
+from trunkline.app.view.diff.text import as_lines, divergence, facts_of, header, row_text
+from trunkline.app.view.index.run_index import RunView
+from trunkline.core.events import Trace
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
 
 
 def views(one: Run, other: Run) -> Diff:

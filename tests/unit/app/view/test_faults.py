@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from app.runs import Run
-from app.view.ahead import ahead_of
-from app.view.fault_kinds import Site, options
-from app.view.faults import AFTER, Moment, Option, Placed, placed_words, with_faults
-from app.view.observed import saved_text, violated
-from app.view.spot import Spot, place_names, spot_of
-from app.view.story import RunView
-from core.events import Event
-from core.events import bodies as b
-from sim import BUGS, INVARIANTS, ScenarioFile, find_scenarios, load_scenario, run_scenario
-from sim.branch import step_text, text_of, tree_of, with_step
-from sim.scenario import load_text
+from trunkline.app.runs.model import Run
+from trunkline.app.view.faults.catalog import Site, options
+from trunkline.app.view.faults.cursor_context import Spot, place_names, spot_of
+from trunkline.app.view.faults.palette import AFTER, Moment, Option, Placed, placed_words, with_faults
+from trunkline.app.view.faults.save_as_scenario import saved_text, violated
+from trunkline.app.view.faults.upcoming import ahead_of
+from trunkline.app.view.index.run_index import RunView
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, find_scenarios, load_scenario, run_scenario
+from trunkline.sim.scenario import load_text
+from trunkline.sim.scenario.edit import step_text, text_of, tree_of, with_step
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SCENARIOS = Path(__file__).parents[4] / "scenarios"
 THREE = ("tour/told-twice", "faults/dead-thread", "museum/B050-topic-lost")
 EVERY = (
     *("defect", "lose-response", "drop", "again", "slow", "reorder", "rate-limit", "refuse", "not-ready", "connection"),

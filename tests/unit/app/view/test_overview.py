@@ -5,10 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.runs import Run
-from app.view.lanes import Lanes
-from app.view.lives import Lives
-from app.view.overview import (
+from tests.support.app.bound_runs import bound_threads
+from tests.support.app.traces import DEFECT, bound_completion, foreign_mirror, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.invariants.results import Verdicts
+from trunkline.app.view.overview.cards import (
     binding_row,
     family_rows,
     latest_facts,
@@ -18,14 +21,11 @@ from app.view.overview import (
     recent_row,
     session_row,
 )
-from app.view.queue_rows import Ledger, Queue
-from app.view.sessions import Sessions
-from app.view.story import RunView
-from app.view.timeline import Timeline
-from app.view.verdicts import Verdicts
-from core.values import IntentState
-from tests.snapshot._bound import bound_threads
-from tests.snapshot._traces import DEFECT, bound_completion, foreign_mirror, verdicts
+from trunkline.app.view.queue.rows import Ledger, Queue
+from trunkline.app.view.sessions.transcripts import Sessions
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.timeline import Timeline
+from trunkline.core.values import IntentState
 
 
 def told(run: Run, seq: int, **settings):

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from app.runs import ScenarioEntry
-from app.source import SimSource, entry_of, load
-from app.tui.desk import Opened
-from app.view.beside import beside, pair_of
-from app.view.fact import Tone
-from app.view.hints import Situation, card_hints, timeline_hints
-from app.view.lane_choice import choosable, hidden_lanes, lane_name
-from app.view.lanes import lay_out
-from app.view.results import NO_DEFECT, NOT_RUN, Result, Results, result_of
-from app.view.signs import SIGNS
-from app.view.troubles import troubles
-from sim.scenario import load_text
-from tests.snapshot._traces import bound_completion, foreign_mirror
+from tests.support.app.traces import bound_completion, foreign_mirror
+from trunkline.app.runs.model import ScenarioEntry
+from trunkline.app.runs.scenario_source import SimSource, entry_of, load
+from trunkline.app.tui.state.workspace import Opened
+from trunkline.app.view.labels.legend import SIGNS
+from trunkline.app.view.labels.scenario_faults import troubles
+from trunkline.app.view.picker.scenario_results import NO_DEFECT, NOT_RUN, Result, Results, result_of
+from trunkline.app.view.sessions.two_conversations import beside, pair_of
+from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.timeline.hints import Situation, card_hints, timeline_hints
+from trunkline.app.view.timeline.lane_filter import choosable, hidden_lanes, lane_name
+from trunkline.app.view.timeline.lanes import lay_out
+from trunkline.sim.scenario import load_text
 
 HEAD = """
 scenario: 1

@@ -3,7 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
-from app.view.text import clean, count, cut, middle_cut, pad, quoted, wrap
+from trunkline.app.view.text.cells import clean, count, cut, middle_cut, pad, quoted, wrap
 
 
 def test_a_message_is_one_printable_line():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from app.runs import Run
-from app.view.fact import Tone
-from app.view.story import RunView
-from app.view.verdicts import FAMILIES, MOST_TOLD, Judged, Verdicts
-from sim.invariants import INVARIANTS, Violation
-from tests.snapshot._traces import bound_completion, foreign_mirror, verdicts
+from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.invariants.results import FAMILIES, MOST_TOLD, Judged, Verdicts
+from trunkline.app.view.text.fact import Tone
+from trunkline.sim.invariants import INVARIANTS, Violation
 
 
 def of(run: Run) -> Verdicts:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.bindings.request import (
+from tests.support.factories import config, direct, room
+from trunkline.core.bindings.bind_request import (
     BindRequest,
     check_replace,
     check_request,
@@ -16,12 +17,11 @@ from core.bindings.request import (
     request_of,
     shown,
 )
-from core.bindings.values import ConversationRef, Placement, SessionBindingRecord, TargetKind
-from core.config import ThreadBindingsConfig
-from core.errors import BindingError
-from core.reasons import Reason
-from core.values import Address
-from tests.factories import config, direct, room
+from trunkline.core.bindings.records import ConversationRef, Placement, SessionBindingRecord, TargetKind
+from trunkline.core.config import ThreadBindingsConfig
+from trunkline.core.errors import BindingError
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address
 
 KEY = "main:discord:default:channel:500"
 BOTH = (Placement.CURRENT, Placement.CHILD)

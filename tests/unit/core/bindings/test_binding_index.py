@@ -9,11 +9,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from core.bindings import book as module
-from core.bindings.book import BindingBook
-from core.bindings.places import place_id
-from core.bindings.values import BindingStatus, SessionBindingRecord, TargetKind
-from tests.factories import room
+from tests.support.factories import room
+from trunkline.core.bindings import binding_index as module
+from trunkline.core.bindings.binding_index import BindingBook
+from trunkline.core.bindings.conversation_match import place_id
+from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord, TargetKind
 
 S = BindingStatus
 replace = msgspec.structs.replace

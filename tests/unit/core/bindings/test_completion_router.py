@@ -2,13 +2,13 @@
 
 import pytest
 
-from core.bindings.places import place_of, ref_of, same_place
-from core.bindings.router import BoundDeliveryRouter, RouterDecision, resolve_destination
-from core.bindings.values import BindingStatus, ConversationRef, SessionBindingRecord, TargetKind
-from core.errors import TargetError, UsageError
-from core.profiles import Profile
-from core.reasons import Reason
-from core.values import Address, ChatKind
+from trunkline.core.bindings.completion_router import BoundDeliveryRouter, RouterDecision, resolve_destination
+from trunkline.core.bindings.conversation_match import place_of, ref_of, same_place
+from trunkline.core.bindings.records import BindingStatus, ConversationRef, SessionBindingRecord, TargetKind
+from trunkline.core.errors import TargetError, UsageError
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, ChatKind
 
 CHILD = "main:subagent:m1.hand1"
 MARCH, AUGUST, OURS = Profile.OPENCLAW, Profile.OPENCLAW_2026_08, Profile.TRUNKLINE

@@ -4,12 +4,12 @@ from itertools import product
 
 import pytest
 
-from core.bindings.states import BINDING_TRANSITIONS, BindingEvent, next_binding_status
-from core.bindings.values import BindingStatus, SessionBindingRecord, TargetKind
-from core.errors import IllegalTransition
-from core.reasons import Reason
-from core.values import Identity
-from tests.factories import room
+from tests.support.factories import room
+from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord, TargetKind
+from trunkline.core.bindings.states import BINDING_TRANSITIONS, BindingEvent, next_binding_status
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Identity
 
 S, E = BindingStatus, BindingEvent
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from core.channels import Edits, Reactions, Readiness, Ready, check_capabilities, check_poll, require
-from core.errors import InvalidSend
-from core.reasons import Reason
-from core.values import Capabilities, Capability, DeliveryMode, Idempotency, Markup, Poll
-from sim.platforms import FakeAdapter
+from trunkline.core.channels import Edits, Reactions, Readiness, Ready, check_capabilities, check_poll, require
+from trunkline.core.errors import InvalidSend
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Capabilities, Capability, DeliveryMode, Idempotency, Markup, Poll
+from trunkline.sim.platforms import FakeAdapter
 
 ASKS = Poll(question="Which lamp?", options=("red", "green", "blue"))
 POLLS = Capabilities(can=frozenset({Capability.TEXT, Capability.POLL}), poll_options=4)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from core.channels import rules_for
-from core.channels.discord import DiscordMessage, read_inbound
-from core.errors import AmbiguousTarget, TargetError
-from core.profiles import Profile
-from core.values import Address, ChatKind
-from tests.unit._routes import AUGUST, MARCH, OURS, inbound_key, key, read, route, seen, seen_or_none
+from tests.support.routes import AUGUST, MARCH, OURS, inbound_key, key, read, route, seen, seen_or_none
+from trunkline.core.channels import rules_for
+from trunkline.core.channels.platforms.discord import DiscordMessage, read_inbound
+from trunkline.core.errors import AmbiguousTarget, TargetError
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, ChatKind
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from core.channels import Current, known_channels, rules_for
-from core.config import GatewayConfig
-from core.errors import AmbiguousTarget, TargetError
-from core.values import ChatKind
-from tests.unit._routes import AUGUST, MARCH, config_of, key, read, route, seen
+from tests.support.routes import AUGUST, MARCH, config_of, key, read, route, seen
+from trunkline.core.channels import Current, known_channels, rules_for
+from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import AmbiguousTarget, TargetError
+from trunkline.core.values import ChatKind
 
 #: the shortest target that every platform understands, as a word and an id
 GOOD = {

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.channels import (
-    ChannelRules,
-    Hints,
-    Target,
+from trunkline.core.channels import ChannelRules, Hints, Target
+from trunkline.core.channels.platforms import (
     bluebubbles,
     imessage,
     msteams,
@@ -22,9 +20,9 @@ from core.channels import (
     zalo,
     zalouser,
 )
-from core.errors import AmbiguousTarget, TargetError
-from core.profiles import Profile
-from core.values import Address, ChatKind
+from trunkline.core.errors import AmbiguousTarget, TargetError
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, ChatKind
 
 OURS, MARCH, AUGUST = Profile.TRUNKLINE, Profile.OPENCLAW, Profile.OPENCLAW_2026_08
 RULES: dict[str, ChannelRules] = {

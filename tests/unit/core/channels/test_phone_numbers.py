@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.channels.phones import normal_phone, upstream_phone
+from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
 
 
 @pytest.mark.parametrize(

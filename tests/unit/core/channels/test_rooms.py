@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from core.channels import known_channels, rules_for
-from core.channels.mattermost import MattermostMessage
-from core.channels.mattermost import read_inbound as read_post
-from core.errors import AmbiguousTarget, TargetError
-from core.profiles import Profile
-from core.values import ChatKind, Idempotency
-from tests.unit._routes import AUGUST, MARCH, inbound_key, key, read, route, seen, seen_or_none
+from tests.support.routes import AUGUST, MARCH, inbound_key, key, read, route, seen, seen_or_none
+from trunkline.core.channels import known_channels, rules_for
+from trunkline.core.channels.platforms.mattermost import MattermostMessage
+from trunkline.core.channels.platforms.mattermost import read_inbound as read_post
+from trunkline.core.errors import AmbiguousTarget, TargetError
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind, Idempotency
 
 POST = "dthcxgoxhifn3pwh65cut3ud3w"
 

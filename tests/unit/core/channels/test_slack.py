@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from core.channels import Current, rules_for
-from core.channels.slack import SlackMessage, read_inbound
-from core.errors import AmbiguousTarget, TargetError
-from core.profiles import Profile
-from core.values import Address, ChatKind
-from tests.unit._routes import AUGUST, MARCH, config_of, inbound_key, key, read, route, seen, seen_or_none
+from tests.support.routes import AUGUST, MARCH, config_of, inbound_key, key, read, route, seen, seen_or_none
+from trunkline.core.channels import Current, rules_for
+from trunkline.core.channels.platforms.slack import SlackMessage, read_inbound
+from trunkline.core.errors import AmbiguousTarget, TargetError
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, ChatKind
 
 # ---------------------------------------------------------------- targets
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from core.channels import Current, rules_for
-from core.channels.telegram import TelegramMessage, read_inbound
-from core.config import GatewayConfig
-from core.errors import TargetError
-from core.profiles import Profile
-from core.values import Address, ChatKind
-from tests.unit._routes import AUGUST, MARCH, OURS, inbound_key, key, read, route, seen, seen_or_none
+from tests.support.routes import AUGUST, MARCH, OURS, inbound_key, key, read, route, seen, seen_or_none
+from trunkline.core.channels import Current, rules_for
+from trunkline.core.channels.platforms.telegram import TelegramMessage, read_inbound
+from trunkline.core.config import GatewayConfig
+from trunkline.core.errors import TargetError
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, ChatKind
 
 # ---------------------------------------------------------------- targets
 

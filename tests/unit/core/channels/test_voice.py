@@ -2,11 +2,11 @@
 
 import pytest
 
-from core.channels import rules_for
-from core.errors import TargetError
-from core.profiles import Profile
-from core.values import Address, ChatKind
-from tests.unit._routes import MARCH, inbound_key, key, read, route
+from tests.support.routes import MARCH, inbound_key, key, read, route
+from trunkline.core.channels import rules_for
+from trunkline.core.errors import TargetError
+from trunkline.core.profiles import Profile
+from trunkline.core.values import Address, ChatKind
 
 SPELLINGS = (
     "voice:+15551234567",

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.config import DeliveryConfig
-from core.delivery.decide import Outcome, outcome_of, outcome_of_error
-from core.delivery.retry import (
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.backoff import (
     MAX_RETRIES,
     Answers,
     Bucket,
@@ -25,9 +24,10 @@ from core.delivery.retry import (
     recovery_step,
     wait_after,
 )
-from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
-from core.profiles import Profile
-from core.reasons import Reason
+from trunkline.core.delivery.policy import Outcome, outcome_of, outcome_of_error
+from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
 
 NOW = 1_000_000.0
 WAITS = DeliveryConfig().backoff

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.delivery.mirror import AppendPlan, Remembered, mirror_text, plan_append
+from trunkline.core.delivery.mirror_text import AppendPlan, Remembered, mirror_text, plan_append
 
 KEY = "agent:main:discord:channel:c1"
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.config import DeliveryConfig
-from core.delivery.decide import (
+from tests.support.factories import direct, group, receipt, room
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.policy import (
     DeliveryDecision,
     Left,
     Next,
@@ -20,11 +21,10 @@ from core.delivery.decide import (
     outcome_of,
     recover,
 )
-from core.delivery.states import TRANSITIONS, DeliveryEvent
-from core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
-from core.reasons import Reason
-from core.values import Address, Capabilities, DeliveryMode, Idempotency, IntentState, Transport
-from tests.factories import direct, group, receipt, room
+from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent
+from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, Capabilities, DeliveryMode, Idempotency, IntentState, Transport
 
 NOW = 1000.0
 CONFIG = DeliveryConfig.model_validate({"max_attempts": 3, "backoff": [5, 25, 120], "max_age": 3600})

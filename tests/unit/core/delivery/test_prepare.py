@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from core.channels import rules_for
-from core.config import ChannelConfig, GatewayConfig
-from core.delivery.prepare import Recipe, chunk_text, normalised, pieces, recipe_for
-from core.values import Capabilities, Chunker, ChunkMode, Markup, Style, StyleKind
+from trunkline.core.channels import rules_for
+from trunkline.core.config import ChannelConfig, GatewayConfig
+from trunkline.core.delivery.prepare import Recipe, chunk_text, normalised, pieces, recipe_for
+from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Style, StyleKind
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 PLAIN = Capabilities(text_limit=10_000)
 WHATSAPP = Recipe(strip_leading_blank_lines=True)
 HTML = Recipe(chunker=Chunker.MARKDOWN, markup=Markup.HTML)
@@ -227,8 +227,8 @@ def test_a_long_text_is_read_in_parts() -> None:
 def test_the_parser_is_loaded_when_a_text_needs_it() -> None:
     program = (
         "import sys\n"
-        "from core.delivery.prepare import Recipe, pieces\n"
-        "from core.values import Markup\n"
+        "from trunkline.core.delivery.prepare import Recipe, pieces\n"
+        "from trunkline.core.values import Markup\n"
         "pieces('plain text', Recipe(markup=Markup.HTML))\n"
         "assert 'markdown_it' not in sys.modules\n"
         "pieces('**bold**', Recipe(markup=Markup.HTML))\n"

@@ -1,4 +1,4 @@
-"""The two state machines, walked completely. That the store refuses the same is in tests/contract/store_kit.py."""
+"""The two state machines, walked completely. The store's refusals: tests/contract/store_kit."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -6,10 +6,10 @@ from itertools import product
 
 import pytest
 
-from core.delivery.states import TRANSITIONS, DeliveryEvent, is_final, may_end, next_state
-from core.errors import IllegalTransition
-from core.hands.states import DELEGATION_TRANSITIONS, DelegationEvent, DelegationState, next_delegation_state
-from core.values import IntentState
+from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, is_final, may_end, next_state
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.hands.states import DELEGATION_TRANSITIONS, DelegationEvent, DelegationState, next_delegation_state
+from trunkline.core.values import IntentState
 
 S, E = IntentState, DeliveryEvent
 

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from core.events import Event, EventLog
-from core.events.bodies import Body, FaultFired, RunPhase, ToolCalled
+from trunkline.core.events import Event, EventLog
+from trunkline.core.events.registry import Body, FaultFired, RunPhase, ToolCalled
 
 
 def log_at(*times: float, **options: bool | int) -> EventLog:

@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 
-from core.events import (
+from trunkline.core.events import (
     BODIES,
     TRACE_VERSION,
     Body,
@@ -24,7 +24,7 @@ from core.events import (
     read_trace,
     write_trace,
 )
-from core.events.bodies import FaultFired, RunEnded
+from trunkline.core.events.registry import FaultFired, RunEnded
 
 
 def filled(kind: Any, name: str = "x") -> Any:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from core.events import EventLog, Recording, TraceError, TraceHeader, read_trace
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import Address, ChatKind, IntentKind, IntentState
+from trunkline.core.events import EventLog, Recording, TraceError, TraceHeader, read_trace
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, ChatKind, IntentKind, IntentState
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 HEADER = TraceHeader(scenario="mine", title="a gateway of mine")
 PLACE = Address(channel="discord", account="main", kind=ChatKind.CHANNEL, conversation="1")
 
@@ -108,8 +108,8 @@ def test_a_log_that_had_begun_is_no_trace(tmp_path: Path):
 
 
 def test_a_reader_that_stops_reading_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("core.events.recording.PATIENCE", 0.2)
-    monkeypatch.setattr("core.events.recording.MOST_WAITING", 2000)
+    monkeypatch.setattr("trunkline.core.events.trace_writer.PATIENCE", 0.2)
+    monkeypatch.setattr("trunkline.core.events.trace_writer.MOST_WAITING", 2000)
     told: list[str] = []
     reader, writer = os.pipe()
     recording = Recording(Path(f"/dev/fd/{writer}"), HEADER, tell=told.append)
@@ -178,8 +178,8 @@ def test_a_text_that_cannot_be_written_is_told(tmp_path: Path):
 FORKS = """
 import os, sys
 from pathlib import Path
-from core.events import EventLog, Recording, TraceHeader
-from core.events.bodies import ProcessStarted, ProcessStopped
+from trunkline.core.events import EventLog, Recording, TraceHeader
+from trunkline.core.events.registry import ProcessStarted, ProcessStopped
 log = EventLog(lambda: 0.0)
 recording = Recording(Path(sys.argv[1]), TraceHeader(scenario="mine"))
 recording.follow(log)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.errors import KeyFormatError, UnknownName
-from core.keys import Merge, Move, SessionKey, StoredKey, canonical_key, encode_v1, plan_migration
-from core.values import ChatKind
+from trunkline.core.errors import KeyFormatError, UnknownName
+from trunkline.core.keys import Merge, Move, SessionKey, StoredKey, canonical_key, encode_v1, plan_migration
+from trunkline.core.values import ChatKind
 
 CANONICAL = {
     # Our own, as it is, padded, in upper case, with the old word.

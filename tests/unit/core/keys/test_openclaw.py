@@ -4,23 +4,16 @@ from typing import Any
 
 import pytest
 
-from core.config import SessionConfig
-from core.errors import KeyFormatError
-from core.keys import (
-    ParsedKey,
-    SessionKey,
-    StoredKey,
-    encode_openclaw,
-    encode_v1,
-    key_from_openclaw,
-    key_text,
-    parse_openclaw,
-    read_key,
+from tests.conformance.upstream.key_builder import build_key
+from tests.conformance.upstream.key_context import (
+    GroupOfContext,
+    MessageContext,
+    context_key,
+    explicit_key,
+    group_of_context,
 )
-from core.keys.openclaw import account_id, agent_id, fold_key, main_text
-from core.keys.openclaw_context import GroupOfContext, MessageContext, context_key, explicit_key, group_of_context
-from core.keys.openclaw_store import lookup, migrate_key, migrate_store
-from core.keys.openclaw_text import (
+from tests.conformance.upstream.key_store import lookup, migrate_key, migrate_store
+from tests.conformance.upstream.key_text import (
     KeyShape,
     agent_of,
     chat_type_of,
@@ -32,9 +25,22 @@ from core.keys.openclaw_text import (
     to_store_key,
     with_thread,
 )
-from core.profiles import Profile
-from core.routing.openclaw import build_key
-from core.values import ChatKind
+from trunkline.core.config import SessionConfig
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.keys import (
+    ParsedKey,
+    SessionKey,
+    StoredKey,
+    encode_openclaw,
+    encode_v1,
+    key_from_openclaw,
+    key_text,
+    parse_openclaw,
+    read_key,
+)
+from trunkline.core.keys.openclaw import account_id, agent_id, fold_key, main_text
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
 
 MARCH, AUGUST, OURS = Profile.OPENCLAW, Profile.OPENCLAW_2026_08, Profile.TRUNKLINE
 DIRECT, GROUP, CHANNEL = ChatKind.DIRECT, ChatKind.GROUP, ChatKind.CHANNEL

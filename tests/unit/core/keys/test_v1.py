@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.errors import KeyFormatError
-from core.keys import SessionKey, encode_v1, parse_v1
-from core.values import ChatKind
+from trunkline.core.errors import KeyFormatError
+from trunkline.core.keys import SessionKey, encode_v1, parse_v1
+from trunkline.core.values import ChatKind
 
 DIRECT, GROUP, CHANNEL = ChatKind.DIRECT, ChatKind.GROUP, ChatKind.CHANNEL
 

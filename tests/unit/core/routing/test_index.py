@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from core.config import GatewayConfig, SessionConfig
-from core.keys import key_text
-from core.profiles import Profile
-from core.reasons import Reason
-from core.routing import resolve_route
-from core.routing.inbound import decide
-from core.routing.index import index_of
-from core.routing.memo import for_a_few
-from core.routing.query import RouteQuery, query_of, read_query
-from core.routing.scopes import place_key
-from core.values import Address, ChatKind, Envelope
-from tests.factories import binding, config, direct, envelope, group, room
+from tests.support.factories import binding, config, direct, envelope, group, room
+from trunkline.core.config import GatewayConfig, SessionConfig
+from trunkline.core.keys import key_text
+from trunkline.core.profiles import Profile
+from trunkline.core.reasons import Reason
+from trunkline.core.routing import resolve_route
+from trunkline.core.routing.identity_memo import for_a_few
+from trunkline.core.routing.inbound import decide
+from trunkline.core.routing.index import index_of
+from trunkline.core.routing.match_input import RouteQuery, query_of, read_query
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.values import Address, ChatKind, Envelope
 
 MARCH, AUGUST = Profile.OPENCLAW, Profile.OPENCLAW_2026_08
 UPSTREAM = pytest.mark.parametrize("profile", [MARCH, AUGUST])

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from core.config import GatewayConfig, RouteBinding
-from core.keys import SessionKey
-from core.reasons import Reason
-from core.routing import resolve_route
-from core.routing.claims import TIERS
-from core.routing.scopes import place_key
-from core.values import Address, ChatKind, Envelope
-from tests.factories import binding, config, direct, envelope, group, room
+from tests.support.factories import binding, config, direct, envelope, group, room
+from trunkline.core.config import GatewayConfig, RouteBinding
+from trunkline.core.keys import SessionKey
+from trunkline.core.reasons import Reason
+from trunkline.core.routing import resolve_route
+from trunkline.core.routing.binding_match import TIERS
+from trunkline.core.routing.scopes import place_key
+from trunkline.core.values import Address, ChatKind, Envelope
 
 #: a thread of a guild channel, said by somebody with roles: every tier can match it
 THREAD = room("777", parent="500")

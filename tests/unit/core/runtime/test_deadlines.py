@@ -3,8 +3,8 @@
 import anyio
 import pytest
 
-from core.shell.limits import Limits
-from sim.loop import SimLoop, run
+from trunkline.core.runtime.deadlines import Limits
+from trunkline.sim.loop import SimLoop, run
 
 
 def test_what_ends_in_time_is_left_alone() -> None:

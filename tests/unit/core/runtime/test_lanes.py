@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from core.shell.lanes import Lanes
-from sim.loop import SimLoop, run
+from trunkline.core.runtime.lanes import Lanes
+from trunkline.sim.loop import SimLoop, run
 
 Handle = Callable[[str, int], Awaitable[float | None]]
 Test = Callable[[Callable[..., Lanes[str, int]], SimLoop], Awaitable[None]]

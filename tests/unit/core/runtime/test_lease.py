@@ -8,16 +8,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from core.config import DeliveryConfig, GatewayConfig
-from core.env import Env
-from core.errors import LeaseLost, StoreError
-from core.events import EventLog
-from core.events.bodies import LeaseAwaited, LeaseTaken, StoreFailed
-from core.reasons import Reason
-from core.shell.tenure import Tenure, lost_lease
-from core.store.lease import Claim, Lease, is_dead, plan_claim
-from core.store.presence import FilePresence, NoPresence
-from sim.loop import SimLoop, run
+from trunkline.core.config import DeliveryConfig, GatewayConfig
+from trunkline.core.env import Env
+from trunkline.core.errors import LeaseLost, StoreError
+from trunkline.core.events import EventLog
+from trunkline.core.events.registry import LeaseAwaited, LeaseTaken, StoreFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.lease_keeper import Tenure, lost_lease
+from trunkline.core.store.sqlite.lease import Claim, Lease, is_dead, plan_claim
+from trunkline.core.store.sqlite.process_lock import FilePresence, NoPresence
+from trunkline.sim.loop import SimLoop, run
 
 HELD = Lease(owner="one", token=3, lock="host/7", until=60.0)
 
@@ -92,7 +92,7 @@ def test_a_lock_file_that_was_replaced_proves_nothing(tmp_path: Path) -> None:
 
 def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from core.store.presence import FilePresence;"
+        "import sys; from pathlib import Path; from trunkline.core.store.sqlite.process_lock import FilePresence;"
         "print(FilePresence(Path(sys.argv[1])).take(), flush=True); sys.stdin.read()"
     )
     store = tmp_path / "store.db"

@@ -10,10 +10,12 @@ from typing import Any
 import anyio
 import pytest
 
-from core import Capabilities, Filter, Idempotency, SendStatus, Verdict
-from core.errors import Ambiguous, IllegalTransition, NotSent, PlaceGone, UnknownName
-from core.events import Event
-from core.events.bodies import (
+from tests.support.sending import Platform, Tried, ended, failing_at, made, message, serving, texts
+from tests.unit.core.runtime.inbound.test_gateway import Running
+from trunkline import Capabilities, Filter, Idempotency, SendStatus, Verdict
+from trunkline.core.errors import Ambiguous, IllegalTransition, NotSent, PlaceGone, UnknownName
+from trunkline.core.events import Event
+from trunkline.core.events.registry import (
     ChunkAcked,
     IntentReopened,
     IntentSettled,
@@ -21,14 +23,12 @@ from core.events.bodies import (
     MirrorAppended,
     OperatorActed,
 )
-from core.reasons import Reason
-from core.shell import upkeep as upkeep_module
-from core.store import operate
-from core.store.outside import changing
-from core.store.outside import purge as purge_outside
-from core.values import IntentState
-from tests.unit._sending import Platform, Tried, ended, failing_at, made, message, serving, texts
-from tests.unit.test_core_gateway import Running
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime import maintenance as upkeep_module
+from trunkline.core.store.sqlite.offline.queue_file import changing
+from trunkline.core.store.sqlite.offline.queue_file import purge as purge_outside
+from trunkline.core.store.sqlite.sql import queue_admin as operate
+from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from core.errors import LeaseLost, SendFailed, StoreTooNew
-from core.events.bodies import IntentSettled, LeaseAwaited, LeaseTaken, ProcessStarted
-from core.events.bodies import LeaseLost as LeaseWasLost
-from core.reasons import Reason
-from tests.unit._sending import Platform, made, message, serving, texts
+from tests.support.sending import Platform, made, message, serving, texts
+from trunkline.core.errors import LeaseLost, SendFailed, StoreTooNew
+from trunkline.core.events.registry import IntentSettled, LeaseAwaited, LeaseTaken, ProcessStarted
+from trunkline.core.events.registry import LeaseLost as LeaseWasLost
+from trunkline.core.reasons import Reason
 
 pytestmark = pytest.mark.anyio
 #: short enough for a test that waits for its end
@@ -135,7 +135,7 @@ async def test_a_gateway_that_stands_by_can_be_stopped(path: Path, platforms: tu
 def later(monkeypatch: pytest.MonkeyPatch) -> int:
     """From now on this program is of the next version; its number."""
     # The package has a function of that name.
-    migrating = import_module("core.store.migrate")
+    migrating = import_module("trunkline.core.store.sqlite.migrate")
     known = migrating.migrations()
     number = known[-1][0] + 1
     monkeypatch.setattr(migrating, "migrations", lambda: (*known, (number, "CREATE TABLE later (x)")))

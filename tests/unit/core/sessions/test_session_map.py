@@ -8,19 +8,19 @@ from typing import Any
 import anyio
 import pytest
 
-from core import EventLog, SessionMap, SqliteStore, connect_file, system_env
-from core.config import DmScope, SessionConfig
-from core.env import Env
-from core.events import Body
-from core.events.bodies import SessionCreated, SessionReset
-from core.keys import SessionKey
-from core.routing import session_key_for
-from core.store import Db, SessionRow
-from core.values import Address
-from sim.disk import Disk
-from sim.env import SimIds, sim_env
-from sim.loop import run
-from tests.factories import direct, room
+from tests.support.factories import direct, room
+from trunkline import EventLog, SessionMap, SqliteStore, connect_file, system_env
+from trunkline.core.config import DmScope, SessionConfig
+from trunkline.core.env import Env
+from trunkline.core.events import Body
+from trunkline.core.events.registry import SessionCreated, SessionReset
+from trunkline.core.keys import SessionKey
+from trunkline.core.routing import session_key_for
+from trunkline.core.store import Db, SessionRow
+from trunkline.core.values import Address
+from trunkline.sim.loop import run
+from trunkline.sim.run.env import SimIds, sim_env
+from trunkline.sim.store.disk import Disk
 
 ANA, BEN = (session_key_for("main", direct(who), SessionConfig()) for who in ("100", "200"))
 

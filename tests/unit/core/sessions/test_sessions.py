@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from core.config import DmScope, SessionConfig
-from core.routing import session_key_for
-from core.values import Address, ChatKind
-from tests.factories import direct, group, room
+from tests.support.factories import direct, group, room
+from trunkline.core.config import DmScope, SessionConfig
+from trunkline.core.routing import session_key_for
+from trunkline.core.values import Address, ChatKind
 
 ANA_HERE = direct("100")
 BEN_HERE = direct("200")

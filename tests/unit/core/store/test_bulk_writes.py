@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.store import bulk, migrate, ops
-from core.store.db import Write, _transact  # pyright: ignore[reportPrivateUsage]
-from core.store.rows import IntentRow, NewSession, SendRow, send_intent
-from core.store.sessions import ensure_session
-from core.values import IntentKind, SessionId
-from tests.factories import intent, receipt, room
+from tests.support.factories import intent, receipt, room
+from trunkline.core.store.records import IntentRow, NewSession, SendRow, send_intent
+from trunkline.core.store.sqlite.connection import Write, _transact  # pyright: ignore[reportPrivateUsage]
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.sql import bulk_writes as bulk
+from trunkline.core.store.sqlite.sql import writes as ops
+from trunkline.core.store.sqlite.sql.sessions import ensure_session
+from trunkline.core.values import IntentKind, SessionId
 
 
 @contextlib.contextmanager

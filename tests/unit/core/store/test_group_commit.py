@@ -3,10 +3,10 @@
 import anyio
 import pytest
 
-from core.events import EventLog
-from core.store.writer import Writer
-from sim.disk import Disk
-from sim.loop import SimLoop, run
+from trunkline.core.events import EventLog
+from trunkline.core.store.sqlite.group_commit import Writer
+from trunkline.sim.loop import SimLoop, run
+from trunkline.sim.store.disk import Disk
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pytest
 
-from core.events import Event
-from core.events.bodies import (
+from trunkline.core.events import Event
+from trunkline.core.events.registry import (
     AttemptStarted,
     ChunkAcked,
     DelegationFinished,
@@ -18,12 +18,12 @@ from core.events.bodies import (
     WireAccepted,
     WireRefused,
 )
-from core.reasons import Reason
-from core.values import HandOutcome, IntentState
-from sim import ScenarioFile, run_scenario
-from sim.explore.told import plain
-from sim.explore.truth import Cause, Truth, sure_channels
-from sim.scenario import load_text
+from trunkline.core.reasons import Reason
+from trunkline.core.values import HandOutcome, IntentState
+from trunkline.sim import ScenarioFile, run_scenario
+from trunkline.sim.explore.run_digest import plain
+from trunkline.sim.explore.visible_difference import Cause, Truth, sure_channels
+from trunkline.sim.scenario import load_text
 
 WORLD = """\
 scenario: 1

@@ -2,7 +2,9 @@
 
 import pytest
 
-from core.events.bodies import (
+from tests.support.event_stories import PLACE, Story
+from tests.support.factories import direct
+from trunkline.core.events.registry import (
     AdapterInstalled,
     InboundReceived,
     PeerSaid,
@@ -12,11 +14,9 @@ from core.events.bodies import (
     ProcessThawed,
     StoreFailed,
 )
-from core.reasons import Reason
-from core.values import IntentState, Peer
-from sim.invariants import Status
-from tests.factories import direct
-from tests.unit._stories import PLACE, Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState, Peer
+from trunkline.sim.invariants import Status
 
 ELSEWHERE = direct("200", channel="telegram")
 ERROR = Reason.PLATFORM_ERROR

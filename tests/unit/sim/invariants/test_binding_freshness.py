@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.events.bodies import (
+from tests.support.event_stories import PLACE, Story
+from tests.support.factories import direct
+from trunkline.core.events.registry import (
     BindingBound,
     BindingDegraded,
     BindingEnded,
@@ -23,11 +25,9 @@ from core.events.bodies import (
     WireAccepted,
     WireRefused,
 )
-from core.reasons import Reason
-from core.values import Address, IntentKind, Peer, WorkKind
-from sim.invariants import Status
-from tests.factories import direct
-from tests.unit._stories import PLACE, Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, IntentKind, Peer, WorkKind
+from trunkline.sim.invariants import Status
 
 ELSEWHERE = direct("200", channel="telegram")
 OTHER_ACCOUNT = direct("100", channel="telegram", account="other")

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.events.bodies import (
+from tests.support.event_stories import Story
+from tests.support.factories import room
+from trunkline.core.events.registry import (
     BindingBound,
     BindingEnded,
     BindingEnding,
@@ -26,11 +28,9 @@ from core.events.bodies import (
     WireAccepted,
     WorldPlace,
 )
-from core.reasons import Reason
-from core.values import Address, IntentKind, IntentState, Peer, WorkKind
-from sim.invariants import Status
-from tests.factories import room
-from tests.unit._stories import Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, IntentKind, IntentState, Peer, WorkKind
+from trunkline.sim.invariants import Status
 
 ROOM = room("500")
 THREAD = room("600", parent="500")

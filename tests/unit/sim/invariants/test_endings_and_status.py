@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from core.events.bodies import (
+from tests.support.event_stories import PLACE, Story
+from trunkline.core.events.registry import (
     ClientAsked,
     ClientTold,
     HookSending,
@@ -20,10 +21,9 @@ from core.events.bodies import (
     TargetResolved,
     TurnStarted,
 )
-from core.reasons import Reason
-from core.values import IntentKind, IntentState, Peer, WorkKind
-from sim.invariants import Status
-from tests.unit._stories import PLACE, Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentKind, IntentState, Peer, WorkKind
+from trunkline.sim.invariants import Status
 
 DELIVERED, UNKNOWN, CANCELLED = IntentState.DELIVERED, IntentState.UNKNOWN, IntentState.CANCELLED
 

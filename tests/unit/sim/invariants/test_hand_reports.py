@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.events.bodies import (
+from tests.support.event_stories import PLACE, Story
+from tests.support.factories import direct
+from trunkline.core.events.registry import (
     Body,
     CompletionPlanned,
     CompletionStep,
@@ -20,11 +22,9 @@ from core.events.bodies import (
     TurnEnded,
     TurnStarted,
 )
-from core.reasons import Reason
-from core.values import Address, HandOutcome, IntentKind, IntentState, WorkKind
-from sim.invariants import Status
-from tests.factories import direct
-from tests.unit._stories import PLACE, Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, HandOutcome, IntentKind, IntentState, WorkKind
+from trunkline.sim.invariants import Status
 
 HAND: dict[str, Any] = {"delegation": "d1"}
 ELSEWHERE = direct("200", channel="telegram")

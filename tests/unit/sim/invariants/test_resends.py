@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.events.bodies import (
+from tests.support.event_stories import PLACE, Story
+from tests.support.factories import room
+from trunkline.core.events.registry import (
     IntentSuppressed,
     LeaseTaken,
     ProcessStopped,
@@ -13,11 +15,9 @@ from core.events.bodies import (
     WireDeduplicated,
     WireResponseLost,
 )
-from core.reasons import Reason
-from core.values import Idempotency, IntentKind, IntentState, Transport
-from sim.invariants import Status
-from tests.factories import room
-from tests.unit._stories import PLACE, Story
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Idempotency, IntentKind, IntentState, Transport
+from trunkline.sim.invariants import Status
 
 LOST = Reason.RESPONSE_LOST
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from core.events import EventLog
-from core.events.bodies import (
+from tests.support.factories import direct
+from trunkline.core.events import EventLog
+from trunkline.core.events.registry import (
     AttemptEnded,
     AttemptStarted,
     Body,
@@ -14,10 +15,9 @@ from core.events.bodies import (
     ProcessStopped,
     ProcessThawed,
 )
-from core.reasons import Reason
-from sim.invariants import Judge, Status, Verdict, Violation
-from sim.invariants.claims import SingleClaim
-from tests.factories import direct
+from trunkline.core.reasons import Reason
+from trunkline.sim.invariants import Judge, Status, Verdict, Violation
+from trunkline.sim.invariants.delivery.single_owner import SingleClaim
 
 LASTS = 60.0
 

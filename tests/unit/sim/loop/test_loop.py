@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sim.loop
-from sim.loop import (
+import trunkline.sim.loop
+from trunkline.sim.loop import (
     Deadlock,
     ForeignThread,
     Node,
@@ -27,10 +27,10 @@ from sim.loop import (
     UnsupportedRuntime,
     run,
 )
-from sim.loop._compat import check_aiosqlite, check_names, check_python, check_steps
-from sim.loop._tasks import splitmix64
+from trunkline.sim.loop._compat import check_aiosqlite, check_names, check_python, check_steps
+from trunkline.sim.loop._tasks import splitmix64
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 # What ends a run
@@ -279,7 +279,7 @@ def test_the_import_itself_fails_on_another_python() -> None:
         "package.__path__ = ['sim']\n"
         "sys.modules['sim'] = package\n"
         "sys.version_info = (3, 99, 0, 'final', 0)\n"
-        "import sim.loop"
+        "import trunkline.sim.loop"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, text=True)
     assert done.returncode == 1
@@ -288,8 +288,8 @@ def test_the_import_itself_fails_on_another_python() -> None:
 
 
 def test_the_front_door_exports_what_it_says() -> None:
-    public = {name for name in vars(sim.loop) if not name.startswith("_")}
-    assert public == set(sim.loop.__all__)
+    public = {name for name in vars(trunkline.sim.loop) if not name.startswith("_")}
+    assert public == set(trunkline.sim.loop.__all__)
 
 
 # Odds and ends

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config import DmScope, GatewayConfig
-from core.store.sessions import lane_text
-from core.values import ChatKind
-from sim.scenario import ScenarioError, load_text
-from sim.scenario.model import Reload, StoredSession
-from sim.scenario.places import is_session_key
-from sim.scenario.reloads import agents_of, merged
-from sim.stored import write_stored
-from tests.factories import direct
+from tests.support.factories import direct
+from trunkline.core.config import DmScope, GatewayConfig
+from trunkline.core.store.sqlite.sql.sessions import lane_text
+from trunkline.core.values import ChatKind
+from trunkline.sim.scenario import ScenarioError, load_text
+from trunkline.sim.scenario.config_reloads import agents_of, merged
+from trunkline.sim.scenario.model.scenario import Reload, StoredSession
+from trunkline.sim.scenario.place_refs import is_session_key
+from trunkline.sim.store.preloaded import write_stored
 
-GOOD = Path(__file__).parents[1] / "fixtures" / "scenarios_good" / "lighthouse.yaml"
+GOOD = Path(__file__).parents[3] / "fixtures" / "scenarios_good" / "lighthouse.yaml"
 BASE = GatewayConfig.model_validate(
     {
         "agents": [{"id": "main"}, {"id": "ops"}],

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import UsageError
-from sim.scenario import find_scenarios, scenario_home
+from trunkline.core.errors import UsageError
+from trunkline.sim.scenario import find_scenarios, scenario_home
 
 
 @pytest.fixture

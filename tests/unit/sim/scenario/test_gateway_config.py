@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from core.profiles import Profile
-from sim.scenario import ScenarioError, load_config, load_config_text, load_scenario, scenario_home
+from trunkline.core.profiles import Profile
+from trunkline.sim.scenario import ScenarioError, load_config, load_config_text, load_scenario, scenario_home
 
 BARE = """\
 agents: [{id: main}, {id: ops}]

@@ -13,11 +13,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.scenario import ScenarioError, load_scenario, load_text
-from sim.scenario.problems import Report
-from sim.scenario.yaml_nodes import parse
+from trunkline.sim.scenario import ScenarioError, load_scenario, load_text
+from trunkline.sim.scenario.problems import Report
+from trunkline.sim.scenario.yaml_reader import parse
 
-GOOD = Path(__file__).parents[1] / "fixtures" / "scenarios_good" / "harbour.yaml"
+GOOD = Path(__file__).parents[3] / "fixtures" / "scenarios_good" / "harbour.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -220,5 +220,6 @@ def _seconds(text: str) -> float:
 
 
 def test_importing_the_loader_brings_no_screen_and_no_invented_people() -> None:
-    code = "import sys, sim.scenario; print(*sorted({'textual', 'rich', 'faker', 'cyclopts'} & set(sys.modules)))"
+    heavy = "{'textual', 'rich', 'faker', 'cyclopts'}"
+    code = f"import sys, trunkline.sim.scenario; print(*sorted({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout == "\n"

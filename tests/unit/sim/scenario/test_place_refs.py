@@ -2,9 +2,9 @@
 
 import pytest
 
-from sim.scenario import PlaceError, PlaceRef, resolve_place
-from sim.scenario.model import World
-from sim.scenario.places import all_places, is_person, with_threads
+from trunkline.sim.scenario import PlaceError, PlaceRef, resolve_place
+from trunkline.sim.scenario.model.scenario import World
+from trunkline.sim.scenario.place_refs import all_places, is_person, with_threads
 
 WORLD = World.model_validate(
     {

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from sim.scenario import load_text, reference_text, schema_text
-from sim.scenario.fields import fields_of, homes_of, walk
-from sim.scenario.model import Action, Step
-from sim.scenario.schema import GENERATED, described, write
-from sim.scenario.steps import AGENT_ACTIONS, STEP_ACTIONS
-from sim.scenario.templates import SLOTS, fill, template_problem
+from trunkline.sim.scenario import load_text, reference_text, schema_text
+from trunkline.sim.scenario.model.scenario import Action, Step
+from trunkline.sim.scenario.model_fields import fields_of, homes_of, walk
+from trunkline.sim.scenario.schema import GENERATED, described, write
+from trunkline.sim.scenario.step_rules import AGENT_ACTIONS, STEP_ACTIONS
+from trunkline.sim.scenario.templates import SLOTS, fill, template_problem
 
-DOCS = Path(__file__).parents[2] / "docs"
-REMEDY = "run `python -m sim.scenario docs`"
+DOCS = Path(__file__).parents[4] / "docs"
+REMEDY = "run `python -m trunkline.sim.scenario docs`"
 
 
 def test_the_schema_file_is_up_to_date() -> None:

@@ -15,8 +15,8 @@ import aiosqlite
 import anyio
 import pytest
 
-from sim.loop import NODE, Node, SimLoop, SimulationError, run
-from sim.sqlite import abandon, make_inline
+from trunkline.sim.loop import NODE, Node, SimLoop, SimulationError, run
+from trunkline.sim.store.inline_sqlite import abandon, make_inline
 
 Answers = list[object]
 Probe = Callable[[aiosqlite.Connection, Answers, threading.Event], Awaitable[None]]

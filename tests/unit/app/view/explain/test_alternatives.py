@@ -1,10 +1,10 @@
 """Why not there: only what was recorded."""
 
-from app.view.story import RunView
-from app.view.why_not import why_not
-from core.events import bodies as b
-from tests.snapshot._bound import bound_threads
-from tests.snapshot._traces import bound_completion
+from tests.support.app.bound_runs import bound_threads
+from tests.support.app.traces import bound_completion
+from trunkline.app.view.explain.alternatives import why_not
+from trunkline.app.view.index.run_index import RunView
+from trunkline.core.events import registry as b
 
 
 def view_of(run=None) -> RunView:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.view.story import RunView
-from app.view.why import explain, reproduction
-from app.view.yank import as_text, event_line, ids_of, yanks
-from core.events import bodies as b
-from tests.snapshot._traces import ENTRIES, ListedRuns
+from tests.support.app.traces import ENTRIES, ListedRuns
+from trunkline.app.view.explain.copy_choices import as_text, event_line, ids_of, yanks
+from trunkline.app.view.explain.explanation import explain, reproduction
+from trunkline.app.view.index.run_index import RunView
+from trunkline.core.events import registry as b
 
 RUN = ListedRuns().run(ENTRIES[0], seed=7, bugs=ENTRIES[0].bugs)
 VIEW = RunView(RUN)

@@ -2,20 +2,20 @@
 
 import pytest
 
-from app.outcome import Outcome
-from app.report.text import blocks
-from app.runs import Run, Unmet
-from app.view.fact import Tone
-from app.view.status import Mode, status_line, verdict_chip
-from app.view.story import RunView
-from app.view.why import explain, reproduction
-from core.events import TraceHeader
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import IntentKind, IntentState, Transport
-from sim.invariants.base import Violation
-from tests.snapshot._changes import MAIN, OWN, changed_sessions
-from tests.snapshot._traces import ANA, DEFECT, OPS, Author, bound_completion, foreign_mirror, verdicts
+from tests.support.app.changes import MAIN, OWN, changed_sessions
+from tests.support.app.traces import ANA, DEFECT, OPS, Author, bound_completion, foreign_mirror, verdicts
+from trunkline.app.report.summary import blocks
+from trunkline.app.runs.model import Run, Unmet
+from trunkline.app.runs.outcome import Outcome
+from trunkline.app.view.explain.explanation import explain, reproduction
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.timeline.status_line import Mode, status_line, verdict_chip
+from trunkline.core.events import TraceHeader
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentKind, IntentState, Transport
+from trunkline.sim.invariants.base import Violation
 
 
 def at_violation(run: Run):

@@ -2,12 +2,12 @@
 
 import pytest
 
-from app.view.fact import Fact, Tone
-from app.view.routes import entry_facts, own_facts, place_of, route_facts, target_facts
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import Address, ChatKind, SessionEntry
-from tests.factories import direct, group, room
+from tests.support.factories import direct, group, room
+from trunkline.app.view.explain.route_facts import entry_facts, own_facts, place_of, route_facts, target_facts
+from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, ChatKind, SessionEntry
 
 THREAD = room("777", parent="500")
 

@@ -2,25 +2,25 @@
 
 import pytest
 
-from app.runs import Run
-from app.view.bindings import Bindings, Mark, Standing
-from app.view.bound_facts import record_facts
-from app.view.labels import describe
-from app.view.lanes import Lanes
-from app.view.lifebar import Cell, Part, column, life_bar
-from app.view.resolve import answer, read_place, resolution_facts, resolve, title
-from app.view.row import Look
-from app.view.sessions import Difference, Sessions
-from app.view.story import RunView
-from app.view.timeline import Timeline
-from app.view.why import explain
-from core.bindings.values import BindingStatus
-from core.errors import UsageError
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import Address, ChatKind, IntentKind, Peer, WorkKind
-from tests.snapshot._bound import CHILD, HOOK, NIGHT, PLACES, bind, bound_threads, decide, end, heard, touch
-from tests.snapshot._traces import AUDIT, BO, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author, bound_completion, verdicts
+from tests.support.app.bound_runs import CHILD, HOOK, NIGHT, PLACES, bind, bound_threads, decide, end, heard, touch
+from tests.support.app.traces import AUDIT, BO, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author, bound_completion, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.app.view.bindings.lifetime_bar import Cell, Part, column, life_bar
+from trunkline.app.view.explain.binding_facts import record_facts
+from trunkline.app.view.explain.explanation import explain
+from trunkline.app.view.explain.resolver import answer, read_place, resolution_facts, resolve, title
+from trunkline.app.view.index.bindings import Bindings, Mark, Standing
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.sessions.transcripts import Difference, Sessions
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.row import Look
+from trunkline.app.view.timeline.timeline import Timeline
+from trunkline.core.bindings.records import BindingStatus
+from trunkline.core.errors import UsageError
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, ChatKind, IntentKind, Peer, WorkKind
 
 TOPIC = Address(channel="telegram", account="main", kind=ChatKind.GROUP, conversation="-100", thread="7")
 

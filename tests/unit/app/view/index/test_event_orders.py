@@ -16,18 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.runs import Run
-from app.tui.desk import Opened
-from app.view.life import Life
-from app.view.story import RunView
-from core.events import Event, Trace
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import HandOutcome, IntentKind
-from sim import judge
-from sim.invariants import CHECKERS, Judge
-from tests.snapshot._changes import changed_sessions
-from tests.snapshot._traces import (
+from tests.support.app.changes import changed_sessions
+from tests.support.app.traces import (
     ANA,
     AUDIT,
     DEPLOY,
@@ -39,7 +29,17 @@ from tests.snapshot._traces import (
     bound_completion,
     foreign_mirror,
 )
-from tests.unit.test_view_growth import SCENARIOS, at_once, check, told, trace_of
+from tests.unit.app.view.index.test_growth import SCENARIOS, at_once, check, told, trace_of
+from trunkline.app.runs.model import Run
+from trunkline.app.tui.state.workspace import Opened
+from trunkline.app.view.index.message import Life
+from trunkline.app.view.index.run_index import RunView
+from trunkline.core.events import Event, Trace
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import HandOutcome, IntentKind
+from trunkline.sim import judge
+from trunkline.sim.invariants import CHECKERS, Judge
 
 REPLY: dict[str, Any] = {"kind": IntentKind.REPLY, "reason": Reason.REPLY_TO_ORIGIN}
 
@@ -220,7 +220,7 @@ def makes_sense(of: Trace) -> bool:
     """Judges know what cannot be, and may say so by an error: the app tells that, and shows nothing of it."""
     try:
         judge(of.events)
-    except Exception:  # noqa: BLE001 -- whatever it is: `app.cli.traces.believing` takes it so too
+    except Exception:  # noqa: BLE001 -- whatever it is: `trunkline.app.cli.io.trace_input.believing` takes it so too
         return False
     return True
 

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.runs import Run
-from app.source import load
-from app.tui.desk import Opened
-from app.view.lanes import lay_out
-from app.view.queue_rows import Many
-from core.events import Event, Trace
-from sim import find_scenarios, judge, run_scenario, scenario_home
-from sim.invariants import CHECKERS, Judge
-from tests.bench._long import long_trace
-from tests.snapshot._changes import changed_sessions
-from tests.snapshot._traces import bound_completion, foreign_mirror
+from tests.support.app.changes import changed_sessions
+from tests.support.app.traces import bound_completion, foreign_mirror
+from tests.support.bench.long_runs import long_trace
+from trunkline.app.runs.model import Run
+from trunkline.app.runs.scenario_source import load
+from trunkline.app.tui.state.workspace import Opened
+from trunkline.app.view.queue.rows import Many
+from trunkline.app.view.timeline.lanes import lay_out
+from trunkline.core.events import Event, Trace
+from trunkline.sim import find_scenarios, judge, run_scenario, scenario_home
+from trunkline.sim.invariants import CHECKERS, Judge
 
 SCENARIOS = sorted(find_scenarios((scenario_home(),)))
 #: events of a long run

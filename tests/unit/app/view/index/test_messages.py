@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from app.runs import Run
-from app.view.claims import chunks, claim_facts, claims
-from app.view.fact import Tone
-from app.view.hand_facts import hand_facts, spoken
-from app.view.hands import Hands, HandState
-from app.view.ledger import Ledger
-from app.view.life import Life, Part, State
-from app.view.life_words import place_cell, process, says, where
-from app.view.lives import Lives
-from app.view.messages import Messages
-from app.view.queue_rows import Many, Queue
-from app.view.story import RunView
-from core.events import Event
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import HandOutcome, IntentKind, IntentState
-from tests.snapshot._bound import CHILD, bound_threads
-from tests.snapshot._queued import helpers, queued, silence
-from tests.snapshot._traces import ANA, DM, OPS, PLACES, Author, bound_completion, foreign_mirror, verdicts
+from tests.support.app.bound_runs import CHILD, bound_threads
+from tests.support.app.queued_runs import helpers, queued, silence
+from tests.support.app.traces import ANA, DM, OPS, PLACES, Author, bound_completion, foreign_mirror, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.app.view.hands.facts import hand_facts, spoken
+from trunkline.app.view.hands.runs import Hands, HandState
+from trunkline.app.view.index.message import Life, Part, State
+from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.messages import place_cell, process, says, where
+from trunkline.app.view.messages.attempts_and_chunks import chunks, claim_facts, claims
+from trunkline.app.view.messages.rows import Messages
+from trunkline.app.view.queue.balance import Ledger
+from trunkline.app.view.queue.rows import Many, Queue
+from trunkline.app.view.text.fact import Tone
+from trunkline.core.events import Event
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import HandOutcome, IntentKind, IntentState
 
 REASON = Reason.REPLY_TO_ORIGIN
 

@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.view.fold import FRAME_EVERY, Fold, Moment
-from core.events import Event, EventLog
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import HandOutcome, IntentKind, IntentState
-from tests.snapshot._changes import BOS, FIRST, OWN, SECOND, changed_sessions
-from tests.snapshot._traces import DEPLOY, KEYS, OPS, bound_completion, foreign_mirror
+from tests.support.app.changes import BOS, FIRST, OWN, SECOND, changed_sessions
+from tests.support.app.traces import DEPLOY, KEYS, OPS, bound_completion, foreign_mirror
+from trunkline.app.view.index.snapshots import FRAME_EVERY, Fold, Moment
+from trunkline.core.events import Event, EventLog
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import HandOutcome, IntentKind, IntentState
 
 PLACES = (OPS, DEPLOY)
 

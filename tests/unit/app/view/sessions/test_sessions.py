@@ -1,15 +1,7 @@
 """Transcripts beside what people saw: aligned by what they speak of."""
 
-from app.runs import Run
-from app.view.blame import Blame
-from app.view.sessions import Difference, Sessions
-from app.view.story import RunView
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import IntentKind
-from sim.invariants.base import Status, Verdict, Violation
-from tests.snapshot._changes import BOS, MAIN, OWN, changed_sessions, created, talk
-from tests.snapshot._traces import (
+from tests.support.app.changes import BOS, MAIN, OWN, changed_sessions, created, talk
+from tests.support.app.traces import (
     ANA,
     DEPLOY,
     DM,
@@ -21,6 +13,14 @@ from tests.snapshot._traces import (
     telegram_dm,
     verdicts,
 )
+from trunkline.app.runs.model import Run
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.sessions.transcripts import Difference, Sessions
+from trunkline.app.view.sessions.violations import Blame
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentKind
+from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 
 def sessions_of(run: Run) -> Sessions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.view.near import cut_with, together
+from trunkline.app.view.sessions.similar_keys import cut_with, together
 
 
 def differing(*keys: str) -> dict[str, str]:

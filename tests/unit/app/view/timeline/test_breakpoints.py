@@ -2,12 +2,12 @@
 
 import pytest
 
-from app.tui.desk import Desk
-from app.view.breakpoints import Breakpoint, Breakpoints, Field, On
-from app.view.status import Mode
-from app.view.when import read_moment, read_speed
-from core.errors import UsageError
-from tests.snapshot._traces import ENTRIES, ListedRuns
+from tests.support.app.traces import ENTRIES, ListedRuns
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.timeline.breakpoints import Breakpoint, Breakpoints, Field, On
+from trunkline.app.view.timeline.seek_syntax import read_moment, read_speed
+from trunkline.app.view.timeline.status_line import Mode
+from trunkline.core.errors import UsageError
 
 
 def desk(*, bugs: bool = True) -> Desk:

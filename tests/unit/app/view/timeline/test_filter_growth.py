@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from app.runs import Run
-from app.tui.desk import Opened
-from app.tui.finding import Finding
-from core.events import Trace
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import IntentKind
-from sim import judge
-from sim.invariants import CHECKERS, Judge
-from tests.snapshot._traces import DEPLOY, DM, OPS, PLACES, Author
+from tests.support.app.traces import DEPLOY, DM, OPS, PLACES, Author
+from trunkline.app.runs.model import Run
+from trunkline.app.tui.state.filter_and_breakpoints import Finding
+from trunkline.app.tui.state.workspace import Opened
+from trunkline.core.events import Trace
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentKind
+from trunkline.sim import judge
+from trunkline.sim.invariants import CHECKERS, Judge
 
 #: filters that hold of a row by what violations say of it
 JUDGED = ("v:dup", "v:bad", "v:leak", "!v:bad", "!v:dup")

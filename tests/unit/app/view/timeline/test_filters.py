@@ -2,14 +2,14 @@
 
 import pytest
 
-from app.view.filters import Filter, Matcher, parse_filter
-from app.view.lanes import Lanes
-from app.view.row import Look
-from app.view.story import RunView
-from app.view.timeline import Timeline
-from core.errors import UsageError
-from tests.snapshot._bound import bound_threads
-from tests.snapshot._traces import bound_completion
+from tests.support.app.bound_runs import bound_threads
+from tests.support.app.traces import bound_completion
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.timeline.filters import Filter, Matcher, parse_filter
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.row import Look
+from trunkline.app.view.timeline.timeline import Timeline
+from trunkline.core.errors import UsageError
 
 
 def made(run=None):

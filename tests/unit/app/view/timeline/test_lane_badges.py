@@ -1,12 +1,12 @@
 """Over a lane: who reads there, and which token its account speaks with at the cursor."""
 
-from app.runs import Run
-from app.view.badges import Tokens
-from app.view.lanes import Lanes
-from app.view.story import RunView
-from core.events import bodies as b
-from sim import load_scenario, run_scenario, scenario_home
-from tests.snapshot._traces import ANA, OPS, Author, bound_completion, verdicts
+from tests.support.app.traces import ANA, OPS, Author, bound_completion, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.timeline.lane_badges import Tokens
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.core.events import registry as b
+from trunkline.sim import load_scenario, run_scenario, scenario_home
 
 
 def stale(*bugs: str) -> RunView:

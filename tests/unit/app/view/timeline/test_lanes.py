@@ -4,12 +4,12 @@ import itertools
 
 import pytest
 
-from app.runs import Run
-from app.view.lanes import LaneKind, Lanes, Wish, lay_out
-from app.view.story import RunView
-from core.events import bodies as b
-from core.values import Address, ChatKind
-from tests.snapshot._traces import ANA, DEPLOY, OPS, Author, bound_completion, discord, verdicts
+from tests.support.app.traces import ANA, DEPLOY, OPS, Author, bound_completion, discord, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.timeline.lanes import LaneKind, Lanes, Wish, lay_out
+from trunkline.core.events import registry as b
+from trunkline.core.values import Address, ChatKind
 
 WIDTHS = (47, 51, 64, 80, 96, 110, 140, 180)
 

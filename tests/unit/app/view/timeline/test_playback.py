@@ -1,12 +1,12 @@
 """The clock of the screens: playing, stopping, seeking."""
 
-from app.tui.desk import Desk
-from app.tui.transport import LONGEST, Transport
-from app.view.lanes import Lanes
-from app.view.status import Mode
-from app.view.story import RunView
-from app.view.timeline import Timeline
-from tests.snapshot._traces import ENTRIES, ListedRuns, bound_completion
+from tests.support.app.traces import ENTRIES, ListedRuns, bound_completion
+from trunkline.app.tui.state.playback import LONGEST, Transport
+from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.status_line import Mode
+from trunkline.app.view.timeline.timeline import Timeline
 
 
 def transport(*, bug: bool = True) -> Transport:

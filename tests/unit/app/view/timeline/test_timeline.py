@@ -2,20 +2,20 @@
 
 import pytest
 
-from app.runs import Run
-from app.view.chain import Causes
-from app.view.labels import describe
-from app.view.lanes import Lanes
-from app.view.row import Look
-from app.view.story import RunView
-from app.view.timeline import Timeline, is_delivery
-from core.events import BODIES, EventLog, Trace, TraceHeader
-from core.events import bodies as b
-from core.reasons import Reason
-from core.values import IntentKind, IntentState, Transport
-from sim.invariants.base import Status, Verdict, Violation
-from tests.snapshot._changes import changed_sessions
-from tests.snapshot._traces import ANA, DEPLOY, OPS, Author, bound_completion, foreign_mirror, verdicts
+from tests.support.app.changes import changed_sessions
+from tests.support.app.traces import ANA, DEPLOY, OPS, Author, bound_completion, foreign_mirror, verdicts
+from trunkline.app.runs.model import Run
+from trunkline.app.view.index.causality import Causes
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.labels.events import describe
+from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.row import Look
+from trunkline.app.view.timeline.timeline import Timeline, is_delivery
+from trunkline.core.events import BODIES, EventLog, Trace, TraceHeader
+from trunkline.core.events import registry as b
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentKind, IntentState, Transport
+from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 
 def opened(run: Run, *, unfolded: bool = False):
@@ -305,7 +305,7 @@ def test_every_event_can_be_described_and_drawn():
 
 def test_no_body_is_forgotten():
     """A body that is added to the trace must get words of its own."""
-    from app.view.labels import _LABELS  # pyright: ignore[reportPrivateUsage]
+    from trunkline.app.view.labels.events import _LABELS  # pyright: ignore[reportPrivateUsage]
 
     assert set(BODIES.values()) == set(_LABELS)
 

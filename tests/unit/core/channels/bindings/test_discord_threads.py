@@ -6,9 +6,9 @@ from typing import Any
 import anyio
 import pytest
 
-from core.bindings.port import BindsConversations
-from core.bindings.values import PlaceState
-from core.channels.discord_threads import (
+from trunkline.core.bindings.port import BindsConversations
+from trunkline.core.bindings.records import PlaceState
+from trunkline.core.channels.bindings.discord_threads import (
     Channel,
     DiscordThreads,
     OwnEchoes,
@@ -18,9 +18,17 @@ from core.channels.discord_threads import (
     persona,
     raw_id,
 )
-from core.channels.telegram_topics import TelegramTopics
-from core.errors import IdentityGone, PlaceArchived, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
-from core.values import Address, ChatKind, Identity
+from trunkline.core.channels.bindings.telegram_topics import TelegramTopics
+from trunkline.core.errors import (
+    IdentityGone,
+    PlaceArchived,
+    PlaceGone,
+    PlatformError,
+    RateLimited,
+    Refused,
+    Unauthorized,
+)
+from trunkline.core.values import Address, ChatKind, Identity
 
 pytestmark = pytest.mark.anyio
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.delivery.chunk import chunk
-from core.delivery.fences import fences, seems_open
-from core.values import Chunker, ChunkMode
+from trunkline.core.delivery.chunking.code_fences import fences, seems_open
+from trunkline.core.delivery.chunking.plain_text import chunk
+from trunkline.core.values import Chunker, ChunkMode
 
 
 def plain(text: str, limit: int) -> list[str]:

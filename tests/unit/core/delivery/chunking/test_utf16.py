@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.delivery.units import boundary, fits, joined, reach, skip_blanks, units, visible
+from trunkline.core.delivery.chunking.utf16 import boundary, fits, joined, reach, skip_blanks, units, visible
 
 
 @pytest.mark.parametrize(

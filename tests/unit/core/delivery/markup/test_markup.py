@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.delivery import markup
-from core.delivery.forms import page, rebased, styled
-from core.values import Style, StyleKind
+from trunkline.core.delivery.markup import markdown_reader as markup
+from trunkline.core.delivery.markup.renderers import page, rebased, styled
+from trunkline.core.values import Style, StyleKind
 
 
 def shown(text: str) -> str:

@@ -10,11 +10,16 @@ import anyio
 import msgspec
 import pytest
 
-from core import Turn
-from core.bindings.request import BindRequest
-from core.bindings.values import BindingStatus, ConversationRef, Placement, PlaceState
-from core.errors import BindingError, IdentityGone, PlaceArchived, PlaceGone, Refused, Unauthorized
-from core.events.bodies import (
+from tests.support import sending as _sending
+from tests.support.bindings import KEY, Binder, Clock, bound_rows, ids, reached
+from tests.support.factories import direct, room
+from tests.support.sending import Platform, message, texts
+from tests.unit.core.runtime.inbound.test_gateway import Echo, Running
+from trunkline import Turn
+from trunkline.core.bindings.bind_request import BindRequest
+from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement, PlaceState
+from trunkline.core.errors import BindingError, IdentityGone, PlaceArchived, PlaceGone, Refused, Unauthorized
+from trunkline.core.events.registry import (
     BindingBound,
     BindingDegraded,
     BindingEnded,
@@ -32,14 +37,9 @@ from core.events.bodies import (
     TargetResolved,
     TurnStarted,
 )
-from core.reasons import Reason
-from core.shell.bound import Bound
-from core.values import Address, Identity, IntentKind
-from tests.factories import direct, room
-from tests.unit import _sending
-from tests.unit._binding import KEY, Binder, Clock, bound_rows, ids, reached
-from tests.unit._sending import Platform, message, texts
-from tests.unit.test_core_gateway import Echo, Running
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.values import Address, Identity, IntentKind
 
 pytestmark = pytest.mark.anyio
 
@@ -688,7 +688,7 @@ async def test_a_bound_session_that_gets_another_key_stays_bound(path: Path, pla
 
 
 def _scoped() -> Any:
-    from core.config import GatewayConfig
+    from trunkline.core.config import GatewayConfig
 
     return GatewayConfig.model_validate({"session": {"dmScope": "per-peer"}}).session
 

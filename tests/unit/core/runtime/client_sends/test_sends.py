@@ -11,7 +11,10 @@ import anyio
 import msgspec
 import pytest
 
-from core import (
+from tests.support.factories import direct, group, room
+from tests.support.sending import Platform, WithDirectory, made, message, places, serving, stored, texts
+from tests.unit.core.runtime.inbound.test_gateway import Echo, Running
+from trunkline import (
     Address,
     Capabilities,
     Decisions,
@@ -23,7 +26,7 @@ from core import (
     SendOutcome,
     SendRequest,
 )
-from core.errors import (
+from trunkline.core.errors import (
     Ambiguous,
     AmbiguousTarget,
     InvalidSend,
@@ -33,7 +36,7 @@ from core.errors import (
     UnknownName,
     UsageError,
 )
-from core.events.bodies import (
+from trunkline.core.events.registry import (
     InboundAdmitted,
     IntentPrepared,
     IntentSettled,
@@ -45,13 +48,10 @@ from core.events.bodies import (
     TargetResolved,
     TurnEnded,
 )
-from core.reasons import Reason
-from core.send import SendPlan, plan_send
-from core.sessions import entry_for
-from core.values import IntentState
-from tests.factories import direct, group, room
-from tests.unit._sending import Platform, WithDirectory, made, message, places, serving, stored, texts
-from tests.unit.test_core_gateway import Echo, Running
+from trunkline.core.reasons import Reason
+from trunkline.core.sends.api import SendPlan, plan_send
+from trunkline.core.sessions.session_map import entry_for
+from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from core.bindings.values import BindingStatus, SessionBindingRecord, TargetKind
-from core.config import ControlConfig
-from core.control import decide
-from core.control.command import Command, CommandName, is_command, read_command
-from core.errors import BindingError
-from core.reasons import Reason
-from core.values import Peer
-from tests.factories import direct
+from tests.support.factories import direct
+from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord, TargetKind
+from trunkline.core.chat_commands import permissions as decide
+from trunkline.core.chat_commands.parse import Command, CommandName, is_command, read_command
+from trunkline.core.config import ControlConfig
+from trunkline.core.errors import BindingError
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Peer
 
 PLACE = direct("100", channel="telegram")
 ELSEWHERE = direct("200", channel="telegram")

@@ -13,7 +13,8 @@ from typing import Any
 import anyio
 import pytest
 
-from core import (
+from tests.support.factories import direct, envelope, room
+from trunkline import (
     Address,
     Agent,
     Capabilities,
@@ -31,10 +32,10 @@ from core import (
     connect_file,
     system_env,
 )
-from core.decisions import Decisions
-from core.errors import Ambiguous, ConfigError, NotSent, PlaceGone, RateLimited, StoreTooNew, UnknownName
-from core.events import Event
-from core.events.bodies import (
+from trunkline.core.decisions import Decisions
+from trunkline.core.errors import Ambiguous, ConfigError, NotSent, PlaceGone, RateLimited, StoreTooNew, UnknownName
+from trunkline.core.events import Event
+from trunkline.core.events.registry import (
     AdapterEnded,
     AdapterFailed,
     AttemptEnded,
@@ -50,11 +51,10 @@ from core.events.bodies import (
     ToolRefused,
     TurnEnded,
 )
-from core.hands.port import HandRunner
-from core.reasons import Reason
-from core.store import TranscriptLine
-from core.values import IntentState, Peer
-from tests.factories import direct, envelope, room
+from trunkline.core.hands.port import HandRunner
+from trunkline.core.reasons import Reason
+from trunkline.core.store import TranscriptLine
+from trunkline.core.values import IntentState, Peer
 
 ANA, BEN = direct("100"), direct("200")
 

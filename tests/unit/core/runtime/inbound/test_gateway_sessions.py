@@ -1,6 +1,6 @@
 """Sessions of a gateway that runs: scopes that change under it, resets, keys of older versions, shared sessions.
 
-On the fakes of `tests.unit.test_core_gateway`: wall-clock time and a store in a file.
+On the fakes of `tests.unit.core.runtime.inbound.test_gateway`: wall-clock time and a store in a file.
 """
 
 import contextlib
@@ -13,11 +13,14 @@ import anyio
 import msgspec
 import pytest
 
-from core import Address, Gateway, GatewayConfig, HandTask, SqliteStore, Turn
-from core.config import HandsConfig
-from core.decisions import Decisions
-from core.errors import ConfigError, NotSent
-from core.events.bodies import (
+from tests.support.contract.version_1 import write_version_1
+from tests.support.factories import direct
+from tests.unit.core.runtime.inbound.test_gateway import ANA, BEN, KEY, Echo, Running, TinyPlatform, serving
+from trunkline import Address, Gateway, GatewayConfig, HandTask, SqliteStore, Turn
+from trunkline.core.config import HandsConfig
+from trunkline.core.decisions import Decisions
+from trunkline.core.errors import ConfigError, NotSent
+from trunkline.core.events.registry import (
     Body,
     CompletionPlanned,
     CompletionStep,
@@ -35,13 +38,10 @@ from core.events.bodies import (
     SessionShared,
     TurnStarted,
 )
-from core.hands.completion import Completed, CompletionPlan
-from core.reasons import Reason
-from core.store import migrate
-from core.values import IntentState, SessionId
-from tests.contract.version1 import write_version_1
-from tests.factories import direct
-from tests.unit.test_core_gateway import ANA, BEN, KEY, Echo, Running, TinyPlatform, serving
+from trunkline.core.hands.completion_plan import Completed, CompletionPlan
+from trunkline.core.reasons import Reason
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.values import IntentState, SessionId
 
 pytestmark = pytest.mark.anyio
 

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from core import Address, Turn
-from core.errors import AmbiguousTarget, InvalidSend, TargetError, UnknownName, UsageError
-from core.events.bodies import (
+from tests.support.factories import direct, group, room
+from tests.support.sending import Platform, message, places, serving, texts
+from tests.unit.core.runtime.inbound.test_gateway import Echo
+from trunkline import Address, Turn
+from trunkline.core.errors import AmbiguousTarget, InvalidSend, TargetError, UnknownName, UsageError
+from trunkline.core.events.registry import (
     InboundAdmitted,
     IntentSettled,
     MirrorAppended,
@@ -16,11 +19,8 @@ from core.events.bodies import (
     TargetResolved,
     ToolRefused,
 )
-from core.reasons import Reason
-from core.values import IntentState
-from tests.factories import direct, group, room
-from tests.unit._sending import Platform, message, places, serving, texts
-from tests.unit.test_core_gateway import Echo
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio
 

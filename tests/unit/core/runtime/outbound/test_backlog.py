@@ -11,18 +11,18 @@ from typing import Any
 import anyio
 import pytest
 
-from core import Filter, SendStatus
-from core.errors import SendFailed
-from core.events.bodies import BacklogWaiting, IntentSettled, ProcessRecovered, RecoveryDecided
-from core.reasons import Reason
-from core.shell import delivery as delivery_module
-from core.shell.backlog import Backlog
-from core.store.rows import Loaded
-from core.values import IntentId, IntentState
-from tests.factories import intent
-from tests.unit._hooking import Told, hooks
-from tests.unit._sending import Platform, made, message, serving, texts
-from tests.unit.test_core_gateway import Running
+from tests.support.factories import intent
+from tests.support.hooks import Told, hooks
+from tests.support.sending import Platform, made, message, serving, texts
+from tests.unit.core.runtime.inbound.test_gateway import Running
+from trunkline import Filter, SendStatus
+from trunkline.core.errors import SendFailed
+from trunkline.core.events.registry import BacklogWaiting, IntentSettled, ProcessRecovered, RecoveryDecided
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime.outbound import delivery_loop as delivery_module
+from trunkline.core.runtime.outbound.backlog import Backlog
+from trunkline.core.store.records import Loaded
+from trunkline.core.values import IntentId, IntentState
 
 pytestmark = pytest.mark.anyio
 

@@ -9,9 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
-from core import DeliveryMode, Idempotency, Ready, Receipt, SendRequest, SendStatus, Transport
-from core.errors import Ambiguous, ConfigError, NotSent, SendFailed
-from core.events.bodies import (
+from tests.support.factories import direct
+from tests.support.sending import Platform, Tried, message, serving, texts
+from trunkline import DeliveryMode, Idempotency, Ready, Receipt, SendRequest, SendStatus, Transport
+from trunkline.core.errors import Ambiguous, ConfigError, NotSent, SendFailed
+from trunkline.core.events.registry import (
     AdapterInstalled,
     AttemptStarted,
     Fallback,
@@ -21,10 +23,8 @@ from core.events.bodies import (
     ProcessRecovered,
     TransportFallback,
 )
-from core.reasons import Reason
-from core.values import IntentState
-from tests.factories import direct
-from tests.unit._sending import Platform, Tried, message, serving, texts
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio
 

@@ -7,12 +7,12 @@ from typing import Any
 import anyio
 import pytest
 
-from core import Capabilities, Capability, Idempotency, Receipt, SendRequest, SendStatus
-from core.errors import Ambiguous, InvalidSend, NotSent, PlaceGone, SendFailed
-from core.events.bodies import AttemptEnded, IntentSettled
-from core.reasons import Reason
-from core.values import IntentState
-from tests.unit._sending import Tried, message, serving, stored
+from tests.support.sending import Tried, message, serving, stored
+from trunkline import Capabilities, Capability, Idempotency, Receipt, SendRequest, SendStatus
+from trunkline.core.errors import Ambiguous, InvalidSend, NotSent, PlaceGone, SendFailed
+from trunkline.core.events.registry import AttemptEnded, IntentSettled
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio
 

@@ -7,15 +7,15 @@ from typing import Any
 import anyio
 import pytest
 
-from core import Cancel, Change, Sent, SentHook, Verdict
-from core.delivery.hooks import Hooks
-from core.errors import Ambiguous, PlaceGone
-from core.events.bodies import HookFailed, HookSending, HookSent, IntentSettled
-from core.reasons import Reason
-from core.values import Capabilities, Idempotency, IntentState
-from tests.factories import receipt, room
-from tests.unit._hooking import WAYS, Saying, Told, hooks, sending, settled
-from tests.unit._sending import Platform, made, message, serving, texts
+from tests.support.factories import receipt, room
+from tests.support.hooks import WAYS, Saying, Told, hooks, sending, settled
+from tests.support.sending import Platform, made, message, serving, texts
+from trunkline import Cancel, Change, Sent, SentHook, Verdict
+from trunkline.core.delivery.hooks import Hooks
+from trunkline.core.errors import Ambiguous, PlaceGone
+from trunkline.core.events.registry import HookFailed, HookSending, HookSent, IntentSettled
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Capabilities, Idempotency, IntentState
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,13 @@ from typing import Any
 import anyio
 import pytest
 
-from core import Cancel, Change, Outgoing, Poll, SendFailed, SendingHook, SendStatus, Turn
-from core.errors import NotSent, PlaceGone
-from core.events.bodies import (
+from tests.support.factories import direct
+from tests.support.hooks import WAYS, Saying, Told, bytes_of, hooks, sending
+from tests.support.sending import Platform, ended, message, serving, stored, texts
+from tests.unit.core.runtime.inbound.test_gateway import Echo, Running
+from trunkline import Cancel, Change, Outgoing, Poll, SendFailed, SendingHook, SendStatus, Turn
+from trunkline.core.errors import NotSent, PlaceGone
+from trunkline.core.events.registry import (
     HookFailed,
     HookSending,
     HookSent,
@@ -20,12 +24,8 @@ from core.events.bodies import (
     SendPreviewed,
     SessionCreated,
 )
-from core.reasons import Reason
-from core.values import Capabilities, Capability, Idempotency, IntentState
-from tests.factories import direct
-from tests.unit._hooking import WAYS, Saying, Told, bytes_of, hooks, sending
-from tests.unit._sending import Platform, ended, message, serving, stored, texts
-from tests.unit.test_core_gateway import Echo, Running
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Capabilities, Capability, Idempotency, IntentState
 
 pytestmark = pytest.mark.anyio
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.reasons import Reason
-from core.store import migrate, ops
-from core.store.intents import load
-from core.store.rows import IntentRow
-from core.values import IntentId, IntentKind, IntentState
-from tests.factories import receipt
-from tests.unit._sending import Platform, message, serving
+from tests.support.factories import receipt
+from tests.support.sending import Platform, message, serving
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import IntentRow
+from trunkline.core.store.sqlite.migrate import migrate
+from trunkline.core.store.sqlite.sql import writes as ops
+from trunkline.core.store.sqlite.sql.intent_reads import load
+from trunkline.core.values import IntentId, IntentKind, IntentState
 
 CHUNKS = tuple(f"{n:04}" + "x" * 1996 for n in range(100))
 

@@ -9,9 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
-from core import Capabilities, Filter, HandTask, Idempotency, SendFailed, SendStatus, Turn
-from core.errors import Ambiguous, PlaceGone
-from core.events.bodies import (
+from tests.support.factories import direct, receipt
+from tests.support.sending import Platform, Tried, ended, failing_at, message, serving, texts
+from tests.unit.core.runtime.inbound.test_gateway import Echo
+from trunkline import Capabilities, Filter, HandTask, Idempotency, SendFailed, SendStatus, Turn
+from trunkline.core.errors import Ambiguous, PlaceGone
+from trunkline.core.events.registry import (
     DelegationFinished,
     DelegationStarted,
     InboundAdmitted,
@@ -23,13 +26,10 @@ from core.events.bodies import (
     StorePruned,
     TurnEnded,
 )
-from core.reasons import Reason
-from core.shell import upkeep as upkeep_module
-from core.store import ops
-from core.values import HandOutcome, IntentState
-from tests.factories import direct, receipt
-from tests.unit._sending import Platform, Tried, ended, failing_at, message, serving, texts
-from tests.unit.test_core_gateway import Echo
+from trunkline.core.reasons import Reason
+from trunkline.core.runtime import maintenance as upkeep_module
+from trunkline.core.store.sqlite.sql import writes as ops
+from trunkline.core.values import HandOutcome, IntentState
 
 pytestmark = pytest.mark.anyio
 

@@ -7,15 +7,22 @@ from typing import Any
 import anyio
 import pytest
 
-from core import Capabilities, Capability, Idempotency, Poll, SendStatus, Target, Turn
-from core.errors import Ambiguous, InvalidSend, PlaceGone, TargetError, UnknownName
-from core.events.bodies import IntentPrepared, IntentSettled, SendPreviewed, SendRefused, ToolRefused, TurnEnded
-from core.reasons import Reason
-from core.values import IntentState
-from tests.factories import direct, room
-from tests.unit._hooking import Saying
-from tests.unit._sending import Platform, Tried, message, places, serving, stored, texts
-from tests.unit.test_core_gateway import Echo
+from tests.support.factories import direct, room
+from tests.support.hooks import Saying
+from tests.support.sending import Platform, Tried, message, places, serving, stored, texts
+from tests.unit.core.runtime.inbound.test_gateway import Echo
+from trunkline import Capabilities, Capability, Idempotency, Poll, SendStatus, Target, Turn
+from trunkline.core.errors import Ambiguous, InvalidSend, PlaceGone, TargetError, UnknownName
+from trunkline.core.events.registry import (
+    IntentPrepared,
+    IntentSettled,
+    SendPreviewed,
+    SendRefused,
+    ToolRefused,
+    TurnEnded,
+)
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio
 

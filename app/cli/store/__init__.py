@@ -1,0 +1,1 @@
+"""Commands on a store file: queue, bindings, transcript."""

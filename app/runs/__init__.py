@@ -1,0 +1,1 @@
+"""Runs as the app knows them: loaded, live, explored in a pool."""

@@ -1,0 +1,1 @@
+"""What the app needs of terminal, clipboard, files and interpreter."""

@@ -1,0 +1,1 @@
+"""Dialogs and menus over a screen."""

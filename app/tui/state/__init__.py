@@ -1,0 +1,1 @@
+"""What the app remembers while it runs: the open run, filters, playback, branches."""

@@ -1,0 +1,1 @@
+"""What the Bindings screen shows, without Textual."""

@@ -1,0 +1,1 @@
+"""What the Diff screen shows, without Textual."""

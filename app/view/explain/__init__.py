@@ -1,0 +1,1 @@
+"""What the explain and Why panes shows, without Textual."""

@@ -1,0 +1,1 @@
+"""The fault catalog, the palette, and where a fault is placed."""

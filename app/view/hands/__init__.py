@@ -1,0 +1,1 @@
+"""What the Hands screen shows, without Textual."""

@@ -1,0 +1,1 @@
+"""The index of a run that the views share."""

@@ -1,0 +1,1 @@
+"""What the Invariants screen shows, without Textual."""

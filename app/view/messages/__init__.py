@@ -1,0 +1,1 @@
+"""What the Messages screen shows, without Textual."""

@@ -1,0 +1,1 @@
+"""What the Overview screen shows, without Textual."""

@@ -1,0 +1,1 @@
+"""What the scenario picker shows, without Textual."""

@@ -1,0 +1,1 @@
+"""What the Queue screen shows, without Textual."""

@@ -1,0 +1,1 @@
+"""What the Sessions screen shows, without Textual."""

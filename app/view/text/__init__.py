@@ -1,0 +1,1 @@
+"""Text without a terminal: cells, facts, lazy lists."""

@@ -1,0 +1,1 @@
+"""What the Timeline screen shows, without Textual."""

@@ -1,0 +1,1 @@
+"""Binding adapters: how a channel opens a conversation for a session."""

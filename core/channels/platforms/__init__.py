@@ -1,0 +1,1 @@
+"""The rules of each channel, one module a channel."""

@@ -1,0 +1,1 @@
+"""Cuts a text into chunks that a platform accepts."""

@@ -1,0 +1,1 @@
+"""Markdown, read once and rendered in each platform's own markup."""

@@ -1,0 +1,1 @@
+"""Session bindings at work: requests, the live index, expiry."""

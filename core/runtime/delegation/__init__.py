@@ -1,0 +1,1 @@
+"""Runs the hands that agents delegate to."""

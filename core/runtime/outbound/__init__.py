@@ -1,0 +1,1 @@
+"""The delivery loop: preparation, attempts, settlement, recovery."""

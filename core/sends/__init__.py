@@ -1,0 +1,1 @@
+"""The values of a client's send: request, plan, outcome."""

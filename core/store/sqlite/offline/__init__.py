@@ -1,0 +1,1 @@
+"""A store file read and changed without a running gateway."""

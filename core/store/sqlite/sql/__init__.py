@@ -1,0 +1,1 @@
+"""SQL statements, by the table they work on."""

@@ -1,0 +1,1 @@
+"""Who takes part in a run: people, clients, agents, hands, hooks."""

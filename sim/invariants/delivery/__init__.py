@@ -1,0 +1,1 @@
+"""Invariants of delivery: once, in order, bounded, never silent."""

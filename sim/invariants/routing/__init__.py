@@ -1,0 +1,1 @@
+"""Invariants of routes, return addresses and audiences."""

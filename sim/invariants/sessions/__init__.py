@@ -1,0 +1,1 @@
+"""Invariants of session keys, mirrors and bindings."""

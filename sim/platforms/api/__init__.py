@@ -1,0 +1,1 @@
+"""The calls that fake platforms answer, and the pushes they make."""

@@ -1,0 +1,1 @@
+"""Plays a scenario: world, processes, script, faults, rest."""

@@ -1,0 +1,1 @@
+"""The production store inside the simulator: inline SQLite, a disk with faults."""

@@ -1,0 +1,1 @@
+"""Rules that only upstream has, for its conformance tables."""

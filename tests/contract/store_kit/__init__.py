@@ -1,0 +1,1 @@
+"""The contract of a store, as checks that every store must pass."""

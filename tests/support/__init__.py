@@ -1,0 +1,1 @@
+"""Factories, doubles and helpers that tests share."""
