@@ -62,8 +62,8 @@ Duration = Annotated[
 class Model(BaseModel):
     """Base of all configuration models: frozen, and unknown fields are errors.
 
-    The text under a field is its reference (`sim.scenario.model_fields.texts_of`). Models do not
-    read it: that parses the source of each at every start. Validators are built when first used: a model inside another needs none.
+    The text under a field is its reference (`sim.scenario.model_fields.texts_of`). Models do not read it: that
+    parses the source of each at every start. Validators are built when first used: a model inside another needs none.
     """
 
     model_config = ConfigDict(

@@ -17,7 +17,7 @@ from trunkline.core.channels import rules_for
 from trunkline.core.config import DeliveryConfig, GatewayConfig, HandsConfig
 from trunkline.core.delivery.policy import DeliveryDecision, Outcome, RecoveryDecision, after_attempt, recover
 from trunkline.core.errors import UnknownName
-from trunkline.core.events.registry import RouteDecided
+from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.hands.completion_plan import Completed, CompletionPlan, plan_completion
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason

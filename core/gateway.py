@@ -24,7 +24,8 @@ from trunkline.core.delivery.hooks import Hooks
 from trunkline.core.env import Env
 from trunkline.core.errors import ConfigError, InvalidSend, SendFailed, UsageError
 from trunkline.core.events import EventSink
-from trunkline.core.events.registry import AdapterInstalled, ConfigReloaded, ProcessRecovered, ProcessStarted
+from trunkline.core.events.gateway import ConfigReloaded, ProcessRecovered, ProcessStarted
+from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.hands.port import HandRunner
 from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
 from trunkline.core.profiles import codec_of

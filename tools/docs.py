@@ -290,7 +290,7 @@ def _fields(body: type[msgspec.Struct]) -> str:
 
 
 def _rows(bodies: Iterable[type[Body]]) -> Iterator[tuple[str, str, str]]:
-    recorded = "".join(path.read_text("utf-8") for package in ("core/shell", "sim") for path in _modules(package))
+    recorded = "".join(path.read_text("utf-8") for package in ("core/runtime", "sim") for path in _modules(package))
     others = (
         "core/gateway.py",
         "core/sessions/session_map.py",
@@ -308,7 +308,11 @@ def _rows(bodies: Iterable[type[Body]]) -> Iterator[tuple[str, str, str]]:
 
 #: the modules of events, by the heads under which the page tells of them
 _EVENTS = {
-    "The world": "trunkline.core.events.world",
+    "The run": "trunkline.sim.events.script",
+    "The end": "trunkline.core.events.base",
+    "The world": "trunkline.sim.events.world",
+    "The wire": "trunkline.sim.events.wire",
+    "Processes": "trunkline.sim.events.processes",
     "The gateway, and what comes in": "trunkline.core.events.gateway",
     "The gateway, on the way out": "trunkline.core.events.delivery",
     "Bound conversations": "trunkline.core.events.bindings",

@@ -15,7 +15,8 @@ from trunkline.core.channels.rules import DEFAULT_ACCOUNT
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import canonical, plan_reply, route_decided
 from trunkline.core.errors import KeyFormatError, UsageError
-from trunkline.core.events.registry import RouteDecided, TargetResolved
+from trunkline.core.events.delivery import TargetResolved
+from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.keys import SessionKey, canonical_key, encode_openclaw
 from trunkline.core.profiles import Profile
 from trunkline.core.routing import RouteDecision, resolve_route

@@ -15,7 +15,8 @@ from trunkline.app.view.queue.rows import Queue
 from trunkline.app.view.text.cells import clean, count, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.gateway import InboundDropped, InboundReceived
+from trunkline.sim.events.world import PeerSaid
 
 
 def _step(view: RunView, event: Event) -> Fact:
@@ -34,7 +35,7 @@ def message_sections(view: RunView, messages: Messages) -> Iterator[tuple[str, I
     """Every message: heard from people, said by the gateway, or not said, each with its life. In order of time."""
     heard: dict[str, int] = {}
     for event in view.events:
-        if event.intent is None and isinstance(event.body, b.InboundReceived | b.InboundDropped):
+        if event.intent is None and isinstance(event.body, InboundReceived | InboundDropped):
             heard.setdefault(event.inbound or "", event.seq)
     found: list[tuple[int, str | Life]] = [(seq, name) for name, seq in heard.items() if name]
     found += [(life.first.seq, life) for life in messages.lives]
@@ -49,7 +50,7 @@ def _heard(view: RunView, name: str) -> tuple[str, Iterable[Fact]]:
     steps = sorted({event.seq: event for event in ([said] if said else []) + own}.values(), key=lambda one: one.seq)
     body = said.body if said is not None else None
     who = ""
-    if isinstance(body, b.PeerSaid):
+    if isinstance(body, PeerSaid):
         person = view.places.person(body.address.channel, body.peer.id, body.peer.name)
         who = f" from {person} in {view.places.label(body.address)}: {quoted(body.text)}"
     return f"Message {name}{who}", [_step(view, event) for event in steps]

@@ -23,7 +23,7 @@ from trunkline.app.view.text.cells import clean, count, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.app.view.timeline.lanes import Lanes
 from trunkline.app.view.timeline.timeline import Timeline
-from trunkline.core.events.registry import RunEnded
+from trunkline.core.events.base import RunEnded
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 #: where what is left out here can be read

@@ -1,7 +1,8 @@
 """Events: what happened, in order, and the file format that keeps it."""
 
+from trunkline.core.events import bindings, delivery, gateway, leases
+from trunkline.core.events.base import BODIES, Body
 from trunkline.core.events.log import Event, EventLog, EventSink, Recorder
-from trunkline.core.events.registry import BODIES, Body
 from trunkline.core.events.trace import (
     TRACE_VERSION,
     Trace,
@@ -28,9 +29,13 @@ __all__ = [
     "Trace",
     "TraceError",
     "TraceHeader",
+    "bindings",
     "decode_event",
+    "delivery",
     "encode_event",
     "encode_trace",
+    "gateway",
+    "leases",
     "parse_trace",
     "read_trace",
     "write_trace",

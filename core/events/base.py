@@ -1,14 +1,37 @@
-"""The base of event bodies."""
+"""The base of event bodies, the registry of their kinds, and the one event that ends every whole trace."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
+#: every body type by its kind, in the order of declaration
+BODIES: dict[str, type[Body]] = {}
+
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Base of all bodies. They hold plain values only, so the collector need not look at them."""
+    """Base of all bodies. A subclass with a `kind` registers itself.
+
+    They hold plain values only, so the garbage collector need not look at them.
+    """
 
     #: the dotted name in the trace, e.g. ``wire.accepted``
     kind: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.kind:
+            known = BODIES.setdefault(cls.kind, cls)
+            if known.__qualname__ != cls.__qualname__:
+                raise TypeError(f"{cls.__name__} and {known.__name__} are both of kind {cls.kind!r}")
+            # msgspec makes a class with slots a second time: the last one is the one that is used.
+            BODIES[cls.kind] = cls
+
+
+class RunEnded(Body, frozen=True, kw_only=True):
+    """The run is over; always the last event of a whole trace. `open` names what never came to rest."""
+
+    kind: ClassVar[str] = "run.ended"
+    at_rest: bool
+    open: tuple[str, ...] = ()

@@ -50,35 +50,6 @@ class ProcessRecovered(Body, frozen=True, kw_only=True):
     delegations: int
 
 
-class ProcessCrashed(Body, frozen=True, kw_only=True):
-    """The process died: no callback of it ever runs again."""
-
-    kind: ClassVar[str] = "process.crashed"
-    why: str
-    #: of an error of its own: where it was raised and through what, the outermost call first
-    frames: tuple[str, ...] = ()
-
-
-class ProcessFrozen(Body, frozen=True, kw_only=True):
-    """The gateway process stands still, as if suspended: it does nothing, and does not know it."""
-
-    kind: ClassVar[str] = "process.frozen"
-    why: str
-
-
-class ProcessThawed(Body, frozen=True, kw_only=True):
-    """The gateway process goes on where it stood still."""
-
-    kind: ClassVar[str] = "process.thawed"
-
-
-class ProcessStopped(Body, frozen=True, kw_only=True):
-    """The process ended in order."""
-
-    kind: ClassVar[str] = "process.stopped"
-    why: str
-
-
 class StoreFailed(Body, frozen=True, kw_only=True):
     """The store refused a write; it is tried again after `retry_in` seconds."""
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from trunkline.core.events.registry import Body
+from trunkline.core.events import Body
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

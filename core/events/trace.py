@@ -14,8 +14,9 @@ from typing import Any, cast
 import msgspec
 
 from trunkline.core.errors import UsageError
+from trunkline.core.events import BODIES, Body
+from trunkline.core.events.base import RunEnded
 from trunkline.core.events.log import Event
-from trunkline.core.events.registry import BODIES, Body, RunEnded
 
 #: version of the format that this code writes, and the newest that it reads
 TRACE_VERSION = 1
@@ -76,7 +77,7 @@ _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _encode = msgspec.json.Encoder().encode
 _decode_line = msgspec.json.Decoder(_RawLine).decode
-_decoders: dict[str, msgspec.json.Decoder[Body]] = {kind: msgspec.json.Decoder(body) for kind, body in BODIES.items()}
+_decoders: dict[str, msgspec.json.Decoder[Body]] = {}
 
 
 def encode_header(header: TraceHeader) -> bytes:
@@ -116,9 +117,7 @@ def decode_event(line: bytes) -> Event:
         raw = _decode_line(line)
     except _UNREADABLE as error:
         raise TraceError(f"not an event line ({error if line.strip() else 'it is blank'})") from error
-    decoder = _decoders.get(raw.kind)
-    if decoder is None:
-        raise TraceError(f"unknown event kind {raw.kind!r}: written by another version of Trunkline?")
+    decoder = _decoders.get(raw.kind) or _decoder_of(raw.kind)
     try:
         body = decoder.decode(raw.body)
     except _UNREADABLE as error:
@@ -136,6 +135,16 @@ def decode_event(line: bytes) -> Event:
         binding=raw.binding,
         body=body,
     )
+
+
+def _decoder_of(kind: str) -> msgspec.json.Decoder[Body]:
+    """Make the decoder of a kind when the first event of that kind is read."""
+    body = BODIES.get(kind)
+    if body is None:
+        raise TraceError(f"unknown event kind {kind!r}: written by another version of Trunkline?")
+    made: msgspec.json.Decoder[Body] = msgspec.json.Decoder(body)
+    _decoders[kind] = made
+    return made
 
 
 def decode_header(line: bytes) -> TraceHeader:

@@ -25,8 +25,9 @@ from io import FileIO
 from pathlib import Path
 from types import TracebackType
 
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import IntentPrepared, IntentReopened, IntentSettled
 from trunkline.core.events.log import Event, EventLog
-from trunkline.core.events.registry import IntentPrepared, IntentReopened, IntentSettled, RunEnded
 from trunkline.core.events.trace import TraceError, TraceHeader, encode_event, encode_header
 
 #: seconds that lines are gathered before they are written

@@ -11,7 +11,7 @@ import msgspec
 
 from trunkline.core.bindings.completion_router import RouterDecision
 from trunkline.core.config import HandsConfig
-from trunkline.core.events.registry import CompletionStep
+from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, DelegationId, HandResult
 

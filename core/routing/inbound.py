@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from trunkline.core.config import DmScope, GatewayConfig, SessionConfig
-from trunkline.core.events.registry import Candidate
+from trunkline.core.events.gateway import Candidate
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.binding_match import Claim, judge

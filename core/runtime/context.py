@@ -16,8 +16,9 @@ from trunkline.core.delivery.policy import RecoveryAction
 from trunkline.core.delivery.prepare import Recipe, pieces, recipe_for
 from trunkline.core.env import Env
 from trunkline.core.errors import UnknownName
-from trunkline.core.events import EventSink
-from trunkline.core.events.registry import Body, IntentPrepared, IntentSettled, SessionLeft
+from trunkline.core.events import Body, EventSink
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled
+from trunkline.core.events.gateway import SessionLeft
 from trunkline.core.hands.port import HandRunner
 from trunkline.core.keys import SessionKey
 from trunkline.core.profiles import codec_of

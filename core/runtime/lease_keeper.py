@@ -12,7 +12,8 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.env import Env
 from trunkline.core.errors import LeaseLost, StoreError
 from trunkline.core.events import EventSink
-from trunkline.core.events.registry import LeaseAwaited, LeaseTaken, StoreFailed
+from trunkline.core.events.gateway import StoreFailed
+from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.store.port import Store
 from trunkline.core.store.sqlite.lease import Claim

@@ -5,15 +5,9 @@ from __future__ import annotations
 import anyio
 
 from trunkline.core.delivery.states import is_final
-from trunkline.core.events.registry import (
-    ChunkAcked,
-    DelegationFinished,
-    IntentReopened,
-    IntentSettled,
-    OperatorActed,
-    StorePruned,
-    TurnEnded,
-)
+from trunkline.core.events.delivery import ChunkAcked, IntentReopened, IntentSettled, OperatorActed
+from trunkline.core.events.gateway import DelegationFinished, TurnEnded
+from trunkline.core.events.leases import StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.delivery_loop import Delivery

@@ -14,7 +14,7 @@ from trunkline.core.channels import Target, rules_for
 from trunkline.core.config import DmScope, GatewayConfig
 from trunkline.core.env import Env
 from trunkline.core.events import Body, EventSink
-from trunkline.core.events.registry import SessionCreated, SessionLeft, SessionMoved, SessionReset
+from trunkline.core.events.gateway import SessionCreated, SessionLeft, SessionMoved, SessionReset
 from trunkline.core.keys import Migration, SessionKey
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason

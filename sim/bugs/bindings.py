@@ -11,7 +11,7 @@ from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import HandsConfig
 from trunkline.core.errors import PlaceGone, PlatformError
-from trunkline.core.events.registry import CompletionStep
+from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.completion_plan import DIRECT, Completed, CompletionPlan, plan_completion
 from trunkline.core.reasons import Reason

@@ -10,7 +10,7 @@ import anyio
 import anyio.abc
 
 from trunkline.core.config import HandsConfig
-from trunkline.core.events.registry import CompletionStep
+from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.completion_plan import TURN, Completed, CompletionPlan, plan_completion
 from trunkline.core.reasons import Reason

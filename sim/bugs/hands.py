@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trunkline.core.config import HandsConfig
-from trunkline.core.events.registry import CompletionStep
+from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.hands.completion_plan import DIRECT, Completed, CompletionPlan, plan_completion
 from trunkline.core.reasons import Reason
 from trunkline.sim.bugs.base import Bug, deciding

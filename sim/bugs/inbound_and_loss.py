@@ -10,7 +10,7 @@ from trunkline.core.channels import InboundStream
 from trunkline.core.delivery.policy import RecoveryAction, RecoveryDecision
 from trunkline.core.errors import Refused
 from trunkline.core.events import EventSink
-from trunkline.core.events.registry import InboundDropped
+from trunkline.core.events.gateway import InboundDropped
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
 from trunkline.sim.bugs.base import Bug, deciding

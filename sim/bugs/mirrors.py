@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from trunkline.core.events import EventSink
-from trunkline.core.events.registry import MirrorAppended
+from trunkline.core.events.delivery import MirrorAppended
 from trunkline.core.reasons import Reason
 from trunkline.core.store import Db, SqliteStore
 from trunkline.core.store.records import IntentRow, NewSession, SessionRow, Settled, Work

@@ -17,7 +17,7 @@ from trunkline.core.delivery.policy import (
 )
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.events import Body, EventSink
-from trunkline.core.events.registry import IntentSettled
+from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Queued

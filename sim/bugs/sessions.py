@@ -6,7 +6,7 @@ import msgspec
 
 from trunkline.core.config import GatewayConfig
 from trunkline.core.events import EventSink
-from trunkline.core.events.registry import SessionShared
+from trunkline.core.events.gateway import SessionShared
 from trunkline.core.keys import SessionKey
 from trunkline.core.routing import RouteDecision, resolve_route
 from trunkline.core.values import Envelope

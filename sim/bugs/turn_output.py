@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from trunkline.core.agent import Agent, Turn
-from trunkline.core.events.registry import IntentSuppressed
+from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
 from trunkline.core.store import SqliteStore
 from trunkline.core.store.records import IntentRow, Work

@@ -9,11 +9,11 @@ from trunkline.core.bindings.bind_request import BindRequest
 from trunkline.core.bindings.records import TargetKind
 from trunkline.core.errors import BindingError, SendFailed, UnknownName, UsageError
 from trunkline.core.events import EventSink
-from trunkline.core.events.registry import ClientAsked, ClientTold
 from trunkline.core.gateway import Gateway
 from trunkline.core.sends.api import SendMessage, SendOutcome, Target
 from trunkline.core.store.sqlite.sql.queue_admin import Filter, QueueRow, Verdict
 from trunkline.core.values import Address
+from trunkline.sim.events.script import ClientAsked, ClientTold
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.steps import Bind, QueueStep
 

@@ -12,13 +12,9 @@ from collections.abc import Sequence
 import msgspec
 
 from trunkline.core.events import Event
-from trunkline.core.events.registry import (
-    DelegationFinished,
-    IntentSettled,
-    PlatformConnected,
-    ProcessStarted,
-    TurnEnded,
-)
+from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.events.gateway import DelegationFinished, ProcessStarted, TurnEnded
+from trunkline.sim.events.world import PlatformConnected
 from trunkline.sim.run.crash_at import CrashAt, Crashes
 from trunkline.sim.run.gateway_process import GatewayProcess
 from trunkline.sim.run.world import World

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from trunkline.core.events import Event
-from trunkline.core.events.registry import LeaseLost, ProcessCrashed, RunEnded
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.leases import LeaseLost
+from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.explore.crash_plan import Points, Recovery, Sampling, Survey, Trial, plan, second_crash
 from trunkline.sim.explore.visible_difference import Difference, Truth
 from trunkline.sim.run.crash_at import CrashAt, Crashes

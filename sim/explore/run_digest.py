@@ -16,24 +16,19 @@ import msgspec
 
 from trunkline.core.errors import PlaceGone, Refused
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
-    AttemptStarted,
-    ChunkAcked,
+from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentSettled, MirrorAppended
+from trunkline.core.events.gateway import (
     CompletionPlanned,
     DelegationFinished,
-    FaultFired,
     InboundAdmitted,
-    IntentPrepared,
-    IntentSettled,
-    MirrorAppended,
     RouteDecided,
     TranscriptAppended,
     TurnStarted,
-    WireAccepted,
-    WireRefused,
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.values import HandOutcome, IntentState, WorkKind
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.wire import WireAccepted, WireRefused
 
 Lane = tuple[str, str, str, str]
 #: one thing that people see: intent, chunk, place, text

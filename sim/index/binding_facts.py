@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
+from trunkline.core.events.bindings import (
     BindingBound,
     BindingDegraded,
     BindingEnded,
     BindingEnding,
     BindingTouched,
-    Fallback,
     IdentityFallback,
-    PeerSaid,
 )
+from trunkline.core.events.delivery import Fallback
 from trunkline.core.values import Address
+from trunkline.sim.events.world import PeerSaid
 
 Lane = tuple[str, str, str, str]
 

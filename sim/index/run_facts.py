@@ -7,38 +7,36 @@ from dataclasses import dataclass
 
 from trunkline.core.channels import rules_for
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
+from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
     ChunkAcked,
-    CompletionPlanned,
-    ConfigReloaded,
-    DelegationAccepted,
-    InboundAdmitted,
-    InboundReceived,
     IntentPrepared,
     IntentReopened,
     IntentSettled,
     MirrorAppended,
     OperatorActed,
-    PlatformPushed,
-    ProcessStarted,
     RecoveryDecided,
-    RouteDecided,
     SendRequested,
     TargetResolved,
-    ThreadOpened,
+)
+from trunkline.core.events.gateway import (
+    CompletionPlanned,
+    ConfigReloaded,
+    DelegationAccepted,
+    InboundAdmitted,
+    InboundReceived,
+    ProcessStarted,
+    RouteDecided,
     TurnStarted,
-    WireAccepted,
-    WorldAccount,
-    WorldLimits,
-    WorldPlace,
 )
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.session_keys import linked_name
 from trunkline.core.store.sqlite.sql.queue_admin import Verdict
 from trunkline.core.values import Address, WorkKind
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
 from trunkline.sim.index.binding_facts import BoundFacts
 from trunkline.sim.invariants.routing.place_names import named
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 import msgspec
 
 from trunkline.core.events import Body, Event, EventLog
-from trunkline.core.events.registry import RunEnded
+from trunkline.core.events.base import RunEnded
 from trunkline.sim.index.run_facts import Story
 
 

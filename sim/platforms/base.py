@@ -13,7 +13,6 @@ import msgspec
 
 from trunkline.core.errors import NotSent, UnknownName
 from trunkline.core.events import Recorder
-from trunkline.core.events.registry import PeerSaid, PlatformConnected, PlatformPushed, WorldPlace
 from trunkline.core.values import (
     Address,
     Capabilities,
@@ -27,6 +26,7 @@ from trunkline.core.values import (
     SendRequest,
     Transport,
 )
+from trunkline.sim.events.world import PeerSaid, PlatformConnected, PlatformPushed, WorldPlace
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms.api.api_calls import Calls
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Connection, Posted, Speaker

@@ -11,8 +11,8 @@ from typing import Protocol
 from trunkline.core.bindings.records import PlaceState
 from trunkline.core.errors import PlaceGone, Refused, UnknownName
 from trunkline.core.events import Recorder
-from trunkline.core.events.registry import ThreadClosed, ThreadOpened, ThreadReopened
 from trunkline.core.values import Address, ChatKind
+from trunkline.sim.events.world import ThreadClosed, ThreadOpened, ThreadReopened
 from trunkline.sim.platforms.rooms import Room
 
 #: so much of a title is kept in events

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from trunkline.core.errors import Unauthorized
 from trunkline.core.events import Recorder
-from trunkline.core.events.registry import CredentialRotated
+from trunkline.sim.events.world import CredentialRotated
 
 
 @runtime_checkable

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from trunkline.core.errors import IdentityGone, Refused
 from trunkline.core.events import Recorder
-from trunkline.core.events.registry import WebhookGone
 from trunkline.core.values import Address, ChatKind, Identity
+from trunkline.sim.events.world import WebhookGone
 from trunkline.sim.platforms.rooms import Room
 
 

@@ -15,7 +15,8 @@ import msgspec
 
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
-from trunkline.core.events.registry import ProcessCrashed, ProcessStarted, ProcessStopped
+from trunkline.core.events.gateway import ProcessStarted
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.run.gateway_process import GatewayProcess
 from trunkline.sim.run.world import World
 

@@ -9,18 +9,13 @@ import msgspec
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import config_key
 from trunkline.core.events import Event
-from trunkline.core.events.registry import (
-    MirrorAppended,
-    ScriptSkipped,
-    SessionCreated,
-    SessionMoved,
-    SessionReset,
-    TranscriptAppended,
-    WireAccepted,
-    WorldPlace,
-)
+from trunkline.core.events.delivery import MirrorAppended
+from trunkline.core.events.gateway import SessionCreated, SessionMoved, SessionReset, TranscriptAppended
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.values import Address
+from trunkline.sim.events.script import ScriptSkipped
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import WorldPlace
 from trunkline.sim.invariants import Status, Verdict
 from trunkline.sim.run.fault_board import text_matches, where
 from trunkline.sim.scenario import PlaceRef, ScenarioFile

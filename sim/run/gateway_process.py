@@ -14,7 +14,6 @@ from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import config_key
 from trunkline.core.errors import UnknownName
-from trunkline.core.events.registry import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed, ScriptSkipped
 from trunkline.core.gateway import Gateway
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.sends.api import SendMessage, Target
@@ -23,6 +22,8 @@ from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast import clients
 from trunkline.sim.cast.agents_and_hands import ScriptedAgent, ScriptedHands
 from trunkline.sim.cast.hooks import scripted_hooks
+from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
+from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms import FakeAdapter
 from trunkline.sim.platforms.tokens import Renews

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trunkline.core.events import Body, Event, EventLog
-from trunkline.core.events.registry import (
-    DelegationAccepted,
-    DelegationFinished,
+from trunkline.core.events.delivery import (
     HookSending,
     HookSent,
-    InboundAdmitted,
     IntentPrepared,
     IntentReopened,
     IntentSettled,
     MirrorAppended,
     MirrorRefused,
-    ProcessCrashed,
-    ProcessStopped,
-    TurnEnded,
 )
+from trunkline.core.events.gateway import DelegationAccepted, DelegationFinished, InboundAdmitted, TurnEnded
 from trunkline.core.values import IntentState
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 
 _HOOKS, _MIRROR = "hooks of", "mirror of"
 #: ends after which a transcript holds something of an intent

@@ -14,7 +14,10 @@ from typing import Any, Protocol
 import anyio
 
 from trunkline.core.events import Event, Trace, TraceHeader
-from trunkline.core.events.registry import InboundReceived, RunEnded, RunPhase, WireAccepted
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.gateway import InboundReceived
+from trunkline.sim.events.script import RunPhase
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.invariants import CHECKERS, Judge
 from trunkline.sim.loop import Order, SimLoop, SimulationError
 from trunkline.sim.loop import run as run_loop

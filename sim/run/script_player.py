@@ -8,9 +8,9 @@ from functools import partial
 
 from trunkline.core.errors import ConfigError, UnknownName
 from trunkline.core.events import BODIES, Event
-from trunkline.core.events.registry import FaultFired, ScriptSkipped
 from trunkline.core.sends.api import SendMessage, Target
 from trunkline.core.values import Poll
+from trunkline.sim.events.script import FaultFired, ScriptSkipped
 from trunkline.sim.platforms.api.inbound_pushes import PERSON, Speaker
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.run.gateway_process import Processes

@@ -14,21 +14,12 @@ from typing import Any
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.errors import UnknownName
 from trunkline.core.events import Event, EventLog
-from trunkline.core.events.registry import (
-    BugEnabled,
-    FaultFired,
-    RunPhase,
-    SessionCreated,
-    SessionReset,
-    WorldAccount,
-    WorldLimits,
-    WorldPerson,
-    WorldPlace,
-    WorldSession,
-)
+from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.values import Address, Capability, ChatKind, Peer, Transport
 from trunkline.sim.bugs import BUGS
 from trunkline.sim.cast.names import display_names
+from trunkline.sim.events.script import BugEnabled, FaultFired, RunPhase
+from trunkline.sim.events.world import WorldAccount, WorldLimits, WorldPerson, WorldPlace, WorldSession
 from trunkline.sim.loop import SimLoop
 from trunkline.sim.platforms import PLATFORMS, FakePlatform, Room
 from trunkline.sim.run.env import SimIds

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from trunkline.core.events import read_trace
-from trunkline.core.events.registry import WorldPerson
 from trunkline.sim import BUGS, find_scenarios, load_scenario
+from trunkline.sim.events.world import WorldPerson
 
 ROOT = Path(__file__).parents[2]
 TOUR = "scenarios/tour/told-twice.yaml"

@@ -13,7 +13,8 @@ from trunkline.app.explain.decide import InboundAsked, decide_inbound
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Event
-from trunkline.core.events.registry import ConfigReloaded, InboundReceived, RouteDecided, TargetResolved
+from trunkline.core.events.delivery import TargetResolved
+from trunkline.core.events.gateway import ConfigReloaded, InboundReceived, RouteDecided
 from trunkline.core.routing.binding_match import TIERS
 from trunkline.sim import ScenarioFile, find_scenarios, load_scenario, run_scenario, scenario_home
 

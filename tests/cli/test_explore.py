@@ -5,7 +5,7 @@ import json
 import pytest
 
 from trunkline.core.events import read_trace
-from trunkline.core.events.registry import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 
 B043 = "scenarios/museum/B043-thread-reply-in-main.yaml"
 B052 = "B052-shared-session-wrong-surface"

@@ -21,7 +21,7 @@ from trunkline.app.report.queue import WATCH, ago, moment, span
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.states import OPEN, TRANSITIONS
 from trunkline.core.errors import Ambiguous, SendFailed
-from trunkline.core.events.registry import IntentReopened, IntentSettled
+from trunkline.core.events.delivery import IntentReopened, IntentSettled
 from trunkline.core.reasons import Reason
 from trunkline.core.store import IntentRow
 from trunkline.core.store.records import SendRow, send_intent

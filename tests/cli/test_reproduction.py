@@ -15,7 +15,7 @@ from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.state.workspace import Desk
 from trunkline.app.view.faults.catalog import MAKERS
 from trunkline.core.events import encode_trace
-from trunkline.core.events import registry as b
+from trunkline.core.events.gateway import InboundAdmitted
 from trunkline.sim import scenario_home
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ def opened(name: str, *, bugs: bool) -> TrunklineApp:
     desk = Desk(source, seed=3)
     desk.open(entry, seed=3, bugs=entry.bugs if bugs else ())
     view = desk.run.view
-    desk.seek(next(event.seq for event in view.events if isinstance(event.body, b.InboundAdmitted)))
+    desk.seek(next(event.seq for event in view.events if isinstance(event.body, InboundAdmitted)))
     return TrunklineApp(desk, theme="textual-dark", clocked=False)
 
 

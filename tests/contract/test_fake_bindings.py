@@ -18,20 +18,18 @@ from trunkline.core.errors import (
     Unauthorized,
     UnknownName,
 )
-from trunkline.core.events.registry import (
+from trunkline.core.reasons import Reason
+from trunkline.core.values import Address, Identity
+from trunkline.sim.bugs.wrappers import AdapterWrapper
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRefused
+from trunkline.sim.events.world import (
     CredentialRotated,
     PeerSaid,
     ThreadOpened,
     ThreadReopened,
     WebhookGone,
-    WireAccepted,
-    WireDeduplicated,
-    WireRefused,
     WorldPlace,
 )
-from trunkline.core.reasons import Reason
-from trunkline.core.values import Address, Identity
-from trunkline.sim.bugs.wrappers import AdapterWrapper
 from trunkline.sim.platforms.api.inbound_pushes import Speaker
 
 #: conversations can be bound

@@ -9,7 +9,6 @@ import pytest
 from tests.support.contract.stage import ALL, LONG, Stage, attempt, play, request
 from trunkline.core.channels import Ready
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
-from trunkline.core.events.registry import FaultFired, WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
 from trunkline.core.values import (
     Address,
     Capability,
@@ -23,6 +22,8 @@ from trunkline.core.values import (
     StyleKind,
     Transport,
 )
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
 
 POLL = Poll(question="Which lamp?", options=("red", "green"))
 HYBRID = {"discord": "mode: hybrid"}

@@ -10,18 +10,10 @@ from msgspec import structs
 
 from tests.support.contract.stage import ALL, LONG, SPOTS, THREADED, Stage, attempt, given_up, play, request
 from trunkline.core.errors import Ambiguous, PlaceGone, PlatformError, RateLimited, Refused, UnknownName
-from trunkline.core.events.registry import (
-    PeerSaid,
-    PlatformPushed,
-    ThreadOpened,
-    WireAccepted,
-    WireDeduplicated,
-    WireLookedUp,
-    WireRefused,
-    WireResponseLost,
-)
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, Idempotency, Receipt
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
+from trunkline.sim.events.world import PeerSaid, PlatformPushed, ThreadOpened
 from trunkline.sim.loop import Node
 
 #: threads can be opened on messages

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from tests.support.scenario.bound import asked, many, notices, seen, told
-from trunkline.core.events.registry import IntentSettled
+from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.values import IntentState
 from trunkline.sim import CrashAt, RunResult, ScenarioFile, run_scenario
 from trunkline.sim.explore import Explorer

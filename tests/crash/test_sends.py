@@ -6,11 +6,12 @@ from itertools import count
 import msgspec
 import pytest
 
-from trunkline.core.events.registry import SendJoined, WireAccepted
+from trunkline.core.events.delivery import SendJoined
 from trunkline.core.runtime.client_sends.gateway_ports import Outbox
 from trunkline.core.runtime.client_sends.planner import Stored
 from trunkline.core.sends.api import SendPlan
 from trunkline.sim import CrashAt, RunResult, ScenarioFile, Status, run_scenario
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.scenario import load_text
 
 WORLD = """\

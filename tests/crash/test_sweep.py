@@ -11,9 +11,11 @@ import pytest
 from tests.support.scenario.files import SCENARIOS
 from trunkline.core.delivery.policy import RecoveryDecision
 from trunkline.core.events import encode_trace
-from trunkline.core.events.registry import ProcessCrashed, ProcessStarted, ProcessStopped, RecoveryDecided
+from trunkline.core.events.delivery import RecoveryDecided
+from trunkline.core.events.gateway import ProcessStarted
 from trunkline.sim import BUGS, CrashAt, ScenarioFile, load_scenario, run_scenario
 from trunkline.sim.bugs import Bug
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.explore import Cause, Explorer, Sampling, Tried
 from trunkline.sim.explore.crash_plan import Points, second_crash
 from trunkline.sim.run.wiring import Wiring

@@ -12,7 +12,7 @@ import pytest
 from tests.support.scenario.files import SCENARIOS
 from trunkline.core.config import GatewayConfig, HandsConfig
 from trunkline.core.events import encode_event
-from trunkline.core.events.registry import CompletionStep
+from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.hands.completion_plan import Completed, CompletionPlan
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address

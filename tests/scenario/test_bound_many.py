@@ -10,19 +10,14 @@ import pytest
 
 from tests.support.scenario.bound import APART, FIRST, asked, many, notices, seen, told
 from trunkline.core.events import Event
-from trunkline.core.events.registry import (
-    BindingEnded,
-    CredentialRotated,
-    DelegationFinished,
-    FallbackDenied,
-    IntentPrepared,
-    IntentSettled,
-    RouterDecided,
-    WireAccepted,
-)
+from trunkline.core.events.bindings import BindingEnded, FallbackDenied, RouterDecided
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled
+from trunkline.core.events.gateway import DelegationFinished
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState
 from trunkline.sim import RunResult, run_scenario
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import CredentialRotated
 
 COUNTS = (2, 10, 100)
 #: in the middle: after every work was asked for and bound, before the first one is done

@@ -4,16 +4,11 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.events.registry import (
-    BindingBound,
-    BindingEnded,
-    ControlCalled,
-    ControlEnded,
-    ProcessCrashed,
-    WireAccepted,
-)
+from trunkline.core.events.bindings import BindingBound, BindingEnded, ControlCalled, ControlEnded
 from trunkline.core.reasons import Reason
 from trunkline.sim import RunResult, Status, run_scenario
+from trunkline.sim.events.processes import ProcessCrashed
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.scenario import load_text
 
 HEAD = """\

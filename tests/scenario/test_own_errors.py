@@ -9,10 +9,12 @@ import pytest
 from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
-from trunkline.core.events.registry import ProcessCrashed, ProcessStarted, RunEnded
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.gateway import ProcessStarted
 from trunkline.sim import BUGS, load_scenario, run_scenario
 from trunkline.sim.bugs import Bug
 from trunkline.sim.bugs.base import deciding
+from trunkline.sim.events.processes import ProcessCrashed
 
 TOUR = Path(__file__).parents[2] / "scenarios" / "tour" / "told-twice.yaml"
 

@@ -6,21 +6,13 @@ import pytest
 
 from trunkline import Gateway
 from trunkline.core.channels.bindings.discord_threads import ThreadManagers, ThreadSettings
-from trunkline.core.events.registry import (
-    BindingBound,
-    BindingEnded,
-    BindingTouched,
-    CredentialRotated,
-    RouterDecided,
-    ThreadOpened,
-    WireAccepted,
-    WireRefused,
-    WorldPlace,
-)
+from trunkline.core.events.bindings import BindingBound, BindingEnded, BindingTouched, RouterDecided
 from trunkline.core.reasons import Reason
 from trunkline.sim import BUGS, RunResult, Status, run_scenario
 from trunkline.sim.bugs import Bug
 from trunkline.sim.bugs.base import making
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import CredentialRotated, ThreadOpened, WorldPlace
 from trunkline.sim.scenario import load_text
 
 HEAD = """\

@@ -5,21 +5,14 @@ import random
 import pytest
 
 from tests.scenario.test_world import at, bodies, broken, run, texts
-from trunkline.core.events.registry import (
-    AttemptStarted,
-    InboundReceived,
-    LeaseAwaited,
-    LeaseLost,
-    LeaseTaken,
-    PlatformConnected,
-    ProcessCrashed,
-    ProcessFrozen,
-    ProcessStarted,
-    ProcessThawed,
-    RunEnded,
-)
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import AttemptStarted
+from trunkline.core.events.gateway import InboundReceived, ProcessStarted
+from trunkline.core.events.leases import LeaseAwaited, LeaseLost, LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.sim import CrashAt
+from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessThawed
+from trunkline.sim.events.world import PlatformConnected
 
 SAY = '  - {at: 5s, as: ana, in: telegram/@ana, say: "hi"}\n'
 BOTH = "  - {at: 0s, second: true}\n"

@@ -4,24 +4,16 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.events.registry import (
-    AttemptStarted,
-    FaultFired,
-    MirrorAppended,
-    PeerSaid,
-    ProcessCrashed,
-    ProcessStarted,
-    ProcessStopped,
-    RunEnded,
-    RunPhase,
-    TurnEnded,
-    WireAccepted,
-    WorldPerson,
-    WorldPlace,
-)
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import AttemptStarted, MirrorAppended
+from trunkline.core.events.gateway import ProcessStarted, TurnEnded
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.inbound.turns import LiveTurn
 from trunkline.sim import BUGS, ScenarioError, Status, run_scenario
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.script import FaultFired, RunPhase
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid, WorldPerson, WorldPlace
 from trunkline.sim.loop import SimulationError
 from trunkline.sim.platforms import FakePlatform
 from trunkline.sim.scenario import load_text

@@ -4,24 +4,20 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.events.registry import (
-    BindingBound,
-    BindingEnded,
-    BindingRefused,
+from trunkline.core.events.bindings import BindingBound, BindingEnded, BindingRefused
+from trunkline.core.reasons import Reason
+from trunkline.sim import run_scenario
+from trunkline.sim.events.script import FaultFired, ScriptSkipped
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import (
     CredentialRotated,
-    FaultFired,
     PeerSaid,
-    ScriptSkipped,
     ThreadClosed,
     ThreadOpened,
     ThreadReopened,
     WebhookGone,
-    WireAccepted,
-    WireRefused,
     WorldPlace,
 )
-from trunkline.core.reasons import Reason
-from trunkline.sim import run_scenario
 from trunkline.sim.scenario import load_text
 
 HEAD = """\

@@ -6,11 +6,12 @@ import pytest
 
 from trunkline import Gateway
 from trunkline.core.errors import ConfigError
-from trunkline.core.events.registry import MirrorAppended, SendRequested, WireAccepted
+from trunkline.core.events.delivery import MirrorAppended, SendRequested
 from trunkline.core.reasons import Reason
 from trunkline.core.store import SqliteStore
 from trunkline.sim import BUGS, CrashAt, Status, run_scenario
 from trunkline.sim.bugs import Bug
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.scenario import load_text
 
 HEAD = """\

@@ -4,24 +4,21 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.events.registry import (
-    ClientAsked,
-    ClientTold,
-    FaultFired,
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import (
     IntentReopened,
     IntentSettled,
     MirrorAppended,
     MirrorRefused,
     OperatorActed,
-    RunEnded,
-    ScriptSkipped,
     SendPreviewed,
     SendRequested,
-    WireAccepted,
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim import RunResult, Status, run_scenario
+from trunkline.sim.events.script import ClientAsked, ClientTold, FaultFired, ScriptSkipped
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.scenario import load_text
 
 LOST = "at: 0s, fault: {on: send, do: lose-response, in: telegram/@ana}"

@@ -4,28 +4,26 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.events.registry import (
-    AdapterFailed,
-    AdapterInstalled,
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
     ChunkAcked,
-    FaultFired,
-    InboundAdmitted,
     IntentPrepared,
     IntentSettled,
     LaneWaiting,
-    PlatformConnected,
-    RunEnded,
     SendPreviewed,
     SendRefused,
-    StoreFailed,
     TransportFallback,
-    WireAccepted,
 )
+from trunkline.core.events.gateway import AdapterFailed, InboundAdmitted, StoreFailed
+from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState, Transport
 from trunkline.sim import RunResult, Status, run_scenario
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PlatformConnected
 from trunkline.sim.scenario import load_text
 
 SAY = "as: ana, in: {place}, say: hi"

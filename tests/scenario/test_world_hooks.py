@@ -4,18 +4,12 @@ from typing import Any
 
 import pytest
 
-from trunkline.core.events.registry import (
-    HookFailed,
-    HookSending,
-    HookSent,
-    IntentSettled,
-    MirrorAppended,
-    RunEnded,
-    WireAccepted,
-)
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import HookFailed, HookSending, HookSent, IntentSettled, MirrorAppended
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim import RunResult, Status, run_scenario
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.scenario import load_text
 
 RULES = """

@@ -3,29 +3,25 @@
 from typing import Any
 
 from tests.support.factories import direct
-from trunkline.core.events import Event, EventLog
-from trunkline.core.events.registry import (
+from trunkline.core.events import Body, Event, EventLog
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
-    Body,
     ChunkAcked,
     IntentPrepared,
     IntentSettled,
     LaneWaiting,
     MirrorAppended,
     OperatorActed,
-    ProcessCrashed,
-    ProcessStarted,
     RecoveryDecided,
-    RunEnded,
-    WireAccepted,
-    WireLookedUp,
-    WireRefused,
-    WorldAccount,
-    WorldLimits,
 )
+from trunkline.core.events.gateway import ProcessStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentKind, IntentState, Peer, Transport
+from trunkline.sim.events.processes import ProcessCrashed
+from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused
+from trunkline.sim.events.world import WorldAccount, WorldLimits
 from trunkline.sim.invariants import CHECKERS, Judge, Status, Verdict
 
 PLACE = direct("100", channel="telegram")

@@ -8,7 +8,7 @@ import anyio
 from tests.support.sending import Platform, message
 from tests.unit.core.runtime.inbound.test_gateway import Echo, Running
 from trunkline import HandTask, Hooks, Outgoing, SendFailed, SendingHook, Sent, SentHook, Turn
-from trunkline.core.events.registry import HookSent
+from trunkline.core.events.delivery import HookSent
 
 #: the ways, by the kind of their intents
 WAYS = ("reply", "tool", "announce", "send")

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from trunkline.app.cli.io.output import mute
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event, TraceHeader, encode_event
-from trunkline.core.events.registry import RunEnded
+from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import encode_header
 
 #: what stands for standard output

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from trunkline.app.view.timeline.breakpoints import Breakpoint, Breakpoints, Field
 from trunkline.app.view.timeline.filters import Filter, Matcher, parse_filter
 from trunkline.app.view.timeline.timeline import Kept, Picked, Timeline
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import MirrorAppended
+from trunkline.sim.events.wire import WireAccepted
 
 if TYPE_CHECKING:
     from trunkline.app.tui.state.workspace import Opened
@@ -56,8 +57,8 @@ class _Kept:
         view, found = self._of.view, set(touched)
         for seq in list(found):
             event = view.event(seq) if 0 < seq <= view.last else None
-            if event is not None and isinstance(event.body, b.MirrorAppended):
-                found |= {accepted.seq for accepted in view.of_intent(event.intent, b.WireAccepted)}
+            if event is not None and isinstance(event.body, MirrorAppended):
+                found |= {accepted.seq for accepted in view.of_intent(event.intent, WireAccepted)}
         return {seq for seq in found if seq <= self._done and seq in self._of}
 
 

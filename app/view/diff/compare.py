@@ -14,7 +14,8 @@ import msgspec
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event
-from trunkline.core.events import registry as b
+from trunkline.sim.events.script import BugEnabled
+from trunkline.sim.events.world import ThreadOpened, WorldPlace
 
 #: what pairs events that belong to no message: the first of these that their body has
 _NAMES = ("original_id", "key", "session_key", "name", "fault", "phase", "bug", "hand", "webhook", "channel", "why")
@@ -73,7 +74,7 @@ class Diff:
         return next(told, parted[0] if parted else None)
 
     def _is_premise(self, index: int) -> bool:
-        return isinstance(self.event(self.rows[index])[1].body, b.BugEnabled)
+        return isinstance(self.event(self.rows[index])[1].body, BugEnabled)
 
     @property
     def same(self) -> bool:
@@ -147,7 +148,7 @@ def _about(event: Event) -> tuple[str, type[Body]]:
 
 
 def _name(body: Body) -> str:
-    if isinstance(body, b.WorldPlace | b.ThreadOpened):
+    if isinstance(body, WorldPlace | ThreadOpened):
         return "/".join(body.address.lane)
     return next((str(value) for name in _NAMES if (value := getattr(body, name, None)) is not None), "")
 

@@ -15,11 +15,13 @@ from trunkline.app.view.labels.events import describe
 from trunkline.app.view.text.cells import clean
 from trunkline.app.view.text.fact import Tone
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.bindings import FallbackDenied, RouterDecided
+from trunkline.core.events.gateway import CompletionPlanned, InboundReceived, RouteDecided
 from trunkline.core.values import Address
+from trunkline.sim.events.world import PeerSaid
 
 #: what was recorded about where things go
-DECISIONS = (b.RouteDecided, b.RouterDecided, b.CompletionPlanned, b.FallbackDenied)
+DECISIONS = (RouteDecided, RouterDecided, CompletionPlanned, FallbackDenied)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,9 +84,9 @@ def why_not(view: RunView, seq: int) -> list[Answer]:
 
 def _destination(view: RunView, seq: int) -> Address | None:
     body = view.event(seq).body if 0 < seq <= view.last else None
-    if isinstance(body, b.RouteDecided):
+    if isinstance(body, RouteDecided):
         return body.reply_to
-    if isinstance(body, b.PeerSaid | b.InboundReceived | b.RouterDecided | b.FallbackDenied | b.CompletionPlanned):
+    if isinstance(body, PeerSaid | InboundReceived | RouterDecided | FallbackDenied | CompletionPlanned):
         return None
     address = getattr(body, "address", None)
     return address if isinstance(address, Address) else None
@@ -92,20 +94,20 @@ def _destination(view: RunView, seq: int) -> Address | None:
 
 def _answers(view: RunView, event: Event) -> Iterator[Answer]:
     match event.body:
-        case b.RouterDecided():
+        case RouterDecided():
             yield from _router(view, event, event.body)
-        case b.CompletionPlanned():
+        case CompletionPlanned():
             yield from _plan(view, event, event.body)
-        case b.RouteDecided():
+        case RouteDecided():
             yield from _route(view, event, event.body)
-        case b.FallbackDenied(refused=Address() as refused, reason=reason):
+        case FallbackDenied(refused=Address() as refused, reason=reason):
             text = f"fallback denied, {reason}: {reason.sentence}"
             yield Answer(name=view.places.label(refused), text=clean(text), seq=event.seq)
         case _:
             pass
 
 
-def _router(view: RunView, event: Event, body: b.RouterDecided) -> Iterator[Answer]:
+def _router(view: RunView, event: Event, body: RouterDecided) -> Iterator[Answer]:
     for one in body.candidates:
         name = view.bindings.name(one.binding)
         text = f"{name} {one.status}, {one.reason}: {one.reason.sentence}"
@@ -119,14 +121,14 @@ def _router(view: RunView, event: Event, body: b.RouterDecided) -> Iterator[Answ
         yield Answer(name=view.places.label(body.requester), text=clean(text), seq=event.seq)
 
 
-def _plan(view: RunView, event: Event, body: b.CompletionPlanned) -> Iterator[Answer]:
+def _plan(view: RunView, event: Event, body: CompletionPlanned) -> Iterator[Answer]:
     for step in body.steps:
         if step.address is not None:
             text = f"a step of the plan ({step.mode}), {step.reason}: {step.reason.sentence}"
             yield Answer(name=view.places.label(step.address), text=clean(text), taken=True, seq=event.seq)
 
 
-def _route(view: RunView, event: Event, body: b.RouteDecided) -> Iterator[Answer]:
+def _route(view: RunView, event: Event, body: RouteDecided) -> Iterator[Answer]:
     if body.reply_to is not None:
         text = f"answers go there, {body.reply_reason}: {body.reply_reason.sentence}"
         yield Answer(name=view.places.label(body.reply_to), text=clean(text), taken=True, seq=event.seq)

@@ -16,8 +16,21 @@ from trunkline.app.view.labels.events import describe
 from trunkline.app.view.text.cells import clean, count, seconds
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.bindings.bind_request import OPERATOR
-from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body, Event
+from trunkline.core.events.bindings import (
+    BindingBound,
+    BindingDegraded,
+    BindingEnded,
+    BindingEnding,
+    BindingRefused,
+    BindingTouched,
+    ControlCalled,
+    ControlEnded,
+    FallbackDenied,
+    IdentityFallback,
+    PlaceReopened,
+    RouterDecided,
+)
 from trunkline.core.reasons import Reason
 
 _TONES = {Standing.ACTIVE: Tone.GOOD, Standing.EXPIRED: Tone.WARN, Standing.ENDING: Tone.WARN}
@@ -114,9 +127,9 @@ def story_facts(view: RunView, binding: str) -> Iterator[Fact]:
         yield _fact("" if number else "story", text, event.seq)
 
 
-def _comes_along(body: b.Body) -> bool:
+def _comes_along(body: Body) -> bool:
     """A touch by a message, which has a line of its own."""
-    return isinstance(body, b.BindingTouched) and body.by != OPERATOR
+    return isinstance(body, BindingTouched) and body.by != OPERATOR
 
 
 # ---------------------------------------------------------------- the router
@@ -125,7 +138,7 @@ def _comes_along(body: b.Body) -> bool:
 def router_facts(view: RunView, event: Event) -> Iterator[Fact]:
     """A decision of the router: what was asked, what was tried, and what came of it."""
     body, seq = event.body, event.seq
-    assert isinstance(body, b.RouterDecided)
+    assert isinstance(body, RouterDecided)
     yield _fact("router", f"#{seq} {body.event_kind} of session {body.target_session_key}", seq)
     asked = view.places.label(body.requester) if body.requester else "nobody that is known"
     closed = "fail closed: no guess" if body.fail_closed else "fail open: a guess is allowed"
@@ -149,30 +162,30 @@ def _told(reason: Reason) -> str:
 
 def routed_facts(view: RunView, event: Event) -> Iterator[Fact]:
     """What the router said of the completion that an event belongs to, and what was denied after it."""
-    near = view.nearest(event.seq, b.RouterDecided)
-    decided = view.of_delegation(event.delegation, b.RouterDecided) or ([near] if near else [])
+    near = view.nearest(event.seq, RouterDecided)
+    decided = view.of_delegation(event.delegation, RouterDecided) or ([near] if near else [])
     for one in decided:
         yield from router_facts(view, one)
-    denied = view.of_delegation(event.delegation, b.FallbackDenied)
-    denied += [one for one in view.of_intent(event.intent, b.FallbackDenied) if one not in denied]
+    denied = view.of_delegation(event.delegation, FallbackDenied)
+    denied += [one for one in view.of_intent(event.intent, FallbackDenied) if one not in denied]
     for one in denied:
         yield from denied_facts(view, one)
 
 
 def denied_facts(view: RunView, event: Event) -> Iterator[Fact]:
     """What was not said elsewhere instead."""
-    assert isinstance(event.body, b.FallbackDenied)
+    assert isinstance(event.body, FallbackDenied)
     yield _fact("denied", f"#{event.seq} {describe(view, event)}", event.seq, Tone.WARN)
     yield because(event.body.reason, event.seq)
 
 
 def spoken_facts(view: RunView, intent: str | None) -> Iterator[Fact]:
     """Who spoke, where it was somebody else than it should have been, and what was done to be able to."""
-    for event in view.of_intent(intent, b.IdentityFallback):
-        assert isinstance(event.body, b.IdentityFallback)
+    for event in view.of_intent(intent, IdentityFallback):
+        assert isinstance(event.body, IdentityFallback)
         yield _fact("identity", f"#{event.seq} {describe(view, event)}", event.seq, Tone.WARN)
         yield because(event.body.reason, event.seq)
-    for event in view.of_intent(intent, b.PlaceReopened):
+    for event in view.of_intent(intent, PlaceReopened):
         yield _fact("reopened", f"#{event.seq} {describe(view, event)}", event.seq)
 
 
@@ -182,31 +195,31 @@ def spoken_facts(view: RunView, intent: str | None) -> Iterator[Fact]:
 def own_bound_facts(view: RunView, event: Event) -> Iterator[Fact]:
     """What an event of bindings tells by itself; of any other event nothing."""
     match event.body:
-        case b.RouterDecided():
+        case RouterDecided():
             yield from router_facts(view, event)
-            for one in view.of_delegation(event.delegation, b.FallbackDenied):
+            for one in view.of_delegation(event.delegation, FallbackDenied):
                 yield from denied_facts(view, one)
-        case b.FallbackDenied():
+        case FallbackDenied():
             yield from denied_facts(view, event)
-            near = view.nearest(event.seq, b.RouterDecided)
-            for one in [near] if near else view.of_delegation(event.delegation, b.RouterDecided):
+            near = view.nearest(event.seq, RouterDecided)
+            for one in [near] if near else view.of_delegation(event.delegation, RouterDecided):
                 yield from router_facts(view, one)
-        case b.BindingRefused(verb=verb, conversation=place, session_key=key, reason=reason, detail=detail, by=by):
+        case BindingRefused(verb=verb, conversation=place, session_key=key, reason=reason, detail=detail, by=by):
             yield _fact("refused", f"{verb} of {view.places.target(place)}", event.seq, Tone.WARN)
             yield _fact("session", key or "none was named", event.seq)
             yield because(reason, event.seq)
             yield _fact("detail", detail, event.seq)
             yield _fact("by", by or "not told", event.seq)
-        case b.ControlCalled(argument=argument, by=by):
+        case ControlCalled(argument=argument, by=by):
             yield _fact("command", f"{command(event.body)} {argument}".rstrip(), event.seq)
             yield _fact("by", by, event.seq)
-        case b.ControlEnded(outcome=outcome, reason=reason, detail=detail):
+        case ControlEnded(outcome=outcome, reason=reason, detail=detail):
             yield _fact("command", f"{command(event.body)}: {outcome}", event.seq)
             if reason is not None:
                 yield because(reason, event.seq)
             if detail:
                 yield _fact("detail", detail, event.seq)
-        case b.BindingBound() | b.BindingTouched() | b.BindingEnding() | b.BindingEnded() | b.BindingDegraded():
+        case BindingBound() | BindingTouched() | BindingEnding() | BindingEnded() | BindingDegraded():
             yield from happened_facts(view, event)
         case _:
             pass

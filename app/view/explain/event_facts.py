@@ -17,7 +17,39 @@ from trunkline.app.view.text.cells import clean, count, quoted
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    Fallback,
+    HookFailed,
+    HookSending,
+    HookSent,
+    IntentPrepared,
+    IntentReopened,
+    IntentSettled,
+    IntentSuppressed,
+    LaneWaiting,
+    MirrorAppended,
+    MirrorRefused,
+    OperatorActed,
+    RecoveryDecided,
+    SendRequested,
+    TargetResolved,
+    TransportFallback,
+)
+from trunkline.core.events.gateway import (
+    CompletionPlanned,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationIgnored,
+    InboundDropped,
+    InboundReceived,
+    RouteDecided,
+    TurnEnded,
+)
+from trunkline.sim.events.processes import ProcessCrashed
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
+from trunkline.sim.events.world import PeerSaid, PlatformPushed
 
 
 def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
@@ -29,14 +61,14 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
     if own:
         yield from own
         return
-    intent = view.of_intent(event.intent, b.IntentPrepared)
-    delegation = view.of_delegation(event.delegation, b.DelegationAccepted)
+    intent = view.of_intent(event.intent, IntentPrepared)
+    delegation = view.of_delegation(event.delegation, DelegationAccepted)
     inbound = event.inbound or _inbound_after(view, event)
     if intent:
         yield from _intent(view, intent[0])
         yield from _completion(view, event)
         yield from _routes(view, intent[0], inbound)
-    elif hooked := view.of_intent(event.intent, b.HookSending):
+    elif hooked := view.of_intent(event.intent, HookSending):
         yield from _taken_back(view, hooked[0])
     elif delegation:
         yield from _delegation(view, delegation[0])
@@ -44,13 +76,13 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
     elif inbound:
         yield from _inbound(view, inbound)
         yield from _answers(view, event)
-    elif isinstance(event.body, b.ProcessCrashed):
+    elif isinstance(event.body, ProcessCrashed):
         yield from _crashed(event, event.body)
-    elif not isinstance(event.body, b.PeerSaid | b.RunEnded):
+    elif not isinstance(event.body, PeerSaid | RunEnded):
         yield Fact(label="what", text=describe(view, event), seq=event.seq)
 
 
-def _crashed(event: Event, body: b.ProcessCrashed) -> Iterator[Fact]:
+def _crashed(event: Event, body: ProcessCrashed) -> Iterator[Fact]:
     """Why a process died; for an error of its own, where it was raised, and the calls that led there."""
     yield Fact(label="died", text=clean(body.why), tone=Tone.BAD, seq=event.seq)
     # The other way round than a traceback: what a short pane shows is its place.
@@ -61,14 +93,14 @@ def _crashed(event: Event, body: b.ProcessCrashed) -> Iterator[Fact]:
 
 def _inbound_after(view: RunView, event: Event) -> str | None:
     """The inbound that a platform's event became; the platform does not know the gateway's ids."""
-    if not isinstance(event.body, b.PeerSaid | b.PlatformPushed):
+    if not isinstance(event.body, PeerSaid | PlatformPushed):
         return None
     return next((view.event(seq).inbound for seq in view.causes.effects(event.seq) if view.event(seq).inbound), None)
 
 
 def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
     body = prepared.body
-    assert isinstance(body, b.IntentPrepared)
+    assert isinstance(body, IntentPrepared)
     yield Fact(label="says", text=quoted(body.text), seq=prepared.seq)
     chunks = f", {count(body.chunks, 'chunk')}" if body.chunks > 1 else ""
     named = ", the agent named the target" if body.targeted else ""
@@ -84,52 +116,52 @@ def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
     yield because(body.reason, prepared.seq)
     yield from _aimed(view, prepared)
     yield from _hooks(view, prepared.intent)
-    for event in view.of_intent(prepared.intent, b.Fallback, b.TransportFallback):
+    for event in view.of_intent(prepared.intent, Fallback, TransportFallback):
         yield Fact(label="fallback", text=describe(view, event), tone=Tone.WARN, seq=event.seq)
     yield from spoken_facts(view, prepared.intent)
-    for event in view.of_intent(prepared.intent, b.LaneWaiting):
+    for event in view.of_intent(prepared.intent, LaneWaiting):
         yield _numbered("waited", view, event)
-    for event in view.of_intent(prepared.intent, b.WireAccepted, b.WireRefused, b.WireResponseLost, b.WireDeduplicated):
-        good = isinstance(event.body, b.WireAccepted | b.WireDeduplicated)
+    for event in view.of_intent(prepared.intent, WireAccepted, WireRefused, WireResponseLost, WireDeduplicated):
+        good = isinstance(event.body, WireAccepted | WireDeduplicated)
         yield _numbered("wire", view, event, Tone.PLAIN if good else Tone.WARN)
-    for event in view.of_intent(prepared.intent, b.AttemptEnded, b.RecoveryDecided, b.WireLookedUp):
+    for event in view.of_intent(prepared.intent, AttemptEnded, RecoveryDecided, WireLookedUp):
         yield _numbered("decided", view, event)
-    for event in view.of_intent(prepared.intent, b.MirrorAppended, b.MirrorRefused):
-        refused = isinstance(event.body, b.MirrorRefused)
+    for event in view.of_intent(prepared.intent, MirrorAppended, MirrorRefused):
+        refused = isinstance(event.body, MirrorRefused)
         yield _numbered("mirror", view, event, Tone.WARN if refused else Tone.PLAIN)
     yield from _ends(view, prepared.intent)
 
 
 def _hooks(view: RunView, intent: str | None) -> Iterator[Fact]:
-    for event in view.of_intent(intent, b.HookSending, b.HookFailed):
-        failed = isinstance(event.body, b.HookFailed)
+    for event in view.of_intent(intent, HookSending, HookFailed):
+        failed = isinstance(event.body, HookFailed)
         yield _numbered("hooks", view, event, Tone.WARN if failed else Tone.PLAIN)
 
 
 def _ends(view: RunView, intent: str | None) -> Iterator[Fact]:
     """How it ended, what operators made of that, and who was told."""
-    for event in view.of_intent(intent, b.IntentSettled, b.OperatorActed, b.IntentReopened, b.HookSent):
-        ended, told = isinstance(event.body, b.IntentSettled), isinstance(event.body, b.HookSent)
+    for event in view.of_intent(intent, IntentSettled, OperatorActed, IntentReopened, HookSent):
+        ended, told = isinstance(event.body, IntentSettled), isinstance(event.body, HookSent)
         yield _numbered("ended" if ended else "told" if told else "operator", view, event)
 
 
 def _taken_back(view: RunView, event: Event) -> Iterator[Fact]:
     """What hooks have cancelled was never prepared: neither its text nor its files are stored."""
     yield from _hooks(view, event.intent)
-    assert isinstance(event.body, b.HookSending)
+    assert isinstance(event.body, HookSending)
     yield because(event.body.reason, event.seq)
     yield from _ends(view, event.intent)
 
 
 def _aimed(view: RunView, prepared: Event) -> Iterator[Fact]:
     """Who asked for it outside of any turn, and how its target was understood."""
-    asked = view.nearest(prepared.seq, b.SendRequested)
-    if asked is not None and isinstance(asked.body, b.SendRequested):
+    asked = view.nearest(prepared.seq, SendRequested)
+    if asked is not None and isinstance(asked.body, SendRequested):
         yield from requested_facts(asked.body, asked.seq)
     steps = [prepared.seq, *(view.causes.children(asked.seq) if asked else ())]
-    near = (view.nearest(seq, b.TargetResolved) for seq in steps)
+    near = (view.nearest(seq, TargetResolved) for seq in steps)
     resolved = next((event for event in near if event is not None), None)
-    if resolved is not None and isinstance(resolved.body, b.TargetResolved):
+    if resolved is not None and isinstance(resolved.body, TargetResolved):
         yield from target_facts(resolved.body, view.places.label, resolved.seq)
 
 
@@ -139,11 +171,11 @@ def _numbered(label: str, view: RunView, event: Event, tone: Tone = Tone.PLAIN) 
 
 def _completion(view: RunView, event: Event) -> Iterator[Fact]:
     yield from routed_facts(view, event)
-    planned = view.of_delegation(event.delegation, b.CompletionPlanned)
-    near = view.nearest(event.seq, b.CompletionPlanned)
+    planned = view.of_delegation(event.delegation, CompletionPlanned)
+    near = view.nearest(event.seq, CompletionPlanned)
     for plan in planned or ([near] if near else []):
         body = plan.body
-        assert isinstance(body, b.CompletionPlanned)
+        assert isinstance(body, CompletionPlanned)
         busy = "requester busy" if body.requester_busy else "requester idle"
         yield Fact(label="plan", text=f"#{plan.seq} {count(len(body.steps), 'step')}, {busy}", seq=plan.seq)
         for number, step in enumerate(body.steps, 1):
@@ -151,15 +183,15 @@ def _completion(view: RunView, event: Event) -> Iterator[Fact]:
 
 
 def _routes(view: RunView, event: Event, inbound: str | None) -> Iterator[Fact]:
-    near = view.nearest(event.seq, b.RouteDecided)
-    routes = [near] if near else view.of_inbound(inbound, b.RouteDecided)
+    near = view.nearest(event.seq, RouteDecided)
+    routes = [near] if near else view.of_inbound(inbound, RouteDecided)
     for route in routes:
         yield from _route(view, route)
 
 
 def _route(view: RunView, event: Event) -> Iterator[Fact]:
     body = event.body
-    assert isinstance(body, b.RouteDecided)
+    assert isinstance(body, RouteDecided)
     if body.matched_by == BOUND_TIER:
         # Ids of session bindings are long, and screens number them.
         body = msgspec.structs.replace(body, binding=view.bindings.name(body.binding))
@@ -167,35 +199,35 @@ def _route(view: RunView, event: Event) -> Iterator[Fact]:
 
 
 def _inbound(view: RunView, inbound: str) -> Iterator[Fact]:
-    for event in view.of_inbound(inbound, b.InboundReceived):
+    for event in view.of_inbound(inbound, InboundReceived):
         yield _numbered("said", view, view.posted(event.seq) or event)
-        assert isinstance(event.body, b.InboundReceived)
+        assert isinstance(event.body, InboundReceived)
         if event.body.reply_chain:
             text = f"{clean(event.body.reply_chain)} is a chain of replies, no thread: it is not part of the place"
             yield Fact(label="chain", text=text, seq=event.seq)
-    for event in view.of_inbound(inbound, b.InboundDropped):
-        assert isinstance(event.body, b.InboundDropped)
+    for event in view.of_inbound(inbound, InboundDropped):
+        assert isinstance(event.body, InboundDropped)
         yield Fact(label="dropped", text=f"#{event.seq} {describe(view, event)}", tone=Tone.WARN, seq=event.seq)
         yield because(event.body.reason, event.seq)
-    for event in view.of_inbound(inbound, b.RouteDecided):
+    for event in view.of_inbound(inbound, RouteDecided):
         yield from _route(view, event)
-    for event in view.of_inbound(inbound, b.TurnEnded):
+    for event in view.of_inbound(inbound, TurnEnded):
         yield _numbered("turn", view, event)
 
 
 def _answers(view: RunView, event: Event) -> Iterator[Fact]:
     for seq in view.causes.effects(event.seq):
         found = view.event(seq)
-        if isinstance(found.body, b.WireAccepted | b.IntentSuppressed | b.DelegationAccepted):
-            label = "hands on" if isinstance(found.body, b.DelegationAccepted) else "answered"
+        if isinstance(found.body, WireAccepted | IntentSuppressed | DelegationAccepted):
+            label = "hands on" if isinstance(found.body, DelegationAccepted) else "answered"
             yield _numbered(label, view, found)
 
 
 def _delegation(view: RunView, accepted: Event) -> Iterator[Fact]:
     body = accepted.body
-    assert isinstance(body, b.DelegationAccepted)
+    assert isinstance(body, DelegationAccepted)
     yield Fact(label="task", text=f"{quoted(body.task)} for hand {body.hand}", seq=accepted.seq)
     yield Fact(label="origin", text=f"{view.places.label(body.origin)}, frozen at #{accepted.seq}", seq=accepted.seq)
     yield Fact(label="session", text=body.session_key, seq=accepted.seq)
-    for event in view.of_delegation(accepted.delegation, b.DelegationFinished, b.DelegationIgnored):
+    for event in view.of_delegation(accepted.delegation, DelegationFinished, DelegationIgnored):
         yield _numbered("result", view, event)

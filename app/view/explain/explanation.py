@@ -14,7 +14,7 @@ from trunkline.app.view.labels.events import describe
 from trunkline.app.view.text.cells import clean, count, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Event
-from trunkline.core.events.registry import RunEnded
+from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import TraceHeader
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 

@@ -20,7 +20,7 @@ from trunkline.core.bindings.conversation_match import hangs_under, same_place
 from trunkline.core.channels import rules_for
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.values import Address, ChatKind
 
 #: stands between a parent and its thread on screens
@@ -78,7 +78,7 @@ def resolve(view: RunView, place: Address, seq: int) -> Resolution:
         because = "it is not bound, and nothing was said there so far"
         return Resolution(asked=place, binding=None, session_key=None, because=because, considered=considered)
     body = route.body
-    assert isinstance(body, b.RouteDecided)
+    assert isinstance(body, RouteDecided)
     key = view.homes.key_at(view.homes.last_key(body.session_key, route.seq), seq)
     because = f"it is not bound; its last message went its default route ({body.matched_by})"
     return Resolution(asked=place, binding=None, session_key=key, because=because, seq=route.seq, considered=considered)

@@ -12,7 +12,17 @@ from rich.cells import cell_len
 
 from trunkline.app.view.text.cells import clean, count, pad, quoted
 from trunkline.app.view.text.fact import Fact, Tone, because
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body
+from trunkline.core.events.delivery import SendJoined, SendPreviewed, SendRefused, SendRequested, TargetResolved
+from trunkline.core.events.gateway import (
+    ConfigReloaded,
+    RouteDecided,
+    SessionCreated,
+    SessionLeft,
+    SessionMoved,
+    SessionReset,
+    SessionShared,
+)
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, SessionEntry
 
@@ -49,7 +59,7 @@ def _numbered(seq: int) -> str:
 # ---------------------------------------------------------------- where a message belongs
 
 
-def route_facts(body: b.RouteDecided, name: Name, seq: int = 0, more: Iterable[Fact] = ()) -> Iterator[Fact]:
+def route_facts(body: RouteDecided, name: Name, seq: int = 0, more: Iterable[Fact] = ()) -> Iterator[Fact]:
     """Where an inbound message belongs, then `more`, then every binding that was looked at."""
     won = f"binding {body.binding} ({body.matched_by})" if body.binding else _by_default(body.matched_by)
     yield _fact("route", f"{_numbered(seq)}agent {body.agent}, by {won}", seq)
@@ -67,7 +77,7 @@ def _by_default(matched_by: str) -> str:
     return f"{matched_by}: {Reason.DEFAULT_AGENT.sentence}" if matched_by == "default" else matched_by
 
 
-def _bindings(body: b.RouteDecided, seq: int) -> Iterator[Fact]:
+def _bindings(body: RouteDecided, seq: int) -> Iterator[Fact]:
     """A line for each binding, in columns: mark, name, tier, reason code and its sentence."""
     rows = [(clean(one.binding), one.tier, one.reason.value) for one in body.candidates]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
@@ -85,7 +95,7 @@ def _bindings(body: b.RouteDecided, seq: int) -> Iterator[Fact]:
 
 
 def target_facts(
-    body: b.TargetResolved,
+    body: TargetResolved,
     name: Name,
     seq: int = 0,
     more: Iterable[Fact] = (),
@@ -111,7 +121,7 @@ def entry_facts(entry: SessionEntry, seq: int = 0) -> Iterator[Fact]:
     yield _fact("", f"origin {entry.originating_channel}, {entry.originating_to}", seq)
 
 
-def requested_facts(body: b.SendRequested, seq: int = 0) -> Iterator[Fact]:
+def requested_facts(body: SendRequested, seq: int = 0) -> Iterator[Fact]:
     """What a client asked for."""
     where = f" on {body.channel}" if body.channel else ""
     yield _fact("asked", f"{_numbered(seq)}{quoted(body.text)} to {quoted(body.target)}{where}", seq)
@@ -120,18 +130,18 @@ def requested_facts(body: b.SendRequested, seq: int = 0) -> Iterator[Fact]:
         yield _fact("session", f"{body.session_key}, named by the client", seq)
 
 
-def _joined(body: b.SendJoined, seq: int) -> Iterator[Fact]:
+def _joined(body: SendJoined, seq: int) -> Iterator[Fact]:
     ended = "has ended: its result is given again" if body.ended else "is still under way: this one waits for it"
     yield _fact("key", f"{body.key}; the first send {ended}", seq)
     yield because(body.reason, seq)
 
 
-def _refused(body: b.SendRefused, seq: int) -> Iterator[Fact]:
+def _refused(body: SendRefused, seq: int) -> Iterator[Fact]:
     yield _fact("refused", f"{body.key}: nothing was sent or stored", seq, Tone.WARN)
     yield from _why(body.reason, body.detail, seq)
 
 
-def _previewed(body: b.SendPreviewed, name: Name, seq: int) -> Iterator[Fact]:
+def _previewed(body: SendPreviewed, name: Name, seq: int) -> Iterator[Fact]:
     yield _fact("dry run", f"{body.key}: nothing was sent or stored", seq)
     yield _fact("to", name(body.address), seq)
     yield _fact("session", body.session_key or "no session would remember it", seq)
@@ -144,7 +154,7 @@ def _previewed(body: b.SendPreviewed, name: Name, seq: int) -> Iterator[Fact]:
 # ---------------------------------------------------------------- what becomes of sessions
 
 
-def _created(body: b.SessionCreated, name: Name, seq: int) -> Iterator[Fact]:
+def _created(body: SessionCreated, name: Name, seq: int) -> Iterator[Fact]:
     yield _fact("session", body.session_key, seq)
     made = f"{body.session_id}, generation {body.generation}, by {body.by}, for {name(body.address)}"
     yield _fact("created", made, seq)
@@ -152,26 +162,26 @@ def _created(body: b.SessionCreated, name: Name, seq: int) -> Iterator[Fact]:
         yield from entry_facts(body.entry, seq)
 
 
-def _reset(body: b.SessionReset, seq: int) -> Iterator[Fact]:
+def _reset(body: SessionReset, seq: int) -> Iterator[Fact]:
     yield _fact("session", body.session_key, seq)
     yield _fact("reset", f"generation {body.generation} is {body.session_id}", seq)
     yield _fact("before", f"{body.before}: what belongs to it is not applied to the new one", seq)
 
 
-def _moved(body: b.SessionMoved, seq: int) -> Iterator[Fact]:
+def _moved(body: SessionMoved, seq: int) -> Iterator[Fact]:
     yield _fact("moved", f"from {body.old_key}", seq)
     yield _fact("to", body.session_key, seq)
     yield _fact("session", f"{body.session_id}: it goes on, with its transcript", seq)
     yield from _why(body.reason, body.detail, seq)
 
 
-def _left(body: b.SessionLeft, seq: int) -> Iterator[Fact]:
+def _left(body: SessionLeft, seq: int) -> Iterator[Fact]:
     yield _fact("left", f"{body.old_key} (session {body.old_session_id}): it keeps what was said in it", seq, Tone.WARN)
     yield _fact("now", body.session_key or "no session: no key leads to it", seq)
     yield from _why(body.reason, body.detail, seq)
 
 
-def _shared(body: b.SessionShared, seq: int) -> Iterator[Fact]:
+def _shared(body: SessionShared, seq: int) -> Iterator[Fact]:
     who = body.peer.name or body.peer.id
     yield _fact("shared", f"{body.session_key}: {who} is one of {body.people} people in it", seq, Tone.WARN)
     yield because(body.reason, seq)
@@ -180,7 +190,7 @@ def _shared(body: b.SessionShared, seq: int) -> Iterator[Fact]:
 # ---------------------------------------------------------------- the configuration
 
 
-def config_facts(body: b.ConfigReloaded, seq: int = 0) -> Iterator[Fact]:
+def config_facts(body: ConfigReloaded, seq: int = 0) -> Iterator[Fact]:
     """What a reload changed, and what holds since."""
     changed = ", ".join(body.changed) or "nothing"
     yield _fact("config", f"{_numbered(seq)}revision {body.revision} holds from here on; it changes {changed}", seq)
@@ -189,30 +199,30 @@ def config_facts(body: b.ConfigReloaded, seq: int = 0) -> Iterator[Fact]:
         yield _fact("" if number else "linked", f"{person}: {', '.join(ids)}", seq)
 
 
-def own_facts(body: b.Body, name: Name, seq: int = 0) -> Iterator[Fact]:
+def own_facts(body: Body, name: Name, seq: int = 0) -> Iterator[Fact]:
     """What an event tells that stands for itself: a target, a send, a session, the configuration; else nothing."""
     match body:
-        case b.TargetResolved():
+        case TargetResolved():
             yield from target_facts(body, name, seq)
-        case b.SendRequested():
+        case SendRequested():
             yield from requested_facts(body, seq)
-        case b.SendJoined():
+        case SendJoined():
             yield from _joined(body, seq)
-        case b.SendRefused():
+        case SendRefused():
             yield from _refused(body, seq)
-        case b.SendPreviewed():
+        case SendPreviewed():
             yield from _previewed(body, name, seq)
-        case b.SessionCreated():
+        case SessionCreated():
             yield from _created(body, name, seq)
-        case b.SessionReset():
+        case SessionReset():
             yield from _reset(body, seq)
-        case b.SessionMoved():
+        case SessionMoved():
             yield from _moved(body, seq)
-        case b.SessionLeft():
+        case SessionLeft():
             yield from _left(body, seq)
-        case b.SessionShared():
+        case SessionShared():
             yield from _shared(body, seq)
-        case b.ConfigReloaded():
+        case ConfigReloaded():
             yield from config_facts(body, seq)
         case _:
             pass

@@ -10,8 +10,11 @@ import msgspec
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.gateway import DelegationAccepted, InboundReceived
 from trunkline.core.values import Address
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid, WorldPlace
 from trunkline.sim.run.fault_board import where
 from trunkline.sim.scenario import PlaceError, PlaceRef, ScenarioFile
 
@@ -48,7 +51,7 @@ def spot_of(view: RunView, file: ScenarioFile, seq: int) -> Spot:
     place, ref = place_names(view, file).get(address.lane, (None, None)) if address else (None, None)
     posted = view.posted(seq)
     said = posted.inbound if posted and posted.inbound in _said_before(file, event.at) else None
-    text = posted.body.text if said and posted and isinstance(posted.body, b.PeerSaid) else ""
+    text = posted.body.text if said and posted and isinstance(posted.body, PeerSaid) else ""
     return Spot(
         at=event.at,
         seq=seq,
@@ -67,9 +70,9 @@ def address_of(view: RunView, event: Event) -> Address | None:
     if own is not None:
         return own
     of = (
-        *view.of_intent(event.intent, b.IntentPrepared),
-        *view.of_inbound(event.inbound, b.InboundReceived, b.PeerSaid),
-        *view.of_delegation(event.delegation, b.DelegationAccepted),
+        *view.of_intent(event.intent, IntentPrepared),
+        *view.of_inbound(event.inbound, InboundReceived, PeerSaid),
+        *view.of_delegation(event.delegation, DelegationAccepted),
     )
     for found in of:
         place = _where(found)
@@ -89,7 +92,7 @@ def place_names(view: RunView, file: ScenarioFile) -> dict[PlaceKey, tuple[str, 
     found: dict[PlaceKey, tuple[str, PlaceRef]] = {}
     for event in view.events:
         body = event.body
-        if isinstance(body, b.WorldPlace) and body.address.lane not in found:
+        if isinstance(body, WorldPlace) and body.address.lane not in found:
             named = name_of(file, body.address, body.name)
             if named is not None:
                 found[body.address.lane] = named
@@ -118,7 +121,7 @@ def _has_webhook(view: RunView, address: Address, seq: int) -> bool:
     room = (address.channel, address.account, address.parent or address.conversation)
     for event in view.events[:seq]:
         body = event.body
-        if isinstance(body, b.WireAccepted) and body.identity is not None:
+        if isinstance(body, WireAccepted) and body.identity is not None:
             at = body.address
             if (at.channel, at.account, at.parent or at.conversation) == room:
                 return True

@@ -9,8 +9,10 @@ from typing import Any
 from trunkline.app.runs.model import Run
 from trunkline.app.view.faults.cursor_context import name_of
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
 from trunkline.core.values import Address
+from trunkline.sim.events.script import ScriptSkipped
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import WorldPlace
 from trunkline.sim.invariants import Status
 from trunkline.sim.run.expectations import transcripts_of
 from trunkline.sim.scenario import ScenarioError, ScenarioFile, load_text
@@ -73,7 +75,7 @@ def saved_text(
 
 def _happened(file: ScenarioFile, script: list[dict[str, Any]], events: Sequence[Event]) -> list[dict[str, Any]]:
     """The script without the steps that could not happen any more: nobody writes in a thread that is deleted."""
-    skipped = Counter((event.body.step, event.at) for event in events if isinstance(event.body, b.ScriptSkipped))
+    skipped = Counter((event.body.step, event.at) for event in events if isinstance(event.body, ScriptSkipped))
     if not skipped:
         return script
     kept: list[dict[str, Any]] = []
@@ -133,7 +135,7 @@ def _accepted(file: ScenarioFile, events: Sequence[Event]) -> list[dict[str, Any
     seen: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
     for event in events:
         body = event.body
-        if isinstance(body, b.WireAccepted):
+        if isinstance(body, WireAccepted):
             place = names.get(body.address.lane)
             if place is None:
                 return None
@@ -153,7 +155,7 @@ def _names(file: ScenarioFile, events: Sequence[Event]) -> dict[tuple[str, str, 
     found: dict[tuple[str, str, str, str], str] = {}
     for event in events:
         body = event.body
-        if isinstance(body, b.WorldPlace):
+        if isinstance(body, WorldPlace):
             found.setdefault(body.address.lane, _name(file, body.address, body.name))
     return found
 

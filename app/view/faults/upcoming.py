@@ -15,8 +15,20 @@ from trunkline.app.view.faults.cursor_context import Spot
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean, cut, quoted, seconds
-from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body, Event
+from trunkline.core.events.bindings import BindingBound, BindingEnded
+from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared
+from trunkline.core.events.gateway import (
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationStarted,
+    ProcessStarted,
+    SessionCreated,
+)
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid
 
 #: the gateway processes that a run may have
 PROCESSES = ("gateway", "second")
@@ -86,30 +98,30 @@ def ahead_of(view: RunView, spot: Spot) -> Ahead:
     # What waits is there before the instant of the cursor: more may happen in that, after the cursor.
     coming = view.events[spot.seq :] if spot.early else later
     instant = view.events[view.seq_before(spot.at) : spot.seq] if spot.early else ()
-    struck = {event.at for event in coming if isinstance(event.body, b.FaultFired) and event.body.fault[:5] == "send/"}
+    struck = {event.at for event in coming if isinstance(event.body, FaultFired) and event.body.fault[:5] == "send/"}
 
     bound = _bound(before, lane)
     agent, other = _sessions(before, lane, None if bound is None else bound.session)
 
-    def here(kind: type[b.Body]) -> tuple[Coming, ...]:
+    def here(kind: type[Body]) -> tuple[Coming, ...]:
         def fits(event: Event) -> bool:
             return isinstance(event.body, kind) and lane in (None, _lane(view, event))
 
         return _some(view, coming, fits, instant)
 
     def sends(event: Event) -> bool:
-        return isinstance(event.body, b.AttemptStarted) and lane in (None, _lane(view, event))
+        return isinstance(event.body, AttemptStarted) and lane in (None, _lane(view, event))
 
     # A send that another fault strikes is not counted by the next one.
     unstruck = [event for event in coming if event.at not in struck]
     passed = [event for event in instant if event.at not in struck]
     return Ahead(
         sends=_some(view, unstruck, sends, passed),
-        accepts=here(b.WireAccepted),
-        receipts=here(b.ChunkAcked),
-        said=here(b.PeerSaid),
+        accepts=here(WireAccepted),
+        receipts=here(ChunkAcked),
+        said=here(PeerSaid),
         tasks=_some(view, coming, _starts, instant),
-        messages=_some(view, later, lambda event: isinstance(event.body, b.PeerSaid | b.WireAccepted)),
+        messages=_some(view, later, lambda event: isinstance(event.body, PeerSaid | WireAccepted)),
         sent=next((_coming(view, one) for one in reversed(before) if sends(one)), None),
         working=tuple(_working(before)),
         started=next((_coming(view, event) for event in reversed(before) if _starts(event)), None),
@@ -132,43 +144,43 @@ def _some(
 def _coming(view: RunView, event: Event) -> Coming:
     process = event.node
     if process not in PROCESSES:
-        tries = view.of_intent(event.intent, b.AttemptStarted)
+        tries = view.of_intent(event.intent, AttemptStarted)
         process = next((one.node for one in reversed(tries) if one.seq < event.seq), "gateway")
     return Coming(event.seq, event.at, quoted(cut(clean(_text(view, event)), _TEXT)), process)
 
 
 def _text(view: RunView, event: Event) -> str:
     body = event.body
-    if isinstance(body, b.PeerSaid | b.WireAccepted):
+    if isinstance(body, PeerSaid | WireAccepted):
         return body.text
-    if isinstance(body, b.DelegationStarted):
-        accepted = view.of_delegation(event.delegation, b.DelegationAccepted)
-        return next((one.body.task for one in accepted if isinstance(one.body, b.DelegationAccepted)), body.hand)
-    prepared = view.of_intent(event.intent, b.IntentPrepared)
-    return next((one.body.text for one in prepared if isinstance(one.body, b.IntentPrepared)), "")
+    if isinstance(body, DelegationStarted):
+        accepted = view.of_delegation(event.delegation, DelegationAccepted)
+        return next((one.body.task for one in accepted if isinstance(one.body, DelegationAccepted)), body.hand)
+    prepared = view.of_intent(event.intent, IntentPrepared)
+    return next((one.body.text for one in prepared if isinstance(one.body, IntentPrepared)), "")
 
 
 def _lane(view: RunView, event: Event) -> PlaceKey | None:
     body = event.body
-    if isinstance(body, b.PeerSaid | b.WireAccepted | b.ChunkAcked):
+    if isinstance(body, PeerSaid | WireAccepted | ChunkAcked):
         return body.address.lane
-    prepared = view.of_intent(event.intent, b.IntentPrepared)
-    return next((one.body.address.lane for one in prepared if isinstance(one.body, b.IntentPrepared)), None)
+    prepared = view.of_intent(event.intent, IntentPrepared)
+    return next((one.body.address.lane for one in prepared if isinstance(one.body, IntentPrepared)), None)
 
 
 # ---------------------------------------------------------------- what holds at the spot
 
 
 def _starts(event: Event) -> bool:
-    return isinstance(event.body, b.DelegationStarted)
+    return isinstance(event.body, DelegationStarted)
 
 
 def _working(before: Sequence[Event]) -> Iterator[str]:
     open_: dict[str | None, str] = {}
     for event in before:
-        if isinstance(event.body, b.DelegationStarted):
+        if isinstance(event.body, DelegationStarted):
             open_[event.delegation] = event.body.hand
-        elif isinstance(event.body, b.DelegationFinished):
+        elif isinstance(event.body, DelegationFinished):
             open_.pop(event.delegation, None)
     yield from dict.fromkeys(open_.values())
 
@@ -179,9 +191,9 @@ def _process(before: Sequence[Event]) -> str | None:
     alive: dict[str, None] = {}
     for event in before:
         body = event.body
-        if isinstance(body, b.ProcessStarted):
+        if isinstance(body, ProcessStarted):
             nodes[event.generation] = event.node
-        elif isinstance(body, b.ProcessCrashed | b.ProcessStopped):
+        elif isinstance(body, ProcessCrashed | ProcessStopped):
             # Told by the simulator, under the number of the process.
             alive.pop(nodes.get(event.generation, ""), None)
             continue
@@ -196,9 +208,9 @@ def _bound(before: Sequence[Event], lane: PlaceKey | None) -> Bound | None:
     found: Bound | None = None
     for event in before:
         body = event.body
-        if isinstance(body, b.BindingBound) and body.conversation.lane == lane:
+        if isinstance(body, BindingBound) and body.conversation.lane == lane:
             found = Bound(body.session_key)
-        elif isinstance(body, b.BindingEnded) and body.conversation.lane == lane:
+        elif isinstance(body, BindingEnded) and body.conversation.lane == lane:
             found = None
     return found
 
@@ -209,7 +221,7 @@ def _sessions(before: Sequence[Event], lane: PlaceKey | None, bound: str | None)
     taken, others = {bound}, list[str]()
     for event in before:
         body = event.body
-        if isinstance(body, b.SessionCreated) and body.address is not None:
+        if isinstance(body, SessionCreated) and body.address is not None:
             if body.address.lane == lane:
                 agent = body.agent
                 taken.add(body.session_key)

@@ -10,18 +10,27 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.events import describe, step_words
 from trunkline.app.view.text.cells import clean, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone, because
-from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body, Event
+from trunkline.core.events.bindings import FallbackDenied, RouterDecided
+from trunkline.core.events.gateway import (
+    CompletionPlanned,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationIgnored,
+    DelegationStarted,
+    TurnStarted,
+)
+from trunkline.sim.events.wire import WireAccepted
 
-_LABELS: dict[type[b.Body], str] = {
-    b.WireAccepted: "said",
-    b.DelegationAccepted: "dispatch",
-    b.DelegationStarted: "start",
-    b.DelegationIgnored: "ignored",
-    b.RouterDecided: "router",
-    b.FallbackDenied: "denied",
-    b.TurnStarted: "callback",
-    b.DelegationFinished: "result",
+_LABELS: dict[type[Body], str] = {
+    WireAccepted: "said",
+    DelegationAccepted: "dispatch",
+    DelegationStarted: "start",
+    DelegationIgnored: "ignored",
+    RouterDecided: "router",
+    FallbackDenied: "denied",
+    TurnStarted: "callback",
+    DelegationFinished: "result",
 }
 #: shape, word and tone of each state
 HAND_WORDS: dict[HandState, tuple[str, Tone]] = {
@@ -92,7 +101,7 @@ def _state(row: HandRow) -> Fact:
 
 def _told(view: RunView, event: Event) -> Fact:
     body = event.body
-    if isinstance(body, b.CompletionPlanned):
+    if isinstance(body, CompletionPlanned):
         text = "; ".join(step_words(view, step) for step in body.steps) or "tell nobody"
         return Fact(label="plan", text=f"#{event.seq} {seconds(event.at)} {text}", seq=event.seq)
     label = _LABELS.get(type(body), "")
@@ -101,14 +110,14 @@ def _told(view: RunView, event: Event) -> Fact:
 
 def _story(view: RunView, row: HandRow, hands: Hands) -> list[Event]:
     kinds = (
-        b.DelegationAccepted,
-        b.DelegationStarted,
-        b.DelegationFinished,
-        b.DelegationIgnored,
-        b.RouterDecided,
-        b.CompletionPlanned,
-        b.FallbackDenied,
-        b.TurnStarted,
+        DelegationAccepted,
+        DelegationStarted,
+        DelegationFinished,
+        DelegationIgnored,
+        RouterDecided,
+        CompletionPlanned,
+        FallbackDenied,
+        TurnStarted,
     )
     found = {event.seq: event for event in view.of_delegation(row.id, *kinds)}
     found.update({one.seq: view.event(one.seq) for one in hands.said(row.id)})

@@ -15,9 +15,21 @@ import msgspec
 from trunkline.app.view.index.messages import Lives
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.bindings import BindingBound, RouterDecided
+from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.events.gateway import (
+    CompletionPlanned,
+    CompletionStep,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationIgnored,
+    DelegationStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, HandOutcome, IntentKind, IntentState, WorkKind
+from trunkline.sim.events.wire import WireAccepted
 
 #: seconds until the end of a run is written down; and within which an idle requester must begin to read it (L2)
 _GRACE, _WITHIN = 1.0, 60.0
@@ -125,7 +137,7 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
 class _Run:
     """One delegation with its events."""
 
-    def __init__(self, accepted: Event, body: b.DelegationAccepted) -> None:
+    def __init__(self, accepted: Event, body: DelegationAccepted) -> None:
         self.accepted = accepted
         self.body = body
         self.agent = ""
@@ -177,9 +189,9 @@ class Hands(Sequence[str]):
         for event in self._view.events[self._done :]:
             if event.delegation is not None or event.turn in self._turns:
                 self._learn(event)
-            if isinstance(event.body, b.WireAccepted):
+            if isinstance(event.body, WireAccepted):
                 self._say(event, event.body)
-            elif isinstance(event.body, b.BindingBound) and event.body.by == "spawn":
+            elif isinstance(event.body, BindingBound) and event.body.by == "spawn":
                 self._bind(event, event.body)
         self._done = self._view.last
         self._judge()
@@ -230,7 +242,7 @@ class Hands(Sequence[str]):
     def _row(self, number: int, run: _Run, seq: int) -> HandRow:
         now = self._view.time(seq)
         finished = run.finished if run.finished is not None and run.finished.seq <= seq else None
-        done = finished.body if finished is not None and isinstance(finished.body, b.DelegationFinished) else None
+        done = finished.body if finished is not None and isinstance(finished.body, DelegationFinished) else None
         state = self._state(run, done, seq)
         started = [event for event in run.started if event.seq <= seq]
         callback = next((event.seq for event in run.callbacks if event.seq <= seq), 0)
@@ -263,7 +275,7 @@ class Hands(Sequence[str]):
             overdue=_overdue(run, state, finished, deadline, now),
         )
 
-    def _state(self, run: _Run, done: b.DelegationFinished | None, seq: int) -> HandState:
+    def _state(self, run: _Run, done: DelegationFinished | None, seq: int) -> HandState:
         if run.accepted.seq > seq:
             return HandState.LATER
         if done is not None:
@@ -286,7 +298,7 @@ class Hands(Sequence[str]):
 
     def _learn(self, event: Event) -> None:
         body = event.body
-        if isinstance(body, b.DelegationAccepted):
+        if isinstance(body, DelegationAccepted):
             if event.delegation not in self._runs:
                 self._ids.append(event.delegation or "")
             self._runs.setdefault(event.delegation or "", _Run(event, body)).agent = self._agent(event)
@@ -296,33 +308,33 @@ class Hands(Sequence[str]):
             return
         run.forget()
         match body:
-            case b.DelegationStarted():
+            case DelegationStarted():
                 run.started.append(event)
-            case b.DelegationFinished():
+            case DelegationFinished():
                 run.finished = run.finished or event
-            case b.DelegationIgnored():
+            case DelegationIgnored():
                 run.ignored.append(event)
-            case b.TurnStarted(work=WorkKind.CALLBACK):
+            case TurnStarted(work=WorkKind.CALLBACK):
                 run.callbacks.append(event)
                 self._turns[event.turn or ""] = run
-            case b.TurnEnded() if event.turn in self._turns:
+            case TurnEnded() if event.turn in self._turns:
                 run.heard.append(event.seq)
-            case b.CompletionPlanned(steps=steps, requester_busy=busy):
+            case CompletionPlanned(steps=steps, requester_busy=busy):
                 run.busy = busy
                 if steps and all(_tells_nobody(step) for step in steps):
                     run.kept.append(event.seq)
-            case b.IntentSettled(state=IntentState.CANCELLED):
+            case IntentSettled(state=IntentState.CANCELLED):
                 run.kept.append(event.seq)
-            case b.RouterDecided(target_session_key=key):
+            case RouterDecided(target_session_key=key):
                 run.session = run.session or (key if key != run.body.session_key else "")
             case _:
                 pass
 
     def _agent(self, accepted: Event) -> str:
-        turn = self._view.nearest(accepted.seq, b.TurnStarted)
-        return turn.body.agent if turn is not None and isinstance(turn.body, b.TurnStarted) else ""
+        turn = self._view.nearest(accepted.seq, TurnStarted)
+        return turn.body.agent if turn is not None and isinstance(turn.body, TurnStarted) else ""
 
-    def _say(self, event: Event, body: b.WireAccepted) -> None:
+    def _say(self, event: Event, body: WireAccepted) -> None:
         """People see a message; it may be one that tells of a run that has ended."""
         life = self._lives.of(event.intent)
         run = self._runs.get(life.prepared.delegation or "") if life is not None and life.prepared else None
@@ -331,7 +343,7 @@ class Hands(Sequence[str]):
         run.said.append(Said(event.seq, event.at, body.address, life.id, life.body.intent_kind))
         run.forget()
 
-    def _bind(self, event: Event, body: b.BindingBound) -> None:
+    def _bind(self, event: Event, body: BindingBound) -> None:
         """A run with a session of its own was given a thread, which is bound to that session."""
         run = self._runs.get(event.delegation or "") or self._child(body.session_key)
         if run is not None:
@@ -372,5 +384,5 @@ def _overdue(run: _Run, state: HandState, finished: Event | None, deadline: floa
     return not run.busy and now > max(deadline, finished.at + _WITHIN)
 
 
-def _tells_nobody(step: b.CompletionStep) -> bool:
+def _tells_nobody(step: CompletionStep) -> bool:
     return step.mode == "kept" or (step.address is None and step.reason is Reason.REQUESTER_REPLACED)

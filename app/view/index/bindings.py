@@ -19,7 +19,16 @@ from trunkline.app.view.index.places import PlaceKey
 from trunkline.core.bindings.records import BindingStatus
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body, Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.bindings import (
+    BindingBound,
+    BindingDegraded,
+    BindingEnded,
+    BindingEnding,
+    BindingTouched,
+    IdentityFallback,
+    RouterDecided,
+)
+from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 
@@ -256,25 +265,25 @@ class Bindings:
 
 def _named(body: Body) -> str | None:
     """The binding that a decision chose."""
-    if isinstance(body, b.RouteDecided) and body.matched_by == BOUND_TIER:
+    if isinstance(body, RouteDecided) and body.matched_by == BOUND_TIER:
         return body.binding
-    if isinstance(body, b.RouterDecided):
+    if isinstance(body, RouterDecided):
         return next((one.binding for one in body.candidates if one.chosen), None)
     return None
 
 
 def _misused(event: Event, known: BindingRow | None) -> bool:
     """It decided, or was touched, when it did not route any more (invariant B1). What ends may still be touched."""
-    if known is None or not isinstance(event.body, b.RouteDecided | b.RouterDecided | b.BindingTouched):
+    if known is None or not isinstance(event.body, RouteDecided | RouterDecided | BindingTouched):
         return False
-    if isinstance(event.body, b.BindingTouched):
+    if isinstance(event.body, BindingTouched):
         return known.status is BindingStatus.ENDED
     if _named(event.body) != known.id:
         return False
     return known.standing(event.seq, event.at) is not Standing.ACTIVE
 
 
-def _bound(known: BindingRow | None, event: Event, body: b.BindingBound) -> BindingRow | None:
+def _bound(known: BindingRow | None, event: Event, body: BindingBound) -> BindingRow | None:
     if event.binding is None:
         return None
     return BindingRow(
@@ -297,7 +306,7 @@ def _bound(known: BindingRow | None, event: Event, body: b.BindingBound) -> Bind
     )
 
 
-def _touched(known: BindingRow | None, event: Event, body: b.BindingTouched) -> BindingRow | None:
+def _touched(known: BindingRow | None, event: Event, body: BindingTouched) -> BindingRow | None:
     if known is None:
         return None
     return msgspec.structs.replace(
@@ -309,7 +318,7 @@ def _touched(known: BindingRow | None, event: Event, body: b.BindingTouched) -> 
     )
 
 
-def _found(event: Event, body: b.BindingEnding | b.BindingEnded) -> BindingRow:
+def _found(event: Event, body: BindingEnding | BindingEnded) -> BindingRow:
     """A binding that an earlier run made."""
     return BindingRow(
         id=event.binding or "",
@@ -322,7 +331,7 @@ def _found(event: Event, body: b.BindingEnding | b.BindingEnded) -> BindingRow:
     )
 
 
-def _ending(known: BindingRow | None, event: Event, body: b.BindingEnding) -> BindingRow:
+def _ending(known: BindingRow | None, event: Event, body: BindingEnding) -> BindingRow:
     return msgspec.structs.replace(
         known or _found(event, body),
         status=BindingStatus.ENDING,
@@ -333,7 +342,7 @@ def _ending(known: BindingRow | None, event: Event, body: b.BindingEnding) -> Bi
     )
 
 
-def _ended(known: BindingRow | None, event: Event, body: b.BindingEnded) -> BindingRow:
+def _ended(known: BindingRow | None, event: Event, body: BindingEnded) -> BindingRow:
     return msgspec.structs.replace(
         known or _found(event, body),
         status=BindingStatus.ENDED,
@@ -345,30 +354,30 @@ def _ended(known: BindingRow | None, event: Event, body: b.BindingEnded) -> Bind
     )
 
 
-def _degraded(known: BindingRow | None, event: Event, body: b.BindingDegraded) -> BindingRow | None:
+def _degraded(known: BindingRow | None, event: Event, body: BindingDegraded) -> BindingRow | None:
     return msgspec.structs.replace(known, degraded=body.reason, last=event.seq) if known else None
 
 
-def _spoke_as_bot(known: BindingRow | None, event: Event, _body: b.IdentityFallback) -> BindingRow | None:
+def _spoke_as_bot(known: BindingRow | None, event: Event, _body: IdentityFallback) -> BindingRow | None:
     return msgspec.structs.replace(known, as_bot=known.as_bot + 1, last=event.seq) if known else None
 
 
 _MARKS: dict[type[Body], Mark] = {
-    b.BindingBound: Mark.BOUND,
-    b.BindingTouched: Mark.TOUCHED,
-    b.BindingEnding: Mark.ENDING,
-    b.BindingEnded: Mark.ENDED,
+    BindingBound: Mark.BOUND,
+    BindingTouched: Mark.TOUCHED,
+    BindingEnding: Mark.ENDING,
+    BindingEnded: Mark.ENDED,
 }
 
 _FOLDS = cast(
     "dict[type[Body], Callable[[BindingRow | None, Event, Body], BindingRow | None]]",
     {
-        b.BindingBound: _bound,
-        b.BindingTouched: _touched,
-        b.BindingEnding: _ending,
-        b.BindingEnded: _ended,
-        b.BindingDegraded: _degraded,
-        b.IdentityFallback: _spoke_as_bot,
+        BindingBound: _bound,
+        BindingTouched: _touched,
+        BindingEnding: _ending,
+        BindingEnded: _ended,
+        BindingDegraded: _degraded,
+        IdentityFallback: _spoke_as_bot,
     },
 )
 

@@ -9,7 +9,7 @@ import msgspec
 
 from trunkline.app.view.index.causality import Causes
 from trunkline.core.events import Event
-from trunkline.core.events.registry import PeerSaid, PlatformPushed
+from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.invariants.base import Violation
 
 #: invariants whose evidence holds every copy of one thing

@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.values import IntentState
 
 
@@ -121,9 +121,9 @@ class Life:
         return self.prepared.seq if self.prepared else self.first.seq
 
     @property
-    def body(self) -> b.IntentPrepared | None:
+    def body(self) -> IntentPrepared | None:
         """What was prepared; none for what an earlier run left, and for what was never queued."""
-        return self.prepared.body if self.prepared and isinstance(self.prepared.body, b.IntentPrepared) else None
+        return self.prepared.body if self.prepared and isinstance(self.prepared.body, IntentPrepared) else None
 
     @property
     def queued(self) -> bool:

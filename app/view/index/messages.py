@@ -13,7 +13,25 @@ import msgspec
 
 from trunkline.app.view.index.message import OPEN, Life, Part, State, Step, Try, state_of
 from trunkline.core.events import Body, Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    AttemptStarted,
+    ChunkAcked,
+    Fallback,
+    IntentPrepared,
+    IntentReopened,
+    IntentSettled,
+    IntentSuppressed,
+    LaneWaiting,
+    MirrorAppended,
+    OperatorActed,
+    RecoveryDecided,
+    SendPreviewed,
+    SendRefused,
+)
+from trunkline.core.events.leases import LeaseLost
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 
 
 class Lives(Sequence[Life]):
@@ -61,7 +79,7 @@ class Lives(Sequence[Life]):
     def of_event(self, event: Event) -> Life | None:
         """The life that an event is part of."""
         own = self._by_id.get(event.intent or "") or self._by_id.get(_unsaid(event))
-        if own is None and isinstance(event.body, b.WireLookedUp):
+        if own is None and isinstance(event.body, WireLookedUp):
             return self._keys.get(_stem(event.body.key))
         return own
 
@@ -77,16 +95,16 @@ class Lives(Sequence[Life]):
 
     def _learn(self, event: Event) -> None:
         body = event.body
-        if isinstance(body, b.ProcessCrashed | b.ProcessStopped | b.LeaseLost):
+        if isinstance(body, ProcessCrashed | ProcessStopped | LeaseLost):
             self._died(event)
-        elif isinstance(body, b.IntentSuppressed | b.SendPreviewed | b.SendRefused) and event.intent is None:
+        elif isinstance(body, IntentSuppressed | SendPreviewed | SendRefused) and event.intent is None:
             life = self._begin(_unsaid(event), event)
             life.events.append(event)
             life.steps.append(_step(event, State.UNSAID, why=str(body.reason)))
         elif event.intent is not None:
             life = self._by_id.get(event.intent) or self._begin(event.intent, event)
             self._tell(life, event)
-        elif isinstance(body, b.WireLookedUp):
+        elif isinstance(body, WireLookedUp):
             life = self._keys.get(_stem(body.key))
             if life is not None and life.tries:
                 life.tries[-1].wire.append(event)
@@ -194,21 +212,21 @@ def _now(life: Life) -> Step | None:
 # ---------------------------------------------------------------- one small function for each kind of event
 
 
-def _prepared(lives: Lives, life: Life, event: Event, body: b.IntentPrepared) -> None:
+def _prepared(lives: Lives, life: Life, event: Event, body: IntentPrepared) -> None:
     lives.prepare(life, event)
     lives.know(life, body.key)
     step = _step(event, State.PENDING, why=str(body.reason))
     life.steps.append(msgspec.structs.replace(step, entered=True))
 
 
-def _attempt(lives: Lives, life: Life, event: Event, body: b.AttemptStarted) -> None:
+def _attempt(lives: Lives, life: Life, event: Event, body: AttemptStarted) -> None:
     lives.begin(life, Part.ATTEMPT, event, body.chunk, body.attempt)
     owners = lives.take(life, event)
     tries = max(body.attempt, 1)
     life.steps.append(_step(event, State.LEASED, tries=tries, owners=owners))
 
 
-def _attempt_ended(lives: Lives, life: Life, event: Event, body: b.AttemptEnded) -> None:
+def _attempt_ended(lives: Lives, life: Life, event: Event, body: AttemptEnded) -> None:
     one = lives.belongs(life, event)
     if one is not None and one.ended is None:
         one.ended = event
@@ -227,7 +245,7 @@ def _attempt_ended(lives: Lives, life: Life, event: Event, body: b.AttemptEnded)
         life.steps.append(_step(event, State.RETRY, now, due=body.retry_at, why=f"{body.decision}: {body.reason}"))
 
 
-def _recovery(lives: Lives, life: Life, event: Event, body: b.RecoveryDecided) -> None:
+def _recovery(lives: Lives, life: Life, event: Event, body: RecoveryDecided) -> None:
     if body.decision not in ("send", "resend"):
         lives.begin(life, Part.RECOVERY, event, 0, body.attempts)
     now = _now(life)
@@ -236,7 +254,7 @@ def _recovery(lives: Lives, life: Life, event: Event, body: b.RecoveryDecided) -
     life.steps.append(_step(event, state, now, tries=body.attempts, due=body.at, why=why))
 
 
-def _waiting(_lives: Lives, life: Life, event: Event, body: b.LaneWaiting) -> None:
+def _waiting(_lives: Lives, life: Life, event: Event, body: LaneWaiting) -> None:
     now = _now(life)
     if now is not None and now.state in OPEN:
         life.steps.append(_step(event, State.PENDING, now, due=body.until, why=f"waits: {body.reason}"))
@@ -246,11 +264,11 @@ def _wire(lives: Lives, life: Life, event: Event, body: Body) -> None:
     one = lives.belongs(life, event)
     if one is not None:
         one.wire.append(event)
-    if isinstance(body, b.WireAccepted):
+    if isinstance(body, WireAccepted):
         life.accepted.append(event)
 
 
-def _acked(lives: Lives, life: Life, event: Event, body: b.ChunkAcked) -> None:
+def _acked(lives: Lives, life: Life, event: Event, body: ChunkAcked) -> None:
     one = lives.belongs(life, event)
     if one is not None and one.acked is None:
         one.acked = event
@@ -260,14 +278,14 @@ def _acked(lives: Lives, life: Life, event: Event, body: b.ChunkAcked) -> None:
         life.steps.append(_step(event, State.PENDING, now, tries=0, why=f"chunk {body.chunk + 1} is next"))
 
 
-def _mirrored(lives: Lives, life: Life, event: Event, _body: b.MirrorAppended) -> None:
+def _mirrored(lives: Lives, life: Life, event: Event, _body: MirrorAppended) -> None:
     one = lives.belongs(life, event)
     if one is not None:
         one.mirrored.append(event)
     life.mirrored.append(event)
 
 
-def _settled(lives: Lives, life: Life, event: Event, body: b.IntentSettled) -> None:
+def _settled(lives: Lives, life: Life, event: Event, body: IntentSettled) -> None:
     one = lives.belongs(life, event)
     if one is not None and one.settled is None:
         one.settled = event
@@ -278,39 +296,39 @@ def _settled(lives: Lives, life: Life, event: Event, body: b.IntentSettled) -> N
     life.told = False
 
 
-def _reopened(_lives: Lives, life: Life, event: Event, body: b.IntentReopened) -> None:
+def _reopened(_lives: Lives, life: Life, event: Event, body: IntentReopened) -> None:
     step = _step(event, State.PENDING, tries=0, why=str(body.reason))
     life.steps.append(msgspec.structs.replace(step, reopened=True))
     life.told = False
 
 
-def _operator(lives: Lives, life: Life, event: Event, _body: b.OperatorActed) -> None:
+def _operator(lives: Lives, life: Life, event: Event, _body: OperatorActed) -> None:
     life.told = True
     lives.begin(life, Part.OPERATOR, event, 0, 0)
 
 
-def _fallback(_lives: Lives, life: Life, event: Event, _body: b.Fallback) -> None:
+def _fallback(_lives: Lives, life: Life, event: Event, _body: Fallback) -> None:
     life.fallbacks.append(event)
 
 
 _FOLDS = cast(
     "dict[type[Body], Callable[[Lives, Life, Event, Body], None]]",
     {
-        b.IntentPrepared: _prepared,
-        b.AttemptStarted: _attempt,
-        b.AttemptEnded: _attempt_ended,
-        b.RecoveryDecided: _recovery,
-        b.LaneWaiting: _waiting,
-        b.WireAccepted: _wire,
-        b.WireDeduplicated: _wire,
-        b.WireRefused: _wire,
-        b.WireResponseLost: _wire,
-        b.WireLookedUp: _wire,
-        b.ChunkAcked: _acked,
-        b.MirrorAppended: _mirrored,
-        b.IntentSettled: _settled,
-        b.IntentReopened: _reopened,
-        b.OperatorActed: _operator,
-        b.Fallback: _fallback,
+        IntentPrepared: _prepared,
+        AttemptStarted: _attempt,
+        AttemptEnded: _attempt_ended,
+        RecoveryDecided: _recovery,
+        LaneWaiting: _waiting,
+        WireAccepted: _wire,
+        WireDeduplicated: _wire,
+        WireRefused: _wire,
+        WireResponseLost: _wire,
+        WireLookedUp: _wire,
+        ChunkAcked: _acked,
+        MirrorAppended: _mirrored,
+        IntentSettled: _settled,
+        IntentReopened: _reopened,
+        OperatorActed: _operator,
+        Fallback: _fallback,
     },
 )

@@ -7,18 +7,12 @@ from collections.abc import Iterable
 import msgspec
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
-    BindingBound,
-    IntentPrepared,
-    PeerSaid,
-    SessionCreated,
-    ThreadOpened,
-    WireAccepted,
-    WorldPerson,
-    WorldPlace,
-    WorldSession,
-)
+from trunkline.core.events.bindings import BindingBound
+from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.gateway import SessionCreated
 from trunkline.core.values import Address, ChatKind
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid, ThreadOpened, WorldPerson, WorldPlace, WorldSession
 
 #: channel, account, conversation, thread
 PlaceKey = tuple[str, str, str, str]

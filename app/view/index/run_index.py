@@ -20,9 +20,21 @@ from trunkline.app.view.index.places import PLACED, PlaceKey, Places
 from trunkline.app.view.index.session_moves import Homes
 from trunkline.app.view.index.snapshots import Fold, Moment
 from trunkline.core.decisions import BOUND_TIER
-from trunkline.core.events import Event, Trace
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body, Event, Trace
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.bindings import RouterDecided
+from trunkline.core.events.delivery import MirrorAppended
+from trunkline.core.events.gateway import (
+    InboundReceived,
+    RouteDecided,
+    SessionLeft,
+    SessionMoved,
+    SessionReset,
+    TranscriptAppended,
+)
 from trunkline.core.values import Address
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 
@@ -164,19 +176,19 @@ class RunView:
         """The last event earlier than a time; a microsecond, the clock's grain, is the same time."""
         return bisect_left(self.events, at - 5e-7, key=lambda event: event.at)
 
-    def of_intent(self, intent: str | None, *kinds: type[b.Body]) -> list[Event]:
+    def of_intent(self, intent: str | None, *kinds: type[Body]) -> list[Event]:
         """Events of one intent, of these kinds."""
         return _of(self._by_intent, intent, kinds)
 
-    def of_delegation(self, delegation: str | None, *kinds: type[b.Body]) -> list[Event]:
+    def of_delegation(self, delegation: str | None, *kinds: type[Body]) -> list[Event]:
         """Events of one delegation, of these kinds."""
         return _of(self._by_delegation, delegation, kinds)
 
-    def of_inbound(self, inbound: str | None, *kinds: type[b.Body]) -> list[Event]:
+    def of_inbound(self, inbound: str | None, *kinds: type[Body]) -> list[Event]:
         """Events of one inbound, of these kinds."""
         return _of(self._by_inbound, inbound, kinds)
 
-    def nearest(self, seq: int, *kinds: type[b.Body]) -> Event | None:
+    def nearest(self, seq: int, *kinds: type[Body]) -> Event | None:
         """The closest event of these kinds on the way back to the root, itself included."""
         for step in reversed(self.causes.path(seq)):
             if isinstance(self.event(step).body, kinds):
@@ -195,16 +207,16 @@ class RunView:
         """Places in which people saw anything."""
         return self._seen.keys()
 
-    def said(self, channel: str, message_id: str) -> b.PeerSaid | None:
+    def said(self, channel: str, message_id: str) -> PeerSaid | None:
         """What a person posted under an id."""
         event = self._said.get((channel, message_id))
-        return event.body if event and isinstance(event.body, b.PeerSaid) else None
+        return event.body if event and isinstance(event.body, PeerSaid) else None
 
     def posted(self, seq: int) -> Event | None:
         """The message of a person that an event goes back to, through a replay of the platform too."""
-        said = self.nearest(seq, b.PeerSaid)
-        pushed = None if said else self.nearest(seq, b.PlatformPushed)
-        if pushed is not None and isinstance(pushed.body, b.PlatformPushed):
+        said = self.nearest(seq, PeerSaid)
+        pushed = None if said else self.nearest(seq, PlatformPushed)
+        if pushed is not None and isinstance(pushed.body, PlatformPushed):
             return self._said.get((pushed.body.address.channel, pushed.body.original_id))
         return said
 
@@ -253,45 +265,45 @@ class RunView:
 
     def _collect(self, event: Event) -> None:
         match event.body:
-            case b.TranscriptAppended(role=role):
+            case TranscriptAppended(role=role):
                 self._hold(event, event.body, role)
-            case b.MirrorAppended():
+            case MirrorAppended():
                 self._hold(event, event.body, "agent")
-            case b.SessionReset():
+            case SessionReset():
                 self._reset(event, event.body)
-            case b.SessionMoved():
+            case SessionMoved():
                 self._move(event.seq, event.body)
-            case b.SessionLeft():
+            case SessionLeft():
                 self.left.append(event)
-            case b.RouteDecided(matched_by=tier) if tier != BOUND_TIER:
-                for received in self.of_inbound(event.inbound, b.InboundReceived)[:1]:
-                    assert isinstance(received.body, b.InboundReceived)
+            case RouteDecided(matched_by=tier) if tier != BOUND_TIER:
+                for received in self.of_inbound(event.inbound, InboundReceived)[:1]:
+                    assert isinstance(received.body, InboundReceived)
                     where = received.body.address
                     self._routes.setdefault(where.lane, (where, []))[1].append(event)
-            case b.RunEnded():
+            case RunEnded():
                 self.ended = event.seq
-            case b.PeerSaid(address=address, peer=peer, message_id=message):
+            case PeerSaid(address=address, peer=peer, message_id=message):
                 who = self.places.person(address.channel, peer.id, peer.name)
                 self._see(event, event.body, who, message, 0)
                 self._said.setdefault((address.channel, message), event)
-            case b.WireAccepted(provider_id=message, chunk=chunk):
+            case WireAccepted(provider_id=message, chunk=chunk):
                 self._see(event, event.body, "", message, chunk)
             case _:
                 pass
 
-    def _hold(self, event: Event, body: b.TranscriptAppended | b.MirrorAppended, role: str) -> None:
+    def _hold(self, event: Event, body: TranscriptAppended | MirrorAppended, role: str) -> None:
         line = Line(
             seq=event.seq,
             at=event.at,
             role=role,
             text=body.text,
-            inbound=event.inbound if isinstance(body, b.TranscriptAppended) else None,
-            intent=event.intent if isinstance(body, b.MirrorAppended) else None,
+            inbound=event.inbound if isinstance(body, TranscriptAppended) else None,
+            intent=event.intent if isinstance(body, MirrorAppended) else None,
             earlier=self._older(body.session_id, body.session_key),
         )
         self._write(body.session_key, line)
 
-    def _reset(self, event: Event, body: b.SessionReset) -> None:
+    def _reset(self, event: Event, body: SessionReset) -> None:
         self._ended[body.before] = body.generation - 1
         self._generations[body.session_key] = body.generation
         text = f"generation {body.generation}"
@@ -301,7 +313,7 @@ class RunView:
         known = self._ended.get(session)
         return "" if known is None else f"gen{known}<{self._generations.get(key, known + 1)}"
 
-    def _move(self, seq: int, body: b.SessionMoved) -> None:
+    def _move(self, seq: int, body: SessionMoved) -> None:
         """What was written under the old key so far is found under the new one."""
         self.homes.learn(seq, body)
         if body.old_key != body.session_key and (lines := self._transcripts.pop(body.old_key, None)):
@@ -311,7 +323,7 @@ class RunView:
     def _write(self, key: str, line: Line) -> None:
         self._transcripts.setdefault(self.homes.last_key(key, line.seq), []).append(line)
 
-    def _see(self, event: Event, body: b.PeerSaid | b.WireAccepted, who: str, message: str, chunk: int) -> None:
+    def _see(self, event: Event, body: PeerSaid | WireAccepted, who: str, message: str, chunk: int) -> None:
         seen = Seen(
             seq=event.seq,
             at=event.at,
@@ -321,7 +333,7 @@ class RunView:
             message_id=message,
             intent=event.intent,
             chunk=chunk,
-            media=body.media if isinstance(body, b.WireAccepted) else (),
+            media=body.media if isinstance(body, WireAccepted) else (),
         )
         self._seen.setdefault(seen.place, []).append(seen)
 
@@ -330,16 +342,16 @@ def _seq(of: Line | Event) -> int:
     return of.seq
 
 
-_COLLECTED: frozenset[type[b.Body]] = frozenset(
+_COLLECTED: frozenset[type[Body]] = frozenset(
     {
-        *(b.TranscriptAppended, b.MirrorAppended, b.SessionReset, b.SessionMoved),
-        *(b.SessionLeft, b.PeerSaid, b.WireAccepted, b.RouteDecided, b.RunEnded),
+        *(TranscriptAppended, MirrorAppended, SessionReset, SessionMoved),
+        *(SessionLeft, PeerSaid, WireAccepted, RouteDecided, RunEnded),
     }
 )
 #: decisions that name a binding without being about one
-_ROUTED: frozenset[type[b.Body]] = frozenset({b.RouteDecided, b.RouterDecided})
+_ROUTED: frozenset[type[Body]] = frozenset({RouteDecided, RouterDecided})
 
 
-def _of(groups: dict[str, list[Event]], key: str | None, kinds: tuple[type[b.Body], ...]) -> list[Event]:
+def _of(groups: dict[str, list[Event]], key: str | None, kinds: tuple[type[Body], ...]) -> list[Event]:
     found = groups.get(key, []) if key is not None else []
     return [event for event in found if isinstance(event.body, kinds)] if kinds else list(found)

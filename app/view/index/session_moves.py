@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trunkline.core.events import Event
-from trunkline.core.events.registry import SessionMoved
+from trunkline.core.events.gateway import SessionMoved
 
 
 class Homes:

@@ -15,8 +15,30 @@ import msgspec
 
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.core.events import Body, Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import (
+    AttemptStarted,
+    ChunkAcked,
+    IntentPrepared,
+    IntentReopened,
+    IntentSettled,
+    MirrorAppended,
+)
+from trunkline.core.events.gateway import (
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationStarted,
+    ProcessStarted,
+    SessionCreated,
+    SessionMoved,
+    SessionReset,
+    TranscriptAppended,
+)
+from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.values import Address, HandOutcome, IntentKind, IntentState
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.script import BugEnabled
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import ThreadClosed, WorldSession
 
 #: events between two key frames at least
 FRAME_EVERY = 256
@@ -166,11 +188,11 @@ def _seq(moment: Moment) -> int:
 # ---------------------------------------------------------------- one small function for each kind of event
 
 
-def _bug(now: Moment, _event: Event, body: b.BugEnabled) -> None:
+def _bug(now: Moment, _event: Event, body: BugEnabled) -> None:
     now.bugs = (*now.bugs, body.bug)
 
 
-def _process_started(now: Moment, event: Event, _body: b.ProcessStarted) -> None:
+def _process_started(now: Moment, event: Event, _body: ProcessStarted) -> None:
     if not now.living:
         now.generation = event.generation
     now.living = (*now.living, event.generation)
@@ -180,15 +202,15 @@ def _process_ended(now: Moment, event: Event, _body: Body) -> None:
     now.living = tuple(number for number in now.living if number != event.generation)
 
 
-def _lease_taken(now: Moment, event: Event, _body: b.LeaseTaken) -> None:
+def _lease_taken(now: Moment, event: Event, _body: LeaseTaken) -> None:
     now.generation = event.generation
 
 
-def _thread_closed(now: Moment, _event: Event, body: b.ThreadClosed) -> None:
+def _thread_closed(now: Moment, _event: Event, body: ThreadClosed) -> None:
     now.closed[body.address.lane] = body.how
 
 
-def _session_created(now: Moment, event: Event, body: b.SessionCreated) -> None:
+def _session_created(now: Moment, event: Event, body: SessionCreated) -> None:
     known = now.sessions.get(body.session_key)
     fresh = known or _found(event, body.session_key, body.session_id)
     now.sessions[body.session_key] = msgspec.structs.replace(
@@ -196,7 +218,7 @@ def _session_created(now: Moment, event: Event, body: b.SessionCreated) -> None:
     )
 
 
-def _session_reset(now: Moment, event: Event, body: b.SessionReset) -> None:
+def _session_reset(now: Moment, event: Event, body: SessionReset) -> None:
     known = now.sessions.get(body.session_key) or _found(event, body.session_key, body.session_id)
     now.sessions[body.session_key] = msgspec.structs.replace(
         known,
@@ -209,7 +231,7 @@ def _session_reset(now: Moment, event: Event, body: b.SessionReset) -> None:
     )
 
 
-def _session_moved(now: Moment, event: Event, body: b.SessionMoved) -> None:
+def _session_moved(now: Moment, event: Event, body: SessionMoved) -> None:
     old, new = body.old_key, body.session_key
     known = now.sessions.pop(new, None)
     moved = now.sessions.get(old) or known or _found(event, new, body.session_id)
@@ -218,7 +240,7 @@ def _session_moved(now: Moment, event: Event, body: b.SessionMoved) -> None:
     now.sessions[new] = msgspec.structs.replace(moved, key=new, id=body.session_id)
 
 
-def _session_stored(now: Moment, event: Event, body: b.WorldSession) -> None:
+def _session_stored(now: Moment, event: Event, body: WorldSession) -> None:
     found = _found(event, body.session_key, body.session_id)
     now.sessions[body.session_key] = msgspec.structs.replace(found, generation=1, address=body.address)
 
@@ -228,20 +250,20 @@ def _found(event: Event, key: str, session: str) -> SessionFacts:
     return SessionFacts(key=key, id=session, since=event.seq, last=event.at)
 
 
-def _appended(now: Moment, event: Event, body: b.TranscriptAppended | b.MirrorAppended) -> None:
+def _appended(now: Moment, event: Event, body: TranscriptAppended | MirrorAppended) -> None:
     key = body.session_key
     known = now.sessions.get(key) or _found(event, key, body.session_id)
     if body.session_id in known.before:
         return
-    mirrored = isinstance(body, b.MirrorAppended)
-    if isinstance(body, b.MirrorAppended) and _grows(now, event, body):
+    mirrored = isinstance(body, MirrorAppended)
+    if isinstance(body, MirrorAppended) and _grows(now, event, body):
         return
     now.sessions[key] = msgspec.structs.replace(
         known, heard=known.heard + (not mirrored), said=known.said + mirrored, last=event.at
     )
 
 
-def _grows(now: Moment, event: Event, body: b.MirrorAppended) -> bool:
+def _grows(now: Moment, event: Event, body: MirrorAppended) -> bool:
     """Whether the line takes the place of one that held only a part; it is kept in mind that this one does."""
     known = now.intents.get(event.intent or "")
     if known is None:
@@ -251,7 +273,7 @@ def _grows(now: Moment, event: Event, body: b.MirrorAppended) -> bool:
     return known.part_in == body.session_id
 
 
-def _delegation_accepted(now: Moment, event: Event, body: b.DelegationAccepted) -> None:
+def _delegation_accepted(now: Moment, event: Event, body: DelegationAccepted) -> None:
     if event.delegation is not None:
         now.delegations[event.delegation] = DelegationFacts(
             id=event.delegation,
@@ -263,19 +285,19 @@ def _delegation_accepted(now: Moment, event: Event, body: b.DelegationAccepted) 
         )
 
 
-def _delegation_started(now: Moment, event: Event, _body: b.DelegationStarted) -> None:
+def _delegation_started(now: Moment, event: Event, _body: DelegationStarted) -> None:
     known = now.delegations.get(event.delegation or "")
     if known is not None:
         now.delegations[known.id] = msgspec.structs.replace(known, started=event.seq)
 
 
-def _delegation_finished(now: Moment, event: Event, body: b.DelegationFinished) -> None:
+def _delegation_finished(now: Moment, event: Event, body: DelegationFinished) -> None:
     known = now.delegations.get(event.delegation or "")
     if known is not None:
         now.delegations[known.id] = msgspec.structs.replace(known, finished=event.seq, outcome=body.outcome)
 
 
-def _intent_prepared(now: Moment, event: Event, body: b.IntentPrepared) -> None:
+def _intent_prepared(now: Moment, event: Event, body: IntentPrepared) -> None:
     if event.intent is not None:
         now.intents[event.intent] = IntentFacts(
             id=event.intent,
@@ -296,7 +318,7 @@ def _change_intent(now: Moment, event: Event, **changes: Any) -> None:
         now.intents[known.id] = msgspec.structs.replace(known, last=event.seq, **changes)
 
 
-def _attempt_started(now: Moment, event: Event, body: b.AttemptStarted) -> None:
+def _attempt_started(now: Moment, event: Event, body: AttemptStarted) -> None:
     known = now.intents.get(event.intent or "")
     if known is not None:
         # A process that did not know of its end may send it again: what the store holds stays as it is.
@@ -305,49 +327,49 @@ def _attempt_started(now: Moment, event: Event, body: b.AttemptStarted) -> None:
         _change_intent(now, event, state=state, attempts=max(known.attempts, body.attempt))
 
 
-def _wire_accepted(now: Moment, event: Event, _body: b.WireAccepted) -> None:
+def _wire_accepted(now: Moment, event: Event, _body: WireAccepted) -> None:
     known = now.intents.get(event.intent or "")
     if known is not None:
         _change_intent(now, event, accepted=(*known.accepted, event.seq))
 
 
-def _chunk_acked(now: Moment, event: Event, _body: b.ChunkAcked) -> None:
+def _chunk_acked(now: Moment, event: Event, _body: ChunkAcked) -> None:
     known = now.intents.get(event.intent or "")
     if known is not None:
         _change_intent(now, event, acked=known.acked + 1)
 
 
-def _intent_reopened(now: Moment, event: Event, _body: b.IntentReopened) -> None:
+def _intent_reopened(now: Moment, event: Event, _body: IntentReopened) -> None:
     _change_intent(now, event, state=IntentState.PREPARED)
 
 
-def _intent_settled(now: Moment, event: Event, body: b.IntentSettled) -> None:
+def _intent_settled(now: Moment, event: Event, body: IntentSettled) -> None:
     _change_intent(now, event, state=body.state)
 
 
 _FOLDS = cast(
     "dict[type[Body], Callable[[Moment, Event, Body], None]]",
     {
-        b.BugEnabled: _bug,
-        b.ProcessStarted: _process_started,
-        b.ProcessCrashed: _process_ended,
-        b.ProcessStopped: _process_ended,
-        b.LeaseTaken: _lease_taken,
-        b.ThreadClosed: _thread_closed,
-        b.WorldSession: _session_stored,
-        b.SessionCreated: _session_created,
-        b.SessionReset: _session_reset,
-        b.SessionMoved: _session_moved,
-        b.TranscriptAppended: _appended,
-        b.MirrorAppended: _appended,
-        b.DelegationAccepted: _delegation_accepted,
-        b.DelegationStarted: _delegation_started,
-        b.DelegationFinished: _delegation_finished,
-        b.IntentPrepared: _intent_prepared,
-        b.AttemptStarted: _attempt_started,
-        b.WireAccepted: _wire_accepted,
-        b.ChunkAcked: _chunk_acked,
-        b.IntentSettled: _intent_settled,
-        b.IntentReopened: _intent_reopened,
+        BugEnabled: _bug,
+        ProcessStarted: _process_started,
+        ProcessCrashed: _process_ended,
+        ProcessStopped: _process_ended,
+        LeaseTaken: _lease_taken,
+        ThreadClosed: _thread_closed,
+        WorldSession: _session_stored,
+        SessionCreated: _session_created,
+        SessionReset: _session_reset,
+        SessionMoved: _session_moved,
+        TranscriptAppended: _appended,
+        MirrorAppended: _appended,
+        DelegationAccepted: _delegation_accepted,
+        DelegationStarted: _delegation_started,
+        DelegationFinished: _delegation_finished,
+        IntentPrepared: _intent_prepared,
+        AttemptStarted: _attempt_started,
+        WireAccepted: _wire_accepted,
+        ChunkAcked: _chunk_acked,
+        IntentSettled: _intent_settled,
+        IntentReopened: _intent_reopened,
     },
 )

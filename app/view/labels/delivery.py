@@ -8,28 +8,41 @@ from typing import cast
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import count, quoted, seconds
 from trunkline.core.events import Body, Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import (
+    BacklogWaiting,
+    HookFailed,
+    HookSending,
+    HookSent,
+    IntentReopened,
+    LaneWaiting,
+    MirrorRefused,
+    OperatorActed,
+    SendPreviewed,
+    TransportFallback,
+)
+from trunkline.core.events.leases import AdapterInstalled, StorePruned
+from trunkline.sim.events.script import ClientAsked, ClientTold
 
 
-def _asked(_view: RunView, _event: Event, body: b.ClientAsked) -> str:
+def _asked(_view: RunView, _event: Event, body: ClientAsked) -> str:
     return f"a client asks for {'a dry run' if body.dry_run else 'a send'}, key {body.key}"
 
 
-def _told(_view: RunView, _event: Event, body: b.ClientTold) -> str:
+def _told(_view: RunView, _event: Event, body: ClientTold) -> str:
     receipt = f", message {body.provider_id}" if body.provider_id else ""
     again = ", as before" if body.cached else ""
     detail = f" ({body.detail})" if body.detail else ""
     return f"the client is told: {body.status}{receipt}{again}{detail}"
 
 
-def _previewed(view: RunView, _event: Event, body: b.SendPreviewed) -> str:
+def _previewed(view: RunView, _event: Event, body: SendPreviewed) -> str:
     files = f" with {count(len(body.media), 'file')}" if body.media else ""
     session = f", session {body.session_key}" if body.session_key else ", remembered by no session"
     texts = " ".join(quoted(chunk) for chunk in body.chunks)
     return f"dry run of {body.key}: {texts}{files} to {view.places.label(body.address)}{session}"
 
 
-def _sending(_view: RunView, _event: Event, body: b.HookSending) -> str:
+def _sending(_view: RunView, _event: Event, body: HookSending) -> str:
     hooks = ", ".join(body.by)
     if body.verdict == "kept":
         return "the hooks leave it as it is"
@@ -37,46 +50,46 @@ def _sending(_view: RunView, _event: Event, body: b.HookSending) -> str:
     return f"hooks {done}{f' ({hooks})' if hooks else ''}: {body.reason}"
 
 
-def _failed(_view: RunView, _event: Event, body: b.HookFailed) -> str:
+def _failed(_view: RunView, _event: Event, body: HookFailed) -> str:
     return f"hook {body.hook} fails at {body.phase}: {body.reason} ({body.detail})"
 
 
-def _sent(_view: RunView, _event: Event, body: b.HookSent) -> str:
+def _sent(_view: RunView, _event: Event, body: HookSent) -> str:
     receipt = f", message {body.provider_id}" if body.provider_id else ""
     return f"the hooks are told: {body.state}, {body.reason}{receipt}"
 
 
-def _reopened(_view: RunView, _event: Event, body: b.IntentReopened) -> str:
+def _reopened(_view: RunView, _event: Event, body: IntentReopened) -> str:
     return f"open again, {body.before} before, from chunk {body.chunk + 1} on: {body.reason}"
 
 
-def _operator(_view: RunView, _event: Event, body: b.OperatorActed) -> str:
+def _operator(_view: RunView, _event: Event, body: OperatorActed) -> str:
     return f"an operator says {body.verb}{f': {body.detail}' if body.detail else ''}"
 
 
-def _other_path(_view: RunView, _event: Event, body: b.TransportFallback) -> str:
+def _other_path(_view: RunView, _event: Event, body: TransportFallback) -> str:
     return f"by the {body.used} path instead of the {body.instead_of} one: {body.reason}"
 
 
-def _waiting(view: RunView, _event: Event, body: b.LaneWaiting) -> str:
+def _waiting(view: RunView, _event: Event, body: LaneWaiting) -> str:
     detail = f" ({body.detail})" if body.detail else ""
     return f"{view.places.label(body.address)} waits until {seconds(body.until)}: {body.reason}{detail}"
 
 
-def _backlog(_view: RunView, _event: Event, body: b.BacklogWaiting) -> str:
+def _backlog(_view: RunView, _event: Event, body: BacklogWaiting) -> str:
     return f"the queue is full, {body.open} of {body.limit} open: who wants to say something waits"
 
 
-def _unmirrored(_view: RunView, _event: Event, body: b.MirrorRefused) -> str:
+def _unmirrored(_view: RunView, _event: Event, body: MirrorRefused) -> str:
     return f"transcript of {body.session_key} refuses the line, it is tried again: {body.reason} ({body.detail})"
 
 
-def _pruned(_view: RunView, _event: Event, body: b.StorePruned) -> str:
+def _pruned(_view: RunView, _event: Event, body: StorePruned) -> str:
     kinds = ((body.intents, "intent"), (body.inbounds, "inbound"), (body.sends, "send"))
     return f"removed: {', '.join(count(number, noun) for number, noun in kinds if number)}: {body.reason}"
 
 
-def _installed(_view: RunView, _event: Event, body: b.AdapterInstalled) -> str:
+def _installed(_view: RunView, _event: Event, body: AdapterInstalled) -> str:
     return f"the adapter of {body.channel} {body.account} is there"
 
 
@@ -84,19 +97,19 @@ def _installed(_view: RunView, _event: Event, body: b.AdapterInstalled) -> str:
 QUEUE_LABELS = cast(
     "dict[type[Body], Callable[[RunView, Event, Body], str]]",
     {
-        b.ClientAsked: _asked,
-        b.ClientTold: _told,
-        b.SendPreviewed: _previewed,
-        b.HookSending: _sending,
-        b.HookFailed: _failed,
-        b.HookSent: _sent,
-        b.IntentReopened: _reopened,
-        b.OperatorActed: _operator,
-        b.TransportFallback: _other_path,
-        b.LaneWaiting: _waiting,
-        b.BacklogWaiting: _backlog,
-        b.MirrorRefused: _unmirrored,
-        b.StorePruned: _pruned,
-        b.AdapterInstalled: _installed,
+        ClientAsked: _asked,
+        ClientTold: _told,
+        SendPreviewed: _previewed,
+        HookSending: _sending,
+        HookFailed: _failed,
+        HookSent: _sent,
+        IntentReopened: _reopened,
+        OperatorActed: _operator,
+        TransportFallback: _other_path,
+        LaneWaiting: _waiting,
+        BacklogWaiting: _backlog,
+        MirrorRefused: _unmirrored,
+        StorePruned: _pruned,
+        AdapterInstalled: _installed,
     },
 )

@@ -7,27 +7,28 @@ from typing import cast
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.leases import LeaseAwaited, LeaseLost, LeaseTaken
+from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
 
 
-def _taken(_view: RunView, event: Event, body: b.LeaseTaken) -> str:
+def _taken(_view: RunView, event: Event, body: LeaseTaken) -> str:
     before = f" after {body.before}" if body.before else ""
     return f"process {event.generation} works the store{before}: {body.reason}"
 
 
-def _awaited(_view: RunView, event: Event, body: b.LeaseAwaited) -> str:
+def _awaited(_view: RunView, event: Event, body: LeaseAwaited) -> str:
     return f"process {event.generation} stands by, {body.holder} works the store: {body.reason}"
 
 
-def _lost(_view: RunView, event: Event, body: b.LeaseLost) -> str:
+def _lost(_view: RunView, event: Event, body: LeaseLost) -> str:
     return f"process {event.generation} has lost the store: {body.reason}"
 
 
-def _frozen(_view: RunView, event: Event, body: b.ProcessFrozen) -> str:
+def _frozen(_view: RunView, event: Event, body: ProcessFrozen) -> str:
     return f"process {event.generation} stands still: {body.why}"
 
 
-def _thawed(_view: RunView, event: Event, _body: b.ProcessThawed) -> str:
+def _thawed(_view: RunView, event: Event, _body: ProcessThawed) -> str:
     return f"process {event.generation} goes on"
 
 
@@ -35,10 +36,10 @@ def _thawed(_view: RunView, event: Event, _body: b.ProcessThawed) -> str:
 UPKEEP_LABELS = cast(
     "dict[type[Body], Callable[[RunView, Event, Body], str]]",
     {
-        b.LeaseTaken: _taken,
-        b.LeaseAwaited: _awaited,
-        b.LeaseLost: _lost,
-        b.ProcessFrozen: _frozen,
-        b.ProcessThawed: _thawed,
+        LeaseTaken: _taken,
+        LeaseAwaited: _awaited,
+        LeaseLost: _lost,
+        ProcessFrozen: _frozen,
+        ProcessThawed: _thawed,
     },
 )

@@ -14,7 +14,8 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean, quoted
 from trunkline.app.view.text.fact import Tone
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import HookSending, IntentSettled, IntentSuppressed, SendPreviewed, SendRefused
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 
 #: shape and word of each state; colour comes from the tone
 WORDS: dict[State, tuple[str, str, Tone]] = {
@@ -96,7 +97,7 @@ def broken_words(found: Iterable[Broken], seq: int) -> str:
 def evidence_of(view: RunView, found: Iterable[Broken], seq: int) -> int:
     """The event that shows best what a message had broken by then: what people saw, else the last; 0: nothing."""
     shown = [evidence for at, _, evidence in found if at <= seq]
-    seen = [one for one in shown if isinstance(view.event(one).body, b.WireAccepted)]
+    seen = [one for one in shown if isinstance(view.event(one).body, WireAccepted)]
     return max(seen or shown, default=0)
 
 
@@ -113,13 +114,13 @@ def says(life: Life) -> str:
     if body is not None:
         return quoted(body.text) if body.text or not body.media else clean(f"files {', '.join(body.media)}")
     match life.first.body:
-        case b.IntentSuppressed(text=text):
+        case IntentSuppressed(text=text):
             return quoted(text) if text else "nothing"
-        case b.SendPreviewed(chunks=chunks):
+        case SendPreviewed(chunks=chunks):
             return f"dry run {quoted(' '.join(chunks))}"
-        case b.SendRefused(detail=detail):
+        case SendRefused(detail=detail):
             return f"refused: {clean(detail)}"
-        case b.HookSending():
+        case HookSending():
             return "taken back by a hook, its text is not kept"
         case _:
             return "prepared by an earlier run"
@@ -141,15 +142,15 @@ def wire_word(view: RunView, event: Event) -> tuple[str, str, Tone]:
     """What the platform did: shape, words, tone."""
     body = event.body
     match body:
-        case b.WireAccepted(address=address):
+        case WireAccepted(address=address):
             return "✓", title(view.places, address), Tone.GOOD
-        case b.WireDeduplicated():
+        case WireDeduplicated():
             return "=", "knows it", Tone.GOOD
-        case b.WireRefused(reason=reason):
+        case WireRefused(reason=reason):
             return "✗", str(reason), Tone.BAD
-        case b.WireResponseLost():
+        case WireResponseLost():
             return "?", "no answer", Tone.WARN
-        case b.WireLookedUp(found=found):
+        case WireLookedUp(found=found):
             return ("✓", "has it", Tone.GOOD) if found else ("–", "not there", Tone.WARN)
         case _:
             return NOTHING, "", Tone.DIM
@@ -163,7 +164,7 @@ def shape_of(view: RunView, one: Try, seq: int) -> tuple[str, Tone]:
         return shape, tone
     if one.ended is not None and one.ended.seq <= seq:
         return ("✓", Tone.GOOD) if one.acked else ("✗", Tone.WARN)
-    if one.settled is not None and one.settled.seq <= seq and isinstance(one.settled.body, b.IntentSettled):
+    if one.settled is not None and one.settled.seq <= seq and isinstance(one.settled.body, IntentSettled):
         shape, _, tone = WORDS[state_of(one.settled.body.state)]
         return shape, tone
     return "…", Tone.PLAIN

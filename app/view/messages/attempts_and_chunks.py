@@ -17,7 +17,8 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.messages import process, shape_of
 from trunkline.app.view.text.cells import seconds
 from trunkline.app.view.text.fact import Fact, Tone
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import ChunkAcked
+from trunkline.sim.events.wire import WireAccepted
 
 #: cells of the bars, and how many are told
 BAR, MOST = 24, 6
@@ -144,9 +145,9 @@ def chunks(life: Life, seq: int) -> Chunks | None:
         return None
     total = life.body.chunks
     accepted = [event.body for event in life.accepted if event.seq <= seq]
-    seen = Counter(body.chunk for body in accepted if isinstance(body, b.WireAccepted))
+    seen = Counter(body.chunk for body in accepted if isinstance(body, WireAccepted))
     receipts = (event.body for event in life.acked if event.seq <= seq)
-    acked = {body.chunk for body in receipts if isinstance(body, b.ChunkAcked)}
+    acked = {body.chunk for body in receipts if isinstance(body, ChunkAcked)}
     signs = [_sign(seen[chunk], acked=chunk in acked) for chunk in range(total)]
     reached = max((*seen, *acked), default=-1)
     return Chunks(

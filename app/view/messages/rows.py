@@ -32,16 +32,25 @@ from trunkline.app.view.labels.messages import (
 )
 from trunkline.app.view.text.cells import seconds
 from trunkline.app.view.text.fact import Tone
-from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body, Event
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    IntentSettled,
+    MirrorAppended,
+    OperatorActed,
+    RecoveryDecided,
+    SendRequested,
+)
+from trunkline.core.events.gateway import DelegationFinished, InboundAdmitted
+from trunkline.sim.events.wire import WireAccepted, WireResponseLost
 
 STAGES: tuple[str, ...] = ("admitted", "routed", "prepared", "tried", "wire", "acked", "mirrored", "terminal")
 #: stages that each attempt has for itself
 _OF_TRY = frozenset({"tried", "wire", "acked", "mirrored", "terminal"})
 _BLANK = Cell(text="")
 #: where a message can come from
-_SOURCES = (b.SendRequested, b.InboundAdmitted, b.DelegationFinished)
-_SOURCE_WORDS: dict[type[b.Body], str] = {b.SendRequested: "client", b.DelegationFinished: "hand"}
+_SOURCES = (SendRequested, InboundAdmitted, DelegationFinished)
+_SOURCE_WORDS: dict[type[Body], str] = {SendRequested: "client", DelegationFinished: "hand"}
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,7 +144,7 @@ class Messages:
             known = EMPTY
             if source is not None:
                 body = source.body
-                word = str(body.work) if isinstance(body, b.InboundAdmitted) else _SOURCE_WORDS.get(type(body), "")
+                word = str(body.work) if isinstance(body, InboundAdmitted) else _SOURCE_WORDS.get(type(body), "")
                 known = Cell(text=f"#{source.seq}", more=f"#{source.seq} {word}", seq=source.seq)
             self._admitted[life.id, life.seq] = known
         return known
@@ -159,7 +168,7 @@ class Messages:
         chunks = life.body.chunks if life.body else 1
         many = f" {len(accepted)}" + (f"/{chunks}" if chunks > 1 else "") if len(accepted) > 1 or chunks > 1 else ""
         last = accepted[-1]
-        assert isinstance(last.body, b.WireAccepted)
+        assert isinstance(last.body, WireAccepted)
         text = ("!!" if wrong else "✓") + many
         twice = len({_chunk(event) for event in accepted}) < len(accepted)
         tone = Tone.BAD if wrong or twice else Tone.GOOD
@@ -180,7 +189,7 @@ class Messages:
         done = [event for event in mirrored if event.seq <= seq]
         if not done:
             return EMPTY
-        part = isinstance(done[-1].body, b.MirrorAppended) and done[-1].body.partial
+        part = isinstance(done[-1].body, MirrorAppended) and done[-1].body.partial
         shape = "½" if part else "✓"
         return Cell(text=shape, more=f"{shape} #{done[-1].seq}", tone=Tone.GOOD, seq=done[-1].seq)
 
@@ -244,14 +253,14 @@ class Messages:
 
     def _try_cells(self, one: Try, seq: int) -> dict[str, Cell]:
         wire = [event for event in one.wire if event.seq <= seq]
-        accepted = [event for event in wire if isinstance(event.body, b.WireAccepted)]
+        accepted = [event for event in wire if isinstance(event.body, WireAccepted)]
         shown = (accepted or wire)[-1:]
         cells = {name: EMPTY if name in _OF_TRY else _BLANK for name in STAGES}
         cells["tried"] = _event_cell(one.event, seq, at=True)
         if shown:
             cell = self._wire_cell(shown[0])
             wrong = shown[0].seq in self._view.marks.misplaced and self._seen(shown[0].seq, seq)
-            lost = bool(accepted) and any(isinstance(event.body, b.WireResponseLost) for event in wire)
+            lost = bool(accepted) and any(isinstance(event.body, WireResponseLost) for event in wire)
             if wrong or max(self._copy(event, seq) for event in shown) > 1:
                 cell = msgspec.structs.replace(cell, tone=Tone.BAD)
             if lost:
@@ -295,7 +304,7 @@ def _event_cell(event: Event | None, seq: int, *, at: bool = False) -> Cell:
 
 
 def _chunk(event: Event) -> int:
-    return event.body.chunk if isinstance(event.body, b.WireAccepted) else 0
+    return event.body.chunk if isinstance(event.body, WireAccepted) else 0
 
 
 def _tried(life: Life, seq: int) -> Cell:
@@ -320,13 +329,13 @@ def _acked(life: Life, seq: int) -> Cell:
 
 def _decided(one: Try, seq: int) -> Cell:
     """What came next: the end, another attempt, or a look-up."""
-    if one.settled is not None and one.settled.seq <= seq and isinstance(one.settled.body, b.IntentSettled):
+    if one.settled is not None and one.settled.seq <= seq and isinstance(one.settled.body, IntentSettled):
         state = state_of(one.settled.body.state)
         word = "DELIVERED" if state is State.DELIVERED else state.upper()
         more = f"{word}  {one.settled.body.reason}"
         tone = Tone.GOOD if state is State.DELIVERED else Tone.WARN
         return Cell(text=word, more=more, tone=tone, seq=one.settled.seq)
-    if one.ended is not None and one.ended.seq <= seq and isinstance(one.ended.body, b.AttemptEnded):
+    if one.ended is not None and one.ended.seq <= seq and isinstance(one.ended.body, AttemptEnded):
         body = one.ended.body
         due = f" at {seconds(body.retry_at)}" if body.retry_at is not None else ""
         text = str(body.reason if body.decision == "settle" else body.decision)
@@ -336,15 +345,15 @@ def _decided(one: Try, seq: int) -> Cell:
 
 def _target(one: Try) -> int:
     """Where the eye wants to go: to what people saw, else to the attempt."""
-    accepted = next((event.seq for event in one.wire if isinstance(event.body, b.WireAccepted)), None)
+    accepted = next((event.seq for event in one.wire if isinstance(event.body, WireAccepted)), None)
     return accepted or one.event.seq
 
 
 def _try_words(life: Life, one: Try) -> Cell:
     body, owner = one.event.body, process(one.event.generation)
-    if isinstance(body, b.RecoveryDecided):
+    if isinstance(body, RecoveryDecided):
         return Cell(text=f"└ {owner} {body.decision}", more=f"└ {owner} recovers: {body.decision}", tone=Tone.DIM)
-    if isinstance(body, b.OperatorActed):
+    if isinstance(body, OperatorActed):
         return Cell(text=f"└ {body.verb}", more=f"└ operator: {body.verb}", tone=Tone.DIM)
     if life.body is None or life.body.chunks < 2:
         return Cell(text=f"└ try {one.number} {owner}", tone=Tone.DIM)

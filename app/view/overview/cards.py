@@ -22,8 +22,10 @@ from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.app.view.timeline.lanes import Lane, LaneKind, Lanes
 from trunkline.app.view.timeline.row import Look, Row
 from trunkline.app.view.timeline.timeline import Timeline
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.values import IntentState
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.invariants.base import Violation
 
 NONE = "·"
@@ -153,12 +155,12 @@ def _copied(view: RunView, seq: int, *, brief: bool) -> str:
     """Where a copy went, and by which rule; one that came in: who posted it."""
     event = view.event(seq)
     match event.body:
-        case b.WireAccepted(address=address):
-            prepared = view.of_intent(event.intent, b.IntentPrepared)
+        case WireAccepted(address=address):
+            prepared = view.of_intent(event.intent, IntentPrepared)
             body = prepared[0].body if prepared else None
-            why = f"  by {body.reason}" if isinstance(body, b.IntentPrepared) and not brief else ""
+            why = f"  by {body.reason}" if isinstance(body, IntentPrepared) and not brief else ""
             return f"→ {title(view.places, address)}{why}"
-        case b.PeerSaid(address=address, text=text):
+        case PeerSaid(address=address, text=text):
             return f"{quoted(text)} in {title(view.places, address)}"
         case _:
             return event.kind

@@ -38,21 +38,24 @@ from trunkline.app.view.queue.balance import ALWAYS, TERMS, Ledger, Tally
 from trunkline.app.view.text.cells import clean, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import BacklogWaiting, IntentSettled
+from trunkline.core.events.gateway import ProcessRecovered
+from trunkline.core.events.leases import LeaseLost, LeaseTaken, StorePruned
+from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 
 #: events that stand between the rows: what becomes of the process that works the queue
 _MARKERS = (
-    b.ProcessCrashed,
-    b.ProcessStopped,
-    b.ProcessFrozen,
-    b.ProcessThawed,
-    b.ProcessRecovered,
-    b.LeaseTaken,
-    b.LeaseLost,
-    b.BacklogWaiting,
-    b.StorePruned,
+    ProcessCrashed,
+    ProcessStopped,
+    ProcessFrozen,
+    ProcessThawed,
+    ProcessRecovered,
+    LeaseTaken,
+    LeaseLost,
+    BacklogWaiting,
+    StorePruned,
 )
-_ALARMS = (b.ProcessCrashed, b.ProcessFrozen, b.LeaseLost, b.BacklogWaiting)
+_ALARMS = (ProcessCrashed, ProcessFrozen, LeaseLost, BacklogWaiting)
 
 #: what stands for an attempt and is none: a recovery that looked or waited first, an operator's word
 _NAMES = {Part.RECOVERY: "look", Part.OPERATOR: "op"}
@@ -241,10 +244,10 @@ class Queue:
     def _mark(self, event: Event, seq: int) -> QueueLine:
         alarm = isinstance(event.body, _ALARMS)
         text = describe(self._view, event)
-        if isinstance(event.body, b.ProcessCrashed) and event.generation:
+        if isinstance(event.body, ProcessCrashed) and event.generation:
             text = f"process {event.generation}: {text}"
         text = f"{seconds(event.at)}  {text}"
-        tone = Tone.BAD if isinstance(event.body, b.ProcessCrashed) else Tone.WARN if alarm else Tone.DIM
+        tone = Tone.BAD if isinstance(event.body, ProcessCrashed) else Tone.WARN if alarm else Tone.DIM
         return QueueLine(seq=event.seq, mark=text, tone=tone, later=event.seq > seq)
 
     def _target(self, row: Life, step: Step, seq: int, *, later: bool) -> int:
@@ -315,7 +318,7 @@ class Queue:
             again = "after its end: " if life.endings(seq) else ""
             return f"{again}try {step.tries} is on its way"
         ended = life.settled[-1] if life.settled and life.settled[-1].seq == step.seq else None
-        detail = ended.body.detail if ended is not None and isinstance(ended.body, b.IntentSettled) else ""
+        detail = ended.body.detail if ended is not None and isinstance(ended.body, IntentSettled) else ""
         return clean(f"{step.why}{f': {detail}' if detail else ''}")
 
 
@@ -342,16 +345,16 @@ def _folded(rows: Sequence[Life | Event]) -> Iterator[Life | Event | Many]:
             continue
         yield from several[: _MARKS - 2]
         left = [row for row in several[_MARKS - 2 : -1] if isinstance(row, Event)]
-        yield Many(left[0], len(left), sum(isinstance(event.body, b.ProcessCrashed) for event in left))
+        yield Many(left[0], len(left), sum(isinstance(event.body, ProcessCrashed) for event in left))
         yield several[-1]
 
 
 def _worth(event: Event) -> bool:
     """A process that takes a free store, and finds nothing in it, says nothing."""
     body = event.body
-    if isinstance(body, b.LeaseTaken):
+    if isinstance(body, LeaseTaken):
         return body.before is not None
-    if isinstance(body, b.ProcessRecovered):
+    if isinstance(body, ProcessRecovered):
         return bool(body.inbounds or body.intents or body.delegations)
     return True
 

@@ -13,7 +13,8 @@ from collections.abc import Collection, Mapping
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView, Seen
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.gateway import RouteDecided, SessionLeft, TurnStarted
 from trunkline.core.values import Address, IntentKind
 
 
@@ -36,7 +37,7 @@ class Holders:
         #: sessions that have a place only while it is bound to them, where others have it too
         self._guests = self._find_guests()
         for event in view.left:
-            assert isinstance(event.body, b.SessionLeft)
+            assert isinstance(event.body, SessionLeft)
             self.deserted.add(view.homes.last_key(event.body.old_key, event.seq))
             self._learn(event, event.body)
 
@@ -55,7 +56,7 @@ class Holders:
         row = self._view.bindings.held(place, seq)
         return self._view.homes.last_key(row.session_key, row.since) if row else None
 
-    def _learn(self, event: Event, body: b.SessionLeft) -> None:
+    def _learn(self, event: Event, body: SessionLeft) -> None:
         homes = self._view.homes
         old, new = homes.last_key(body.old_key, event.seq), homes.last_key(body.session_key, event.seq)
         both = [place for place in self._places.get(old, ()) if place in self._places.get(new, ())]
@@ -65,7 +66,7 @@ class Holders:
 
     def _conversation(self, event: Event) -> PlaceKey | None:
         """The conversation whose message or answer had the session left."""
-        near = self._view.nearest(event.seq, b.RouteDecided, b.IntentPrepared)
+        near = self._view.nearest(event.seq, RouteDecided, IntentPrepared)
         address = getattr(near.body, "reply_to", None) or getattr(near.body, "address", None) if near else None
         return address.lane if isinstance(address, Address) else None
 
@@ -92,12 +93,12 @@ class Holders:
     def _holders(self, one: Seen) -> Collection[str]:
         if one.who:
             return self._heard.get(one.seq, ())
-        for prepared in self._view.of_intent(one.intent, b.IntentPrepared):
-            assert isinstance(prepared.body, b.IntentPrepared)
+        for prepared in self._view.of_intent(one.intent, IntentPrepared):
+            assert isinstance(prepared.body, IntentPrepared)
             if prepared.body.intent_kind is IntentKind.NOTICE:
                 # It tells of what is said nowhere: nobody's answer, so it is the conversation's own.
                 return [key for key, address in self._own.items() if address.lane == one.place]
-            key = self._answering(self._view.nearest(prepared.seq, b.TurnStarted), one.place)
+            key = self._answering(self._view.nearest(prepared.seq, TurnStarted), one.place)
             if key is not None:
                 return (key,)
             row = self._view.bindings.row(prepared.binding, prepared.seq)
@@ -108,6 +109,6 @@ class Holders:
     def _answering(self, turn: Event | None, place: PlaceKey) -> str | None:
         """The session of a turn that answers where it was asked."""
         body = turn.body if turn is not None else None
-        if turn is None or not isinstance(body, b.TurnStarted) or body.origin is None or body.origin.lane != place:
+        if turn is None or not isinstance(body, TurnStarted) or body.origin is None or body.origin.lane != place:
             return None
         return self._view.homes.last_key(body.session_key, turn.seq)

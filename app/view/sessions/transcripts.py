@@ -17,8 +17,10 @@ from trunkline.app.view.index.snapshots import SessionFacts
 from trunkline.app.view.sessions.alignment_index import AlignedIndex
 from trunkline.app.view.sessions.ownership import Holders
 from trunkline.core.delivery.mirror_text import mirror_text
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
 from trunkline.core.values import Address
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid
 
 #: the invariant whose evidence is a mirror with another text than what was sent
 TEXTS = "M2"
@@ -175,7 +177,7 @@ class Sessions:
         """Which conversations feed a session, and which posted message became which transcript entry: the messages."""
         for line in self.view.transcript(key):
             said = self.view.posted(line.seq) if line.role == "user" else None
-            if said is not None and isinstance(said.body, b.PeerSaid):
+            if said is not None and isinstance(said.body, PeerSaid):
                 self._said_by[line.seq] = said.seq
                 self._places[key][said.body.address.lane] = None
                 yield said.seq
@@ -322,7 +324,7 @@ class Sessions:
     def _unseen(self, line: Line, intent: str | None, *, here: bool) -> Pair:
         if here:
             return Pair(line=line, difference=Difference.TWICE)
-        for event in self.view.of_intent(intent, b.WireAccepted):
+        for event in self.view.of_intent(intent, WireAccepted):
             address = getattr(event.body, "address", None)
             where = self.view.places.label(address)
             if self._named(intent):
@@ -332,11 +334,11 @@ class Sessions:
 
     def _named(self, intent: str | None) -> bool:
         """Who sent it named the session that remembers it, so it need not be that of the place."""
-        found = (event.body for event in self.view.of_intent(intent, b.IntentPrepared))
-        return any(isinstance(body, b.IntentPrepared) and body.named_session for body in found)
+        found = (event.body for event in self.view.of_intent(intent, IntentPrepared))
+        return any(isinstance(body, IntentPrepared) and body.named_session for body in found)
 
     def _mirrored_elsewhere(self, intent: str | None, *, named: bool) -> str:
-        for event in self.view.of_intent(intent, b.MirrorAppended):
+        for event in self.view.of_intent(intent, MirrorAppended):
             key = self.view.homes.last_key(getattr(event.body, "session_key", ""), event.seq)
             places = ", ".join(self._label(place) for place in self._places.get(key, ()))
             return f"mirrored for {places or key}, {'as asked' if named else 'not here'}"

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.sessions.transcripts import Pair, Sessions
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, RouteDecided, TurnStarted
 
 #: when an invariant was broken, and which
 Broken = tuple[int, str]
 #: events about a message that was heard, which is told by its line in the transcript
-_HEARD = (b.InboundReceived, b.InboundAdmitted, b.TurnStarted, b.RouteDecided)
+_HEARD = (InboundReceived, InboundAdmitted, TurnStarted, RouteDecided)
 
 
 class Blame:

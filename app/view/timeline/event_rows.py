@@ -15,9 +15,57 @@ from trunkline.app.view.timeline.binding_rows import BOUND_ROWS
 from trunkline.app.view.timeline.row import Look, Row
 from trunkline.app.view.timeline.row_builder import Drawing
 from trunkline.core.events import Body, Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.bindings import FallbackDenied
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    BacklogWaiting,
+    Fallback,
+    HookFailed,
+    HookSending,
+    IntentPrepared,
+    IntentReopened,
+    IntentSettled,
+    IntentSuppressed,
+    LaneWaiting,
+    MirrorAppended,
+    MirrorRefused,
+    OperatorActed,
+    RecoveryDecided,
+    SendJoined,
+    SendPreviewed,
+    SendRefused,
+    SendRequested,
+    TransportFallback,
+)
+from trunkline.core.events.gateway import (
+    AdapterFailed,
+    ConfigReloaded,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationIgnored,
+    DelegationStarted,
+    InboundAckFailed,
+    InboundDropped,
+    InboundReceived,
+    ProcessRecovered,
+    ProcessStarted,
+    SessionLeft,
+    SessionMoved,
+    SessionReset,
+    SessionShared,
+    StoreFailed,
+    ToolRefused,
+    TurnEnded,
+    TurnStarted,
+)
+from trunkline.core.events.leases import AdapterInstalled, LeaseAwaited, LeaseLost, LeaseTaken, StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.values import HandOutcome, IntentState
+from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
+from trunkline.sim.events.script import BugEnabled, ClientTold, FaultFired, ScriptSkipped
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
+from trunkline.sim.events.world import PeerSaid, PlatformPushed, ThreadClosed, ThreadOpened
 
 
 def visible(draw: Drawing, event: Event) -> Row | None:
@@ -37,14 +85,14 @@ def has_label(event: Event) -> bool:
     return type(event.body) in _ARROWS
 
 
-def _said(draw: Drawing, event: Event, body: b.PeerSaid) -> Row:
+def _said(draw: Drawing, event: Event, body: PeerSaid) -> Row:
     lane = draw.lanes.of(body.address)
     who = draw.view.places.person(body.address.channel, body.peer.id, body.peer.name)
     look, tags = draw.taken(event, Look.INBOUND)
     return draw.arrow(event, look, lane, draw.lanes.gateway, quoted(body.text), who=who, tags=tags)
 
 
-def _pushed(draw: Drawing, event: Event, body: b.PlatformPushed) -> Row | None:
+def _pushed(draw: Drawing, event: Event, body: PlatformPushed) -> Row | None:
     if not body.replay:
         return None
     lane = draw.lanes.of(body.address)
@@ -54,23 +102,23 @@ def _pushed(draw: Drawing, event: Event, body: b.PlatformPushed) -> Row | None:
     return draw.arrow(event, look, lane, draw.lanes.gateway, text, tags=tags or ("RP",))
 
 
-def _inbound_dropped(draw: Drawing, event: Event, body: b.InboundDropped) -> Row:
-    received = draw.view.of_inbound(event.inbound, b.InboundReceived)
+def _inbound_dropped(draw: Drawing, event: Event, body: InboundDropped) -> Row:
+    received = draw.view.of_inbound(event.inbound, InboundReceived)
     origin = received[0].body if received else None
-    lane = draw.lanes.of(origin.address) if isinstance(origin, b.InboundReceived) else draw.lanes.gateway
+    lane = draw.lanes.of(origin.address) if isinstance(origin, InboundReceived) else draw.lanes.gateway
     return draw.arrow(event, Look.SUPPRESSED, lane, draw.lanes.gateway, f"dropped: {body.reason}", tags=("✗",))
 
 
-def _wire_accepted(draw: Drawing, event: Event, body: b.WireAccepted) -> Row:
+def _wire_accepted(draw: Drawing, event: Event, body: WireAccepted) -> Row:
     look, tags = draw.accepted(event)
-    prepared = draw.view.of_intent(event.intent, b.IntentPrepared)
+    prepared = draw.view.of_intent(event.intent, IntentPrepared)
     intent = prepared[0].body if prepared else None
-    chunks = intent.chunks if isinstance(intent, b.IntentPrepared) else 1
+    chunks = intent.chunks if isinstance(intent, IntentPrepared) else 1
     part = f"{body.chunk + 1}/{chunks} " if chunks > 1 else ""
     return draw.outbound(event, look, body.address, part + quoted(body.text), *tags)
 
 
-def _deduplicated(draw: Drawing, event: Event, body: b.WireDeduplicated) -> Row:
+def _deduplicated(draw: Drawing, event: Event, body: WireDeduplicated) -> Row:
     return draw.outbound(event, Look.SUPPRESSED, body.address, "same key, kept one", "sup")
 
 
@@ -78,22 +126,22 @@ def _deduplicated(draw: Drawing, event: Event, body: b.WireDeduplicated) -> Row:
 _MAY_PASS = frozenset({Reason.RATE_LIMITED, Reason.PLATFORM_ERROR, Reason.NOT_SENT, Reason.IDENTITY_GONE})
 
 
-def _refused(draw: Drawing, event: Event, body: b.WireRefused) -> Row:
+def _refused(draw: Drawing, event: Event, body: WireRefused) -> Row:
     look = Look.RETRY if body.reason in _MAY_PASS else Look.DEAD
     return draw.outbound(event, look, body.address, f"refused: {body.reason}", "✗")
 
 
-def _lost(draw: Drawing, event: Event, body: b.WireResponseLost) -> Row:
+def _lost(draw: Drawing, event: Event, body: WireResponseLost) -> Row:
     lane = draw.lanes.of(body.address)
     return draw.arrow(event, Look.UNKNOWN, lane, draw.lanes.gateway, "answer lost", tags=("??",))
 
 
-def _looked_up(draw: Drawing, event: Event, body: b.WireLookedUp) -> Row:
+def _looked_up(draw: Drawing, event: Event, body: WireLookedUp) -> Row:
     text = "look-up: there" if body.found else "look-up: not there"
     return draw.note(event, Look.NOTE, text, draw.lanes.of(body.address))
 
 
-def _attempt_ended(draw: Drawing, event: Event, body: b.AttemptEnded) -> Row | None:
+def _attempt_ended(draw: Drawing, event: Event, body: AttemptEnded) -> Row | None:
     address = draw.target(event)
     # What is settled or misplaced has its accept and its end as rows; who speaks instead, a fallback.
     if body.decision in ("settle", "misplaced", "as-bot") or address is None:
@@ -117,7 +165,7 @@ _SETTLED = {
 }
 
 
-def _settled(draw: Drawing, event: Event, body: b.IntentSettled) -> Row | None:
+def _settled(draw: Drawing, event: Event, body: IntentSettled) -> Row | None:
     if body.state not in _SETTLED:
         return None
     tag, look = _SETTLED[body.state]
@@ -126,97 +174,97 @@ def _settled(draw: Drawing, event: Event, body: b.IntentSettled) -> Row | None:
     return draw.note(event, look, text, draw.lanes.of(draw.target(event)), (tag,))
 
 
-def _suppressed(draw: Drawing, event: Event, body: b.IntentSuppressed) -> Row:
-    turn = draw.view.nearest(event.seq, b.TurnStarted)
-    origin = turn.body.origin if turn and isinstance(turn.body, b.TurnStarted) else None
+def _suppressed(draw: Drawing, event: Event, body: IntentSuppressed) -> Row:
+    turn = draw.view.nearest(event.seq, TurnStarted)
+    origin = turn.body.origin if turn and isinstance(turn.body, TurnStarted) else None
     lane = draw.lanes.of(origin)
     return draw.arrow(event, Look.SUPPRESSED, draw.lanes.gateway, lane, f"{body.reason}", tags=("sup",))
 
 
-def _fallback(draw: Drawing, event: Event, body: b.Fallback) -> Row:
+def _fallback(draw: Drawing, event: Event, body: Fallback) -> Row:
     return draw.note(event, Look.NOTE, f"fallback: {body.reason}", draw.lanes.of(body.used), ("FB",))
 
 
-def _other_path(draw: Drawing, event: Event, body: b.TransportFallback) -> Row:
+def _other_path(draw: Drawing, event: Event, body: TransportFallback) -> Row:
     text = f"by the {body.used} path, not the {body.instead_of} one"
     return draw.note(event, Look.NOTE, text, draw.lanes.of(draw.target(event)), ("FB",))
 
 
-def _hooks(draw: Drawing, event: Event, body: b.HookSending) -> Row | None:
+def _hooks(draw: Drawing, event: Event, body: HookSending) -> Row | None:
     # What they let pass as it is has its own rows.
     return None if body.verdict == "kept" else draw.note(event, Look.NOTE, describe(draw.view, event))
 
 
-def _previewed(draw: Drawing, event: Event, body: b.SendPreviewed) -> Row:
+def _previewed(draw: Drawing, event: Event, body: SendPreviewed) -> Row:
     text = quoted(" ".join(body.chunks)) if body.chunks else count(len(body.media), "file")
     return draw.note(event, Look.SUPPRESSED, f"dry run: {text}", draw.lanes.of(body.address), ("sup",))
 
 
-def _waiting(draw: Drawing, event: Event, body: b.LaneWaiting) -> Row:
+def _waiting(draw: Drawing, event: Event, body: LaneWaiting) -> Row:
     return draw.note(event, Look.RETRY, f"waits: {body.reason}", draw.lanes.of(body.address))
 
 
-def _reopened(draw: Drawing, event: Event, body: b.IntentReopened) -> Row:
+def _reopened(draw: Drawing, event: Event, body: IntentReopened) -> Row:
     return draw.note(event, Look.RETRY, f"open again: {body.reason}", draw.lanes.of(draw.target(event)))
 
 
-def _mirror(draw: Drawing, event: Event, body: b.MirrorAppended) -> Row | None:
-    if draw.view.of_intent(event.intent, b.WireAccepted):
+def _mirror(draw: Drawing, event: Event, body: MirrorAppended) -> Row | None:
+    if draw.view.of_intent(event.intent, WireAccepted):
         return None
     tag = "m" + draw.view.marks.mirrors.get(event.seq, "!")
     return draw.note(event, Look.MISPLACED, f"mirrored, never accepted: {quoted(body.text)}", None, (tag,))
 
 
-def _hand_started(draw: Drawing, event: Event, body: b.DelegationStarted) -> Row:
-    accepted = draw.view.of_delegation(event.delegation, b.DelegationAccepted)
+def _hand_started(draw: Drawing, event: Event, body: DelegationStarted) -> Row:
+    accepted = draw.view.of_delegation(event.delegation, DelegationAccepted)
     task = accepted[0].body if accepted else None
-    text = quoted(task.task) if isinstance(task, b.DelegationAccepted) else "starts"
+    text = quoted(task.task) if isinstance(task, DelegationAccepted) else "starts"
     return draw.arrow(event, Look.HAND, draw.lanes.gateway, draw.lanes.hand(body.hand), text)
 
 
-def _hand_finished(draw: Drawing, event: Event, body: b.DelegationFinished) -> Row:
+def _hand_finished(draw: Drawing, event: Event, body: DelegationFinished) -> Row:
     good = body.outcome is HandOutcome.OK
     text = quoted(body.text) if good else f"{body.outcome}: {body.reason or clean(body.text)}"
     look, tags = (Look.HAND, ()) if good else (Look.DEAD, ("✗",))
     return draw.arrow(event, look, draw.lanes.hand(body.hand), draw.lanes.gateway, text, tags=tags)
 
 
-def _hand_ignored(draw: Drawing, event: Event, body: b.DelegationIgnored) -> Row:
+def _hand_ignored(draw: Drawing, event: Event, body: DelegationIgnored) -> Row:
     hand = draw.lanes.hand(body.hand)
     return draw.arrow(event, Look.SUPPRESSED, hand, draw.lanes.gateway, f"ignored: {body.reason}", tags=("sup",))
 
 
-def _opened(draw: Drawing, event: Event, body: b.ThreadOpened) -> Row:
+def _opened(draw: Drawing, event: Event, body: ThreadOpened) -> Row:
     return draw.note(event, Look.NOTE, f"{clean(body.name)} opened", draw.lanes.of(body.address))
 
 
-def _closed(draw: Drawing, event: Event, body: b.ThreadClosed) -> Row:
+def _closed(draw: Drawing, event: Event, body: ThreadClosed) -> Row:
     place = draw.view.places.of(body.address)
     return draw.note(event, Look.NOTE, f"{place.name} {clean(body.how)}", draw.lanes.of(body.address))
 
 
-def _turn_ended(draw: Drawing, event: Event, body: b.TurnEnded) -> Row | None:
+def _turn_ended(draw: Drawing, event: Event, body: TurnEnded) -> Row | None:
     if body.outcome != "failed":
         return None
     return draw.note(event, Look.ALARM, f"turn failed: {body.reason or clean(body.detail)}", tags=("✗",))
 
 
-def _crashed(draw: Drawing, event: Event, body: b.ProcessCrashed) -> Row:
+def _crashed(draw: Drawing, event: Event, body: ProcessCrashed) -> Row:
     return draw.note(event, Look.ALARM, f"CRASH {clean(body.why.removeprefix('crash').strip())}".rstrip(), tags=("✗",))
 
 
-def _stopped(draw: Drawing, event: Event, body: b.ProcessStopped) -> Row | None:
+def _stopped(draw: Drawing, event: Event, body: ProcessStopped) -> Row | None:
     return None if body.why == "end" else draw.note(event, Look.NOTE, f"stopped: {clean(body.why)}")
 
 
-def _started(draw: Drawing, event: Event, _body: b.ProcessStarted) -> Row | None:
+def _started(draw: Drawing, event: Event, _body: ProcessStarted) -> Row | None:
     if event.generation == 1:
         return None
     how = "restarted" if event.node == "gateway" else "started beside it"
     return draw.note(event, Look.NOTE, f"{how}, process {event.generation}")
 
 
-def _taken(draw: Drawing, event: Event, _body: b.LeaseTaken) -> Row | None:
+def _taken(draw: Drawing, event: Event, _body: LeaseTaken) -> Row | None:
     # One that works from its start on is nothing to be told of.
     return draw.note(event, Look.NOTE, describe(draw.view, event)) if event.generation in draw.stood_by else None
 
@@ -225,53 +273,53 @@ def _told(draw: Drawing, event: Event, _body: Body) -> Row:
     return draw.note(event, Look.NOTE, describe(draw.view, event))
 
 
-def _recovered(draw: Drawing, event: Event, body: b.ProcessRecovered) -> Row | None:
+def _recovered(draw: Drawing, event: Event, body: ProcessRecovered) -> Row | None:
     if not (body.inbounds or body.intents or body.delegations):
         return None
     return draw.note(event, Look.NOTE, describe(draw.view, event))
 
 
-def _recovery(draw: Drawing, event: Event, body: b.RecoveryDecided) -> Row:
+def _recovery(draw: Drawing, event: Event, body: RecoveryDecided) -> Row:
     return draw.note(event, Look.NOTE, f"{body.decision}: {body.reason}")
 
 
-def _reloaded(draw: Drawing, event: Event, body: b.ConfigReloaded) -> Row:
+def _reloaded(draw: Drawing, event: Event, body: ConfigReloaded) -> Row:
     return draw.note(event, Look.NOTE, f"configuration {body.revision}: {', '.join(body.changed) or 'the same'}")
 
 
-def _session_reset(draw: Drawing, event: Event, body: b.SessionReset) -> Row:
+def _session_reset(draw: Drawing, event: Event, body: SessionReset) -> Row:
     return draw.note(event, Look.NOTE, f"session reset, generation {body.generation}")
 
 
-def _session_moved(draw: Drawing, event: Event, body: b.SessionMoved) -> Row:
+def _session_moved(draw: Drawing, event: Event, body: SessionMoved) -> Row:
     return draw.note(event, Look.NOTE, f"session moved: {body.reason}")
 
 
-def _session_left(draw: Drawing, event: Event, body: b.SessionLeft) -> Row:
+def _session_left(draw: Drawing, event: Event, body: SessionLeft) -> Row:
     return draw.note(event, Look.NOTE, f"session left: {body.reason}")
 
 
-def _session_shared(draw: Drawing, event: Event, body: b.SessionShared) -> Row:
+def _session_shared(draw: Drawing, event: Event, body: SessionShared) -> Row:
     return draw.note(event, Look.ALARM, f"{body.people} people in one session: {body.reason}")
 
 
-def _requested(draw: Drawing, event: Event, body: b.SendRequested) -> Row:
+def _requested(draw: Drawing, event: Event, body: SendRequested) -> Row:
     return draw.note(event, Look.NOTE, f"client: {quoted(body.text)} to {clean(draw.view.places.target(body.target))}")
 
 
-def _joined(draw: Drawing, event: Event, body: b.SendJoined) -> Row:
+def _joined(draw: Drawing, event: Event, body: SendJoined) -> Row:
     return draw.note(event, Look.SUPPRESSED, f"same key, one send: {clean(body.key)}", tags=("sup",))
 
 
-def _send_refused(draw: Drawing, event: Event, body: b.SendRefused) -> Row:
+def _send_refused(draw: Drawing, event: Event, body: SendRefused) -> Row:
     return draw.note(event, Look.DEAD, f"send refused: {body.reason}", tags=("✗",))
 
 
-def _bug(draw: Drawing, event: Event, body: b.BugEnabled) -> Row:
+def _bug(draw: Drawing, event: Event, body: BugEnabled) -> Row:
     return draw.note(event, Look.ALARM, f"defect on: {body.bug}")
 
 
-def _fault(draw: Drawing, event: Event, body: b.FaultFired) -> Row:
+def _fault(draw: Drawing, event: Event, body: FaultFired) -> Row:
     return draw.note(event, Look.ALARM, f"fault: {clean(body.fault)} {clean(body.detail)}".rstrip())
 
 
@@ -279,85 +327,85 @@ def _alarm(draw: Drawing, event: Event, _body: Body) -> Row:
     return draw.note(event, Look.ALARM, describe(draw.view, event))
 
 
-def _ended(draw: Drawing, event: Event, body: b.RunEnded) -> Row:
+def _ended(draw: Drawing, event: Event, body: RunEnded) -> Row:
     return draw.note(event, Look.NOTE if body.at_rest else Look.ALARM, describe(draw.view, event))
 
 
 _DRAW = cast(
     "dict[type[Body], Callable[[Drawing, Event, Body], Row | None]]",
     {
-        b.PeerSaid: _said,
-        b.PlatformPushed: _pushed,
-        b.InboundDropped: _inbound_dropped,
-        b.WireAccepted: _wire_accepted,
-        b.WireDeduplicated: _deduplicated,
-        b.WireRefused: _refused,
-        b.WireResponseLost: _lost,
-        b.WireLookedUp: _looked_up,
-        b.AttemptEnded: _attempt_ended,
-        b.IntentSettled: _settled,
-        b.IntentSuppressed: _suppressed,
-        b.Fallback: _fallback,
-        b.TransportFallback: _other_path,
-        b.HookSending: _hooks,
-        b.HookFailed: _alarm,
-        b.LaneWaiting: _waiting,
-        b.BacklogWaiting: _alarm,
-        b.IntentReopened: _reopened,
-        b.OperatorActed: _told,
-        b.MirrorRefused: _alarm,
-        b.MirrorAppended: _mirror,
-        b.DelegationStarted: _hand_started,
-        b.DelegationFinished: _hand_finished,
-        b.DelegationIgnored: _hand_ignored,
-        b.ThreadOpened: _opened,
-        b.ThreadClosed: _closed,
-        b.TurnEnded: _turn_ended,
-        b.ProcessCrashed: _crashed,
-        b.ProcessStopped: _stopped,
-        b.ProcessStarted: _started,
-        b.ProcessFrozen: _told,
-        b.ProcessThawed: _told,
-        b.LeaseTaken: _taken,
-        b.LeaseAwaited: _told,
-        b.LeaseLost: _alarm,
-        b.ProcessRecovered: _recovered,
-        b.RecoveryDecided: _recovery,
-        b.ConfigReloaded: _reloaded,
-        b.SessionReset: _session_reset,
-        b.SessionMoved: _session_moved,
-        b.SessionLeft: _session_left,
-        b.SessionShared: _session_shared,
-        b.SendRequested: _requested,
-        b.SendJoined: _joined,
-        b.SendRefused: _send_refused,
-        b.SendPreviewed: _previewed,
-        b.ClientTold: _told,
-        b.AdapterInstalled: _told,
-        b.StorePruned: _told,
-        b.StoreFailed: _alarm,
-        b.AdapterFailed: _alarm,
-        b.ToolRefused: _alarm,
-        b.ScriptSkipped: _alarm,
-        b.InboundAckFailed: _alarm,
-        b.BugEnabled: _bug,
-        b.FaultFired: _fault,
-        b.RunEnded: _ended,
+        PeerSaid: _said,
+        PlatformPushed: _pushed,
+        InboundDropped: _inbound_dropped,
+        WireAccepted: _wire_accepted,
+        WireDeduplicated: _deduplicated,
+        WireRefused: _refused,
+        WireResponseLost: _lost,
+        WireLookedUp: _looked_up,
+        AttemptEnded: _attempt_ended,
+        IntentSettled: _settled,
+        IntentSuppressed: _suppressed,
+        Fallback: _fallback,
+        TransportFallback: _other_path,
+        HookSending: _hooks,
+        HookFailed: _alarm,
+        LaneWaiting: _waiting,
+        BacklogWaiting: _alarm,
+        IntentReopened: _reopened,
+        OperatorActed: _told,
+        MirrorRefused: _alarm,
+        MirrorAppended: _mirror,
+        DelegationStarted: _hand_started,
+        DelegationFinished: _hand_finished,
+        DelegationIgnored: _hand_ignored,
+        ThreadOpened: _opened,
+        ThreadClosed: _closed,
+        TurnEnded: _turn_ended,
+        ProcessCrashed: _crashed,
+        ProcessStopped: _stopped,
+        ProcessStarted: _started,
+        ProcessFrozen: _told,
+        ProcessThawed: _told,
+        LeaseTaken: _taken,
+        LeaseAwaited: _told,
+        LeaseLost: _alarm,
+        ProcessRecovered: _recovered,
+        RecoveryDecided: _recovery,
+        ConfigReloaded: _reloaded,
+        SessionReset: _session_reset,
+        SessionMoved: _session_moved,
+        SessionLeft: _session_left,
+        SessionShared: _session_shared,
+        SendRequested: _requested,
+        SendJoined: _joined,
+        SendRefused: _send_refused,
+        SendPreviewed: _previewed,
+        ClientTold: _told,
+        AdapterInstalled: _told,
+        StorePruned: _told,
+        StoreFailed: _alarm,
+        AdapterFailed: _alarm,
+        ToolRefused: _alarm,
+        ScriptSkipped: _alarm,
+        InboundAckFailed: _alarm,
+        BugEnabled: _bug,
+        FaultFired: _fault,
+        RunEnded: _ended,
         **BOUND_ROWS,
     },
 )
 #: kinds that have a row of their own only where there is something to tell
 _SOMETIMES: frozenset[type[Body]] = frozenset(
     {
-        *(b.PlatformPushed, b.AttemptEnded, b.IntentSettled, b.HookSending, b.MirrorAppended, b.TurnEnded),
-        *(b.ProcessStopped, b.ProcessStarted, b.LeaseTaken, b.ProcessRecovered),
+        *(PlatformPushed, AttemptEnded, IntentSettled, HookSending, MirrorAppended, TurnEnded),
+        *(ProcessStopped, ProcessStarted, LeaseTaken, ProcessRecovered),
     }
 )
 #: kinds whose rows go from lane to lane
 _ARROWS: frozenset[type[Body]] = frozenset(
     {
-        *(b.PeerSaid, b.PlatformPushed, b.InboundDropped, b.WireAccepted, b.WireDeduplicated, b.WireRefused),
-        *(b.WireResponseLost, b.AttemptEnded, b.IntentSuppressed, b.FallbackDenied),
-        *(b.DelegationStarted, b.DelegationFinished, b.DelegationIgnored),
+        *(PeerSaid, PlatformPushed, InboundDropped, WireAccepted, WireDeduplicated, WireRefused),
+        *(WireResponseLost, AttemptEnded, IntentSuppressed, FallbackDenied),
+        *(DelegationStarted, DelegationFinished, DelegationIgnored),
     }
 )

@@ -17,7 +17,9 @@ from trunkline.app.view.timeline.lanes import Lanes
 from trunkline.app.view.timeline.row import Look, Row
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.gateway import RouteDecided
+from trunkline.sim.events.world import PeerSaid
 
 INVERSE = "!"
 #: what can stand before a colon, and what it looks at
@@ -173,10 +175,10 @@ def ids_of(event: Event) -> tuple[str, ...]:
 def session_keys(view: RunView, event: Event) -> tuple[str, ...]:
     """The session keys that an event names, or the intent or the inbound that it belongs to."""
     found = [getattr(event.body, "session_key", None), getattr(event.body, "mirror_key", None)]
-    for prepared in view.of_intent(event.intent, b.IntentPrepared):
+    for prepared in view.of_intent(event.intent, IntentPrepared):
         found.append(getattr(prepared.body, "mirror_key", None))
-    for routed in view.of_inbound(event.inbound, b.RouteDecided):
+    for routed in view.of_inbound(event.inbound, RouteDecided):
         found.append(getattr(routed.body, "session_key", None))
-    if isinstance(event.body, b.PeerSaid):
+    if isinstance(event.body, PeerSaid):
         found += [getattr(view.event(seq).body, "session_key", None) for seq in view.causes.effects(event.seq)[:8]]
     return tuple(dict.fromkeys(key for key in found if isinstance(key, str) and key))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import CredentialRotated, WireAccepted, WireRefused
 from trunkline.core.values import ChatKind
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import CredentialRotated
 
 #: who reads in a conversation, from one person to everybody
 AUDIENCE = {ChatKind.DIRECT: "dm", ChatKind.GROUP: "group", ChatKind.CHANNEL: "public"}

@@ -15,8 +15,13 @@ from rich.cells import cell_len
 from trunkline.app.view.index.places import Place, PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.timeline.lane_badges import AUDIENCE, TOKENS, Tokens
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body
+from trunkline.core.events.bindings import BindingBound
+from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.gateway import DelegationAccepted
 from trunkline.core.values import Address
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import PeerSaid, ThreadClosed, ThreadOpened
 
 #: cells of a lane: at least, and at most when there is room
 LANE_MIN, LANE_MAX = 7, 14
@@ -92,18 +97,18 @@ class Lanes:
         self._lay()
         return True
 
-    def _learn(self, body: b.Body) -> None:
+    def _learn(self, body: Body) -> None:
         match body:
-            case b.DelegationAccepted(hand=hand):
+            case DelegationAccepted(hand=hand):
                 self._hands.setdefault(hand, 0)
             case (
-                b.PeerSaid(address=address)
-                | b.WireAccepted(address=address)
-                | b.WireRefused(address=address)
-                | b.ThreadClosed(address=address)
-                | b.ThreadOpened(address=address)
-                | b.IntentPrepared(address=address)
-                | b.BindingBound(conversation=address)
+                PeerSaid(address=address)
+                | WireAccepted(address=address)
+                | WireRefused(address=address)
+                | ThreadClosed(address=address)
+                | ThreadOpened(address=address)
+                | IntentPrepared(address=address)
+                | BindingBound(conversation=address)
             ):
                 self._used.add(address.lane)
             case _:
@@ -135,10 +140,10 @@ class Lanes:
 
 
 #: what tells that a place, or a hand, is in use
-_USES: frozenset[type[b.Body]] = frozenset(
+_USES: frozenset[type[Body]] = frozenset(
     {
-        *(b.PeerSaid, b.WireAccepted, b.WireRefused, b.ThreadClosed, b.ThreadOpened),
-        *(b.IntentPrepared, b.BindingBound, b.DelegationAccepted),
+        *(PeerSaid, WireAccepted, WireRefused, ThreadClosed, ThreadOpened),
+        *(IntentPrepared, BindingBound, DelegationAccepted),
     }
 )
 

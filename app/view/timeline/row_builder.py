@@ -7,8 +7,20 @@ from trunkline.app.view.labels.events import describe
 from trunkline.app.view.timeline.lanes import Lanes
 from trunkline.app.view.timeline.row import Look, Row
 from trunkline.core.events import Body, Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.bindings import IdentityFallback
+from trunkline.core.events.delivery import (
+    AttemptStarted,
+    ChunkAcked,
+    Fallback,
+    IntentPrepared,
+    IntentSettled,
+    TargetResolved,
+)
+from trunkline.core.events.gateway import InboundReceived, SessionCreated
+from trunkline.core.events.leases import LeaseAwaited
 from trunkline.core.values import Address, IntentState
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import WorldSession
 
 
 class Drawing:
@@ -23,9 +35,9 @@ class Drawing:
 
     def learn(self, event: Event) -> None:
         """Take note of what changes how other rows look."""
-        if isinstance(event.body, b.Fallback | b.IdentityFallback):
+        if isinstance(event.body, Fallback | IdentityFallback):
             self._fallbacks.add(event.intent)
-        elif isinstance(event.body, b.LeaseAwaited):
+        elif isinstance(event.body, LeaseAwaited):
             self.stood_by.add(event.generation)
 
     def internal(self, event: Event) -> Row:
@@ -49,9 +61,9 @@ class Drawing:
 
     def target(self, event: Event) -> Address | None:
         """Where the intent of an event wants to go."""
-        prepared = self.view.of_intent(event.intent, b.IntentPrepared)
+        prepared = self.view.of_intent(event.intent, IntentPrepared)
         body = prepared[0].body if prepared else None
-        return body.address if isinstance(body, b.IntentPrepared) else None
+        return body.address if isinstance(body, IntentPrepared) else None
 
     def fell_back(self, event: Event) -> bool:
         """A fallback was recorded for the intent of this event."""
@@ -76,10 +88,10 @@ class Drawing:
     def went_astray(self, event: Event) -> bool:
         """The platform put it elsewhere than asked, and the gateway says so."""
         body = event.body
-        if not isinstance(body, b.WireAccepted) or body.address.lane == body.requested.lane:
+        if not isinstance(body, WireAccepted) or body.address.lane == body.requested.lane:
             return False
-        ends = [one.body for one in self.view.of_intent(event.intent, b.IntentSettled)]
-        return any(isinstance(end, b.IntentSettled) and end.state is IntentState.MISPLACED for end in ends)
+        ends = [one.body for one in self.view.of_intent(event.intent, IntentSettled)]
+        return any(isinstance(end, IntentSettled) and end.state is IntentState.MISPLACED for end in ends)
 
     def taken(self, event: Event, otherwise: Look) -> tuple[Look, tuple[str, ...]]:
         """Look and tags of a message on its way in: a copy when the violations say that it was taken twice."""
@@ -91,13 +103,13 @@ class Drawing:
 
 #: steps of the gateway itself, whatever place they are about
 _INSIDE = (
-    b.InboundReceived,
-    b.WorldSession,
-    b.SessionCreated,
-    b.TargetResolved,
-    b.IntentPrepared,
-    b.AttemptStarted,
-    b.ChunkAcked,
+    InboundReceived,
+    WorldSession,
+    SessionCreated,
+    TargetResolved,
+    IntentPrepared,
+    AttemptStarted,
+    ChunkAcked,
 )
 
 

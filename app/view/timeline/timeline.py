@@ -20,8 +20,10 @@ from trunkline.app.view.timeline.lanes import Lanes, Wish
 from trunkline.app.view.timeline.row import Look, Row
 from trunkline.app.view.timeline.row_builder import Drawing
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.bindings import IdentityFallback
+from trunkline.core.events.delivery import Fallback, IntentSettled, MirrorAppended
 from trunkline.core.values import IntentState
+from trunkline.sim.events.wire import WireAccepted
 
 #: rows that are kept once made
 KEPT = 50_000
@@ -182,15 +184,15 @@ class Timeline(Picked):
     def _look_back(self, event: Event) -> None:
         """Some things change how what was accepted before looks; an accept takes the row of its mirror away."""
         body = event.body
-        if isinstance(body, b.WireAccepted):
-            for mirror in self.view.of_intent(event.intent, b.MirrorAppended):
+        if isinstance(body, WireAccepted):
+            for mirror in self.view.of_intent(event.intent, MirrorAppended):
                 if mirror.seq < event.seq:
                     self._hide(mirror.seq)
         elif self._made and (
-            isinstance(body, b.MirrorAppended | b.Fallback | b.IdentityFallback)
-            or (isinstance(body, b.IntentSettled) and body.state is IntentState.MISPLACED)
+            isinstance(body, MirrorAppended | Fallback | IdentityFallback)
+            or (isinstance(body, IntentSettled) and body.state is IntentState.MISPLACED)
         ):
-            for accepted in self.view.of_intent(event.intent, b.WireAccepted):
+            for accepted in self.view.of_intent(event.intent, WireAccepted):
                 if self._made.pop(accepted.seq, None) is not None:
                     self.version += 1
 
@@ -230,14 +232,14 @@ class Timeline(Picked):
             return "m?", seq
         event = self.view.event(seq)
         found = ("", 0)
-        if isinstance(event.body, b.WireAccepted):
-            for mirror in self.view.of_intent(event.intent, b.MirrorAppended):
+        if isinstance(event.body, WireAccepted):
+            for mirror in self.view.of_intent(event.intent, MirrorAppended):
                 if not found[0].endswith("!") and self._mirrored(mirror) == seq:
                     found = "m" + marks.get(mirror.seq, ""), mirror.seq
         return found
 
     def _mirrored(self, mirror: Event) -> int | None:
-        accepted = [event.seq for event in self.view.of_intent(mirror.intent, b.WireAccepted)]
+        accepted = [event.seq for event in self.view.of_intent(mirror.intent, WireAccepted)]
         before = [seq for seq in accepted if seq < mirror.seq]
         return before[-1] if before else next(iter(accepted), None)
 

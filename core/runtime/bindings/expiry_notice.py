@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.errors import InvalidSend
-from trunkline.core.events.registry import IntentSuppressed
+from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import Drafts

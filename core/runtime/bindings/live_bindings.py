@@ -18,7 +18,7 @@ from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
 from trunkline.core.bindings.states import BindingEvent
 from trunkline.core.env import Env
 from trunkline.core.events import EventSink
-from trunkline.core.events.registry import BindingDegraded, BindingEnded, BindingEnding, BindingTouched
+from trunkline.core.events.bindings import BindingDegraded, BindingEnded, BindingEnding, BindingTouched
 from trunkline.core.reasons import Reason
 from trunkline.core.store.port import Store
 from trunkline.core.values import Address, Envelope, Identity

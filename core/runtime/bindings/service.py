@@ -33,7 +33,7 @@ from trunkline.core.bindings.records import BindingStatus, ConversationRef, Plac
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import ThreadBindingsConfig
 from trunkline.core.errors import Ambiguous, BindingError, KeyFormatError, PlatformError, TargetError
-from trunkline.core.events.registry import BindingBound, BindingDegraded, BindingRefused, PlaceReopened
+from trunkline.core.events.bindings import BindingBound, BindingDegraded, BindingRefused, PlaceReopened
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.expiry import Sweeping

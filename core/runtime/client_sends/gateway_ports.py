@@ -9,7 +9,7 @@ from trunkline.core.channels.capabilities import check_poll, require
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.states import is_final
 from trunkline.core.errors import IllegalTransition, InvalidSend, StoreError
-from trunkline.core.events.registry import StoreFailed
+from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.client_sends.planner import Fate, Stored
 from trunkline.core.runtime.client_sends.target_resolution import Looked, Targets

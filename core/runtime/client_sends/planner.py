@@ -12,7 +12,7 @@ from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.errors import AmbiguousTarget, SendFailed, TargetError, UsageError
 from trunkline.core.events import EventSink
-from trunkline.core.events.registry import SendRefused, TargetResolved
+from trunkline.core.events.delivery import SendRefused, TargetResolved
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.runtime.client_sends.target_resolution import Looked, refusal, resolve

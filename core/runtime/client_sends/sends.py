@@ -11,7 +11,7 @@ from trunkline.core.decisions import Decisions
 from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.errors import SendFailed, StoreError, UsageError
 from trunkline.core.events import EventSink
-from trunkline.core.events.registry import SendJoined, SendPreviewed, SendRequested
+from trunkline.core.events.delivery import SendJoined, SendPreviewed, SendRequested
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.client_sends.planner import Fate, Planning, SendPorts, Stored, refused
 from trunkline.core.sends.api import (

@@ -19,7 +19,7 @@ from trunkline.core.errors import (
     UnknownName,
     UsageError,
 )
-from trunkline.core.events.registry import TargetResolved
+from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
 from trunkline.core.runtime.context import Context

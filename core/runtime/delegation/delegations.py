@@ -13,17 +13,15 @@ from trunkline.core.bindings.bind_request import SPAWN, BindRequest, spawn_reque
 from trunkline.core.bindings.completion_router import TASK_COMPLETION
 from trunkline.core.bindings.records import Placement, TargetKind
 from trunkline.core.errors import HandError, InvariantBroken
-from trunkline.core.events.registry import (
+from trunkline.core.events.bindings import FallbackDenied, RouterDecided
+from trunkline.core.events.delivery import Fallback, IntentSuppressed
+from trunkline.core.events.gateway import (
     CompletionPlanned,
     CompletionStep,
     DelegationAccepted,
     DelegationFinished,
     DelegationIgnored,
     DelegationStarted,
-    Fallback,
-    FallbackDenied,
-    IntentSuppressed,
-    RouterDecided,
 )
 from trunkline.core.hands.completion_plan import DIRECT, NOTICE, TURN, Completed, CompletionPlan, plan_completion
 from trunkline.core.hands.port import HandTask, Task

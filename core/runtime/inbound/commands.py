@@ -10,7 +10,7 @@ from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.chat_commands import permissions as decide
 from trunkline.core.chat_commands.parse import Command, CommandName, read_command
 from trunkline.core.errors import BindingError
-from trunkline.core.events.registry import ControlCalled, ControlEnded
+from trunkline.core.events.bindings import ControlCalled, ControlEnded
 from trunkline.core.keys import SessionKey
 from trunkline.core.runtime.bindings.live_bindings import ENDED_BY
 from trunkline.core.runtime.bindings.service import SessionBindingService

@@ -12,7 +12,7 @@ from trunkline.core.channels import ChannelAdapter
 from trunkline.core.chat_commands.parse import is_command
 from trunkline.core.decisions import ReplyPlan, route_decided
 from trunkline.core.errors import PlatformError
-from trunkline.core.events.registry import (
+from trunkline.core.events.gateway import (
     AdapterEnded,
     AdapterFailed,
     InboundAckFailed,

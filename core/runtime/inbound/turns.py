@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from trunkline.core.agent import CALLBACK_PROMPT, CallbackFacts
 from trunkline.core.errors import BindingError, InvalidSend, UnknownName, UsageError
-from trunkline.core.events.registry import IntentSuppressed, ToolCalled, ToolRefused, TurnEnded, TurnStarted
+from trunkline.core.events.delivery import IntentSuppressed
+from trunkline.core.events.gateway import ToolCalled, ToolRefused, TurnEnded, TurnStarted
 from trunkline.core.hands.port import Task
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.client_sends.target_resolution import Aim, Asked, Targets, refusal

@@ -9,7 +9,9 @@ from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.delivery.policy import DeliveryDecision, Next, Outcome, is_misplaced, outcome_of, outcome_of_error
 from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
-from trunkline.core.events.registry import AttemptStarted, Body, IdentityFallback, PlaceReopened, TransportFallback
+from trunkline.core.events import Body
+from trunkline.core.events.bindings import IdentityFallback, PlaceReopened
+from trunkline.core.events.delivery import AttemptStarted, TransportFallback
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Limits

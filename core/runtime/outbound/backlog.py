@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from trunkline.core.events.registry import BacklogWaiting
+from trunkline.core.events.delivery import BacklogWaiting
 from trunkline.core.runtime.context import Context
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import Address, IntentId

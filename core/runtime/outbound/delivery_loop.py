@@ -13,7 +13,7 @@ from trunkline.core.channels import ChannelAdapter, Readiness
 from trunkline.core.delivery.policy import DeliveryDecision, Left, Next, Outcome, RecoveryAction, Tried
 from trunkline.core.delivery.states import DeliveryEvent, is_final, next_state
 from trunkline.core.errors import IllegalTransition
-from trunkline.core.events.registry import AttemptEnded, IntentSettled, LaneWaiting, RecoveryDecided
+from trunkline.core.events.delivery import AttemptEnded, IntentSettled, LaneWaiting, RecoveryDecided
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context, Queued
 from trunkline.core.runtime.lanes import HELD, Lanes

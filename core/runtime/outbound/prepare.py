@@ -13,7 +13,7 @@ import msgspec
 from trunkline.core.delivery import hooks as rules
 from trunkline.core.delivery.hooks import Hooks, Outgoing, Passed, Sent, SentHook
 from trunkline.core.errors import InvalidSend
-from trunkline.core.events.registry import HookFailed, HookSending, HookSent
+from trunkline.core.events.delivery import HookFailed, HookSending, HookSent
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Limits

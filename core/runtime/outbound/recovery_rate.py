@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trunkline.core.events.registry import LaneWaiting
+from trunkline.core.events.delivery import LaneWaiting
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.settle import ids_of

@@ -10,7 +10,8 @@ import msgspec
 from trunkline.core.decisions import MirrorQuestion
 from trunkline.core.delivery.states import DeliveryEvent, is_final, next_state
 from trunkline.core.errors import IllegalTransition, StoreError
-from trunkline.core.events.registry import ChunkAcked, FallbackDenied, IntentSettled, MirrorAppended, MirrorRefused
+from trunkline.core.events.bindings import FallbackDenied
+from trunkline.core.events.delivery import ChunkAcked, IntentSettled, MirrorAppended, MirrorRefused
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import Drafts

@@ -14,7 +14,7 @@ import anyio.lowlevel
 
 from trunkline.core.errors import LeaseLost, StoreError
 from trunkline.core.events import EventSink
-from trunkline.core.events.registry import StoreFailed
+from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.store.sqlite.connection import Db, Failed, Op, Write
 

@@ -6,21 +6,14 @@ from collections.abc import Callable
 from math import inf
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
-    AdapterInstalled,
-    AttemptEnded,
-    AttemptStarted,
-    IntentSettled,
-    LaneWaiting,
-    PlatformConnected,
-    ProcessCrashed,
-    ProcessStarted,
-    ProcessStopped,
-    RecoveryDecided,
-    WireRefused,
-)
+from trunkline.core.events.delivery import AttemptEnded, AttemptStarted, IntentSettled, LaneWaiting, RecoveryDecided
+from trunkline.core.events.gateway import ProcessStarted
+from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.wire import WireRefused
+from trunkline.sim.events.world import PlatformConnected
 from trunkline.sim.index.run_facts import IntentFacts, Story
 from trunkline.sim.invariants.base import Checker
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import InboundDropped, TurnStarted, WireAccepted, WireDeduplicated
+from trunkline.core.events.gateway import InboundDropped, TurnStarted
 from trunkline.core.values import IntentKind, WorkKind
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
 from trunkline.sim.index.run_facts import Lane, Story
 from trunkline.sim.invariants.base import Checker
 

@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
-    ChunkAcked,
-    ClientAsked,
-    ClientTold,
-    Fallback,
-    InboundAdmitted,
-    InboundDropped,
-    InboundReceived,
-    IntentPrepared,
-    IntentSettled,
-    OperatorActed,
-    PeerSaid,
-    TurnEnded,
-    WireAccepted,
-)
+from trunkline.core.events.delivery import ChunkAcked, Fallback, IntentPrepared, IntentSettled, OperatorActed
+from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, TurnEnded
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentState
+from trunkline.sim.events.script import ClientAsked, ClientTold
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.run_facts import IntentFacts, Story
 from trunkline.sim.invariants.base import Checker
 

@@ -6,22 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
+from trunkline.core.events.bindings import FallbackDenied
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled
+from trunkline.core.events.gateway import (
     CompletionPlanned,
     DelegationAccepted,
     DelegationFinished,
-    FallbackDenied,
     InboundAdmitted,
-    IntentPrepared,
-    IntentSettled,
-    LeaseTaken,
     ProcessStarted,
-    ProcessThawed,
     TurnEnded,
     TurnStarted,
 )
+from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
+from trunkline.sim.events.processes import ProcessThawed
 from trunkline.sim.index.run_facts import Story
 from trunkline.sim.invariants.base import Checker
 

@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
+from trunkline.core.events.bindings import PlaceReopened
+from trunkline.core.events.delivery import (
     AttemptEnded,
     HookSending,
     HookSent,
-    InboundAdmitted,
-    InboundDropped,
-    InboundReceived,
     IntentSettled,
     IntentSuppressed,
     LaneWaiting,
     MirrorRefused,
-    PlaceReopened,
-    PlatformPushed,
-    ProcessCrashed,
-    ProcessStopped,
-    StoreFailed,
-    TurnEnded,
-    WireAccepted,
-    WireRefused,
 )
+from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, StoreFailed, TurnEnded
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import PlatformPushed
 from trunkline.sim.index.run_facts import Lane, Story
 from trunkline.sim.invariants.base import Checker
 

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
+from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
     IntentPrepared,
     IntentSettled,
     LaneWaiting,
-    LeaseTaken,
     OperatorActed,
-    PeerSaid,
-    ProcessCrashed,
-    ProcessRecovered,
-    ProcessStarted,
-    ProcessStopped,
-    ProcessThawed,
     RecoveryDecided,
-    RunPhase,
-    StoreFailed,
-    WireAccepted,
-    WireRefused,
 )
+from trunkline.core.events.gateway import ProcessRecovered, ProcessStarted, StoreFailed
+from trunkline.core.events.leases import LeaseTaken
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped, ProcessThawed
+from trunkline.sim.events.script import RunPhase
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, Story
 from trunkline.sim.invariants.base import Checker
 

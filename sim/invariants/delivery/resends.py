@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
+from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
     IntentSuppressed,
-    LeaseTaken,
     OperatorActed,
-    ProcessCrashed,
-    ProcessStopped,
-    RouteDecided,
     TransportFallback,
-    WireAccepted,
-    WireLookedUp,
-    WireRefused,
-    WireResponseLost,
 )
+from trunkline.core.events.gateway import RouteDecided
+from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentKind
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.index.run_facts import Lane, Story
 from trunkline.sim.invariants.base import Checker
 

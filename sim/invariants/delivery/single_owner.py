@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
-    AttemptEnded,
-    AttemptStarted,
-    DelegationStarted,
-    LeaseTaken,
-    ProcessCrashed,
-    ProcessFrozen,
-    ProcessStopped,
-    ProcessThawed,
-)
+from trunkline.core.events.delivery import AttemptEnded, AttemptStarted
+from trunkline.core.events.gateway import DelegationStarted
+from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
+from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.index.run_facts import Story
 from trunkline.sim.invariants.base import Checker
 

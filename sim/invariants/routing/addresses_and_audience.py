@@ -6,15 +6,10 @@ from collections.abc import Callable
 
 from trunkline.core.config import DmScope
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
-    IntentPrepared,
-    PeerSaid,
-    WireAccepted,
-    WireRefused,
-    WorldAccount,
-    WorldPlace,
-)
+from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.values import Address, ChatKind
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
 from trunkline.sim.index.run_facts import Lane, Story
 from trunkline.sim.invariants.base import Checker
 

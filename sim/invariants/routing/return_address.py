@@ -10,20 +10,19 @@ from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
-    CompletionPlanned,
+from trunkline.core.events.delivery import (
     Fallback,
     IntentPrepared,
     IntentSettled,
     MirrorAppended,
     MirrorRefused,
-    RouteDecided,
     TransportFallback,
-    WireAccepted,
 )
+from trunkline.core.events.gateway import CompletionPlanned, RouteDecided
 from trunkline.core.keys import parse_v1
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.run_facts import IntentFacts, Lane, Story
 from trunkline.sim.invariants.base import Checker

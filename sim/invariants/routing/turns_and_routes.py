@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
+from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.gateway import (
     ConfigReloaded,
     InboundAdmitted,
-    IntentPrepared,
-    ProcessCrashed,
     ProcessStarted,
-    ProcessStopped,
     RouteDecided,
     SessionCreated,
     SessionMoved,
@@ -21,6 +19,7 @@ from trunkline.core.events.registry import (
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.index.run_facts import Story
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.sessions.binding_freshness import FreshActivity

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
-    BindingTouched,
-    ChunkAcked,
-    CredentialRotated,
-    InboundAdmitted,
-    IntentPrepared,
-    WireAccepted,
-    WireRefused,
-)
+from trunkline.core.events.bindings import BindingTouched
+from trunkline.core.events.delivery import ChunkAcked, IntentPrepared
+from trunkline.core.events.gateway import InboundAdmitted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import WorkKind
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import CredentialRotated
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.run_facts import Story
 from trunkline.sim.invariants.base import Checker

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
-    BindingBound,
-    BindingEnded,
-    BindingRefused,
-    FaultFired,
+from trunkline.core.events.bindings import BindingBound, BindingEnded, BindingRefused, RouterDecided
+from trunkline.core.events.gateway import (
     InboundAdmitted,
     InboundDropped,
     InboundReceived,
-    PeerSaid,
     RouteDecided,
-    RouterDecided,
-    ThreadOpened,
     TranscriptAppended,
     TurnStarted,
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.world import PeerSaid, ThreadOpened
 from trunkline.sim.index.run_facts import Lane, Story
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of

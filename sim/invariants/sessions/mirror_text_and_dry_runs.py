@@ -6,18 +6,11 @@ from collections.abc import Callable
 
 from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
-    ClientAsked,
-    HookSending,
-    HookSent,
-    IntentPrepared,
-    MirrorAppended,
-    SendPreviewed,
-    SessionCreated,
-    WireAccepted,
-    WireRefused,
-)
+from trunkline.core.events.delivery import HookSending, HookSent, IntentPrepared, MirrorAppended, SendPreviewed
+from trunkline.core.events.gateway import SessionCreated
 from trunkline.core.values import IntentState
+from trunkline.sim.events.script import ClientAsked
+from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.index.run_facts import IntentFacts, Story
 from trunkline.sim.invariants.base import Checker
 

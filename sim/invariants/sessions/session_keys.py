@@ -8,23 +8,20 @@ from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope, GroupScope
 from trunkline.core.errors import KeyFormatError
 from trunkline.core.events import Body, Event
-from trunkline.core.events.registry import (
+from trunkline.core.events.delivery import IntentPrepared, MirrorAppended, SendRequested, TargetResolved
+from trunkline.core.events.gateway import (
     InboundAdmitted,
-    IntentPrepared,
-    MirrorAppended,
     RouteDecided,
-    SendRequested,
     SessionLeft,
     SessionMoved,
     SessionReset,
     SessionShared,
-    TargetResolved,
     TurnStarted,
-    WireAccepted,
-    WorldSession,
 )
 from trunkline.core.keys import canonical_key
 from trunkline.core.values import Address, ChatKind, WorkKind
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import WorldSession
 from trunkline.sim.index.run_facts import Lane, Story
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of

@@ -23,14 +23,8 @@ from trunkline.core.errors import (
     Unauthorized,
 )
 from trunkline.core.events import Recorder
-from trunkline.core.events.registry import (
-    WireAccepted,
-    WireDeduplicated,
-    WireLookedUp,
-    WireRefused,
-    WireResponseLost,
-)
 from trunkline.core.values import Address, Capabilities, Capability, Idempotency, Receipt, SendRequest, Transport
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.platforms.api.api_calls import Calls
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve

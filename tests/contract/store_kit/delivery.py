@@ -21,7 +21,7 @@ from trunkline.core.agent import CallbackFacts
 from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, next_state
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events import EventLog
-from trunkline.core.events.registry import StoreFailed
+from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
 from trunkline.core.store import Admission, Finish, IntentRow, SessionRow, Settled, Store
 from trunkline.core.store.sqlite.sql.queue_admin import Nudge, Verdict

@@ -14,34 +14,39 @@ from trunkline.app.tui.screens.diff.diff_list import DiffList
 from trunkline.app.tui.state.branching import aside
 from trunkline.app.tui.state.workspace import Desk
 from trunkline.app.view.faults.catalog import MAKERS
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body
+from trunkline.core.events.bindings import BindingBound
+from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.gateway import DelegationStarted, InboundAdmitted
 from trunkline.sim import scenario_home
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid
 
 pytestmark = pytest.mark.anyio
 
 #: scenario, the event at which the fault is placed, and which fault
 WAYS = (
-    ("tour/told-twice", b.IntentPrepared, "lose-response"),
-    ("tour/told-twice", b.IntentPrepared, "defect"),
-    ("faults/dead-thread", b.InboundAdmitted, "delete"),
-    ("faults/two-bound-sessions", b.BindingBound, "unbind"),
-    ("faults/two-bound-sessions", b.BindingBound, "hand-error"),
-    ("faults/focus-and-unfocus", b.InboundAdmitted, "clock"),
-    ("faults/stale-token", b.InboundAdmitted, "token"),
-    ("faults/hands-lost", b.InboundAdmitted, "hand-timeout"),
-    ("faults/reset-while-a-hand-works", b.DelegationStarted, "session"),
-    ("faults/two-processes", b.InboundAdmitted, "crash-after"),
-    ("faults/rate-limit-and-retry", b.InboundAdmitted, "rate-limit"),
-    ("faults/sent-by-clients", b.IntentPrepared, "store"),
-    ("faults/not-ready", b.InboundAdmitted, "connection"),
-    ("museum/B134-webhook-is-gone", b.WireAccepted, "webhook"),
-    ("museum/B050-topic-lost", b.PeerSaid, "again"),
-    ("museum/B099-tool-send-overtakes", b.InboundAdmitted, "slow"),
-    ("museum/B041-conflict-while-a-turn-ends", b.InboundAdmitted, "crash-before"),
+    ("tour/told-twice", IntentPrepared, "lose-response"),
+    ("tour/told-twice", IntentPrepared, "defect"),
+    ("faults/dead-thread", InboundAdmitted, "delete"),
+    ("faults/two-bound-sessions", BindingBound, "unbind"),
+    ("faults/two-bound-sessions", BindingBound, "hand-error"),
+    ("faults/focus-and-unfocus", InboundAdmitted, "clock"),
+    ("faults/stale-token", InboundAdmitted, "token"),
+    ("faults/hands-lost", InboundAdmitted, "hand-timeout"),
+    ("faults/reset-while-a-hand-works", DelegationStarted, "session"),
+    ("faults/two-processes", InboundAdmitted, "crash-after"),
+    ("faults/rate-limit-and-retry", InboundAdmitted, "rate-limit"),
+    ("faults/sent-by-clients", IntentPrepared, "store"),
+    ("faults/not-ready", InboundAdmitted, "connection"),
+    ("museum/B134-webhook-is-gone", WireAccepted, "webhook"),
+    ("museum/B050-topic-lost", PeerSaid, "again"),
+    ("museum/B099-tool-send-overtakes", InboundAdmitted, "slow"),
+    ("museum/B041-conflict-while-a-turn-ends", InboundAdmitted, "crash-before"),
 )
 
 
-def opened(name: str, kind: type[b.Body]) -> TrunklineApp:
+def opened(name: str, kind: type[Body]) -> TrunklineApp:
     source = SimSource((scenario_home() / f"{name}.yaml",))
     (entry,) = source.scenarios()
     desk = Desk(source, seed=1)
@@ -83,7 +88,7 @@ async def test_from_the_duplicate_to_a_file_in_ci(name, kind, fault, tmp_path, m
 
 async def test_a_fault_of_which_nothing_comes_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    one = opened("faults/not-ready", b.InboundAdmitted)
+    one = opened("faults/not-ready", InboundAdmitted)
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "i", *["j"] * list(MAKERS).index("not-ready"), "enter")
         assert "nothing came of it" in list(one._notifications)[-1].message
@@ -91,7 +96,7 @@ async def test_a_fault_of_which_nothing_comes_is_told(tmp_path, monkeypatch):
 
 async def test_a_defect_that_a_fault_hides_is_not_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    one = opened("museum/B134-webhook-is-gone", b.WireAccepted)
+    one = opened("museum/B134-webhook-is-gone", WireAccepted)
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "i", *["j"] * list(MAKERS).index("webhook"), "enter", "W")
         assert "changes nothing in it" in list(one._notifications)[-1].message

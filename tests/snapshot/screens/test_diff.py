@@ -20,8 +20,9 @@ from trunkline.app.tui.state.workspace import Desk
 from trunkline.app.view.diff.compare import Mark
 from trunkline.app.view.faults.catalog import MAKERS
 from trunkline.core.errors import UsageError
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import IntentPrepared
 from trunkline.sim import run_scenario, scenario_home
+from trunkline.sim.events.processes import ProcessCrashed
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +59,7 @@ def without_toasts(*keys: str):
 def at_the_answer(one: TrunklineApp) -> None:
     """The cursor where the first answer is prepared."""
     view = one.desk.run.view
-    one.desk.seek(next(event.seq for event in view.events if isinstance(event.body, b.IntentPrepared)))
+    one.desk.seek(next(event.seq for event in view.events if isinstance(event.body, IntentPrepared)))
 
 
 def down_to(name: str) -> list[str]:
@@ -252,7 +253,7 @@ async def test_a_fault_can_be_placed_later_and_the_preview_names_what_it_strikes
         assert "after 1  (2 of " in text_of(one)
         await press(pilot, "enter")
         branch = one.desk.run.view
-        crash = next(event for event in branch.events if isinstance(event.body, b.ProcessCrashed))
+        crash = next(event for event in branch.events if isinstance(event.body, ProcessCrashed))
         assert view.events[:seq] == branch.events[:seq]
         assert crash.at == pytest.approx(view.time(seq) + 1e-6)
 

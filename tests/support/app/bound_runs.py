@@ -4,9 +4,42 @@ from __future__ import annotations
 
 from tests.support.app.traces import ANA, AUDIT, BO, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author, verdicts
 from trunkline.app.runs.model import Run
-from trunkline.core.events import registry as b
+from trunkline.core.events.bindings import (
+    BindingBound,
+    BindingDegraded,
+    BindingEnded,
+    BindingEnding,
+    BindingRefused,
+    BindingTouched,
+    ControlCalled,
+    ControlEnded,
+    FallbackDenied,
+    IdentityFallback,
+    PlaceReopened,
+    RouterCandidate,
+    RouterDecided,
+)
+from trunkline.core.events.gateway import (
+    CompletionPlanned,
+    CompletionStep,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationStarted,
+    InboundAdmitted,
+    InboundReceived,
+    RouteDecided,
+    ToolCalled,
+)
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, HandOutcome, IntentKind, Peer, WorkKind
+from trunkline.sim.events.world import (
+    CredentialRotated,
+    PeerSaid,
+    ThreadClosed,
+    ThreadOpened,
+    ThreadReopened,
+    WebhookGone,
+)
 
 #: the session of delegated work, and the one that an operator binds
 CHILD = KEYS[RELEASE]
@@ -37,7 +70,7 @@ def bind(
 ) -> int:
     """A conversation belongs to a session from now on."""
     ends = [author.now + limit for limit in (idle, age) if limit]
-    body = b.BindingBound(
+    body = BindingBound(
         conversation=place,
         session_key=key,
         target_kind="subagent" if "subagent" in key else "session",
@@ -55,26 +88,26 @@ def bind(
 
 def touch(author: Author, binding: str, *, by: str = "inbound", ends: float | None = None) -> int:
     """Something is said in a bound conversation."""
-    body = b.BindingTouched(by=by, last_activity_at=author.now, expires_at=ends)
+    body = BindingTouched(by=by, last_activity_at=author.now, expires_at=ends)
     return author.gateway.record(body, binding=binding)
 
 
 def end(author: Author, binding: str, place: Address, key: str, reason: Reason, *, by: str | None = None) -> int:
     """A binding is over."""
-    body = b.BindingEnded(conversation=place, session_key=key, reason=reason, by=by)
+    body = BindingEnded(conversation=place, session_key=key, reason=reason, by=by)
     return author.gateway.record(body, binding=binding)
 
 
 def heard(author: Author, place: Address, peer: Peer, text: str, key: str, binding: str | None) -> tuple[int, str]:
     """Somebody speaks, in a bound conversation or, without a binding, in another: its session is given it."""
     message, inbound = author.id("message"), author.id("inbound")
-    said = author.platform(place).record(b.PeerSaid(address=place, peer=peer, message_id=message, text=text))
+    said = author.platform(place).record(PeerSaid(address=place, peer=peer, message_id=message, text=text))
     author.wait(0.02)
     received = author.gateway.record(
-        b.InboundReceived(address=place, peer=peer, message_id=message, text=text), said, inbound=inbound
+        InboundReceived(address=place, peer=peer, message_id=message, text=text), said, inbound=inbound
     )
     route = author.gateway.record(
-        b.RouteDecided(
+        RouteDecided(
             agent="jeeves",
             session_key=key,
             matched_by="binding.session" if binding else "default",
@@ -89,14 +122,14 @@ def heard(author: Author, place: Address, peer: Peer, text: str, key: str, bindi
     )
     author.session(place, key, route)
     admitted = author.gateway.record(
-        b.InboundAdmitted(work=WorkKind.MESSAGE, session_id="s-" + key, session_key=key), route, inbound=inbound
+        InboundAdmitted(work=WorkKind.MESSAGE, session_id="s-" + key, session_key=key), route, inbound=inbound
     )
     return admitted, inbound
 
 
 def decide(author: Author, cause: int, delegation: str, chosen: Address | None, reason: Reason) -> int:
     """The router looks at the bindings of a session."""
-    body = b.RouterDecided(
+    body = RouterDecided(
         event_kind="task_completion",
         target_session_key=CHILD,
         requester=OPS,
@@ -105,14 +138,14 @@ def decide(author: Author, cause: int, delegation: str, chosen: Address | None, 
         reason=reason,
         conversation=chosen,
         candidates=(
-            b.RouterCandidate(
+            RouterCandidate(
                 binding="b1",
                 conversation=RELEASE,
                 status="active" if chosen else "ended",
                 chosen=chosen is not None,
                 reason=reason if chosen else Reason.NOT_ACTIVE,
             ),
-            b.RouterCandidate(binding="b3", conversation=DM, status="active", chosen=False, reason=Reason.IDLE_EXPIRED),
+            RouterCandidate(binding="b3", conversation=DM, status="active", chosen=False, reason=Reason.IDLE_EXPIRED),
         ),
     )
     return author.gateway.record(body, cause, delegation=delegation)
@@ -143,13 +176,13 @@ def bound_threads() -> Run:
 def spawned(author: Author) -> tuple[int, str]:
     admitted, inbound = author.say(OPS, ANA, "ship release 41")
     started, turn = author.turn(OPS, admitted, inbound)
-    tool = author.gateway.record(b.ToolCalled(tool="delegate", detail="codex"), started, turn=turn)
-    opened = author.platform(OPS).record(b.ThreadOpened(address=RELEASE, name="release 41"), tool)
+    tool = author.gateway.record(ToolCalled(tool="delegate", detail="codex"), started, turn=turn)
+    opened = author.platform(OPS).record(ThreadOpened(address=RELEASE, name="release 41"), tool)
     delegation = author.id("delegation")
     bind(author, "b1", RELEASE, CHILD, cause=opened, by="spawn", label="codex", identity=HOOK, idle=4.0)
-    body = b.DelegationAccepted(hand="codex", task="deploy release 41", origin=OPS, session_key=KEYS[OPS])
+    body = DelegationAccepted(hand="codex", task="deploy release 41", origin=OPS, session_key=KEYS[OPS])
     accepted = author.gateway.record(body, tool, turn=turn, delegation=delegation)
-    running = author.gateway.record(b.DelegationStarted(hand="codex"), accepted, delegation=delegation)
+    running = author.gateway.record(DelegationStarted(hand="codex"), accepted, delegation=delegation)
     return running, delegation
 
 
@@ -159,15 +192,15 @@ def talked(author: Author) -> None:
     author.wait(0.4)
     touch(author, "b1", by="outbound", ends=author.now + 4.0)
     author.wait(0.6)
-    ending = b.BindingEnding(conversation=AUDIT, session_key=NIGHT, reason=Reason.UNBOUND, under_way=1)
+    ending = BindingEnding(conversation=AUDIT, session_key=NIGHT, reason=Reason.UNBOUND, under_way=1)
     author.gateway.record(ending, binding="b2")
     author.wait(1.0)
     end(author, "b2", AUDIT, NIGHT, Reason.UNBOUND, by="operator")
 
 
 def commanded(author: Author) -> None:
-    called = author.gateway.record(b.ControlCalled(command="focus", argument="nobody", by="discord:9001"))
-    refused = b.BindingRefused(
+    called = author.gateway.record(ControlCalled(command="focus", argument="nobody", by="discord:9001"))
+    refused = BindingRefused(
         verb="bind",
         conversation=str(IDLE),
         session_key="jeeves:nobody",
@@ -176,7 +209,7 @@ def commanded(author: Author) -> None:
         by="discord:9001",
     )
     author.gateway.record(refused, called)
-    ended = b.ControlEnded(command="focus", outcome="refused", reason=Reason.UNKNOWN_SESSION)
+    ended = ControlEnded(command="focus", outcome="refused", reason=Reason.UNKNOWN_SESSION)
     author.gateway.record(ended, called)
     bind(author, "b4", IDLE, KEYS[OPS], by="discord:9001", label="ops")
     author.wait(0.3)
@@ -186,13 +219,13 @@ def commanded(author: Author) -> None:
 
 def finished(author: Author, running: int, delegation: str) -> None:
     """The result goes into the bound thread, as the bot, since its webhook is gone."""
-    author.platform(OPS).record(b.WebhookGone(channel="discord", webhook="w7", how="deleted"))
-    author.platform(OPS).record(b.CredentialRotated(channel="discord", account="main", number=2))
-    done = b.DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="release 41 shipped")
+    author.platform(OPS).record(WebhookGone(channel="discord", webhook="w7", how="deleted"))
+    author.platform(OPS).record(CredentialRotated(channel="discord", account="main", number=2))
+    done = DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="release 41 shipped")
     result = author.gateway.record(done, running, delegation=delegation)
     decided = decide(author, result, delegation, RELEASE, Reason.REQUESTER_MATCH)
-    step = b.CompletionStep(mode="direct", reason=Reason.BOUND_DESTINATION, address=RELEASE)
-    plan = b.CompletionPlanned(steps=(step,), requester_busy=False)
+    step = CompletionStep(mode="direct", reason=Reason.BOUND_DESTINATION, address=RELEASE)
+    plan = CompletionPlanned(steps=(step,), requester_busy=False)
     planned = author.gateway.record(plan, decided, delegation=delegation)
     text = "release 41 shipped"
     intent = author.prepare(
@@ -204,28 +237,28 @@ def finished(author: Author, running: int, delegation: str) -> None:
         delegation=delegation,
         binding="b1",
     )
-    author.gateway.record(b.PlaceReopened(address=RELEASE), planned, intent=intent, binding="b1")
-    author.platform(RELEASE).record(b.ThreadReopened(address=RELEASE))
-    fallback = b.IdentityFallback(chunk=0, attempt=1, instead_of=HOOK, used="the bot", reason=Reason.IDENTITY_GONE)
+    author.gateway.record(PlaceReopened(address=RELEASE), planned, intent=intent, binding="b1")
+    author.platform(RELEASE).record(ThreadReopened(address=RELEASE))
+    fallback = IdentityFallback(chunk=0, attempt=1, instead_of=HOOK, used="the bot", reason=Reason.IDENTITY_GONE)
     author.gateway.record(fallback, author.prepared, intent=intent, binding="b1")
     author.attempt(RELEASE, intent)
     wire = author.accept(RELEASE, text, intent)
     author.settle(RELEASE, text, intent, wire)
     touch(author, "b1", by="outbound", ends=author.now + 4.0)
-    lost_voice = b.BindingDegraded(identity=HOOK, reason=Reason.IDENTITY_GONE, fallbacks=1)
+    lost_voice = BindingDegraded(identity=HOOK, reason=Reason.IDENTITY_GONE, fallbacks=1)
     author.gateway.record(lost_voice, fallback_seq(author), binding="b1")
 
 
 def fallback_seq(author: Author) -> int:
-    return next(event.seq for event in author.log.events if isinstance(event.body, b.IdentityFallback))
+    return next(event.seq for event in author.log.events if isinstance(event.body, IdentityFallback))
 
 
 def lost(author: Author, running: int) -> None:
     """The thread is deleted while a second result is on its way: it goes nowhere, and a notice says so."""
-    author.platform(RELEASE).record(b.ThreadClosed(address=RELEASE, how="deleted"))
+    author.platform(RELEASE).record(ThreadClosed(address=RELEASE, how="deleted"))
     ended = end(author, "b1", RELEASE, CHILD, Reason.THREAD_GONE)
     decided = decide(author, ended, "d2", None, Reason.NO_ACTIVE_BINDING)
-    denied = b.FallbackDenied(asked=RELEASE, refused=OPS, reason=Reason.NO_ACTIVE_BINDING, notice=True)
+    denied = FallbackDenied(asked=RELEASE, refused=OPS, reason=Reason.NO_ACTIVE_BINDING, notice=True)
     told = author.gateway.record(denied, decided, delegation="d2")
     notice = "The result of codex could not be told where it belongs."
     author.send(OPS, notice, told, kind=IntentKind.NOTICE, reason=Reason.THREAD_NOTICE, delegation="d2")

@@ -4,9 +4,33 @@ from __future__ import annotations
 
 from tests.support.app.traces import ANA, BO, DM, KEYS, OPS, Author, telegram_dm, verdicts
 from trunkline.app.runs.model import Run
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body
+from trunkline.core.events.delivery import (
+    IntentPrepared,
+    IntentSettled,
+    MirrorAppended,
+    SendJoined,
+    SendRefused,
+    SendRequested,
+    TargetResolved,
+)
+from trunkline.core.events.gateway import (
+    ConfigReloaded,
+    InboundAdmitted,
+    InboundReceived,
+    RouteDecided,
+    SessionCreated,
+    SessionLeft,
+    SessionMoved,
+    SessionReset,
+    SessionShared,
+    TranscriptAppended,
+    TurnStarted,
+)
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState, Peer, WorkKind
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid
 
 ANAS = telegram_dm("9001")
 MAIN = "jeeves:main"
@@ -24,7 +48,7 @@ def changed_sessions() -> Run:
     shared(author)
     author.wait(1.0)
     author.gateway.record(
-        b.ConfigReloaded(revision=2, changed=("session",), dm_scope="per-account-channel-peer", group_scope="per-group")
+        ConfigReloaded(revision=2, changed=("session",), dm_scope="per-account-channel-peer", group_scope="per-group")
     )
     author.wait(1.0)
     parted(author)
@@ -45,16 +69,16 @@ def talk(
     key: str,
     session: str = FIRST,
     *,
-    before: b.Body | None = None,
+    before: Body | None = None,
 ) -> None:
     """Somebody speaks and is answered, in the session that a key has."""
     message, inbound, turn, intent = (author.id(name) for name in ("message", "inbound", "turn", "intent"))
-    said = author.platform(place).record(b.PeerSaid(address=place, peer=peer, message_id=message, text=text))
+    said = author.platform(place).record(PeerSaid(address=place, peer=peer, message_id=message, text=text))
     received = author.gateway.record(
-        b.InboundReceived(address=place, peer=peer, message_id=message, text=text), said, inbound=inbound
+        InboundReceived(address=place, peer=peer, message_id=message, text=text), said, inbound=inbound
     )
     route = author.gateway.record(
-        b.RouteDecided(
+        RouteDecided(
             agent="jeeves",
             session_key=key,
             matched_by="default",
@@ -69,13 +93,13 @@ def talk(
     if before is not None:
         author.gateway.record(before, route)
     admitted = author.gateway.record(
-        b.InboundAdmitted(work=WorkKind.MESSAGE, session_id=session, session_key=key), route, inbound=inbound
+        InboundAdmitted(work=WorkKind.MESSAGE, session_id=session, session_key=key), route, inbound=inbound
     )
     author.gateway.record(
-        b.TranscriptAppended(session_id=session, session_key=key, role="user", text=text), admitted, inbound=inbound
+        TranscriptAppended(session_id=session, session_key=key, role="user", text=text), admitted, inbound=inbound
     )
     started = author.gateway.record(
-        b.TurnStarted(agent="jeeves", session_id=session, session_key=key, work=WorkKind.MESSAGE, origin=place),
+        TurnStarted(agent="jeeves", session_id=session, session_key=key, work=WorkKind.MESSAGE, origin=place),
         admitted,
         inbound=inbound,
         turn=turn,
@@ -88,7 +112,7 @@ def answer(
 ) -> None:
     """Something is said, accepted and mirrored."""
     prepared = author.gateway.record(
-        b.IntentPrepared(
+        IntentPrepared(
             intent_kind=IntentKind.REPLY,
             address=place,
             targeted=False,
@@ -103,7 +127,7 @@ def answer(
     )
     author.wait(0.01)
     wire = author.platform(place).record(
-        b.WireAccepted(
+        WireAccepted(
             address=place,
             requested=place,
             text=text,
@@ -115,43 +139,43 @@ def answer(
         prepared,
         **ids,
     )
-    author.gateway.record(b.MirrorAppended(session_id=session, session_key=key, text=text), wire, **ids)
-    settled = b.IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1)
+    author.gateway.record(MirrorAppended(session_id=session, session_key=key, text=text), wire, **ids)
+    settled = IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1)
     author.gateway.record(settled, wire, **ids)
 
 
-def created(key: str, session: str, place: Address) -> b.SessionCreated:
-    return b.SessionCreated(
+def created(key: str, session: str, place: Address) -> SessionCreated:
+    return SessionCreated(
         agent="jeeves", session_key=key, session_id=session, generation=1, address=place, by="inbound"
     )
 
 
 def shared(author: Author) -> None:
     talk(author, DM, BO, "I am Bo", MAIN, before=created(MAIN, FIRST, DM))
-    stranger = b.SessionShared(session_key=MAIN, reason=Reason.SHARED_MAIN, peer=ANA, people=2)
+    stranger = SessionShared(session_key=MAIN, reason=Reason.SHARED_MAIN, peer=ANA, people=2)
     talk(author, ANAS, ANA, "I am Ana", MAIN, before=stranger)
 
 
 def parted(author: Author) -> None:
-    left = b.SessionLeft(old_key=MAIN, old_session_id=FIRST, session_key=OWN, reason=Reason.SCOPE_CHANGED)
+    left = SessionLeft(old_key=MAIN, old_session_id=FIRST, session_key=OWN, reason=Reason.SCOPE_CHANGED)
     talk(author, ANAS, ANA, "who am I?", OWN, "s-own", before=left)
-    moved = b.SessionMoved(old_key=MAIN, session_key=BOS, session_id=FIRST, reason=Reason.SCOPE_CHANGED)
+    moved = SessionMoved(old_key=MAIN, session_key=BOS, session_id=FIRST, reason=Reason.SCOPE_CHANGED)
     talk(author, DM, BO, "and who am I?", BOS, before=moved)
 
 
 def reset(author: Author) -> None:
-    author.gateway.record(b.SessionReset(session_key=BOS, session_id=SECOND, generation=2, before=FIRST))
+    author.gateway.record(SessionReset(session_key=BOS, session_id=SECOND, generation=2, before=FIRST))
     talk(author, DM, BO, "hello again", BOS, SECOND)
     answer(author, DM, "sent before the reset", BOS, FIRST, None, intent=author.id("intent"))
 
 
 def client(author: Author) -> None:
-    asked = b.SendRequested(key="news-1", channel="discord", target="channel:501", session_key=None, text="news")
+    asked = SendRequested(key="news-1", channel="discord", target="channel:501", session_key=None, text="news")
     first = author.gateway.record(asked)
     again = author.gateway.record(asked)
-    author.gateway.record(b.SendJoined(key="news-1", reason=Reason.IDEMPOTENT_REPEAT, ended=False), again)
+    author.gateway.record(SendJoined(key="news-1", reason=Reason.IDEMPOTENT_REPEAT, ended=False), again)
     author.gateway.record(
-        b.TargetResolved(
+        TargetResolved(
             channel="discord",
             target="channel:501",
             address=OPS,
@@ -163,8 +187,8 @@ def client(author: Author) -> None:
     author.gateway.record(created(KEYS[OPS], "s-ops", OPS), first)
     answer(author, OPS, "news", KEYS[OPS], "s-ops", first, intent=author.id("intent"))
     wrong = author.gateway.record(
-        b.SendRequested(key="news-2", channel="discord", target="501", session_key=None, text="more news")
+        SendRequested(key="news-2", channel="discord", target="501", session_key=None, text="more news")
     )
     author.gateway.record(
-        b.SendRefused(key="news-2", reason=Reason.AMBIGUOUS_TARGET, detail="write user:501 or channel:501"), wrong
+        SendRefused(key="news-2", reason=Reason.AMBIGUOUS_TARGET, detail="write user:501 or channel:501"), wrong
     )

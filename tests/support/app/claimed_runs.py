@@ -6,9 +6,10 @@ from typing import Any
 
 from tests.support.app.traces import ANA, BO, DEPLOY, DM, OPS, PLACES, Author, telegram_dm, verdicts
 from trunkline.app.runs.model import Run
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 PARTS = ("first: the cable", "second: the plug", "third: the switch", "fourth: the lamp")
@@ -32,7 +33,7 @@ def claimed() -> Run:
     author.wait(0.1)
     seen = _in_parts(author, asked)
     author.rest()
-    owners = tuple(event.seq for event in author.log.events if isinstance(event.body, b.AttemptStarted))[:2]
+    owners = tuple(event.seq for event in author.log.events if isinstance(event.body, AttemptStarted))[:2]
     broken = (
         _broken("D5", owners[1], "two processes had i1", owners),
         _broken("D6", seen[-1], "part 2 of i2 was seen twice, part 3 never", seen),
@@ -41,7 +42,7 @@ def claimed() -> Run:
 
 
 def _in_parts(author: Author, cause: int) -> tuple[int, ...]:
-    prepared = b.IntentPrepared(
+    prepared = IntentPrepared(
         intent_kind=IntentKind.REPLY,
         address=DEPLOY,
         targeted=False,
@@ -55,12 +56,12 @@ def _in_parts(author: Author, cause: int) -> tuple[int, ...]:
     seen = []
     for number, chunk in enumerate((0, 1, 1, 3), 1):
         started = author.gateway.record(
-            b.AttemptStarted(chunk=chunk, attempt=number if chunk == 1 else 1, address=DEPLOY),
+            AttemptStarted(chunk=chunk, attempt=number if chunk == 1 else 1, address=DEPLOY),
             author.prepared,
             intent="i2",
         )
         author.wait(0.1)
-        wire = b.WireAccepted(
+        wire = WireAccepted(
             address=DEPLOY,
             requested=DEPLOY,
             text=PARTS[chunk],
@@ -71,7 +72,7 @@ def _in_parts(author: Author, cause: int) -> tuple[int, ...]:
         )
         seen.append(author.platform(DEPLOY).record(wire, started, intent="i2"))
         if number != 2:
-            receipt = b.ChunkAcked(chunk=chunk, provider_id="p", address=DEPLOY, reason=Reason.ACCEPTED)
+            receipt = ChunkAcked(chunk=chunk, provider_id="p", address=DEPLOY, reason=Reason.ACCEPTED)
             author.gateway.record(receipt, seen[-1], intent="i2")
     return tuple(seen)
 

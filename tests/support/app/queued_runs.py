@@ -4,9 +4,28 @@ from __future__ import annotations
 
 from tests.support.app.traces import ANA, BO, DEPLOY, DM, KEYS, OPS, PLACES, Author, verdicts
 from trunkline.app.runs.model import Run
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    BacklogWaiting,
+    IntentSettled,
+    IntentSuppressed,
+    LaneWaiting,
+    RecoveryDecided,
+)
+from trunkline.core.events.gateway import (
+    CompletionPlanned,
+    CompletionStep,
+    DelegationFinished,
+    InboundAdmitted,
+    ProcessRecovered,
+    ProcessStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from trunkline.core.reasons import Reason
 from trunkline.core.values import HandOutcome, IntentKind, IntentState, WorkKind
+from trunkline.sim.events.processes import ProcessCrashed
+from trunkline.sim.events.wire import WireDeduplicated, WireRefused, WireResponseLost
 from trunkline.sim.invariants.base import Violation
 
 
@@ -30,7 +49,7 @@ def queued() -> Run:
     _tried_again(author, started)
     left = author.prepare(OPS, "and the last one", started, kind=IntentKind.TOOL, reason=Reason.REPLY_TO_ORIGIN, **ids)
     author.wait(4.0)
-    author.gateway.record(b.IntentSuppressed(reason=Reason.NO_REPLY), started, turn=turn)
+    author.gateway.record(IntentSuppressed(reason=Reason.NO_REPLY), started, turn=turn)
     author.rest()
     prepared = next(e.seq for e in author.log.events if e.intent == left)
     unended = Violation(
@@ -46,12 +65,12 @@ def queued() -> Run:
 
 
 def _ended(author: Author, intent: str, attempt: int, reason: Reason, decision: str, at: float | None = None) -> int:
-    body = b.AttemptEnded(chunk=0, attempt=attempt, reason=reason, decision=decision, retry_at=at)
+    body = AttemptEnded(chunk=0, attempt=attempt, reason=reason, decision=decision, retry_at=at)
     return author.gateway.record(body, author.started, intent=intent)
 
 
 def _settle(author: Author, intent: str, state: IntentState, reason: Reason, cause: int, attempts: int = 1) -> None:
-    author.gateway.record(b.IntentSettled(state=state, reason=reason, attempts=attempts), cause, intent=intent)
+    author.gateway.record(IntentSettled(state=state, reason=reason, attempts=attempts), cause, intent=intent)
 
 
 def _dead(author: Author, cause: int) -> None:
@@ -59,7 +78,7 @@ def _dead(author: Author, cause: int) -> None:
     for number in (1, 2):
         author.attempt(DM, intent, number=number)
         author.wait(0.1)
-        refused = b.WireRefused(address=DM, reason=Reason.RATE_LIMITED, chunk=0, attempt=number)
+        refused = WireRefused(address=DM, reason=Reason.RATE_LIMITED, chunk=0, attempt=number)
         author.platform(DM).record(refused, author.started, intent=intent)
         at = author.now + 0.1 if number == 1 else None
         ended = _ended(author, intent, number, Reason.RATE_LIMITED, "retry" if at else "fail", at)
@@ -70,16 +89,16 @@ def _dead(author: Author, cause: int) -> None:
 def _in_doubt(author: Author, cause: int) -> None:
     intent = author.prepare(DM, "paid?", cause, kind=IntentKind.TOOL, reason=Reason.REPLY_TO_ORIGIN)
     author.attempt(DM, intent)
-    author.platform(DM).record(b.WireResponseLost(address=DM, chunk=0, attempt=1), author.started, intent=intent)
+    author.platform(DM).record(WireResponseLost(address=DM, chunk=0, attempt=1), author.started, intent=intent)
     author.wait(0.2)
     _settle(author, intent, IntentState.UNKNOWN, Reason.PARKED, _ended(author, intent, 1, Reason.RESPONSE_LOST, "park"))
 
 
 def _waits(author: Author, cause: int) -> None:
-    author.gateway.record(b.BacklogWaiting(open=1, limit=1))
+    author.gateway.record(BacklogWaiting(open=1, limit=1))
     intent = author.prepare(DEPLOY, "later", cause, kind=IntentKind.TOOL, reason=Reason.REPLY_TO_ORIGIN)
     author.gateway.record(
-        b.LaneWaiting(address=DEPLOY, reason=Reason.NOT_READY, until=author.now + 1.0), author.prepared, intent=intent
+        LaneWaiting(address=DEPLOY, reason=Reason.NOT_READY, until=author.now + 1.0), author.prepared, intent=intent
     )
     author.wait(1.0)
     author.attempt(DEPLOY, intent)
@@ -91,17 +110,17 @@ def _over_a_crash(author: Author, cause: int) -> None:
     intent = author.prepare(OPS, "on my way", cause, kind=IntentKind.TOOL, reason=Reason.REPLY_TO_ORIGIN)
     author.attempt(OPS, intent)
     author.accept(OPS, "on my way", intent)
-    author.log.recorder("sim", 1).record(b.ProcessCrashed(why="between accept and ack"))
+    author.log.recorder("sim", 1).record(ProcessCrashed(why="between accept and ack"))
     author.wait(1.0)
     author.generation = 2
-    started = author.gateway.record(b.ProcessStarted())
-    author.gateway.record(b.ProcessRecovered(inbounds=0, intents=1, delegations=0), started)
-    resend = b.RecoveryDecided(decision="resend", reason=Reason.SAME_KEY_RESEND, attempts=1)
+    started = author.gateway.record(ProcessStarted())
+    author.gateway.record(ProcessRecovered(inbounds=0, intents=1, delegations=0), started)
+    resend = RecoveryDecided(decision="resend", reason=Reason.SAME_KEY_RESEND, attempts=1)
     author.prepared = author.gateway.record(resend, started, intent=intent)
     author.attempt(OPS, intent, number=2)
     author.wait(0.1)
     known = author.platform(OPS).record(
-        b.WireDeduplicated(address=OPS, provider_id="p", key=f"k-{intent}", chunk=0, attempt=2),
+        WireDeduplicated(address=OPS, provider_id="p", key=f"k-{intent}", chunk=0, attempt=2),
         author.started,
         intent=intent,
     )
@@ -112,7 +131,7 @@ def _tried_again(author: Author, cause: int) -> None:
     intent = author.prepare(DM, "call me", cause, kind=IntentKind.TOOL, reason=Reason.REPLY_TO_ORIGIN)
     author.attempt(DM, intent)
     author.wait(0.1)
-    refused = b.WireRefused(address=DM, reason=Reason.RATE_LIMITED, chunk=0, attempt=1)
+    refused = WireRefused(address=DM, reason=Reason.RATE_LIMITED, chunk=0, attempt=1)
     author.platform(DM).record(refused, author.started, intent=intent)
     _ended(author, intent, 1, Reason.RATE_LIMITED, "retry", author.now + 30.0)
 
@@ -137,16 +156,16 @@ def helpers() -> Run:
         hand: author.delegate(DEPLOY, hand, task, started, turn, deadline=60.0 if hand == "cook" else None)
         for hand, task in (("mail", "read the mail"), ("scout", "look around"), ("codex", "ship it"), ("cook", "lunch"))
     }
-    author.gateway.record(b.TurnEnded(outcome="silent", reason=Reason.NO_REPLY), started, turn=turn, inbound=inbound)
+    author.gateway.record(TurnEnded(outcome="silent", reason=Reason.NO_REPLY), started, turn=turn, inbound=inbound)
     author.wait(1.0)
     _finished(author, runs["mail"], "mail", HandOutcome.OK, "three new ones")
     author.wait(9.0)
     _finished(author, runs["scout"], "scout", HandOutcome.TIMEOUT, "no result within 10 s", Reason.HAND_DEADLINE)
     author.wait(1.0)
-    author.log.recorder("sim", 1).record(b.ProcessCrashed(why="crash"))
+    author.log.recorder("sim", 1).record(ProcessCrashed(why="crash"))
     author.wait(1.0)
     author.generation = 2
-    author.gateway.record(b.ProcessStarted())
+    author.gateway.record(ProcessStarted())
     _finished(author, runs["codex"], "codex", HandOutcome.LOST, "The process died.", Reason.PROCESS_DIED, told=False)
     author.wait(70.0)
     author.rest()
@@ -174,30 +193,28 @@ def _finished(
     told: bool = True,
 ) -> None:
     running, delegation = run
-    body = b.DelegationFinished(hand=hand, outcome=outcome, text=text, reason=reason)
+    body = DelegationFinished(hand=hand, outcome=outcome, text=text, reason=reason)
     done = author.gateway.record(body, running, delegation=delegation)
     if not told:
         return
-    step = b.CompletionStep(mode="turn", reason=Reason.CALLBACK_TURN, address=DEPLOY)
-    planned = author.gateway.record(
-        b.CompletionPlanned(steps=(step,), requester_busy=False), done, delegation=delegation
-    )
+    step = CompletionStep(mode="turn", reason=Reason.CALLBACK_TURN, address=DEPLOY)
+    planned = author.gateway.record(CompletionPlanned(steps=(step,), requester_busy=False), done, delegation=delegation)
     inbound = f"{delegation}.back"
     admitted = author.gateway.record(
-        b.InboundAdmitted(work=WorkKind.CALLBACK, session_id="s", session_key=KEYS[DEPLOY]),
+        InboundAdmitted(work=WorkKind.CALLBACK, session_id="s", session_key=KEYS[DEPLOY]),
         planned,
         inbound=inbound,
         delegation=delegation,
     )
     turn = author.id("turn")
     begun = author.gateway.record(
-        b.TurnStarted(agent="jeeves", session_id="s", session_key=KEYS[DEPLOY], work=WorkKind.CALLBACK, origin=DEPLOY),
+        TurnStarted(agent="jeeves", session_id="s", session_key=KEYS[DEPLOY], work=WorkKind.CALLBACK, origin=DEPLOY),
         admitted,
         inbound=inbound,
         turn=turn,
         delegation=delegation,
     )
-    author.gateway.record(b.TurnEnded(outcome="replied"), begun, inbound=inbound, turn=turn)
+    author.gateway.record(TurnEnded(outcome="replied"), begun, inbound=inbound, turn=turn)
     kind, because = IntentKind.REPLY, Reason.CALLBACK_TURN
     intent = author.prepare(DEPLOY, f"{hand}: {text}", begun, kind=kind, reason=because, delegation=delegation)
     author.attempt(DEPLOY, intent, delegation=delegation)

@@ -8,9 +8,40 @@ from typing import Any
 from trunkline.app.runs.model import Run, ScenarioEntry, Unmet
 from trunkline.core.errors import UsageError
 from trunkline.core.events import EventLog, Recorder, Trace, TraceHeader
-from trunkline.core.events import registry as b
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    AttemptStarted,
+    ChunkAcked,
+    IntentPrepared,
+    IntentSettled,
+    MirrorAppended,
+    RecoveryDecided,
+)
+from trunkline.core.events.gateway import (
+    Candidate,
+    CompletionPlanned,
+    CompletionStep,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationStarted,
+    InboundAdmitted,
+    InboundReceived,
+    ProcessRecovered,
+    ProcessStarted,
+    RouteDecided,
+    SessionCreated,
+    ToolCalled,
+    TranscriptAppended,
+    TurnEnded,
+    TurnStarted,
+)
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, HandOutcome, IntentKind, IntentState, Peer, WorkKind
+from trunkline.sim.events.processes import ProcessCrashed
+from trunkline.sim.events.script import BugEnabled, FaultFired, RunPhase
+from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireResponseLost
+from trunkline.sim.events.world import PeerSaid, PlatformPushed, ThreadClosed, WorldAccount, WorldPlace
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 ANA = Peer(id="9001", name="ana")
@@ -71,35 +102,35 @@ class Author:
 
     def world(self, places: list[tuple[Address, str, str | None]]) -> None:
         for channel in dict.fromkeys(address.channel for address, _, _ in places):
-            self.sim.record(b.WorldAccount(channel=channel, account="main", bot=BOT))
+            self.sim.record(WorldAccount(channel=channel, account="main", bot=BOT))
         for address, name, under in places:
-            self.sim.record(b.WorldPlace(address=address, name=name, under=under))
-        self.sim.record(b.RunPhase(phase="faults"))
-        self.gateway.record(b.ProcessStarted())
-        self.gateway.record(b.ProcessRecovered(inbounds=0, intents=0, delegations=0))
+            self.sim.record(WorldPlace(address=address, name=name, under=under))
+        self.sim.record(RunPhase(phase="faults"))
+        self.gateway.record(ProcessStarted())
+        self.gateway.record(ProcessRecovered(inbounds=0, intents=0, delegations=0))
 
     def say(self, address: Address, peer: Peer, text: str, *, key: str | None = None) -> tuple[int, str]:
         """A person speaks, and the message is admitted: the seq of the admission, and the inbound."""
         key = key or KEYS[address]
         message = self.id("message")
-        said = self.platform(address).record(b.PeerSaid(address=address, peer=peer, message_id=message, text=text))
+        said = self.platform(address).record(PeerSaid(address=address, peer=peer, message_id=message, text=text))
         self.wait(0.02)
         pushed = self.platform(address).record(
-            b.PlatformPushed(address=address, message_id=message, original_id=message), said
+            PlatformPushed(address=address, message_id=message, original_id=message), said
         )
         inbound = self.id("inbound")
         received = self.gateway.record(
-            b.InboundReceived(address=address, peer=peer, message_id=message, text=text), pushed, inbound=inbound
+            InboundReceived(address=address, peer=peer, message_id=message, text=text), pushed, inbound=inbound
         )
         route = self.gateway.record(
-            b.RouteDecided(
+            RouteDecided(
                 agent="jeeves",
                 session_key=key,
                 matched_by="binding.channel",
                 binding="everything",
                 candidates=(
-                    b.Candidate(binding="night-shift", tier="peer", chosen=False, reason=Reason.OTHER_PEER),
-                    b.Candidate(binding="everything", tier="channel", chosen=True, reason=Reason.MATCHED),
+                    Candidate(binding="night-shift", tier="peer", chosen=False, reason=Reason.OTHER_PEER),
+                    Candidate(binding="everything", tier="channel", chosen=True, reason=Reason.MATCHED),
                 ),
                 reply_to=address,
                 reply_reason=Reason.REPLY_TO_ORIGIN,
@@ -109,19 +140,19 @@ class Author:
         )
         self.session(address, key, route)
         admitted = self.gateway.record(
-            b.InboundAdmitted(work=WorkKind.MESSAGE, session_id="s-" + key, session_key=key), route, inbound=inbound
+            InboundAdmitted(work=WorkKind.MESSAGE, session_id="s-" + key, session_key=key), route, inbound=inbound
         )
         self.gateway.record(
-            b.TranscriptAppended(session_id="s-" + key, session_key=key, role="user", text=text),
+            TranscriptAppended(session_id="s-" + key, session_key=key, role="user", text=text),
             admitted,
             inbound=inbound,
         )
         return admitted, inbound
 
     def session(self, address: Address, key: str, cause: int) -> None:
-        known = [e for e in self.log.events if isinstance(e.body, b.SessionCreated) and e.body.session_key == key]
+        known = [e for e in self.log.events if isinstance(e.body, SessionCreated) and e.body.session_key == key]
         if not known:
-            body = b.SessionCreated(
+            body = SessionCreated(
                 agent="jeeves",
                 session_key=key,
                 session_id="s-" + key,
@@ -134,13 +165,13 @@ class Author:
     def turn(self, address: Address, cause: int, inbound: str, work: WorkKind = WorkKind.MESSAGE) -> tuple[int, str]:
         turn = self.id("turn")
         key = KEYS[address]
-        body = b.TurnStarted(agent="jeeves", session_id="s-" + key, session_key=key, work=work, origin=address)
+        body = TurnStarted(agent="jeeves", session_id="s-" + key, session_key=key, work=work, origin=address)
         return self.gateway.record(body, cause, inbound=inbound, turn=turn), turn
 
     def prepare(self, address: Address, text: str, cause: int, *, kind: IntentKind, reason: Reason, **ids: Any) -> str:
         intent = self.id("intent")
         self.prepared = self.gateway.record(
-            b.IntentPrepared(
+            IntentPrepared(
                 intent_kind=kind,
                 address=address,
                 targeted=False,
@@ -158,14 +189,14 @@ class Author:
 
     def attempt(self, address: Address, intent: str, *, number: int = 1, **ids: Any) -> int:
         self.started = self.gateway.record(
-            b.AttemptStarted(chunk=0, attempt=number, address=address), self.prepared, intent=intent, **ids
+            AttemptStarted(chunk=0, attempt=number, address=address), self.prepared, intent=intent, **ids
         )
         return self.started
 
     def accept(self, address: Address, text: str, intent: str, *, number: int = 1, **ids: Any) -> int:
         self.wait(0.01)
         return self.platform(address).record(
-            b.WireAccepted(
+            WireAccepted(
                 address=address,
                 requested=address,
                 text=text,
@@ -182,16 +213,16 @@ class Author:
     def settle(self, address: Address, text: str, intent: str, wire: int, *, mirror: Address | None = None) -> None:
         self.wait(0.01)
         ended = self.gateway.record(
-            b.AttemptEnded(chunk=0, attempt=1, reason=Reason.ACCEPTED, decision="settle"), wire, intent=intent
+            AttemptEnded(chunk=0, attempt=1, reason=Reason.ACCEPTED, decision="settle"), wire, intent=intent
         )
         acked = self.gateway.record(
-            b.ChunkAcked(chunk=0, provider_id="p", address=address, reason=Reason.ACCEPTED), ended, intent=intent
+            ChunkAcked(chunk=0, provider_id="p", address=address, reason=Reason.ACCEPTED), ended, intent=intent
         )
         self.session(address, KEYS[address], acked)
         key = KEYS[mirror or address]
-        self.gateway.record(b.MirrorAppended(session_id="s-" + key, session_key=key, text=text), acked, intent=intent)
+        self.gateway.record(MirrorAppended(session_id="s-" + key, session_key=key, text=text), acked, intent=intent)
         self.gateway.record(
-            b.IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1), acked, intent=intent
+            IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1), acked, intent=intent
         )
 
     def send(self, address: Address, text: str, cause: int, *, kind: IntentKind, reason: Reason, **ids: Any) -> int:
@@ -206,15 +237,15 @@ class Author:
         self, address: Address, hand: str, task: str, cause: int, turn: str, *, deadline: float | None = None
     ) -> tuple[int, str]:
         delegation = self.id("delegation")
-        tool = self.gateway.record(b.ToolCalled(tool="delegate", detail=hand), cause, turn=turn)
-        body = b.DelegationAccepted(hand=hand, task=task, origin=address, session_key=KEYS[address], deadline=deadline)
+        tool = self.gateway.record(ToolCalled(tool="delegate", detail=hand), cause, turn=turn)
+        body = DelegationAccepted(hand=hand, task=task, origin=address, session_key=KEYS[address], deadline=deadline)
         accepted = self.gateway.record(body, tool, turn=turn, delegation=delegation)
         self.wait(0.01)
-        return self.gateway.record(b.DelegationStarted(hand=hand), accepted, delegation=delegation), delegation
+        return self.gateway.record(DelegationStarted(hand=hand), accepted, delegation=delegation), delegation
 
     def rest(self) -> None:
-        self.sim.record(b.RunPhase(phase="rest"))
-        self.sim.record(b.RunEnded(at_rest=True))
+        self.sim.record(RunPhase(phase="rest"))
+        self.sim.record(RunEnded(at_rest=True))
 
     def trace(self, scenario: str, *, title: str, seed: int = 7, bugs: tuple[str, ...] = ()) -> Trace:
         header = TraceHeader(
@@ -265,15 +296,13 @@ def bound_completion(*, bug: bool = True, seed: int = 7) -> Run:
     author = Author()
     author.world(PLACES)
     if bug:
-        author.sim.record(
-            b.BugEnabled(bug=DEFECT, sentence="A completion is also announced in the parent conversation.")
-        )
+        author.sim.record(BugEnabled(bug=DEFECT, sentence="A completion is also announced in the parent conversation."))
     author.wait(0.1)
     admitted, inbound = author.say(DEPLOY, ANA, "ship it")
     started, turn = author.turn(DEPLOY, admitted, inbound)
     author.wait(0.05)
     running, delegation = author.delegate(DEPLOY, "codex", "deploy release 41", started, turn)
-    author.gateway.record(b.TurnEnded(outcome="replied"), started, turn=turn, inbound=inbound)
+    author.gateway.record(TurnEnded(outcome="replied"), started, turn=turn, inbound=inbound)
     author.send(
         DEPLOY, "on it", started, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN, turn=turn, inbound=inbound
     )
@@ -286,15 +315,15 @@ def bound_completion(*, bug: bool = True, seed: int = 7) -> Run:
     )
     author.wait(0.6)
     finished = author.gateway.record(
-        b.DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="release 41 shipped"),
+        DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="release 41 shipped"),
         running,
         delegation=delegation,
     )
-    steps = [b.CompletionStep(mode="direct", reason=Reason.DIRECT_ANNOUNCE, address=DEPLOY)]
+    steps = [CompletionStep(mode="direct", reason=Reason.DIRECT_ANNOUNCE, address=DEPLOY)]
     if bug:
-        steps.append(b.CompletionStep(mode="direct", reason=Reason.HAND_SESSION_ROUTE, address=OPS))
+        steps.append(CompletionStep(mode="direct", reason=Reason.HAND_SESSION_ROUTE, address=OPS))
     planned = author.gateway.record(
-        b.CompletionPlanned(steps=tuple(steps), requester_busy=False), finished, delegation=delegation
+        CompletionPlanned(steps=tuple(steps), requester_busy=False), finished, delegation=delegation
     )
     wires = [
         author.send(
@@ -331,18 +360,18 @@ def _crash(author: Author) -> None:
     intent = author.prepare(OPS, text, started, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN, **ids)
     author.attempt(OPS, intent, **ids)
     wire = author.accept(OPS, text, intent, **ids)
-    author.sim.record(b.FaultFired(fault="crash", detail="between accept and ack"))
-    author.gateway.record(b.ProcessCrashed(why="between accept and ack"), wire)
+    author.sim.record(FaultFired(fault="crash", detail="between accept and ack"))
+    author.gateway.record(ProcessCrashed(why="between accept and ack"), wire)
     author.wait(1.0)
     author.generation = 2
-    restarted = author.gateway.record(b.ProcessStarted())
-    author.gateway.record(b.ProcessRecovered(inbounds=0, intents=1, delegations=0), restarted)
+    restarted = author.gateway.record(ProcessStarted())
+    author.gateway.record(ProcessRecovered(inbounds=0, intents=1, delegations=0), restarted)
     decided = author.gateway.record(
-        b.RecoveryDecided(decision="lookup", reason=Reason.CRASH_AMBIGUOUS, attempts=1), restarted, intent=intent
+        RecoveryDecided(decision="lookup", reason=Reason.CRASH_AMBIGUOUS, attempts=1), restarted, intent=intent
     )
     author.wait(0.2)
     looked = author.platform(OPS).record(
-        b.WireLookedUp(address=OPS, key=f"k-{intent}", found=True), decided, intent=intent
+        WireLookedUp(address=OPS, key=f"k-{intent}", found=True), decided, intent=intent
     )
     author.settle(OPS, text, intent, looked)
 
@@ -387,16 +416,16 @@ def foreign_mirror() -> Run:
     author.attempt(OPS, intent, **ids)
     wire = author.accept(OPS, "all green", intent, **ids)
     author.settle(OPS, "all green", intent, wire, mirror=DM)
-    mirror = next(e.seq for e in author.log.events if isinstance(e.body, b.MirrorAppended))
+    mirror = next(e.seq for e in author.log.events if isinstance(e.body, MirrorAppended))
     author.wait(0.5)
     again, inbound = author.say(OPS, ANA, "and the backups?")
     started, turn = author.turn(OPS, again, inbound)
     intent = author.prepare(OPS, "done at 3", started, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
     author.attempt(OPS, intent)
     first = author.accept(OPS, "done at 3", intent)
-    author.platform(OPS).record(b.WireResponseLost(address=OPS, chunk=0, attempt=1), first, intent=intent)
+    author.platform(OPS).record(WireResponseLost(address=OPS, chunk=0, attempt=1), first, intent=intent)
     author.gateway.record(
-        b.AttemptEnded(chunk=0, attempt=1, reason=Reason.RESPONSE_LOST, decision="retry", retry_at=2.0),
+        AttemptEnded(chunk=0, attempt=1, reason=Reason.RESPONSE_LOST, decision="retry", retry_at=2.0),
         first,
         intent=intent,
     )
@@ -404,7 +433,7 @@ def foreign_mirror() -> Run:
     author.attempt(OPS, intent, number=2)
     second = author.accept(OPS, "done at 3", intent, number=2)
     author.settle(OPS, "done at 3", intent, second)
-    author.platform(AUDIT).record(b.ThreadClosed(address=AUDIT, how="archived"))
+    author.platform(AUDIT).record(ThreadClosed(address=AUDIT, how="archived"))
     author.rest()
     trace = author.trace("mirror-elsewhere", title="A reply is mirrored into another session", seed=3)
     broken = (

@@ -15,7 +15,7 @@ import msgspec
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import load
 from trunkline.core.events import Event, EventLog, Trace, TraceHeader, write_trace
-from trunkline.core.events.registry import BindingBound, BindingEnded, RouterDecided
+from trunkline.core.events.bindings import BindingBound, BindingEnded, RouterDecided
 from trunkline.core.reasons import Reason
 from trunkline.sim import find_scenarios, judge, run_scenario, scenario_home
 from trunkline.sim.invariants import Status, Verdict

@@ -35,7 +35,8 @@ from trunkline import (
 )
 from trunkline.core.delivery.hooks import Hooks, Outgoing, SendingHook, Sent, SentHook
 from trunkline.core.events import Event
-from trunkline.core.events.registry import AttemptStarted, HookSent, IntentPrepared, IntentSettled, ProcessRecovered
+from trunkline.core.events.delivery import AttemptStarted, HookSent, IntentPrepared, IntentSettled
+from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.gc_tuning import fewer_collections
 from trunkline.core.store import Db
 from trunkline.core.values import IntentState

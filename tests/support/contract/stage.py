@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import factories
 from trunkline.core.errors import PlatformError
-from trunkline.core.events.registry import Body
+from trunkline.core.events import Body
 from trunkline.core.values import Address, Envelope, Receipt, SendRequest
 from trunkline.sim.loop import Node, SimLoop, run
 from trunkline.sim.platforms import PLATFORMS, FakeAdapter

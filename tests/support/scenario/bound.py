@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from trunkline.core.events import Event
-from trunkline.core.events.registry import WireAccepted, WorldPlace
 from trunkline.sim import ScenarioFile
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import WorldPlace
 from trunkline.sim.scenario import load_text
 
 #: seconds: when the first hand is done, and between two of them

@@ -17,7 +17,8 @@ from cyclopts import CycloptsError, MissingArgumentError
 
 from trunkline.app.cli.commands import app
 from trunkline.core.events import BODIES, read_trace
-from trunkline.core.events.registry import InboundDropped, IntentSettled
+from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.events.gateway import InboundDropped
 from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
 from trunkline.sim.invariants import CHECKERS
 

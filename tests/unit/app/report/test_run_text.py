@@ -23,7 +23,7 @@ from trunkline.app.view.queue.rows import Queue
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Trace, TraceHeader
-from trunkline.core.events import registry as b
+from trunkline.core.events.gateway import InboundReceived
 from trunkline.sim import BUGS, INVARIANTS, load_scenario, run_scenario
 from trunkline.sim.invariants import judge
 from trunkline.sim.invariants.base import Verdict
@@ -113,7 +113,7 @@ def test_every_message_has_its_whole_life(run):
         for event in view.of_intent(name):
             assert f"\nlife: #{event.seq} " in text
     for event in view.events:
-        if isinstance(event.body, b.InboundReceived):
+        if isinstance(event.body, InboundReceived):
             assert f"\n## Message {event.inbound} from " in text
 
 

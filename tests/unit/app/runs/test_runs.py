@@ -10,7 +10,7 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.sessions.transcripts import Pair, Sessions
 from trunkline.app.view.timeline.lanes import Lanes
 from trunkline.app.view.timeline.timeline import Timeline
-from trunkline.core.events.registry import IntentSettled
+from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.values import IntentState
 from trunkline.sim import find_scenarios, load_scenario, run_scenario, scenario_home
 

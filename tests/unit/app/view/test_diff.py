@@ -13,8 +13,10 @@ from trunkline.app.view.diff.compare import Diff, Mark, differences
 from trunkline.app.view.diff.text import as_lines, divergence, facts_of, header, row_text
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Trace
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import AttemptEnded
 from trunkline.core.reasons import Reason
+from trunkline.sim.events.script import BugEnabled
+from trunkline.sim.events.wire import WireAccepted
 
 
 def views(one: Run, other: Run) -> Diff:
@@ -45,7 +47,7 @@ def test_a_run_is_the_same_as_itself():
 
 def test_what_only_one_has_stands_where_it_has_it(defect):
     only = [defect.event(row)[1] for row in defect.rows if row.mark is Mark.ONLY_B]
-    assert any(isinstance(event.body, b.WireAccepted) for event in only)
+    assert any(isinstance(event.body, WireAccepted) for event in only)
     back = Diff(defect.b, defect.a)
     assert back.counts[Mark.ONLY_A] == defect.counts[Mark.ONLY_B]
     for diff in (defect, back):
@@ -71,7 +73,7 @@ def test_the_header_counts_and_names_the_first_difference(defect):
 
 def test_that_a_defect_is_on_is_not_where_they_part(defect):
     _, event = defect.event(defect.rows[defect.first])
-    assert not isinstance(event.body, b.BugEnabled)
+    assert not isinstance(event.body, BugEnabled)
 
 
 def test_later_is_not_different():
@@ -99,7 +101,7 @@ def test_rows_are_found_by_the_cursor(defect):
 
 
 def test_numbers_and_times_are_no_difference():
-    one = b.AttemptEnded(chunk=0, attempt=1, reason=Reason.ACCEPTED, decision="settle", retry_at=1.0)
+    one = AttemptEnded(chunk=0, attempt=1, reason=Reason.ACCEPTED, decision="settle", retry_at=1.0)
     assert differences(one, msgspec.structs.replace(one, retry_at=2.0)) == []
     assert differences(one, msgspec.structs.replace(one, decision="retry")) == [("decision", "settle", "retry")]
 

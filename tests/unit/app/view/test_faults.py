@@ -15,9 +15,14 @@ from trunkline.app.view.faults.palette import AFTER, Moment, Option, Placed, pla
 from trunkline.app.view.faults.save_as_scenario import saved_text, violated
 from trunkline.app.view.faults.upcoming import ahead_of
 from trunkline.app.view.index.run_index import RunView
-from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body, Event
+from trunkline.core.events.bindings import BindingBound, BindingEnded, BindingRefused
+from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.gateway import InboundAdmitted, SessionReset, TurnStarted
 from trunkline.sim import BUGS, INVARIANTS, ScenarioFile, find_scenarios, load_scenario, run_scenario
+from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen
+from trunkline.sim.events.script import FaultFired, RunPhase, ScriptSkipped
+from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.scenario import load_text
 from trunkline.sim.scenario.edit import step_text, text_of, tree_of, with_step
 
@@ -42,7 +47,7 @@ def told(request) -> tuple[ScenarioFile, Run]:
     return file, run_scenario(file)
 
 
-def first(view: RunView, kind: type[b.Body]) -> int:
+def first(view: RunView, kind: type[Body]) -> int:
     return next(event.seq for event in view.events if isinstance(event.body, kind))
 
 
@@ -102,7 +107,7 @@ def test_a_step_reads_as_people_write_it():
 def test_every_entry_gives_a_scenario_that_loads(told):
     file, run = told
     view = RunView(run)
-    for seq in (0, first(view, b.PeerSaid), first(view, b.IntentPrepared), view.last):
+    for seq in (0, first(view, PeerSaid), first(view, IntentPrepared), view.last):
         found = choices(file, run, seq)
         assert tuple(option.id for option in found) == EVERY
         for option in found:
@@ -134,8 +139,8 @@ _WAITING = {
 }
 #: events that show that a fault struck
 _STRUCK = (
-    *(b.FaultFired, b.ProcessCrashed, b.ProcessFrozen, b.BindingBound, b.BindingRefused, b.BindingEnded),
-    *(b.SessionReset, b.ScriptSkipped),
+    *(FaultFired, ProcessCrashed, ProcessFrozen, BindingBound, BindingRefused, BindingEnded),
+    *(SessionReset, ScriptSkipped),
 )
 
 
@@ -150,7 +155,7 @@ def test_the_preview_says_what_happens_and_nothing_before_it_changes(name):
     file = scenario(name)
     run = run_scenario(file)
     view, events = RunView(run), run.trace.events
-    healed = next(e.seq for e in events if isinstance(e.body, b.RunPhase) and e.body.phase == "healed")
+    healed = next(e.seq for e in events if isinstance(e.body, RunPhase) and e.body.phase == "healed")
     for turn, seq in enumerate(range(4, healed - 1, max(healed // 3, 1))):
         for index, option in enumerate(choices(file, run, seq)):
             # The first moment or the last one, in turns: each fault meets both, and a branch is a whole run.
@@ -188,7 +193,7 @@ def test_a_second_fault_of_a_kind_strikes_the_next_send_after_the_first():
     assert moment is not None
     events = run_scenario(with_faults(branch, [second.placed()])).trace.events
     _check_strike(second, moment, RunView(run), events, 30)
-    faults = [event.body.fault for event in events if isinstance(event.body, b.FaultFired)]
+    faults = [event.body.fault for event in events if isinstance(event.body, FaultFired)]
     assert faults == ["send/rate-limit", "send/refuse"]
 
 
@@ -210,7 +215,7 @@ def test_the_defect_is_no_step():
 def test_a_spot_names_the_conversation_and_the_message():
     file = scenario(THREE[0])
     view = RunView(run_scenario(file))
-    spot = spot_of(view, file, first(view, b.TurnStarted))
+    spot = spot_of(view, file, first(view, TurnStarted))
     assert (spot.place, spot.said, spot.text, spot.webhook) == ("ops/deploy", "m1", "ship it", False)
     assert spot_of(view, file, 0) == Spot(at=0.0, seq=0)
     assert sorted(name for name, _ in place_names(view, file).values()) == ["ops", "ops/deploy", "telegram/@bo"]
@@ -261,7 +266,7 @@ def test_a_branch_that_is_written_holds_and_fails_without_its_fault(name):
     file = scenario(name)
     run = run_scenario(file, seed=5)
     view = RunView(run)
-    spot = first(view, b.InboundAdmitted)
+    spot = first(view, InboundAdmitted)
     for option in choices(file, run, spot):
         if option.moments and option.id not in ("defect", *_LATER):
             _check_kept(file, option)
@@ -276,7 +281,7 @@ def _check_kept(file: ScenarioFile, option: Option) -> None:
     assert again.unmet == (), option.id
     assert violated(again) == broken, option.id
     assert option.word in kept.scenario.title
-    if not any(isinstance(event.body, b.ScriptSkipped) for event in seen.trace.events):
+    if not any(isinstance(event.body, ScriptSkipped) for event in seen.trace.events):
         assert again.trace.events == seen.trace.events
         # Without its fault it is another behaviour: such a file must not go on being green.
         tree = tree_of(kept.scenario)

@@ -4,8 +4,9 @@ import threading
 
 import pytest
 
-from trunkline.core.events import Event, EventLog
-from trunkline.core.events.registry import Body, FaultFired, RunPhase, ToolCalled
+from trunkline.core.events import Body, Event, EventLog
+from trunkline.core.events.gateway import ToolCalled
+from trunkline.sim.events.script import FaultFired, RunPhase
 
 
 def log_at(*times: float, **options: bool | int) -> EventLog:

@@ -24,7 +24,8 @@ from trunkline.core.events import (
     read_trace,
     write_trace,
 )
-from trunkline.core.events.registry import FaultFired, RunEnded
+from trunkline.core.events.base import RunEnded
+from trunkline.sim.events.script import FaultFired
 
 
 def filled(kind: Any, name: str = "x") -> Any:

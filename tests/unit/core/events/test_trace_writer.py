@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from trunkline.core.events import EventLog, Recording, TraceError, TraceHeader, read_trace
-from trunkline.core.events import registry as b
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled
+from trunkline.core.events.gateway import ProcessStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState
+from trunkline.sim.events.processes import ProcessStopped
 
 ROOT = Path(__file__).parents[4]
 HEADER = TraceHeader(scenario="mine", title="a gateway of mine")
@@ -29,8 +32,8 @@ def until(met: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def prepared() -> b.IntentPrepared:
-    return b.IntentPrepared(
+def prepared() -> IntentPrepared:
+    return IntentPrepared(
         intent_kind=IntentKind.REPLY,
         address=PLACE,
         text="hello",
@@ -47,14 +50,14 @@ def test_what_is_told_is_read_back_and_ends_with_what_is_open(tmp_path: Path):
     with Recording(tmp_path / "run.jsonl", HEADER) as recording:
         recording.follow(log)
         sink = log.recorder("gateway", 1)
-        sink.record(b.ProcessStarted())
+        sink.record(ProcessStarted())
         sink.record(prepared(), intent="i1")
         sink.record(prepared(), intent="i2")
-        sink.record(b.IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1), 2, intent="i1")
+        sink.record(IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1), 2, intent="i1")
     trace = read_trace(tmp_path / "run.jsonl")
     assert trace.header == HEADER
     assert trace.events == tuple(log.events)
-    assert trace.events[-1].body == b.RunEnded(at_rest=False, open=("i2",))
+    assert trace.events[-1].body == RunEnded(at_rest=False, open=("i2",))
 
 
 def test_it_is_in_the_file_while_the_run_goes_on(tmp_path: Path):
@@ -63,7 +66,7 @@ def test_it_is_in_the_file_while_the_run_goes_on(tmp_path: Path):
     recording = Recording(path, HEADER)
     recording.follow(log)
     assert path.read_bytes().count(b"\n") == 1
-    log.recorder("gateway", 1).record(b.ProcessStarted())
+    log.recorder("gateway", 1).record(ProcessStarted())
     until(lambda: path.read_bytes().count(b"\n") == 2)
     recording.close()
     recording.close()
@@ -87,7 +90,7 @@ def test_a_full_disk_is_told_once_and_the_log_goes_on():
     recording.follow(log)
     os.close(reader)
     for _ in range(3):
-        log.recorder("gateway", 1).record(b.ProcessStarted())
+        log.recorder("gateway", 1).record(ProcessStarted())
         until(lambda: bool(told))
     recording.close()
     assert len(told) == 1
@@ -100,7 +103,7 @@ def test_a_log_that_had_begun_is_no_trace(tmp_path: Path):
     log = EventLog(lambda: 0.0, start=7)
     with Recording(tmp_path / "run.jsonl", HEADER, tell=told.append) as recording:
         recording.follow(log)
-        log.recorder("gateway", 1).record(b.ProcessStarted())
+        log.recorder("gateway", 1).record(ProcessStarted())
     assert told == [
         f"{tmp_path}/run.jsonl: event 8 follows event 0: the log had begun before it was followed; "
         "the trace ends there, the gateway goes on"
@@ -118,7 +121,7 @@ def test_a_reader_that_stops_reading_holds_nobody_up(tmp_path: Path, monkeypatch
     recording.follow(log)
     sink = log.recorder("gateway", 1)
     for _ in range(20_000):
-        sink.record(b.ProcessStarted())
+        sink.record(ProcessStarted())
         if told:
             break
     recording.close()
@@ -142,7 +145,7 @@ def test_two_recordings_do_not_share_a_file(tmp_path: Path):
     log = EventLog(lambda: 0.0)
     with Recording(path, HEADER) as recording:
         recording.follow(log)
-        log.recorder("gateway", 1).record(b.ProcessStarted())
+        log.recorder("gateway", 1).record(ProcessStarted())
         with pytest.raises(TraceError, match=r"run\.jsonl: another recording is writing it"):
             Recording(path, HEADER)
     assert [event.kind for event in read_trace(path).events] == ["process.started", "run.ended"]
@@ -157,9 +160,9 @@ def test_what_is_told_after_the_end_is_not_written(tmp_path: Path):
     with Recording(path, HEADER) as recording:
         recording.follow(log)
         sink = log.recorder("gateway", 1)
-        sink.record(b.RunEnded(at_rest=True))
-        sink.record(b.ProcessStopped(why="end"))
-    log.recorder("gateway", 1).record(b.ProcessStarted())
+        sink.record(RunEnded(at_rest=True))
+        sink.record(ProcessStopped(why="end"))
+    log.recorder("gateway", 1).record(ProcessStarted())
     assert [event.kind for event in read_trace(path).events] == ["run.ended"]
     assert not recording.problem
 
@@ -169,7 +172,7 @@ def test_a_text_that_cannot_be_written_is_told(tmp_path: Path):
     log = EventLog(lambda: 0.0)
     with Recording(tmp_path / "run.jsonl", HEADER, tell=told.append) as recording:
         recording.follow(log)
-        log.recorder("gateway", 1).record(b.ProcessStopped(why="half a pair: \ud83d"))
+        log.recorder("gateway", 1).record(ProcessStopped(why="half a pair: \ud83d"))
         until(lambda: bool(told))
     assert len(told) == 1
     assert "an event cannot be written" in told[0]
@@ -179,7 +182,8 @@ FORKS = """
 import os, sys
 from pathlib import Path
 from trunkline.core.events import EventLog, Recording, TraceHeader
-from trunkline.core.events.registry import ProcessStarted, ProcessStopped
+from trunkline.core.events.gateway import ProcessStarted
+from trunkline.sim.events.processes import ProcessStopped
 log = EventLog(lambda: 0.0)
 recording = Recording(Path(sys.argv[1]), TraceHeader(scenario="mine"))
 recording.follow(log)

@@ -12,7 +12,8 @@ from trunkline.core.config import DeliveryConfig, GatewayConfig
 from trunkline.core.env import Env
 from trunkline.core.errors import LeaseLost, StoreError
 from trunkline.core.events import EventLog
-from trunkline.core.events.registry import LeaseAwaited, LeaseTaken, StoreFailed
+from trunkline.core.events.gateway import StoreFailed
+from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.lease_keeper import Tenure, lost_lease
 from trunkline.core.store.sqlite.lease import Claim, Lease, is_dead, plan_claim

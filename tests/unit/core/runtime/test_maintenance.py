@@ -15,14 +15,8 @@ from tests.unit.core.runtime.inbound.test_gateway import Running
 from trunkline import Capabilities, Filter, Idempotency, SendStatus, Verdict
 from trunkline.core.errors import Ambiguous, IllegalTransition, NotSent, PlaceGone, UnknownName
 from trunkline.core.events import Event
-from trunkline.core.events.registry import (
-    ChunkAcked,
-    IntentReopened,
-    IntentSettled,
-    LeaseAwaited,
-    MirrorAppended,
-    OperatorActed,
-)
+from trunkline.core.events.delivery import ChunkAcked, IntentReopened, IntentSettled, MirrorAppended, OperatorActed
+from trunkline.core.events.leases import LeaseAwaited
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime import maintenance as upkeep_module
 from trunkline.core.store.sqlite.offline.queue_file import changing

@@ -11,8 +11,10 @@ import pytest
 
 from tests.support.sending import Platform, made, message, serving, texts
 from trunkline.core.errors import LeaseLost, SendFailed, StoreTooNew
-from trunkline.core.events.registry import IntentSettled, LeaseAwaited, LeaseTaken, ProcessStarted
-from trunkline.core.events.registry import LeaseLost as LeaseWasLost
+from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.events.gateway import ProcessStarted
+from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
+from trunkline.core.events.leases import LeaseLost as LeaseWasLost
 from trunkline.core.reasons import Reason
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ from trunkline import EventLog, SessionMap, SqliteStore, connect_file, system_en
 from trunkline.core.config import DmScope, SessionConfig
 from trunkline.core.env import Env
 from trunkline.core.events import Body
-from trunkline.core.events.registry import SessionCreated, SessionReset
+from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.keys import SessionKey
 from trunkline.core.routing import session_key_for
 from trunkline.core.store import Db, SessionRow

@@ -6,21 +6,13 @@ import msgspec
 import pytest
 
 from trunkline.core.events import Event
-from trunkline.core.events.registry import (
-    AttemptStarted,
-    ChunkAcked,
-    DelegationFinished,
-    FaultFired,
-    InboundAdmitted,
-    IntentPrepared,
-    IntentSettled,
-    TranscriptAppended,
-    WireAccepted,
-    WireRefused,
-)
+from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentSettled
+from trunkline.core.events.gateway import DelegationFinished, InboundAdmitted, TranscriptAppended
 from trunkline.core.reasons import Reason
 from trunkline.core.values import HandOutcome, IntentState
 from trunkline.sim import ScenarioFile, run_scenario
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.explore.run_digest import plain
 from trunkline.sim.explore.visible_difference import Cause, Truth, sure_channels
 from trunkline.sim.scenario import load_text

@@ -4,18 +4,12 @@ import pytest
 
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import direct
-from trunkline.core.events.registry import (
-    AdapterInstalled,
-    InboundReceived,
-    PeerSaid,
-    PlatformConnected,
-    ProcessFrozen,
-    ProcessRecovered,
-    ProcessThawed,
-    StoreFailed,
-)
+from trunkline.core.events.gateway import InboundReceived, ProcessRecovered, StoreFailed
+from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState, Peer
+from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
+from trunkline.sim.events.world import PeerSaid, PlatformConnected
 from trunkline.sim.invariants import Status
 
 ELSEWHERE = direct("200", channel="telegram")

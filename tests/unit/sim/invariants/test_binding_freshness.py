@@ -6,27 +6,20 @@ import pytest
 
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import direct
-from trunkline.core.events.registry import (
-    BindingBound,
-    BindingDegraded,
-    BindingEnded,
-    BindingTouched,
-    ChunkAcked,
-    CredentialRotated,
-    IdentityFallback,
+from trunkline.core.events.bindings import BindingBound, BindingDegraded, BindingEnded, BindingTouched, IdentityFallback
+from trunkline.core.events.delivery import ChunkAcked, IntentPrepared
+from trunkline.core.events.gateway import (
     InboundAdmitted,
     InboundDropped,
     InboundReceived,
-    IntentPrepared,
-    PeerSaid,
     RouteDecided,
     TranscriptAppended,
     TurnStarted,
-    WireAccepted,
-    WireRefused,
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, Peer, WorkKind
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import CredentialRotated, PeerSaid
 from trunkline.sim.invariants import Status
 
 ELSEWHERE = direct("200", channel="telegram")

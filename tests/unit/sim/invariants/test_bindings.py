@@ -6,30 +6,29 @@ import pytest
 
 from tests.support.event_stories import Story
 from tests.support.factories import room
-from trunkline.core.events.registry import (
+from trunkline.core.events.bindings import (
     BindingBound,
     BindingEnded,
     BindingEnding,
     BindingRefused,
     BindingTouched,
+    FallbackDenied,
+    PlaceReopened,
+    RouterDecided,
+)
+from trunkline.core.events.delivery import Fallback, IntentPrepared, MirrorAppended
+from trunkline.core.events.gateway import (
     CompletionPlanned,
     CompletionStep,
-    Fallback,
-    FallbackDenied,
-    FaultFired,
     InboundAdmitted,
     InboundReceived,
-    IntentPrepared,
-    MirrorAppended,
-    PlaceReopened,
     RouteDecided,
-    RouterDecided,
-    ThreadOpened,
-    WireAccepted,
-    WorldPlace,
 )
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState, Peer, WorkKind
+from trunkline.sim.events.script import FaultFired
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import ThreadOpened, WorldPlace
 from trunkline.sim.invariants import Status
 
 ROOM = room("500")

@@ -4,25 +4,21 @@ import msgspec
 import pytest
 
 from tests.support.event_stories import PLACE, Story
-from trunkline.core.events.registry import (
-    ClientAsked,
-    ClientTold,
+from trunkline.core.events.delivery import (
     HookSending,
     HookSent,
-    InboundReceived,
     IntentReopened,
     MirrorRefused,
-    PlatformPushed,
-    ProcessStopped,
     SendPreviewed,
     SendRequested,
-    SessionCreated,
-    StoreFailed,
     TargetResolved,
-    TurnStarted,
 )
+from trunkline.core.events.gateway import InboundReceived, SessionCreated, StoreFailed, TurnStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState, Peer, WorkKind
+from trunkline.sim.events.processes import ProcessStopped
+from trunkline.sim.events.script import ClientAsked, ClientTold
+from trunkline.sim.events.world import PlatformPushed
 from trunkline.sim.invariants import Status
 
 DELIVERED, UNKNOWN, CANCELLED = IntentState.DELIVERED, IntentState.UNKNOWN, IntentState.CANCELLED

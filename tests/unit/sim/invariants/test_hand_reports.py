@@ -6,24 +6,22 @@ import pytest
 
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import direct
-from trunkline.core.events.registry import (
-    Body,
+from trunkline.core.events import Body
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled
+from trunkline.core.events.gateway import (
     CompletionPlanned,
     CompletionStep,
     DelegationAccepted,
     DelegationFinished,
     InboundAdmitted,
-    IntentPrepared,
-    IntentSettled,
-    LeaseTaken,
-    ProcessFrozen,
     ProcessStarted,
-    ProcessThawed,
     TurnEnded,
     TurnStarted,
 )
+from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, HandOutcome, IntentKind, IntentState, WorkKind
+from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
 from trunkline.sim.invariants import Status
 
 HAND: dict[str, Any] = {"delegation": "d1"}

@@ -6,17 +6,13 @@ import pytest
 
 from tests.support.event_stories import PLACE, Story
 from tests.support.factories import room
-from trunkline.core.events.registry import (
-    IntentSuppressed,
-    LeaseTaken,
-    ProcessStopped,
-    RouteDecided,
-    TransportFallback,
-    WireDeduplicated,
-    WireResponseLost,
-)
+from trunkline.core.events.delivery import IntentSuppressed, TransportFallback
+from trunkline.core.events.gateway import RouteDecided
+from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Idempotency, IntentKind, IntentState, Transport
+from trunkline.sim.events.processes import ProcessStopped
+from trunkline.sim.events.wire import WireDeduplicated, WireResponseLost
 from trunkline.sim.invariants import Status
 
 LOST = Reason.RESPONSE_LOST

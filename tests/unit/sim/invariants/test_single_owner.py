@@ -3,19 +3,12 @@
 import pytest
 
 from tests.support.factories import direct
-from trunkline.core.events import EventLog
-from trunkline.core.events.registry import (
-    AttemptEnded,
-    AttemptStarted,
-    Body,
-    DelegationStarted,
-    LeaseTaken,
-    ProcessCrashed,
-    ProcessFrozen,
-    ProcessStopped,
-    ProcessThawed,
-)
+from trunkline.core.events import Body, EventLog
+from trunkline.core.events.delivery import AttemptEnded, AttemptStarted
+from trunkline.core.events.gateway import DelegationStarted
+from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
+from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.invariants import Judge, Status, Verdict, Violation
 from trunkline.sim.invariants.delivery.single_owner import SingleClaim
 

@@ -4,7 +4,8 @@ from tests.support.app.bound_runs import bound_threads
 from tests.support.app.traces import bound_completion
 from trunkline.app.view.explain.alternatives import why_not
 from trunkline.app.view.index.run_index import RunView
-from trunkline.core.events import registry as b
+from trunkline.core.events.bindings import RouterDecided
+from trunkline.sim.events.wire import WireAccepted
 
 
 def view_of(run=None) -> RunView:
@@ -21,8 +22,8 @@ def test_every_place_has_an_answer_once():
 
 def test_the_candidates_of_the_router_are_told_with_their_reasons():
     view = view_of()
-    decided = next(event for event in view.events if isinstance(event.body, b.RouterDecided))
-    assert isinstance(decided.body, b.RouterDecided)
+    decided = next(event for event in view.events if isinstance(event.body, RouterDecided))
+    assert isinstance(decided.body, RouterDecided)
     told = {answer.name: answer for answer in why_not(view, decided.seq)}
     for one in decided.body.candidates:
         answer = told[view.places.label(one.conversation)]
@@ -42,7 +43,7 @@ def test_what_no_decision_looked_at_is_told_as_that():
 def test_the_taken_place_comes_first():
     view = view_of(bound_completion(bug=True))
     for event in view.events:
-        if isinstance(event.body, b.WireAccepted):
+        if isinstance(event.body, WireAccepted):
             first = why_not(view, event.seq)[0]
             assert first.taken
             assert first.name == view.places.label(event.body.address)

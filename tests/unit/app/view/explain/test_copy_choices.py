@@ -6,7 +6,8 @@ from tests.support.app.traces import ENTRIES, ListedRuns
 from trunkline.app.view.explain.copy_choices import as_text, event_line, ids_of, yanks
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import IntentPrepared
+from trunkline.sim.events.script import RunPhase
 
 RUN = ListedRuns().run(ENTRIES[0], seed=7, bugs=ENTRIES[0].bugs)
 VIEW = RunView(RUN)
@@ -31,13 +32,13 @@ def test_the_row_of_the_screen_goes_before_that_of_the_event():
 
 
 def test_the_intent_is_the_most_telling_id():
-    event = next(one for one in VIEW.events if isinstance(one.body, b.IntentPrepared))
+    event = next(one for one in VIEW.events if isinstance(one.body, IntentPrepared))
     names = [name for name, _ in ids_of(VIEW, event.seq)]
     assert names[0] == "intent" and dict(ids_of(VIEW, event.seq))["intent"] == event.intent
 
 
 def test_an_event_without_ids_goes_by_its_number():
-    event = next(one for one in VIEW.events if isinstance(one.body, b.RunPhase))
+    event = next(one for one in VIEW.events if isinstance(one.body, RunPhase))
     assert list(ids_of(VIEW, event.seq)) == [("event", str(event.seq))]
 
 

@@ -12,7 +12,19 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.status_line import Mode, status_line, verdict_chip
 from trunkline.core.events import TraceHeader
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import (
+    HookFailed,
+    HookSending,
+    HookSent,
+    IntentReopened,
+    IntentSettled,
+    LaneWaiting,
+    MirrorRefused,
+    OperatorActed,
+    SendPreviewed,
+    TransportFallback,
+)
+from trunkline.core.events.gateway import InboundReceived
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState, Transport
 from trunkline.sim.invariants.base import Violation
@@ -114,7 +126,7 @@ def test_what_stands_for_itself_tells_itself_first(kind, labels, said):
 def test_a_message_with_a_reply_chain_tells_what_became_of_it():
     author = Author()
     author.world([(OPS, "ops", None)])
-    body = b.InboundReceived(address=OPS, peer=ANA, message_id="1", text="hi", reply_chain="88")
+    body = InboundReceived(address=OPS, peer=ANA, message_id="1", text="hi", reply_chain="88")
     seq = author.gateway.record(body, inbound="m1")
     view = RunView(Run(trace=author.trace("chain", title=""), verdicts=verdicts()))
     assert texts(explain(view, seq), "chain") == ["88 is a chain of replies, no thread: it is not part of the place"]
@@ -123,7 +135,7 @@ def test_a_message_with_a_reply_chain_tells_what_became_of_it():
 def test_a_dry_run_tells_place_session_and_texts():
     author = Author()
     author.world([(OPS, "ops", None)])
-    body = b.SendPreviewed(
+    body = SendPreviewed(
         key="k", address=OPS, session_key=OWN, chunks=("one", "two"), media=("a.png",), reason=Reason.DRY_RUN
     )
     seq = author.gateway.record(body)
@@ -141,21 +153,21 @@ def test_a_dry_run_tells_place_session_and_texts():
 def test_an_intent_tells_of_hooks_waiting_other_paths_and_operators():
     author = Author()
     author.world([(OPS, "ops", None)])
-    sending = b.HookSending(verdict="modified", by=("sign",), reason=Reason.MODIFIED_BY_HOOK)
-    author.gateway.record(b.HookFailed(hook="log", phase="sending", reason=Reason.HOOK_RAISED, detail="x"), intent="i1")
+    sending = HookSending(verdict="modified", by=("sign",), reason=Reason.MODIFIED_BY_HOOK)
+    author.gateway.record(HookFailed(hook="log", phase="sending", reason=Reason.HOOK_RAISED, detail="x"), intent="i1")
     author.gateway.record(sending, intent="i1")
     intent = author.prepare(OPS, "hello", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
     assert intent == "i1"
     for body in (
-        b.LaneWaiting(address=OPS, reason=Reason.NO_ADAPTER, until=9.0),
-        b.TransportFallback(
+        LaneWaiting(address=OPS, reason=Reason.NO_ADAPTER, until=9.0),
+        TransportFallback(
             chunk=0, attempt=1, instead_of=Transport.DIRECT, used=Transport.GATEWAY, reason=Reason.GATEWAY_PATH
         ),
-        b.MirrorRefused(session_key="k", reason=Reason.MIRROR_REFUSED, detail="held"),
-        b.IntentSettled(state=IntentState.UNKNOWN, reason=Reason.PARKED, attempts=1),
-        b.OperatorActed(verb="sent", detail=""),
-        b.IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_SENT, chunk=1),
-        b.HookSent(state=IntentState.UNKNOWN, reason=Reason.PARKED),
+        MirrorRefused(session_key="k", reason=Reason.MIRROR_REFUSED, detail="held"),
+        IntentSettled(state=IntentState.UNKNOWN, reason=Reason.PARKED, attempts=1),
+        OperatorActed(verb="sent", detail=""),
+        IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_SENT, chunk=1),
+        HookSent(state=IntentState.UNKNOWN, reason=Reason.PARKED),
     ):
         last = author.gateway.record(body, intent=intent)
     lines = explain(RunView(Run(trace=author.trace("all", title=""), verdicts=verdicts())), last).lines
@@ -173,9 +185,9 @@ def test_what_a_hook_took_back_tells_which_one_and_who_was_told():
     author = Author()
     author.world([(OPS, "ops", None)])
     for body in (
-        b.HookSending(verdict="cancelled", by=("censor",), reason=Reason.CANCELLED_BY_HOOK),
-        b.IntentSettled(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, attempts=0),
-        b.HookSent(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK),
+        HookSending(verdict="cancelled", by=("censor",), reason=Reason.CANCELLED_BY_HOOK),
+        IntentSettled(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, attempts=0),
+        HookSent(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK),
     ):
         seq = author.gateway.record(body, intent="i9")
     lines = explain(RunView(Run(trace=author.trace("taken", title=""), verdicts=verdicts())), seq).lines

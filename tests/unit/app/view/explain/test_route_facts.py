@@ -5,14 +5,17 @@ import pytest
 from tests.support.factories import direct, group, room
 from trunkline.app.view.explain.route_facts import entry_facts, own_facts, place_of, route_facts, target_facts
 from trunkline.app.view.text.fact import Fact, Tone
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body
+from trunkline.core.events.delivery import SendRefused, TargetResolved
+from trunkline.core.events.gateway import Candidate, RouteDecided, SessionMoved
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, SessionEntry
+from trunkline.sim.events.processes import ProcessStopped
 
 THREAD = room("777", parent="500")
 
 
-def decided(*candidates: b.Candidate, **fields) -> b.RouteDecided:
+def decided(*candidates: Candidate, **fields) -> RouteDecided:
     given = {
         "agent": "ops",
         "session_key": "ops:discord:default:channel:777",
@@ -22,11 +25,11 @@ def decided(*candidates: b.Candidate, **fields) -> b.RouteDecided:
         "reply_to": THREAD,
         "reply_reason": Reason.REPLY_TO_ORIGIN,
     }
-    return b.RouteDecided(candidates=candidates, **{**given, **fields})
+    return RouteDecided(candidates=candidates, **{**given, **fields})
 
 
-def candidate(name: str, tier: str, reason: Reason) -> b.Candidate:
-    return b.Candidate(binding=name, tier=tier, chosen=reason is Reason.MATCHED, reason=reason)
+def candidate(name: str, tier: str, reason: Reason) -> Candidate:
+    return Candidate(binding=name, tier=tier, chosen=reason is Reason.MATCHED, reason=reason)
 
 
 def shown(facts) -> list[tuple[str, str]]:
@@ -110,7 +113,7 @@ def test_more_facts_stand_before_the_bindings():
 
 
 def test_a_target_tells_place_session_and_steps():
-    body = b.TargetResolved(
+    body = TargetResolved(
         channel="slack", target="channel:C1", address=room("C1", channel="slack"), session_key="k", steps=("one", "two")
     )
     more = [Fact(label="from", text="x")]
@@ -145,11 +148,11 @@ def test_an_entry_tells_what_a_session_says_of_its_conversation():
 
 def test_control_characters_do_not_reach_the_terminal():
     wild = "a\x1b[2Jb\nc"
-    body = b.TargetResolved(channel="x", target=wild, address=direct(), session_key=wild, steps=(wild,))
-    bodies: list[b.Body] = [
+    body = TargetResolved(channel="x", target=wild, address=direct(), session_key=wild, steps=(wild,))
+    bodies: list[Body] = [
         body,
-        b.SendRefused(key=wild, reason=Reason.BAD_TARGET, detail=wild),
-        b.SessionMoved(old_key=wild, session_key=wild, session_id=wild, reason=Reason.KEY_MIGRATED, detail=wild),
+        SendRefused(key=wild, reason=Reason.BAD_TARGET, detail=wild),
+        SessionMoved(old_key=wild, session_key=wild, session_id=wild, reason=Reason.KEY_MIGRATED, detail=wild),
     ]
     facts = [fact for one in bodies for fact in own_facts(one, place_of)]
     facts += route_facts(decided(candidate(wild, "binding.peer", Reason.MATCHED), binding=wild), place_of)
@@ -158,7 +161,7 @@ def test_control_characters_do_not_reach_the_terminal():
 
 def test_an_event_that_is_part_of_a_message_tells_nothing_here():
     assert list(own_facts(decided(), place_of)) == []
-    assert list(own_facts(b.ProcessStopped(why="end"), place_of)) == []
+    assert list(own_facts(ProcessStopped(why="end"), place_of)) == []
 
 
 @pytest.mark.parametrize(

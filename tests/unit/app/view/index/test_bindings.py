@@ -18,9 +18,13 @@ from trunkline.app.view.timeline.row import Look
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.bindings.records import BindingStatus
 from trunkline.core.errors import UsageError
-from trunkline.core.events import registry as b
+from trunkline.core.events.bindings import FallbackDenied, RouterDecided
+from trunkline.core.events.delivery import AttemptEnded, IntentPrepared, MirrorAppended
+from trunkline.core.events.gateway import ProcessStarted, TranscriptAppended, TurnStarted
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, Peer, WorkKind
+from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.events.world import PeerSaid
 
 TOPIC = Address(channel="telegram", account="main", kind=ChatKind.GROUP, conversation="-100", thread="7")
 
@@ -458,7 +462,7 @@ def test_a_refused_binding_and_a_command_tell_who_and_why(view):
 
 
 def test_a_router_that_looked_at_nothing_says_so():
-    body = b.RouterDecided(
+    body = RouterDecided(
         event_kind="task_completion",
         target_session_key=CHILD,
         requester=None,
@@ -479,10 +483,10 @@ def conversed(author: Author, place: Address, peer: Peer, text: str, key: str, b
     """Somebody speaks, and is answered and mirrored in the session that has the conversation."""
     admitted, inbound = heard(author, place, peer, text, key, binding)
     session = "s-" + key
-    line = b.TranscriptAppended(session_id=session, session_key=key, role="user", text=text)
+    line = TranscriptAppended(session_id=session, session_key=key, role="user", text=text)
     author.gateway.record(line, admitted, inbound=inbound)
     turn = author.id("turn")
-    started = b.TurnStarted(agent="jeeves", session_id=session, session_key=key, work=WorkKind.MESSAGE, origin=place)
+    started = TurnStarted(agent="jeeves", session_id=session, session_key=key, work=WorkKind.MESSAGE, origin=place)
     cause = author.gateway.record(started, admitted, inbound=inbound, turn=turn)
     said(author, place, f"re: {text}", key, cause, binding)
 
@@ -490,7 +494,7 @@ def conversed(author: Author, place: Address, peer: Peer, text: str, key: str, b
 def said(author: Author, place: Address, text: str, key: str, cause: int, binding: str | None) -> None:
     intent = author.id("intent")
     prepared = author.gateway.record(
-        b.IntentPrepared(
+        IntentPrepared(
             intent_kind=IntentKind.REPLY,
             address=place,
             targeted=False,
@@ -504,11 +508,11 @@ def said(author: Author, place: Address, text: str, key: str, cause: int, bindin
         intent=intent,
         binding=binding,
     )
-    accepted = b.WireAccepted(
+    accepted = WireAccepted(
         address=place, requested=place, text=text, provider_id=author.id("message"), key="k", chunk=0, attempt=1
     )
     wire = author.platform(place).record(accepted, prepared, intent=intent)
-    mirror = b.MirrorAppended(session_id="s-" + key, session_key=key, text=text)
+    mirror = MirrorAppended(session_id="s-" + key, session_key=key, text=text)
     author.gateway.record(mirror, wire, intent=intent)
 
 
@@ -609,15 +613,15 @@ def test_rows_of_bindings_stand_at_their_places(view):
 
 def test_an_attempt_that_is_made_again_as_the_bot_is_no_doubt():
     """Who speaks instead has a row of its own."""
-    refused = b.WireRefused(address=OPS, reason=Reason.IDENTITY_GONE, chunk=0, attempt=1)
-    ended = b.AttemptEnded(chunk=0, attempt=1, reason=Reason.IDENTITY_GONE, decision="as-bot")
+    refused = WireRefused(address=OPS, reason=Reason.IDENTITY_GONE, chunk=0, attempt=1)
+    ended = AttemptEnded(chunk=0, attempt=1, reason=Reason.IDENTITY_GONE, decision="as-bot")
     view = small(lambda author: author.platform(OPS).record(refused), lambda author: author.gateway.record(ended))
     rows = Timeline(view, Lanes(view)).rows
     assert (rows[-1].seq, rows[-1].look) == (view.last - 1, Look.RETRY)
 
 
 def test_a_denied_message_without_another_place_is_a_note():
-    body = b.FallbackDenied(asked=AUDIT, refused=None, reason=Reason.THREAD_GONE)
+    body = FallbackDenied(asked=AUDIT, refused=None, reason=Reason.THREAD_GONE)
     view = small(lambda author: author.gateway.record(body))
     lanes = Lanes(view)
     row = Timeline(view, lanes).rows[-1]
@@ -639,7 +643,7 @@ def test_the_words_of_every_new_event(view):
 
 
 def test_bots_echoes_and_proxies_are_told_apart():
-    said = b.PeerSaid(address=OPS, peer=BO, message_id="2", text="hi", bot=True, echo_of="webhook w7", stands_for="p1")
+    said = PeerSaid(address=OPS, peer=BO, message_id="2", text="hi", bot=True, echo_of="webhook w7", stands_for="p1")
     view = small(lambda author: author.platform(OPS).record(said))
     assert describe(view, view.event(view.last)) == (
         "bot bo says “hi” in discord/#ops, for p1 that it took away, which the gateway said by webhook w7"
@@ -653,8 +657,8 @@ def test_a_run_without_bindings_is_explained_as_before():
 
 def test_the_router_is_found_by_cause_when_nothing_else_ties_it():
     def denied(author: Author) -> None:
-        decided = decide(author, author.gateway.record(b.ProcessStarted()), "d9", None, Reason.MISSING_REQUESTER)
-        body = b.FallbackDenied(asked=None, refused=OPS, reason=Reason.MISSING_REQUESTER)
+        decided = decide(author, author.gateway.record(ProcessStarted()), "d9", None, Reason.MISSING_REQUESTER)
+        body = FallbackDenied(asked=None, refused=OPS, reason=Reason.MISSING_REQUESTER)
         author.gateway.record(body, decided)
 
     view = small(denied)

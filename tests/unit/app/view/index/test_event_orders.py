@@ -34,11 +34,37 @@ from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.workspace import Opened
 from trunkline.app.view.index.message import Life
 from trunkline.app.view.index.run_index import RunView
-from trunkline.core.events import Event, Trace
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body, Event, Trace
+from trunkline.core.events.bindings import BindingBound, BindingEnded, RouterDecided
+from trunkline.core.events.delivery import (
+    Fallback,
+    HookSending,
+    IntentPrepared,
+    IntentSettled,
+    LaneWaiting,
+    MirrorAppended,
+    OperatorActed,
+    RecoveryDecided,
+)
+from trunkline.core.events.gateway import (
+    CompletionPlanned,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationIgnored,
+    ProcessStarted,
+    SessionLeft,
+    SessionMoved,
+    SessionReset,
+    TranscriptAppended,
+    TurnEnded,
+    TurnStarted,
+)
 from trunkline.core.reasons import Reason
 from trunkline.core.values import HandOutcome, IntentKind
 from trunkline.sim import judge
+from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.events.wire import WireAccepted, WireLookedUp
+from trunkline.sim.events.world import ThreadOpened
 from trunkline.sim.invariants import CHECKERS, Judge
 
 REPLY: dict[str, Any] = {"kind": IntentKind.REPLY, "reason": Reason.REPLY_TO_ORIGIN}
@@ -53,18 +79,18 @@ def messages() -> Run:
         text = f"number {number}"
         intent = author.prepare(OPS, text, 1, **REPLY)
         gateway = author.gateway
-        gateway.record(b.HookSending(verdict="kept", by=(), reason=Reason.KEPT_BY_HOOKS), intent=intent)
-        gateway.record(b.LaneWaiting(address=OPS, reason=Reason.RATE_LIMITED, until=author.now + 5), intent=intent)
+        gateway.record(HookSending(verdict="kept", by=(), reason=Reason.KEPT_BY_HOOKS), intent=intent)
+        gateway.record(LaneWaiting(address=OPS, reason=Reason.RATE_LIMITED, until=author.now + 5), intent=intent)
         author.attempt(OPS, intent)
         wire = author.accept(OPS, text, intent)
-        gateway.record(b.ProcessCrashed(why="kill -9"))
+        gateway.record(ProcessCrashed(why="kill -9"))
         author.generation += 1
-        author.gateway.record(b.ProcessStarted())
-        look = b.RecoveryDecided(decision="lookup", reason=Reason.CRASH_AMBIGUOUS, attempts=1)
+        author.gateway.record(ProcessStarted())
+        look = RecoveryDecided(decision="lookup", reason=Reason.CRASH_AMBIGUOUS, attempts=1)
         author.gateway.record(look, intent=intent)
-        author.platform(OPS).record(b.WireLookedUp(address=OPS, key=f"k-{intent}/0", found=True))
+        author.platform(OPS).record(WireLookedUp(address=OPS, key=f"k-{intent}/0", found=True))
         author.settle(OPS, text, intent, wire)
-        author.gateway.record(b.OperatorActed(verb="retry", detail=""), intent=intent)
+        author.gateway.record(OperatorActed(verb="retry", detail=""), intent=intent)
     author.rest()
     return Run(trace=author.trace("messages", title="Messages"), verdicts=())
 
@@ -79,20 +105,18 @@ def tasks() -> Run:
         started, turn = author.turn(DEPLOY, admitted, inbound)
         running, run = author.delegate(DEPLOY, "codex", f"task {number}", started, turn, deadline=2.0)
         key = f"jeeves:subagent:{run}"
-        bound = b.BindingBound(
-            conversation=AUDIT, session_key=key, target_kind="subagent", placement="child", by="spawn"
-        )
+        bound = BindingBound(conversation=AUDIT, session_key=key, target_kind="subagent", placement="child", by="spawn")
         author.gateway.record(bound, binding=f"b{number}")
-        done = b.DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="done")
+        done = DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="done")
         finished = author.gateway.record(done, running, delegation=run)
         for _ in range(2):
             # What platforms do carries no id of a run.
             intent = author.prepare(DEPLOY, "it is done", finished, **REPLY, delegation=run)
             author.attempt(DEPLOY, intent)
             author.settle(DEPLOY, "it is done", intent, author.accept(DEPLOY, "it is done", intent))
-        late = b.DelegationIgnored(hand="codex", reason=Reason.HAND_DEADLINE, text="again")
+        late = DelegationIgnored(hand="codex", reason=Reason.HAND_DEADLINE, text="again")
         author.gateway.record(late, delegation=run)
-        author.gateway.record(b.TurnEnded(outcome="replied"), started, turn=turn, inbound=inbound)
+        author.gateway.record(TurnEnded(outcome="replied"), started, turn=turn, inbound=inbound)
     author.rest()
     return Run(trace=author.trace("tasks", title="Tasks"), verdicts=())
 
@@ -108,7 +132,7 @@ def moves() -> Run:
         author.say(place, ANA, f"line {number}")
         if number % 4 == 3:
             old, new = keys[number % 3], keys[(number + 1) % 3]
-            moved = b.SessionMoved(old_key=old, session_key=new, session_id="s-" + old, reason=Reason.SCOPE_CHANGED)
+            moved = SessionMoved(old_key=old, session_key=new, session_id="s-" + old, reason=Reason.SCOPE_CHANGED)
             author.gateway.record(moved)
     author.rest()
     return Run(trace=author.trace("moves", title="Moves"), verdicts=())
@@ -125,16 +149,16 @@ MADE: dict[str, Callable[[], Run]] = {
 STEMS = ("told-twice", "two-bound-sessions", "B131-revived-binding", "B098-parts-change-places", "worked-by-operators")
 NAMES = (*MADE, *STEMS)
 #: what a process, a platform or a person may do at any time, as far as the views know
-FREE: tuple[type[b.Body], ...] = (
-    *(b.MirrorAppended, b.HookSending, b.SessionMoved, b.SessionReset, b.Fallback, b.WireLookedUp, b.LaneWaiting),
-    *(b.RecoveryDecided, b.DelegationFinished, b.DelegationIgnored, b.TurnEnded, b.CompletionPlanned),
-    *(b.BindingBound, b.BindingEnded, b.ProcessCrashed, b.ProcessStopped, b.IntentSettled, b.OperatorActed),
-    *(b.TranscriptAppended, b.RouterDecided, b.ThreadOpened, b.SessionLeft),
+FREE: tuple[type[Body], ...] = (
+    *(MirrorAppended, HookSending, SessionMoved, SessionReset, Fallback, WireLookedUp, LaneWaiting),
+    *(RecoveryDecided, DelegationFinished, DelegationIgnored, TurnEnded, CompletionPlanned),
+    *(BindingBound, BindingEnded, ProcessCrashed, ProcessStopped, IntentSettled, OperatorActed),
+    *(TranscriptAppended, RouterDecided, ThreadOpened, SessionLeft),
 )
 #: what may be told of a message before it is prepared: by a hook, or by another thread or process
-EARLY = (b.HookSending, b.LaneWaiting, b.RecoveryDecided, b.OperatorActed)
+EARLY = (HookSending, LaneWaiting, RecoveryDecided, OperatorActed)
 #: with these begins all else that carries their id
-BEGINS = (b.IntentPrepared, b.DelegationAccepted, b.BindingBound, b.TurnStarted)
+BEGINS = (IntentPrepared, DelegationAccepted, BindingBound, TurnStarted)
 
 
 @cache
@@ -250,7 +274,7 @@ def in_order(opened: Opened) -> None:
         written = [line.seq for line in view.transcript(key)]
         assert written == sorted(written)
     held = sum(len(view.transcript(key)) for key in view.at(view.last).sessions)
-    lines = (b.TranscriptAppended, b.MirrorAppended, b.SessionReset)
+    lines = (TranscriptAppended, MirrorAppended, SessionReset)
     assert held == sum(isinstance(event.body, lines) for event in view.events)
     for timeline in (opened.folded, opened.unfolded):
         assert timeline.seqs == sorted({*timeline.seqs})
@@ -261,7 +285,7 @@ def in_order(opened: Opened) -> None:
 def _mirrors(view: RunView) -> Iterator[Event]:
     """Mirrors of what people saw: they stand in the row of that."""
     for event in view.events:
-        if isinstance(event.body, b.MirrorAppended) and view.of_intent(event.intent, b.WireAccepted):
+        if isinstance(event.body, MirrorAppended) and view.of_intent(event.intent, WireAccepted):
             yield event
 
 

@@ -20,9 +20,32 @@ from trunkline.app.view.queue.balance import Ledger
 from trunkline.app.view.queue.rows import Many, Queue
 from trunkline.app.view.text.fact import Tone
 from trunkline.core.events import Event
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    AttemptStarted,
+    ChunkAcked,
+    HookSending,
+    IntentPrepared,
+    IntentReopened,
+    IntentSettled,
+    IntentSuppressed,
+    LaneWaiting,
+    OperatorActed,
+    RecoveryDecided,
+    SendPreviewed,
+    SendRefused,
+)
+from trunkline.core.events.gateway import (
+    CompletionPlanned,
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationStarted,
+    ProcessStarted,
+)
 from trunkline.core.reasons import Reason
 from trunkline.core.values import HandOutcome, IntentKind, IntentState
+from trunkline.sim.events.processes import ProcessCrashed
+from trunkline.sim.events.wire import WireAccepted
 
 REASON = Reason.REPLY_TO_ORIGIN
 
@@ -159,8 +182,8 @@ def test_events_belong_to_lives(shown):
 
 def test_what_an_earlier_run_left():
     def found(author: Author) -> None:
-        start = author.gateway.record(b.ProcessStarted())
-        decided = b.RecoveryDecided(decision="lookup", reason=Reason.CRASH_AMBIGUOUS, attempts=1)
+        start = author.gateway.record(ProcessStarted())
+        decided = RecoveryDecided(decision="lookup", reason=Reason.CRASH_AMBIGUOUS, attempts=1)
         author.gateway.record(decided, start, intent="old")
 
     run = small(found)
@@ -174,9 +197,9 @@ def test_what_an_earlier_run_left():
 
 def test_what_a_hook_took_back_was_never_queued():
     def cancelled(author: Author) -> None:
-        body = b.HookSending(verdict="cancelled", by=("no-secrets",), reason=Reason.CANCELLED_BY_HOOK)
+        body = HookSending(verdict="cancelled", by=("no-secrets",), reason=Reason.CANCELLED_BY_HOOK)
         seen = author.gateway.record(body, intent="gone")
-        settled = b.IntentSettled(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, attempts=0)
+        settled = IntentSettled(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, attempts=0)
         author.gateway.record(settled, seen, intent="gone")
 
     run = small(cancelled)
@@ -259,14 +282,14 @@ def test_a_second_attempt_that_people_saw_and_a_foreign_mirror():
 def test_an_operator_and_a_recovery_are_rows_of_their_own():
     def parked(author: Author) -> None:
         sending(author)
-        body = b.AttemptEnded(chunk=0, attempt=1, reason=Reason.RESPONSE_LOST, decision="park")
+        body = AttemptEnded(chunk=0, attempt=1, reason=Reason.RESPONSE_LOST, decision="park")
         ended = author.gateway.record(body, author.started, intent="i1")
-        settled = b.IntentSettled(state=IntentState.UNKNOWN, reason=Reason.PARKED, attempts=1)
+        settled = IntentSettled(state=IntentState.UNKNOWN, reason=Reason.PARKED, attempts=1)
         author.gateway.record(settled, ended, intent="i1")
 
     def again(author: Author) -> None:
-        acted = author.gateway.record(b.OperatorActed(verb="unsent", detail=""), intent="i1")
-        body = b.IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_UNSENT, chunk=0)
+        acted = author.gateway.record(OperatorActed(verb="unsent", detail=""), intent="i1")
+        body = IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_UNSENT, chunk=0)
         author.prepared = author.gateway.record(body, acted, intent="i1")
         author.attempt(OPS, "i1")
         author.settle(OPS, "hello", "i1", author.accept(OPS, "hello", "i1"))
@@ -287,13 +310,13 @@ def again_by_another(author: Author) -> None:
     """A process that stood still since before the message was taken over sends it again: nobody told it."""
     author.wait(30.0)
     started = author.log.recorder("gateway", 1).record(
-        b.AttemptStarted(chunk=0, attempt=1, address=OPS), author.prepared, intent="i1"
+        AttemptStarted(chunk=0, attempt=1, address=OPS), author.prepared, intent="i1"
     )
     author.wait(0.1)
     author.log.recorder("gateway", 1).record(
-        b.AttemptEnded(chunk=0, attempt=1, reason=Reason.ACCEPTED, decision="settle"), started, intent="i1"
+        AttemptEnded(chunk=0, attempt=1, reason=Reason.ACCEPTED, decision="settle"), started, intent="i1"
     )
-    waits = b.LaneWaiting(address=OPS, reason=Reason.CHANGED_ELSEWHERE, until=author.now)
+    waits = LaneWaiting(address=OPS, reason=Reason.CHANGED_ELSEWHERE, until=author.now)
     author.log.recorder("gateway", 1).record(waits, intent="i1")
 
 
@@ -332,7 +355,7 @@ def in_parts(*accepted: int, acked: tuple[int, ...] = ()):
     """A message in four parts, of which these were seen, and these have a receipt."""
 
     def story(author: Author) -> None:
-        body = b.IntentPrepared(
+        body = IntentPrepared(
             intent_kind=IntentKind.REPLY,
             address=OPS,
             targeted=False,
@@ -344,14 +367,14 @@ def in_parts(*accepted: int, acked: tuple[int, ...] = ()):
         )
         author.prepared = author.gateway.record(body, intent="i1")
         for chunk in accepted:
-            started = b.AttemptStarted(chunk=chunk, attempt=1, address=OPS)
+            started = AttemptStarted(chunk=chunk, attempt=1, address=OPS)
             cause = author.gateway.record(started, author.prepared, intent="i1")
-            wire = b.WireAccepted(
+            wire = WireAccepted(
                 address=OPS, requested=OPS, text="x", provider_id=f"p{chunk}", key="k", chunk=chunk, attempt=1
             )
             author.platform(OPS).record(wire, cause, intent="i1")
         for chunk in acked:
-            receipt = b.ChunkAcked(chunk=chunk, provider_id="p", address=OPS, reason=Reason.ACCEPTED)
+            receipt = ChunkAcked(chunk=chunk, provider_id="p", address=OPS, reason=Reason.ACCEPTED)
             author.gateway.record(receipt, author.prepared, intent="i1")
 
     return small(story)
@@ -411,12 +434,12 @@ def test_what_ended_twice_breaks_the_sum():
 def test_an_operators_word_takes_the_place_of_the_end_before():
     def parked(author: Author) -> None:
         sending(author)
-        settled = b.IntentSettled(state=IntentState.UNKNOWN, reason=Reason.PARKED, attempts=1)
+        settled = IntentSettled(state=IntentState.UNKNOWN, reason=Reason.PARKED, attempts=1)
         author.gateway.record(settled, author.started, intent="i1")
 
     def sent(author: Author) -> None:
-        acted = author.gateway.record(b.OperatorActed(verb="sent", detail=""), intent="i1")
-        settled = b.IntentSettled(state=IntentState.DELIVERED, reason=Reason.OPERATOR_SENT, attempts=1)
+        acted = author.gateway.record(OperatorActed(verb="sent", detail=""), intent="i1")
+        settled = IntentSettled(state=IntentState.DELIVERED, reason=Reason.OPERATOR_SENT, attempts=1)
         author.gateway.record(settled, acted, intent="i1")
 
     run = small(parked, sent)
@@ -476,7 +499,7 @@ def test_marks_stand_between_the_messages(shown):
 
 def test_many_marks_are_folded():
     def died(author: Author) -> None:
-        author.log.recorder("sim", author.generation).record(b.ProcessCrashed(why="again"))
+        author.log.recorder("sim", author.generation).record(ProcessCrashed(why="again"))
         author.generation += 1
 
     run = small(sending, *[died] * 12)
@@ -512,16 +535,16 @@ def test_a_ledger_that_does_not_add_up_says_so():
 def test_words():
     assert process(0) == "·"
     assert place_cell("#ops ▸ deploy").text == "#ops▸deploy"
-    run = small(lambda author: author.gateway.record(b.IntentSuppressed(reason=Reason.NO_REPLY, text="")))
+    run = small(lambda author: author.gateway.record(IntentSuppressed(reason=Reason.NO_REPLY, text="")))
     assert says(run.lives[0]) == "nothing"
 
 
 def test_refused_sends_and_dry_runs_have_lives():
     def refused(author: Author) -> None:
-        author.gateway.record(b.SendRefused(key="k", reason=Reason.AMBIGUOUS_TARGET, detail="which one?"))
+        author.gateway.record(SendRefused(key="k", reason=Reason.AMBIGUOUS_TARGET, detail="which one?"))
 
     def tried(author: Author) -> None:
-        body = b.SendPreviewed(key="k", address=DM, session_key=None, chunks=("one",), reason=Reason.DRY_RUN)
+        body = SendPreviewed(key="k", address=DM, session_key=None, chunks=("one",), reason=Reason.DRY_RUN)
         author.gateway.record(body)
 
     run = small(refused, tried)
@@ -601,9 +624,9 @@ def test_a_result_that_a_hook_took_back_is_kept():
     def kept(author: Author) -> None:
         admitted, _ = author.say(OPS, ANA, "do it")
         running, delegation = author.delegate(OPS, "codex", "it", admitted, "t1")
-        done = b.DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="a secret")
+        done = DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="a secret")
         finished = author.gateway.record(done, running, delegation=delegation)
-        settled = b.IntentSettled(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, attempts=0)
+        settled = IntentSettled(state=IntentState.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, attempts=0)
         author.gateway.record(settled, finished, intent="post", delegation=delegation)
         author.rest()
 
@@ -617,14 +640,14 @@ def dispatched(*, deadline: float | None, until: float, busy: bool = False, ende
 
     def story(author: Author) -> None:
         author.wait(0.1)
-        body = b.DelegationAccepted(hand="codex", task="it", origin=OPS, session_key="k", deadline=deadline)
+        body = DelegationAccepted(hand="codex", task="it", origin=OPS, session_key="k", deadline=deadline)
         accepted = author.gateway.record(body, delegation="d1")
-        running = author.gateway.record(b.DelegationStarted(hand="codex"), accepted, delegation="d1")
+        running = author.gateway.record(DelegationStarted(hand="codex"), accepted, delegation="d1")
         if ended is not None:
             author.wait(ended)
-            done = b.DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="done")
+            done = DelegationFinished(hand="codex", outcome=HandOutcome.OK, text="done")
             finished = author.gateway.record(done, running, delegation="d1")
-            plan = b.CompletionPlanned(steps=(), requester_busy=busy)
+            plan = CompletionPlanned(steps=(), requester_busy=busy)
             author.gateway.record(plan, finished, delegation="d1")
         author.wait(until)
         author.say(OPS, ANA, "still there?")
@@ -656,10 +679,10 @@ def test_a_hand_past_its_deadline_is_wrong_by_itself(deadline, until, busy, ende
 
 def test_a_hand_that_is_started_again_has_as_long_once_more():
     def story(author: Author) -> None:
-        body = b.DelegationAccepted(hand="codex", task="it", origin=OPS, session_key="k", deadline=10.0)
+        body = DelegationAccepted(hand="codex", task="it", origin=OPS, session_key="k", deadline=10.0)
         accepted = author.gateway.record(body, delegation="d1")
         for _ in range(2):
-            author.gateway.record(b.DelegationStarted(hand="codex"), accepted, delegation="d1")
+            author.gateway.record(DelegationStarted(hand="codex"), accepted, delegation="d1")
             author.wait(8.0)
         author.say(OPS, ANA, "still there?")
 

@@ -6,10 +6,32 @@ from hypothesis import strategies as st
 from tests.support.app.changes import BOS, FIRST, OWN, SECOND, changed_sessions
 from tests.support.app.traces import DEPLOY, KEYS, OPS, bound_completion, foreign_mirror
 from trunkline.app.view.index.snapshots import FRAME_EVERY, Fold, Moment
-from trunkline.core.events import Event, EventLog
-from trunkline.core.events import registry as b
+from trunkline.core.events import Body, Event, EventLog
+from trunkline.core.events.delivery import (
+    AttemptStarted,
+    ChunkAcked,
+    IntentPrepared,
+    IntentReopened,
+    IntentSettled,
+    MirrorAppended,
+)
+from trunkline.core.events.gateway import (
+    DelegationAccepted,
+    DelegationFinished,
+    DelegationStarted,
+    ProcessStarted,
+    SessionCreated,
+    SessionMoved,
+    SessionReset,
+    TranscriptAppended,
+)
+from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import HandOutcome, IntentKind, IntentState
+from trunkline.sim.events.processes import ProcessCrashed
+from trunkline.sim.events.script import BugEnabled
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import ThreadClosed, WorldSession
 
 PLACES = (OPS, DEPLOY)
 
@@ -21,22 +43,22 @@ def refold(events, seq):
     return moment
 
 
-def body(kind: int, number: int) -> b.Body:
+def body(kind: int, number: int) -> Body:
     """One of the bodies that change the state."""
     address = PLACES[number % 2]
     key = KEYS[address]
     return (
-        b.ProcessStarted(),
-        b.ProcessCrashed(why="test"),
-        b.SessionCreated(
+        ProcessStarted(),
+        ProcessCrashed(why="test"),
+        SessionCreated(
             agent="a", session_key=key, session_id=f"s{number}", generation=number, address=address, by="inbound"
         ),
-        b.TranscriptAppended(session_id="s", session_key=key, role="user", text="t"),
-        b.MirrorAppended(session_id="s", session_key=key, text="t"),
-        b.DelegationAccepted(hand="h", task="t", origin=address, session_key=key),
-        b.DelegationStarted(hand="h"),
-        b.DelegationFinished(hand="h", outcome=HandOutcome.OK, text="t"),
-        b.IntentPrepared(
+        TranscriptAppended(session_id="s", session_key=key, role="user", text="t"),
+        MirrorAppended(session_id="s", session_key=key, text="t"),
+        DelegationAccepted(hand="h", task="t", origin=address, session_key=key),
+        DelegationStarted(hand="h"),
+        DelegationFinished(hand="h", outcome=HandOutcome.OK, text="t"),
+        IntentPrepared(
             intent_kind=IntentKind.REPLY,
             address=address,
             targeted=False,
@@ -46,18 +68,18 @@ def body(kind: int, number: int) -> b.Body:
             reason=Reason.REPLY_TO_ORIGIN,
             mirror_key=key,
         ),
-        b.AttemptStarted(chunk=0, attempt=number, address=address),
-        b.WireAccepted(address=address, requested=address, text="t", provider_id="p", key="k", chunk=0, attempt=1),
-        b.ChunkAcked(chunk=0, provider_id="p", address=address, reason=Reason.ACCEPTED),
-        b.IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1),
-        b.ThreadClosed(address=address, how="archived"),
-        b.BugEnabled(bug=f"bug{number}", sentence="."),
-        b.WorldSession(session_key=key, session_id="s", address=address),
-        b.LeaseTaken(owner="o", token=number, before=None, until=9.0, reason=Reason.LEASE_FREE),
-        b.IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_RETRY, chunk=0),
-        b.MirrorAppended(session_id="s", session_key=key, text="t", partial=True),
-        b.SessionReset(session_key=key, session_id=f"r{number}", generation=number, before="s"),
-        b.SessionMoved(
+        AttemptStarted(chunk=0, attempt=number, address=address),
+        WireAccepted(address=address, requested=address, text="t", provider_id="p", key="k", chunk=0, attempt=1),
+        ChunkAcked(chunk=0, provider_id="p", address=address, reason=Reason.ACCEPTED),
+        IntentSettled(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, attempts=1),
+        ThreadClosed(address=address, how="archived"),
+        BugEnabled(bug=f"bug{number}", sentence="."),
+        WorldSession(session_key=key, session_id="s", address=address),
+        LeaseTaken(owner="o", token=number, before=None, until=9.0, reason=Reason.LEASE_FREE),
+        IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_RETRY, chunk=0),
+        MirrorAppended(session_id="s", session_key=key, text="t", partial=True),
+        SessionReset(session_key=key, session_id=f"r{number}", generation=number, before="s"),
+        SessionMoved(
             old_key=key, session_key=KEYS[PLACES[number // 2 % 2]], session_id="s", reason=Reason.SCOPE_CHANGED
         ),
     )[kind]

@@ -17,9 +17,12 @@ from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.sessions.transcripts import Difference, Sessions
 from trunkline.app.view.sessions.violations import Blame
-from trunkline.core.events import registry as b
+from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
+from trunkline.core.events.gateway import SessionCreated, SessionMoved, TranscriptAppended
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 
@@ -101,7 +104,7 @@ def test_the_names_of_files_stand_for_what_came_with_them():
         author = room()
         author.say(OPS, ANA, "hello")
         intent = author.prepare(OPS, "the plan", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
-        body = b.WireAccepted(
+        body = WireAccepted(
             address=OPS,
             requested=OPS,
             text="the plan",
@@ -112,7 +115,7 @@ def test_the_names_of_files_stand_for_what_came_with_them():
             media=("https://files.example/plan.png?x=1", "./b.pdf"),
         )
         author.platform(OPS).record(body, intent=intent)
-        author.gateway.record(b.MirrorAppended(session_id="s", session_key=KEYS[OPS], text=text), intent=intent)
+        author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[OPS], text=text), intent=intent)
         return finish(author).pairs(KEYS[OPS])[-1].difference
 
     assert mirrored("plan.png, b.pdf") is Difference.NONE
@@ -123,14 +126,14 @@ def test_a_mirror_of_what_nobody_accepted():
     author = room()
     author.say(OPS, ANA, "hello")
     intent = author.prepare(OPS, "lost", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
-    author.gateway.record(b.MirrorAppended(session_id="s", session_key=KEYS[OPS], text="lost"), intent=intent)
+    author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[OPS], text="lost"), intent=intent)
     assert sides(finish(author), KEYS[OPS])[-1] == ("lost", Difference.UNDELIVERED, None)
 
 
 def test_a_message_that_the_agent_was_never_given():
     author = room()
     author.say(OPS, ANA, "hello")
-    author.platform(OPS).record(b.PeerSaid(address=OPS, peer=ANA, message_id="9", text="anybody?"))
+    author.platform(OPS).record(PeerSaid(address=OPS, peer=ANA, message_id="9", text="anybody?"))
     assert sides(finish(author), KEYS[OPS])[-1] == (None, Difference.UNHEARD, "anybody?")
 
 
@@ -138,10 +141,10 @@ def test_a_message_that_the_agent_was_given_twice():
     author = room()
     _, inbound = author.say(OPS, ANA, "hello")
     pushed = author.platform(OPS).record(
-        b.PlatformPushed(address=OPS, message_id="p101", original_id="p101", replay=True)
+        PlatformPushed(address=OPS, message_id="p101", original_id="p101", replay=True)
     )
     author.gateway.record(
-        b.TranscriptAppended(session_id="s", session_key=KEYS[OPS], role="user", text="hello"),
+        TranscriptAppended(session_id="s", session_key=KEYS[OPS], role="user", text="hello"),
         pushed,
         inbound=inbound + "b",
     )
@@ -156,11 +159,11 @@ def test_chunks_are_parts_of_one_mirror():
     author.say(OPS, ANA, "hello")
     intent = author.prepare(OPS, "one two", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
     for chunk, text in enumerate(("one", "two")):
-        body = b.WireAccepted(
+        body = WireAccepted(
             address=OPS, requested=OPS, text=text, provider_id=f"c{chunk}", key="k", chunk=chunk, attempt=1
         )
         author.platform(OPS).record(body, intent=intent)
-    author.gateway.record(b.MirrorAppended(session_id="s", session_key=KEYS[OPS], text="one two"), intent=intent)
+    author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[OPS], text="one two"), intent=intent)
     assert {difference for _, difference, _ in sides(finish(author), KEYS[OPS])} == {Difference.NONE}
 
 
@@ -170,7 +173,7 @@ def test_other_words_are_a_difference():
     intent = author.prepare(OPS, "yes", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
     author.attempt(OPS, intent)
     author.accept(OPS, "yes", intent)
-    author.gateway.record(b.MirrorAppended(session_id="s", session_key=KEYS[OPS], text="no"), intent=intent)
+    author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[OPS], text="no"), intent=intent)
     assert sides(finish(author), KEYS[OPS])[-1] == ("no", Difference.TEXT, "yes")
 
 
@@ -190,7 +193,7 @@ def test_a_conversation_without_a_session_is_listed():
 def test_what_a_hand_told_has_no_other_side():
     author = room()
     author.say(OPS, ANA, "hello")
-    author.gateway.record(b.TranscriptAppended(session_id="s", session_key=KEYS[OPS], role="hand", text="done"))
+    author.gateway.record(TranscriptAppended(session_id="s", session_key=KEYS[OPS], role="hand", text="done"))
     assert sides(finish(author), KEYS[OPS])[-1] == ("done", Difference.NONE, None)
 
 
@@ -272,13 +275,13 @@ def test_a_key_that_a_session_moved_away_from_may_be_another_ones():
     author = room()
     for session in ("one", "two"):
         author.gateway.record(
-            b.SessionCreated(
+            SessionCreated(
                 agent="jeeves", session_key="jeeves:main", session_id=session, generation=1, address=None, by="inbound"
             )
         )
         if session == "one":
             author.gateway.record(
-                b.SessionMoved(
+                SessionMoved(
                     old_key="jeeves:main", session_key=KEYS[OPS], session_id="one", reason=Reason.SCOPE_CHANGED
                 )
             )
@@ -302,7 +305,7 @@ def test_a_session_that_the_sender_named_is_no_difference():
     author = room()
     author.say(OPS, ANA, "hello")
     author.session(DM, KEYS[DM], 1)
-    named = b.IntentPrepared(
+    named = IntentPrepared(
         intent_kind=IntentKind.SEND,
         address=OPS,
         targeted=True,
@@ -316,7 +319,7 @@ def test_a_session_that_the_sender_named_is_no_difference():
     author.prepared = author.gateway.record(named, intent="named")
     author.attempt(OPS, "named")
     author.accept(OPS, "hi", "named")
-    author.gateway.record(b.MirrorAppended(session_id="s", session_key=KEYS[DM], text="hi"), intent="named")
+    author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[DM], text="hi"), intent="named")
     sessions = finish(author)
     assert sides(sessions, KEYS[OPS])[-1] == (None, Difference.NONE, "hi")
     assert sides(sessions, KEYS[DM])[-1] == ("hi", Difference.NONE, None)
@@ -356,7 +359,7 @@ def test_a_mirror_that_holds_more_than_was_sent_differs():
     author.attempt(OPS, intent)
     wire = author.accept(OPS, "one", intent)
     author.settle(OPS, "one and two", intent, wire)
-    mirror = next(e.seq for e in author.log.events if isinstance(e.body, b.MirrorAppended))
+    mirror = next(e.seq for e in author.log.events if isinstance(e.body, MirrorAppended))
     told = Violation(
         invariant="M2",
         at=mirror,

@@ -12,10 +12,12 @@ from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.filter_and_breakpoints import Finding
 from trunkline.app.tui.state.workspace import Opened
 from trunkline.core.events import Trace
-from trunkline.core.events import registry as b
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import Fallback
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind
 from trunkline.sim import judge
+from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.invariants import CHECKERS, Judge
 
 #: filters that hold of a row by what violations say of it
@@ -32,7 +34,7 @@ def growing(trace: Trace) -> tuple[Opened, Callable[[int], None]]:
     def until(last: int) -> None:
         for event in trace.events[opened.view.last : last]:
             judging.see(event)
-            if isinstance(event.body, b.RunEnded):
+            if isinstance(event.body, RunEnded):
                 judging.finish()
             opened.grow([event], judging.verdicts())
 
@@ -100,7 +102,7 @@ def late_fallback() -> Trace:
     author.accept(DEPLOY, "hello", intent)
     for number in range(12):
         author.send(OPS, f"and {number}", 1, **ids)
-    author.gateway.record(b.Fallback(asked=DEPLOY, used=OPS, reason=Reason.PLACE_GONE), intent=intent)
+    author.gateway.record(Fallback(asked=DEPLOY, used=OPS, reason=Reason.PLACE_GONE), intent=intent)
     author.send(OPS, "the last", 1, **ids)
     author.rest()
     return author.trace("late-fallback", title="A fallback is told late")
@@ -124,7 +126,7 @@ def test_all_rows_are_judged_anew_when_the_run_rests(text: str, rests: str):
     else:
         opened.view.growing = False
     rows = anew(text, opened)
-    accepted = next(event.seq for event in trace.events if isinstance(event.body, b.WireAccepted))
+    accepted = next(event.seq for event in trace.events if isinstance(event.body, WireAccepted))
     assert text != "v:fb" or accepted in rows
     for finding in findings:
         assert kept(finding, opened) == rows

@@ -5,8 +5,8 @@ from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.timeline.lane_badges import Tokens
 from trunkline.app.view.timeline.lanes import Lanes
-from trunkline.core.events import registry as b
 from trunkline.sim import load_scenario, run_scenario, scenario_home
+from trunkline.sim.events.world import PeerSaid
 
 
 def stale(*bugs: str) -> RunView:
@@ -50,6 +50,6 @@ def test_lanes_say_who_reads_there():
 def test_where_all_places_have_the_same_readers_it_is_not_told():
     author = Author()
     author.world([(OPS, "ops", None)])
-    author.platform(OPS).record(b.PeerSaid(address=OPS, peer=ANA, message_id="1", text="hello"))
+    author.platform(OPS).record(PeerSaid(address=OPS, peer=ANA, message_id="1", text="hello"))
     lanes = Lanes(RunView(Run(trace=author.trace("one", title=""), verdicts=verdicts())))
     assert not lanes.several_audiences

@@ -8,8 +8,8 @@ from tests.support.app.traces import ANA, DEPLOY, OPS, Author, bound_completion,
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.timeline.lanes import LaneKind, Lanes, Wish, lay_out
-from trunkline.core.events import registry as b
 from trunkline.core.values import Address, ChatKind
+from trunkline.sim.events.world import PeerSaid
 
 WIDTHS = (47, 51, 64, 80, 96, 110, 140, 180)
 
@@ -23,7 +23,7 @@ def crowd(number: int) -> Run:
     rooms = [discord(str(900 + index)) for index in range(number)]
     author.world([(room, f"room-{index}", None) for index, room in enumerate(rooms)])
     for room in rooms:
-        author.platform(room).record(b.PeerSaid(address=room, peer=ANA, message_id="1", text="hello"))
+        author.platform(room).record(PeerSaid(address=room, peer=ANA, message_id="1", text="hello"))
     return Run(trace=author.trace("crowd", title=""), verdicts=verdicts())
 
 
@@ -43,7 +43,7 @@ def test_threads_follow_their_parent_and_hands_follow_the_gateway():
 def test_an_address_that_nobody_announced_has_a_lane():
     author = Author()
     stray = Address(channel="slack", account="main", kind=ChatKind.CHANNEL, conversation="C1")
-    author.platform(stray).record(b.PeerSaid(address=stray, peer=ANA, message_id="1", text="hello"))
+    author.platform(stray).record(PeerSaid(address=stray, peer=ANA, message_id="1", text="hello"))
     lanes = lanes_of(Run(trace=author.trace("stray", title=""), verdicts=()))
     assert [lane.label for lane in lanes.all] == ["C1", "GATEWAY"]
 

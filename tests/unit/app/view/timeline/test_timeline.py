@@ -12,9 +12,42 @@ from trunkline.app.view.timeline.lanes import Lanes
 from trunkline.app.view.timeline.row import Look
 from trunkline.app.view.timeline.timeline import Timeline, is_delivery
 from trunkline.core.events import BODIES, EventLog, Trace, TraceHeader
-from trunkline.core.events import registry as b
+from trunkline.core.events.base import RunEnded
+from trunkline.core.events.delivery import (
+    AttemptEnded,
+    BacklogWaiting,
+    Fallback,
+    HookFailed,
+    HookSending,
+    HookSent,
+    IntentReopened,
+    IntentSettled,
+    IntentSuppressed,
+    LaneWaiting,
+    MirrorRefused,
+    OperatorActed,
+    SendJoined,
+    SendPreviewed,
+    SendRefused,
+    SendRequested,
+    TargetResolved,
+    TransportFallback,
+)
+from trunkline.core.events.gateway import (
+    ConfigReloaded,
+    InboundDropped,
+    SessionLeft,
+    SessionMoved,
+    SessionReset,
+    SessionShared,
+)
+from trunkline.core.events.leases import AdapterInstalled, StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState, Transport
+from trunkline.sim.events.processes import ProcessCrashed
+from trunkline.sim.events.script import ClientAsked, ClientTold, FaultFired, RunPhase
+from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
+from trunkline.sim.events.world import PeerSaid, PlatformPushed, ThreadClosed
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 
@@ -89,9 +122,7 @@ def test_a_message_taken_twice_is_marked_where_it_arrives():
     author.world([(OPS, "ops", None)])
     admitted, inbound = author.say(OPS, ANA, "once please")
     first, _ = author.turn(OPS, admitted, inbound)
-    again = author.platform(OPS).record(
-        b.PlatformPushed(address=OPS, message_id="p101", original_id="p101", replay=True)
-    )
+    again = author.platform(OPS).record(PlatformPushed(address=OPS, message_id="p101", original_id="p101", replay=True))
     second, _ = author.turn(OPS, again, "in2")
     twice = Violation(
         invariant="D7", at=second, summary="twice", expected=("one",), actual=("two",), evidence=(first, second)
@@ -108,7 +139,7 @@ def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
     author = Author()
     author.world([(OPS, "ops", None)])
     intent = author.prepare(OPS, "hello", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
-    author.gateway.record(b.Fallback(asked=OPS, used=OPS, reason=Reason.PLACE_GONE), intent=intent)
+    author.gateway.record(Fallback(asked=OPS, used=OPS, reason=Reason.PLACE_GONE), intent=intent)
     author.attempt(OPS, intent)
     author.accept(OPS, "hello", intent)
     run = Run(trace=author.trace("fallback", title=""), verdicts=verdicts())
@@ -118,112 +149,112 @@ def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
 @pytest.mark.parametrize(
     ("body", "look", "text"),
     [
-        (b.WireRefused(address=OPS, reason=Reason.PLACE_GONE, chunk=0, attempt=1), Look.DEAD, "refused: place-gone"),
-        (b.WireRefused(address=OPS, reason=Reason.RATE_LIMITED, chunk=0, attempt=1), Look.RETRY, "rate-limited"),
-        (b.WireResponseLost(address=OPS, chunk=0, attempt=1), Look.UNKNOWN, "answer lost"),
+        (WireRefused(address=OPS, reason=Reason.PLACE_GONE, chunk=0, attempt=1), Look.DEAD, "refused: place-gone"),
+        (WireRefused(address=OPS, reason=Reason.RATE_LIMITED, chunk=0, attempt=1), Look.RETRY, "rate-limited"),
+        (WireResponseLost(address=OPS, chunk=0, attempt=1), Look.UNKNOWN, "answer lost"),
         (
-            b.WireDeduplicated(address=OPS, provider_id="p", key="k", chunk=0, attempt=2),
+            WireDeduplicated(address=OPS, provider_id="p", key="k", chunk=0, attempt=2),
             Look.SUPPRESSED,
             "kept one",
         ),
-        (b.InboundDropped(reason=Reason.DUPLICATE_REPLAY), Look.SUPPRESSED, "dropped: duplicate-replay"),
-        (b.IntentSuppressed(reason=Reason.NO_REPLY), Look.SUPPRESSED, "no-reply"),
-        (b.ProcessCrashed(why="crash before ack"), Look.ALARM, "CRASH before ack"),
-        (b.FaultFired(fault="send/slow", detail="3 s"), Look.ALARM, "fault: send/slow 3 s"),
-        (b.ThreadClosed(address=OPS, how="archived"), Look.NOTE, "ops archived"),
-        (b.RunEnded(at_rest=False, open=("i1",)), Look.ALARM, "never came to rest: i1"),
+        (InboundDropped(reason=Reason.DUPLICATE_REPLAY), Look.SUPPRESSED, "dropped: duplicate-replay"),
+        (IntentSuppressed(reason=Reason.NO_REPLY), Look.SUPPRESSED, "no-reply"),
+        (ProcessCrashed(why="crash before ack"), Look.ALARM, "CRASH before ack"),
+        (FaultFired(fault="send/slow", detail="3 s"), Look.ALARM, "fault: send/slow 3 s"),
+        (ThreadClosed(address=OPS, how="archived"), Look.NOTE, "ops archived"),
+        (RunEnded(at_rest=False, open=("i1",)), Look.ALARM, "never came to rest: i1"),
         (
-            b.ConfigReloaded(revision=2, changed=("bindings", "session"), dm_scope="main", group_scope="main"),
+            ConfigReloaded(revision=2, changed=("bindings", "session"), dm_scope="main", group_scope="main"),
             Look.NOTE,
             "configuration 2: bindings, session",
         ),
         (
-            b.SessionReset(session_key="k", session_id="s2", generation=2, before="s1"),
+            SessionReset(session_key="k", session_id="s2", generation=2, before="s1"),
             Look.NOTE,
             "session reset, generation 2",
         ),
         (
-            b.SessionMoved(old_key="a", session_key="k", session_id="s", reason=Reason.KEY_MIGRATED),
+            SessionMoved(old_key="a", session_key="k", session_id="s", reason=Reason.KEY_MIGRATED),
             Look.NOTE,
             "session moved: key-migrated",
         ),
         (
-            b.SessionLeft(old_key="a", old_session_id="s", session_key="k", reason=Reason.SCOPE_CHANGED),
+            SessionLeft(old_key="a", old_session_id="s", session_key="k", reason=Reason.SCOPE_CHANGED),
             Look.NOTE,
             "session left: scope-changed",
         ),
         (
-            b.SessionShared(session_key="k", reason=Reason.SHARED_MAIN, peer=ANA, people=2),
+            SessionShared(session_key="k", reason=Reason.SHARED_MAIN, peer=ANA, people=2),
             Look.ALARM,
             "2 people in one session: shared-main",
         ),
         (
-            b.SendRequested(key="k", channel=None, target=str(OPS), session_key=None, text="news"),
+            SendRequested(key="k", channel=None, target=str(OPS), session_key=None, text="news"),
             Look.NOTE,
             "client: “news” to discord/ops",
         ),
         (
-            b.SendJoined(key="k1", reason=Reason.IDEMPOTENT_REPEAT, ended=True),
+            SendJoined(key="k1", reason=Reason.IDEMPOTENT_REPEAT, ended=True),
             Look.SUPPRESSED,
             "same key, one send: k1",
         ),
-        (b.SendRefused(key="k", reason=Reason.BAD_TARGET, detail="x"), Look.DEAD, "send refused: bad-target"),
+        (SendRefused(key="k", reason=Reason.BAD_TARGET, detail="x"), Look.DEAD, "send refused: bad-target"),
         (
-            b.SendPreviewed(key="k", address=OPS, session_key="s", chunks=("news", "more"), reason=Reason.DRY_RUN),
+            SendPreviewed(key="k", address=OPS, session_key="s", chunks=("news", "more"), reason=Reason.DRY_RUN),
             Look.SUPPRESSED,
             "dry run: “news more”",
         ),
         (
-            b.SendPreviewed(key="k", address=OPS, session_key=None, chunks=(), media=("a.png",), reason=Reason.DRY_RUN),
+            SendPreviewed(key="k", address=OPS, session_key=None, chunks=(), media=("a.png",), reason=Reason.DRY_RUN),
             Look.SUPPRESSED,
             "dry run: 1 file",
         ),
         (
-            b.ClientTold(key="k", status="delivered", provider_id="p7"),
+            ClientTold(key="k", status="delivered", provider_id="p7"),
             Look.NOTE,
             "the client is told: delivered, message p7",
         ),
         (
-            b.HookSending(verdict="cancelled", by=("censor",), reason=Reason.CANCELLED_BY_HOOK),
+            HookSending(verdict="cancelled", by=("censor",), reason=Reason.CANCELLED_BY_HOOK),
             Look.NOTE,
             "hooks cancel it (censor): cancelled-by-hook",
         ),
         (
-            b.HookSending(verdict="modified", by=("a", "b"), reason=Reason.MODIFIED_BY_HOOK),
+            HookSending(verdict="modified", by=("a", "b"), reason=Reason.MODIFIED_BY_HOOK),
             Look.NOTE,
             "hooks change it (a, b): modified-by-hook",
         ),
         (
-            b.HookFailed(hook="log", phase="sent", reason=Reason.HOOK_RAISED, detail="full"),
+            HookFailed(hook="log", phase="sent", reason=Reason.HOOK_RAISED, detail="full"),
             Look.ALARM,
             "hook log fails at sent: hook-raised (full)",
         ),
-        (b.LaneWaiting(address=OPS, reason=Reason.NOT_READY, until=9.0), Look.RETRY, "waits: not-ready"),
-        (b.BacklogWaiting(open=10, limit=10), Look.ALARM, "the queue is full, 10 of 10 open"),
-        (b.OperatorActed(verb="purge", detail="3 intents"), Look.NOTE, "an operator says purge: 3 intents"),
+        (LaneWaiting(address=OPS, reason=Reason.NOT_READY, until=9.0), Look.RETRY, "waits: not-ready"),
+        (BacklogWaiting(open=10, limit=10), Look.ALARM, "the queue is full, 10 of 10 open"),
+        (OperatorActed(verb="purge", detail="3 intents"), Look.NOTE, "an operator says purge: 3 intents"),
         (
-            b.IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_UNSENT, chunk=1),
+            IntentReopened(before=IntentState.UNKNOWN, reason=Reason.OPERATOR_UNSENT, chunk=1),
             Look.RETRY,
             "open again: operator-unsent",
         ),
         (
-            b.TransportFallback(
+            TransportFallback(
                 chunk=0, attempt=1, instead_of=Transport.DIRECT, used=Transport.GATEWAY, reason=Reason.GATEWAY_PATH
             ),
             Look.NOTE,
             "by the gateway path, not the direct one",
         ),
         (
-            b.MirrorRefused(session_key="k", reason=Reason.MIRROR_REFUSED, detail="held"),
+            MirrorRefused(session_key="k", reason=Reason.MIRROR_REFUSED, detail="held"),
             Look.ALARM,
             "transcript of k refuses the line, it is tried again: mirror-refused (held)",
         ),
         (
-            b.StorePruned(intents=2, inbounds=0, sends=1, reason=Reason.RETENTION),
+            StorePruned(intents=2, inbounds=0, sends=1, reason=Reason.RETENTION),
             Look.NOTE,
             "removed: 2 intents, 1 send: retention",
         ),
-        (b.AdapterInstalled(channel="discord", account="main"), Look.NOTE, "the adapter of discord main is there"),
+        (AdapterInstalled(channel="discord", account="main"), Look.NOTE, "the adapter of discord main is there"),
     ],
 )
 def test_what_is_not_a_delivery_has_a_row_too(body, look, text):
@@ -243,7 +274,7 @@ def test_what_comes_of_an_attempt(decision, look):
     author.world([(OPS, "ops", None)])
     intent = author.prepare(OPS, "hello", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
     author.gateway.record(
-        b.AttemptEnded(chunk=0, attempt=2, reason=Reason.RESPONSE_LOST, decision=decision), intent=intent
+        AttemptEnded(chunk=0, attempt=2, reason=Reason.RESPONSE_LOST, decision=decision), intent=intent
     )
     run = Run(trace=author.trace("attempt", title=""), verdicts=verdicts())
     assert row_of(run, "response-lost").look is look
@@ -254,11 +285,11 @@ def test_what_the_platform_put_elsewhere_is_a_bad_end():
     author.world([(OPS, "ops", None), (DEPLOY, "deploy", "ops")])
     intent = author.prepare(DEPLOY, "hello", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
     author.attempt(DEPLOY, intent)
-    accepted = b.WireAccepted(address=OPS, requested=DEPLOY, text="hello", provider_id="p", key="k", chunk=0, attempt=1)
+    accepted = WireAccepted(address=OPS, requested=DEPLOY, text="hello", provider_id="p", key="k", chunk=0, attempt=1)
     author.platform(OPS).record(accepted, author.started, intent=intent)
-    ended = b.AttemptEnded(chunk=0, attempt=1, reason=Reason.MISPLACED, decision="misplaced")
+    ended = AttemptEnded(chunk=0, attempt=1, reason=Reason.MISPLACED, decision="misplaced")
     author.gateway.record(ended, intent=intent)
-    settled = b.IntentSettled(state=IntentState.MISPLACED, reason=Reason.MISPLACED, attempts=1, detail="it is at ops")
+    settled = IntentSettled(state=IntentState.MISPLACED, reason=Reason.MISPLACED, attempts=1, detail="it is at ops")
     author.gateway.record(settled, intent=intent)
     _, timeline = opened(Run(trace=author.trace("elsewhere", title=""), verdicts=verdicts()))
     rows = [(row.look, row.tags, row.text) for row in timeline.rows if row.tags]
@@ -271,10 +302,10 @@ def test_what_the_platform_put_elsewhere_is_a_bad_end():
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        (b.ClientAsked(key="k1", dry_run=True), "a client asks for a dry run, key k1"),
-        (b.HookSending(verdict="kept", by=(), reason=Reason.KEPT_BY_HOOKS), "the hooks leave it as it is"),
+        (ClientAsked(key="k1", dry_run=True), "a client asks for a dry run, key k1"),
+        (HookSending(verdict="kept", by=(), reason=Reason.KEPT_BY_HOOKS), "the hooks leave it as it is"),
         (
-            b.HookSent(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, provider_id="p7"),
+            HookSent(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, provider_id="p7"),
             "the hooks are told: delivered, accepted, message p7",
         ),
     ],
@@ -287,7 +318,7 @@ def test_what_goes_without_saying_is_told_unfolded(body, text):
 
 
 def test_a_target_is_a_step_inside_the_gateway():
-    resolved = b.TargetResolved(channel="discord", target="channel:501", address=OPS, session_key="k", steps=("a",))
+    resolved = TargetResolved(channel="discord", target="channel:501", address=OPS, session_key="k", steps=("a",))
     run = small(resolved)
     assert all("channel:501" not in row.text for row in opened(run)[1].rows)
     view, timeline = opened(run, unfolded=True)
@@ -334,9 +365,9 @@ def test_an_empty_trace_has_no_rows():
 def test_an_event_without_cause_hangs_on_the_first_of_its_intent():
     log = EventLog(lambda: 0.0)
     sink = log.recorder("gateway")
-    first = sink.record(b.RunPhase(phase="faults"), intent="i1")
-    other = sink.record(b.RunPhase(phase="faults"), intent="i2")
-    later = sink.record(b.RunPhase(phase="rest"), intent="i1")
+    first = sink.record(RunPhase(phase="faults"), intent="i1")
+    other = sink.record(RunPhase(phase="faults"), intent="i2")
+    later = sink.record(RunPhase(phase="rest"), intent="i1")
     causes = Causes(log.events)
     assert causes.path(later) == [first, later]
     assert causes.parent(other) is None
@@ -346,11 +377,11 @@ def test_an_event_without_cause_hangs_on_the_first_of_its_intent():
 
 def test_a_cause_in_the_future_is_ignored():
     log = EventLog(lambda: 0.0)
-    seq = log.recorder("gateway").record(b.RunPhase(phase="faults"), 99)
+    seq = log.recorder("gateway").record(RunPhase(phase="faults"), 99)
     assert Causes(log.events).path(seq) == [seq]
 
 
 def test_names_of_people_are_shown_and_control_characters_are_not():
-    said = b.PeerSaid(address=OPS, peer=ANA, message_id="1", text="a\x1b[2Jb")
+    said = PeerSaid(address=OPS, peer=ANA, message_id="1", text="a\x1b[2Jb")
     row = row_of(small(said), "a·[2Jb")
     assert row.who == "ana"

@@ -19,22 +19,22 @@ from trunkline import Turn
 from trunkline.core.bindings.bind_request import BindRequest
 from trunkline.core.bindings.records import BindingStatus, ConversationRef, Placement, PlaceState
 from trunkline.core.errors import BindingError, IdentityGone, PlaceArchived, PlaceGone, Refused, Unauthorized
-from trunkline.core.events.registry import (
+from trunkline.core.events.bindings import (
     BindingBound,
     BindingDegraded,
     BindingEnded,
     BindingEnding,
     BindingRefused,
     BindingTouched,
+    PlaceReopened,
+)
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled, TargetResolved
+from trunkline.core.events.gateway import (
     InboundAdmitted,
     InboundDropped,
-    IntentPrepared,
-    IntentSettled,
-    PlaceReopened,
     RouteDecided,
     SessionCreated,
     SessionMoved,
-    TargetResolved,
     TurnStarted,
 )
 from trunkline.core.reasons import Reason

@@ -36,18 +36,15 @@ from trunkline.core.errors import (
     UnknownName,
     UsageError,
 )
-from trunkline.core.events.registry import (
-    InboundAdmitted,
+from trunkline.core.events.delivery import (
     IntentPrepared,
     IntentSettled,
     SendJoined,
     SendRefused,
     SendRequested,
-    SessionCreated,
-    StoreFailed,
     TargetResolved,
-    TurnEnded,
 )
+from trunkline.core.events.gateway import InboundAdmitted, SessionCreated, StoreFailed, TurnEnded
 from trunkline.core.reasons import Reason
 from trunkline.core.sends.api import SendPlan, plan_send
 from trunkline.core.sessions.session_map import entry_for

@@ -34,18 +34,15 @@ from trunkline import (
 )
 from trunkline.core.decisions import Decisions
 from trunkline.core.errors import Ambiguous, ConfigError, NotSent, PlaceGone, RateLimited, StoreTooNew, UnknownName
-from trunkline.core.events import Event
-from trunkline.core.events.registry import (
+from trunkline.core.events import Body, Event
+from trunkline.core.events.delivery import AttemptEnded, IntentSettled, IntentSuppressed
+from trunkline.core.events.gateway import (
     AdapterEnded,
     AdapterFailed,
-    AttemptEnded,
-    Body,
     DelegationAccepted,
     InboundAckFailed,
     InboundAdmitted,
     InboundDropped,
-    IntentSettled,
-    IntentSuppressed,
     ProcessStarted,
     SessionCreated,
     ToolRefused,

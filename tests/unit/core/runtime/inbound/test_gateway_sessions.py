@@ -20,15 +20,14 @@ from trunkline import Address, Gateway, GatewayConfig, HandTask, SqliteStore, Tu
 from trunkline.core.config import HandsConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.errors import ConfigError, NotSent
-from trunkline.core.events.registry import (
-    Body,
+from trunkline.core.events import Body
+from trunkline.core.events.delivery import IntentSettled, MirrorAppended
+from trunkline.core.events.gateway import (
     CompletionPlanned,
     CompletionStep,
     ConfigReloaded,
     DelegationFinished,
     InboundAdmitted,
-    IntentSettled,
-    MirrorAppended,
     ProcessStarted,
     RouteDecided,
     SessionCreated,

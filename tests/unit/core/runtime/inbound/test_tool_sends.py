@@ -11,14 +11,8 @@ from tests.support.sending import Platform, message, places, serving, texts
 from tests.unit.core.runtime.inbound.test_gateway import Echo
 from trunkline import Address, Turn
 from trunkline.core.errors import AmbiguousTarget, InvalidSend, TargetError, UnknownName, UsageError
-from trunkline.core.events.registry import (
-    InboundAdmitted,
-    IntentSettled,
-    MirrorAppended,
-    SessionCreated,
-    TargetResolved,
-    ToolRefused,
-)
+from trunkline.core.events.delivery import IntentSettled, MirrorAppended, TargetResolved
+from trunkline.core.events.gateway import InboundAdmitted, SessionCreated, ToolRefused
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 

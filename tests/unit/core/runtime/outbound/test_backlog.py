@@ -17,7 +17,8 @@ from tests.support.sending import Platform, made, message, serving, texts
 from tests.unit.core.runtime.inbound.test_gateway import Running
 from trunkline import Filter, SendStatus
 from trunkline.core.errors import SendFailed
-from trunkline.core.events.registry import BacklogWaiting, IntentSettled, ProcessRecovered, RecoveryDecided
+from trunkline.core.events.delivery import BacklogWaiting, IntentSettled, RecoveryDecided
+from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.outbound import delivery_loop as delivery_module
 from trunkline.core.runtime.outbound.backlog import Backlog

@@ -13,16 +13,9 @@ from tests.support.factories import direct
 from tests.support.sending import Platform, Tried, message, serving, texts
 from trunkline import DeliveryMode, Idempotency, Ready, Receipt, SendRequest, SendStatus, Transport
 from trunkline.core.errors import Ambiguous, ConfigError, NotSent, SendFailed
-from trunkline.core.events.registry import (
-    AdapterInstalled,
-    AttemptStarted,
-    Fallback,
-    InboundAdmitted,
-    IntentSettled,
-    LaneWaiting,
-    ProcessRecovered,
-    TransportFallback,
-)
+from trunkline.core.events.delivery import AttemptStarted, Fallback, IntentSettled, LaneWaiting, TransportFallback
+from trunkline.core.events.gateway import InboundAdmitted, ProcessRecovered
+from trunkline.core.events.leases import AdapterInstalled
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.sending import Tried, message, serving, stored
 from trunkline import Capabilities, Capability, Idempotency, Receipt, SendRequest, SendStatus
 from trunkline.core.errors import Ambiguous, InvalidSend, NotSent, PlaceGone, SendFailed
-from trunkline.core.events.registry import AttemptEnded, IntentSettled
+from trunkline.core.events.delivery import AttemptEnded, IntentSettled
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 

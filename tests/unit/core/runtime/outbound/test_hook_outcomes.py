@@ -13,7 +13,7 @@ from tests.support.sending import Platform, made, message, serving, texts
 from trunkline import Cancel, Change, Sent, SentHook, Verdict
 from trunkline.core.delivery.hooks import Hooks
 from trunkline.core.errors import Ambiguous, PlaceGone
-from trunkline.core.events.registry import HookFailed, HookSending, HookSent, IntentSettled
+from trunkline.core.events.delivery import HookFailed, HookSending, HookSent, IntentSettled
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Idempotency, IntentState
 

@@ -13,7 +13,7 @@ from tests.support.sending import Platform, ended, message, serving, stored, tex
 from tests.unit.core.runtime.inbound.test_gateway import Echo, Running
 from trunkline import Cancel, Change, Outgoing, Poll, SendFailed, SendingHook, SendStatus, Turn
 from trunkline.core.errors import NotSent, PlaceGone
-from trunkline.core.events.registry import (
+from trunkline.core.events.delivery import (
     HookFailed,
     HookSending,
     HookSent,
@@ -22,8 +22,8 @@ from trunkline.core.events.registry import (
     IntentSuppressed,
     SendJoined,
     SendPreviewed,
-    SessionCreated,
 )
+from trunkline.core.events.gateway import SessionCreated
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, Idempotency, IntentState
 

@@ -14,18 +14,16 @@ from tests.support.sending import Platform, Tried, ended, failing_at, message, s
 from tests.unit.core.runtime.inbound.test_gateway import Echo
 from trunkline import Capabilities, Filter, HandTask, Idempotency, SendFailed, SendStatus, Turn
 from trunkline.core.errors import Ambiguous, PlaceGone
-from trunkline.core.events.registry import (
+from trunkline.core.events.delivery import IntentSettled, MirrorAppended, MirrorRefused
+from trunkline.core.events.gateway import (
     DelegationFinished,
     DelegationStarted,
     InboundAdmitted,
     InboundDropped,
-    IntentSettled,
-    MirrorAppended,
-    MirrorRefused,
     ProcessRecovered,
-    StorePruned,
     TurnEnded,
 )
+from trunkline.core.events.leases import StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime import maintenance as upkeep_module
 from trunkline.core.store.sqlite.sql import writes as ops

@@ -13,14 +13,8 @@ from tests.support.sending import Platform, Tried, message, places, serving, sto
 from tests.unit.core.runtime.inbound.test_gateway import Echo
 from trunkline import Capabilities, Capability, Idempotency, Poll, SendStatus, Target, Turn
 from trunkline.core.errors import Ambiguous, InvalidSend, PlaceGone, TargetError, UnknownName
-from trunkline.core.events.registry import (
-    IntentPrepared,
-    IntentSettled,
-    SendPreviewed,
-    SendRefused,
-    ToolRefused,
-    TurnEnded,
-)
+from trunkline.core.events.delivery import IntentPrepared, IntentSettled, SendPreviewed, SendRefused
+from trunkline.core.events.gateway import ToolRefused, TurnEnded
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 

@@ -1,0 +1,60 @@
+"""What the script and the run do: phases, bug switches, faults, clients."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from trunkline.core.events.base import Body
+
+
+class RunPhase(Body, frozen=True, kw_only=True):
+    """A phase began: ``faults`` (the script runs), ``healed`` (no new faults), ``rest`` (nothing is open)."""
+
+    kind: ClassVar[str] = "run.phase"
+    phase: str
+
+
+class BugEnabled(Body, frozen=True, kw_only=True):
+    """A bug switch is on in this run."""
+
+    kind: ClassVar[str] = "bug.enabled"
+    bug: str
+    sentence: str
+
+
+class FaultFired(Body, frozen=True, kw_only=True):
+    """A fault of the scenario took effect."""
+
+    kind: ClassVar[str] = "fault.fired"
+    fault: str
+    detail: str = ""
+
+
+class ScriptSkipped(Body, frozen=True, kw_only=True):
+    """A step of the script could not happen; the run does not show what the scenario meant."""
+
+    kind: ClassVar[str] = "script.skipped"
+    step: str
+    why: str
+
+
+class ClientAsked(Body, frozen=True, kw_only=True):
+    """A client outside of the gateway asks it to send something; with `dry_run`, only to say what it would do."""
+
+    kind: ClassVar[str] = "client.asked"
+    #: idempotency key
+    key: str
+    dry_run: bool = False
+
+
+class ClientTold(Body, frozen=True, kw_only=True):
+    """What a client was told of its send: the status of its outcome, or ``failed`` or ``refused``."""
+
+    kind: ClassVar[str] = "client.told"
+    key: str
+    status: str
+    #: the platform's id of the message that it became
+    provider_id: str | None = None
+    detail: str = ""
+    #: another call with the same key did it
+    cached: bool = False
