@@ -20,25 +20,25 @@ def _told() -> int:
 
     with loading():
         from trunkline.app.cli.commands import dispatch
-        from trunkline.app.cli.io.output import UNWRITABLE, finish, mute, prepare, tell
+        from trunkline.app.cli.io.output import UNWRITABLE, discard_output, flush_output, prepare, print_error
         from trunkline.core.errors import UsageError
 
     try:
         prepare()
         code = dispatch(sys.argv[1:])
-        finish()
+        flush_output()
     except UsageError as error:
-        tell(f"trunkline: {error}")
+        print_error(f"trunkline: {error}")
         return 2
     except BrokenPipeError:
         # Whoever read our output has seen enough (``trunkline run | head``).
-        mute()
+        discard_output()
         return 1
     except OSError as error:
         if error.errno not in UNWRITABLE or error.filename is not None:
             return _broke(error)
         # Files that we open are written by those who know their names: what has none is the output.
-        mute()
+        discard_output()
         print(f"trunkline: the output cannot be written: {error.strerror or error}", file=sys.stderr)
         return 2
     except Exception as error:  # noqa: BLE001 -- whatever it is, people get a sentence, and the traceback as a file

@@ -81,11 +81,11 @@ def inbound(  # noqa: PLR0913 -- each of them is an option
     json:
         Print JSON.
     """
-    from trunkline.app.explain.decide import InboundAsked, decide_inbound
+    from trunkline.app.explain.decide import InboundQuestion, decide_inbound
     from trunkline.app.report.explain import as_json, inbound_facts, inbound_json, lines
     from trunkline.core.values import ChatKind
 
-    asked = InboundAsked(
+    asked = InboundQuestion(
         channel=channel,
         kind=ChatKind(kind),
         peer=peer,

@@ -30,7 +30,7 @@ from trunkline.core.values import Address, ChatKind, Envelope, Peer, SessionEntr
 SOME_MESSAGE = "message-id"
 
 
-class InboundAsked(msgspec.Struct, frozen=True, kw_only=True):
+class InboundQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """An inbound message, as an adapter hands it over."""
 
     channel: str
@@ -95,7 +95,7 @@ class KeyAnswer(msgspec.Struct, frozen=True, kw_only=True):
 # ---------------------------------------------------------------- inbound
 
 
-def decide_inbound(asked: InboundAsked, config: GatewayConfig, *, near: bool = False) -> InboundAnswer:
+def decide_inbound(asked: InboundQuestion, config: GatewayConfig, *, near: bool = False) -> InboundAnswer:
     """Route an inbound message; every binding is told of. `near`: as many as a gateway records. Raises `UsageError`."""
     came, notes = _envelope(asked)
     envelope = canonical(came)
@@ -119,7 +119,7 @@ def _shared_as(agent: str, place: Address, peer: Peer, config: GatewayConfig) ->
     return None if person is None else person.today(person.name)
 
 
-def _envelope(asked: InboundAsked) -> tuple[Envelope, tuple[str, ...]]:
+def _envelope(asked: InboundQuestion) -> tuple[Envelope, tuple[str, ...]]:
     place = Address(
         channel=_given("--channel", asked.channel).lower(),
         account=_given("--account", asked.account),

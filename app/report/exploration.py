@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.app.runs.exploration import Explored, Found
+from trunkline.app.runs.exploration import Exploration, Finding
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.app.view.text.cells import count
 from trunkline.sim.explore import PROMISES, Cause, Sampling
@@ -22,7 +22,7 @@ _LONGEST = 400
 _SENTENCES = {**{checker.id: f"{checker.title}: {checker.sentence}" for checker in CHECKERS}, **PROMISES}
 
 
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """What an exploration cost, in seconds."""
 
     wall: float
@@ -30,7 +30,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     cpu: float
 
 
-def lines_of(found: Explored) -> Iterator[str]:
+def lines_of(found: Exploration) -> Iterator[str]:
     """Everything about one scenario under one seed."""
     sign = "✓" if found.holds else "✗"
     runs = f"{found.runs} of {found.planned} runs" if found.left else count(found.runs, "run")
@@ -48,12 +48,12 @@ def lines_of(found: Explored) -> Iterator[str]:
         yield f"    first     {_points(one)}: {_short(one.summary)}"
 
 
-def _first(found: Explored, one: Found) -> Iterator[str]:
+def _first(found: Exploration, one: Finding) -> Iterator[str]:
     yield f"    first     {_short(one.summary)}"
     yield f"    repro     {reproduction(found.header(one.first.crashes))}"
 
 
-def _points(one: Found) -> str:
+def _points(one: Finding) -> str:
     return ", then ".join(crash.name for crash in one.first.crashes) or "without a crash"
 
 
@@ -61,7 +61,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def summary(every: Sequence[Explored], sampling: Sampling, spent: Spent, *, interrupted: bool) -> str:
+def summary(every: Sequence[Exploration], sampling: Sampling, spent: Cost, *, interrupted: bool) -> str:
     """The last lines of a report."""
     runs, violated = sum(one.runs for one in every), sum(one.violated for one in every)
     verdict = f"{violated} violated, {runs - violated} hold" if violated else "all hold" if runs else "nothing is known"
@@ -78,14 +78,14 @@ def summary(every: Sequence[Explored], sampling: Sampling, spent: Spent, *, inte
     return "\n".join(lines)
 
 
-def _fired(every: Sequence[Explored]) -> Counter[str]:
+def _fired(every: Sequence[Exploration]) -> Counter[str]:
     fired: Counter[str] = Counter()
     for one in every:
         fired.update(one.fired)
     return fired
 
 
-def _crashes(every: Sequence[Explored]) -> str:
+def _crashes(every: Sequence[Exploration]) -> str:
     fired = _fired(every)
     kinds = [
         f"{fired['kill commit']} kills at commits",
@@ -105,7 +105,7 @@ def _sampled(sampling: Sampling) -> str:
     )
 
 
-def as_json(every: Sequence[Explored], sampling: Sampling, spent: Spent, *, interrupted: bool) -> bytes:
+def as_json(every: Sequence[Exploration], sampling: Sampling, spent: Cost, *, interrupted: bool) -> bytes:
     """An exploration as one JSON document, version `EXPLORATION_VERSION`."""
     runs = sum(one.runs for one in every)
     document = {
@@ -123,7 +123,7 @@ def as_json(every: Sequence[Explored], sampling: Sampling, spent: Spent, *, inte
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
-def _as_builtins(found: Explored) -> dict[str, Any]:
+def _as_builtins(found: Exploration) -> dict[str, Any]:
     header = found.header(())
     return {
         "scenario": header.scenario,
@@ -148,7 +148,7 @@ def _word(cause: Cause) -> str:
     return cause.name.lower().replace("_", "-")
 
 
-def _found(found: Explored, one: Found) -> dict[str, Any]:
+def _found(found: Exploration, one: Finding) -> dict[str, Any]:
     return {
         "times": one.times,
         "first": one.summary,

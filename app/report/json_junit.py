@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import msgspec
 
 from trunkline.app.report.summary import blocks
-from trunkline.app.runs.outcome import Outcome
+from trunkline.app.runs.outcome import TimedRun
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.core.errors import UsageError
 from trunkline.sim.invariants import Status
@@ -18,7 +18,7 @@ from trunkline.sim.invariants import Status
 REPORT_VERSION = 1
 
 
-def as_json(outcomes: list[Outcome]) -> bytes:
+def as_json(outcomes: list[TimedRun]) -> bytes:
     """All runs as one JSON document, version `REPORT_VERSION`."""
     document = {
         "trunkline_report": REPORT_VERSION,
@@ -28,7 +28,7 @@ def as_json(outcomes: list[Outcome]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
-def _run(outcome: Outcome) -> dict[str, Any]:
+def _run(outcome: TimedRun) -> dict[str, Any]:
     header = outcome.run.trace.header
     return {
         "scenario": header.scenario,
@@ -44,7 +44,7 @@ def _run(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def as_junit(outcomes: list[Outcome]) -> bytes:
+def as_junit(outcomes: list[TimedRun]) -> bytes:
     """All runs as JUnit XML: a test case a run, and a failure with the text report where something is violated."""
     failed = sum(not outcome.holds for outcome in outcomes)
     suite = ElementTree.Element(

@@ -13,12 +13,12 @@ from trunkline.app.view.explain.explanation import path_of, reproduction
 from trunkline.app.view.hands.runs import Hands
 from trunkline.app.view.index.messages import Lives
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.invariants.results import UNJUDGED
+from trunkline.app.view.invariants.results import NOT_JUDGED
 from trunkline.app.view.labels.events import describe
 from trunkline.app.view.messages.rows import Messages
 from trunkline.app.view.queue.rows import Queue
-from trunkline.app.view.sessions.transcripts import Pair, SessionRow, Sessions
-from trunkline.app.view.sessions.violations import Blame
+from trunkline.app.view.sessions.transcripts import AlignedPair, SessionListRow, Sessions
+from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.app.view.text.cells import clean, count, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.app.view.timeline.lanes import Lanes
@@ -77,7 +77,7 @@ def _run(view: RunView) -> Iterator[Fact]:
         left = f"no: {clean(', '.join(end.open))}" if end.open else "no"
         yield Fact(label="at rest", text="yes" if end.at_rest else left)
     if view.run.trace.cut:
-        yield Fact(label="cut", text=f"{clean(view.run.trace.cut)}; {UNJUDGED}", tone=Tone.WARN)
+        yield Fact(label="cut", text=f"{clean(view.run.trace.cut)}; {NOT_JUDGED}", tone=Tone.WARN)
     yield _holds(view)
     yield Fact(label="repro", text=reproduction(header))
 
@@ -164,14 +164,14 @@ def event_fact(view: RunView, seq: int, label: str = "") -> Fact:
 
 def _sessions(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
     sessions = Sessions(view)
-    blame = Blame(sessions)
+    blame = SessionViolations(sessions)
     for row in sessions.rows(view.last):
         title = row.title or f"{row.place}, a conversation without a session"
         broken = blame.session(row.owner, view.last)
         yield title, (*_session(row, broken), *(_pair(view, pair) for pair in sessions.pairs(row.owner)))
 
 
-def _session(row: SessionRow, broken: str) -> Iterator[Fact]:
+def _session(row: SessionListRow, broken: str) -> Iterator[Fact]:
     yield Fact(label="place", text=clean(row.place))
     yield Fact(label="counts", text=f"{row.heard} heard, {row.said} said")
     if broken:
@@ -183,7 +183,7 @@ def _session(row: SessionRow, broken: str) -> Iterator[Fact]:
     yield Fact(label="differs", text=text, tone=Tone.BAD if row.differences else Tone.PLAIN)
 
 
-def _pair(view: RunView, pair: Pair) -> Fact:
+def _pair(view: RunView, pair: AlignedPair) -> Fact:
     """A line of the transcript beside what people saw, as one line."""
     held, seen = pair.line, pair.seen
     if held is not None and held.role == "reset":

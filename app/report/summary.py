@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from trunkline.app.runs.model import so_far
-from trunkline.app.runs.outcome import Outcome
+from trunkline.app.runs.outcome import TimedRun
 from trunkline.app.view.explain.explanation import path_of, reproduction
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.invariants.results import UNJUDGED
+from trunkline.app.view.invariants.results import NOT_JUDGED
 from trunkline.app.view.text.cells import clean, count
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.sim.invariants import Status, Verdict, Violation
@@ -27,7 +27,7 @@ _STEPS = 20
 _Step = TypeVar("_Step")
 
 
-def run_line(outcome: Outcome) -> str:
+def run_line(outcome: TimedRun) -> str:
     """One line for one run."""
     run, header = outcome.run, outcome.run.trace.header
     sign = "✓" if outcome.holds else "✗"
@@ -45,7 +45,7 @@ def run_line(outcome: Outcome) -> str:
     return f"{sign} {clean(header.scenario):<{_WIDTH}} {' · '.join(facts)}"
 
 
-def blocks(outcome: Outcome) -> Iterator[str]:
+def blocks(outcome: TimedRun) -> Iterator[str]:
     """Everything that went wrong in a run, a block each; the last line is the command that shows it again."""
     run = outcome.run
     view = RunView(run)
@@ -67,7 +67,7 @@ def blocks(outcome: Outcome) -> Iterator[str]:
     if len(run.unmet) > EXPECTATIONS:
         yield f"  ✗ {len(run.unmet) - EXPECTATIONS} more expectations missed; --json has all of them"
     if run.trace.cut:
-        yield f"  cut       {clean(run.trace.cut)}; {UNJUDGED}"
+        yield f"  cut       {clean(run.trace.cut)}; {NOT_JUDGED}"
     if not outcome.holds:
         yield f"  repro     {reproduction(run.trace.header)}"
 
@@ -115,7 +115,7 @@ def _line(label: str, text: str) -> str:
     return f"    {label:<9} {text}"
 
 
-def summary(outcomes: list[Outcome]) -> str:
+def summary(outcomes: list[TimedRun]) -> str:
     """The last line of a report."""
     broken = sum(not outcome.holds for outcome in outcomes)
     runs = count(len(outcomes), "run")

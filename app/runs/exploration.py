@@ -13,7 +13,7 @@ from trunkline.sim.run.crash_at import CrashAt
 
 
 @dataclass(slots=True)
-class Found:
+class Finding:
     """One kind of thing that was found, and the first run that shows it."""
 
     #: runs, or of differences intents, that show it
@@ -23,7 +23,7 @@ class Found:
 
 
 @dataclass(slots=True, kw_only=True)
-class Explored:
+class Exploration:
     """One scenario under one seed."""
 
     file: ScenarioFile
@@ -46,12 +46,12 @@ class Explored:
     #: stops that something else came before
     overtaken: int = 0
     #: what is wrong, by invariant or promise
-    breaches: dict[str, Found] = field(default_factory=dict[str, Found])
+    breaches: dict[str, Finding] = field(default_factory=dict[str, Finding])
     #: what people see otherwise, by the cause that explains it
-    differences: dict[Cause, Found] = field(default_factory=dict[Cause, Found])
+    differences: dict[Cause, Finding] = field(default_factory=dict[Cause, Finding])
 
     @classmethod
-    def of(cls, explorer: Explorer, planned: int) -> Explored:
+    def of(cls, explorer: Explorer, planned: int) -> Exploration:
         """Nothing but the run without a crash."""
         found = cls(
             file=explorer.file,
@@ -82,11 +82,11 @@ class Explored:
         self.overtaken += one.overtaken
         for name in dict.fromkeys(breach.id for breach in one.breaches):
             summary = next(breach.summary for breach in one.breaches if breach.id == name)
-            self.breaches.setdefault(name, Found(0, summary, one)).times += 1
+            self.breaches.setdefault(name, Finding(0, summary, one)).times += 1
         for difference in one.differences:
             if difference.cause is not None:
                 summary = f"{difference.intent}: {difference.detail}"
-                self.differences.setdefault(difference.cause, Found(0, summary, one)).times += 1
+                self.differences.setdefault(difference.cause, Finding(0, summary, one)).times += 1
 
     def header(self, crashes: tuple[CrashAt, ...]) -> TraceHeader:
         """What was run, for the command that runs it again."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from trunkline.app.runs.exploration import Explored
+from trunkline.app.runs.exploration import Exploration
 from trunkline.sim import ScenarioFile
 from trunkline.sim.explore import Explorer, Sampling, Tried
 from trunkline.sim.explore.crash_plan import Trial
@@ -25,7 +25,7 @@ _CHUNK = 16
 _AHEAD = 3
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class ExplorationJob(msgspec.Struct, frozen=True, kw_only=True):
     """A scenario to be explored under one seed."""
 
     file: ScenarioFile
@@ -36,7 +36,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 class _Worker:
     """Tries what it is given. Chunks of one scenario come one after another, so one explorer is kept."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    def __init__(self, jobs: Sequence[ExplorationJob]) -> None:
         self._jobs = jobs
         self._explorer: tuple[int, Explorer] | None = None
 
@@ -57,7 +57,7 @@ class _Worker:
 _own: list[_Worker] = []
 
 
-def _begin(jobs: Sequence[Job]) -> None:
+def _begin(jobs: Sequence[ExplorationJob]) -> None:
     # Ctrl-C reaches all processes of a terminal; the one that it is meant for tells the others when to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _be_quick()
@@ -81,16 +81,16 @@ def cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def explore(jobs: Sequence[Job], sampling: Sampling, workers: int) -> Iterator[Explored]:
+def explore(jobs: Sequence[ExplorationJob], sampling: Sampling, workers: int) -> Iterator[Exploration]:
     """Explore jobs in order. Gives what is known of a job after each chunk of its runs, until none is left."""
     local = _Worker(jobs)
     with _pool(jobs, workers, local) as submit:
-        waiting: deque[tuple[Explored, Future[list[Tried]]]] = deque()
+        waiting: deque[tuple[Exploration, Future[list[Tried]]]] = deque()
         ahead = workers * _AHEAD if workers > 1 else 1
         for number in range(len(jobs)):
             explorer = local.explorer(number)
             trials = explorer.plan(sampling)
-            found = Explored.of(explorer, 1 + sum(1 + trial.second for trial in trials))
+            found = Exploration.of(explorer, 1 + sum(1 + trial.second for trial in trials))
             chunks = [trials[start : start + _CHUNK] for start in range(0, len(trials), _CHUNK)]
             found.left = len(chunks)
             for chunk in chunks:
@@ -103,7 +103,7 @@ def explore(jobs: Sequence[Job], sampling: Sampling, workers: int) -> Iterator[E
             yield _take(waiting)
 
 
-def _take(waiting: deque[tuple[Explored, Future[list[Tried]]]]) -> Explored:
+def _take(waiting: deque[tuple[Exploration, Future[list[Tried]]]]) -> Exploration:
     found, future = waiting.popleft()
     found.add(future.result())
     found.left -= 1
@@ -114,7 +114,7 @@ _Submit = Callable[[int, Sequence[Trial]], "Future[list[Tried]]"]
 
 
 @contextmanager
-def _pool(jobs: Sequence[Job], workers: int, local: _Worker) -> Generator[_Submit, None, None]:
+def _pool(jobs: Sequence[ExplorationJob], workers: int, local: _Worker) -> Generator[_Submit, None, None]:
     """Something to submit chunks to: processes, or this one where one is enough."""
     if workers == 1:
         usual = gc.get_threshold()

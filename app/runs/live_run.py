@@ -8,7 +8,7 @@ from time import perf_counter
 
 from trunkline.app.cli.io.trace_input import believing
 from trunkline.app.runs.model import Run
-from trunkline.app.runs.trace_follower import Budget, Feed, Flow
+from trunkline.app.runs.trace_follower import Budget, Feed, FeedState
 from trunkline.core.events import Event, Trace, TraceError, TraceHeader
 from trunkline.sim.invariants import CHECKERS, Judge, Verdict
 
@@ -18,7 +18,7 @@ STEP = 64
 Take = Callable[[Sequence[Event], Sequence[Verdict]], None]
 
 
-class Live:
+class LiveRun:
     """Pulls a feed into views. Paused, it does nothing at all."""
 
     def __init__(self, feed: Feed, *, clock: Callable[[], float] = perf_counter) -> None:
@@ -90,13 +90,13 @@ class Live:
     def _see(self, events: Sequence[Event]) -> None:
         for event in events:
             self._judge.see(event)
-        if self.feed.flow is Flow.ENDED:
+        if self.feed.flow is FeedState.ENDED:
             self._judge.finish()
 
     def said(self) -> str:
         """What is to be told of the feed: what it waits for, or what is wrong; nothing while all is well."""
         if self.problem or self.feed.problem:
             return self.problem or self.feed.problem
-        if self.feed.flow is Flow.WAITING:
+        if self.feed.flow is FeedState.WAITING:
             return f"{self.feed.name}: waits for a first line; nothing is written yet"
         return ""

@@ -7,7 +7,7 @@ import msgspec
 from trunkline.app.runs.model import Run
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class TimedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run, and how long it took."""
 
     run: Run

@@ -27,7 +27,7 @@ EVERY = 32
 _MIB = 1 << 20
 
 
-class Flow(StrEnum):
+class FeedState(StrEnum):
     """What can be expected of a feed."""
 
     #: there is no file yet, or nothing in it
@@ -60,7 +60,7 @@ class Feed:
         self.name = str(path) if path is not None else "standard input"
         self.header: TraceHeader | None = None
         self.problem = ""
-        self.flow = Flow.WAITING
+        self.flow = FeedState.WAITING
         #: lines that were taken, and events among them
         self.lines = 0
         self.events = 0
@@ -79,7 +79,7 @@ class Feed:
     @property
     def over(self) -> bool:
         """Nothing more will come."""
-        return self.flow in (Flow.ENDED, Flow.BROKEN)
+        return self.flow in (FeedState.ENDED, FeedState.BROKEN)
 
     def unread(self) -> int:
         """Bytes that wait in the file; of a pipe, those that were read and not taken."""
@@ -111,7 +111,7 @@ class Feed:
 
     def _take(self, line: bytes, found: list[Event]) -> None:
         self.lines += 1
-        self.flow = Flow.OPEN
+        self.flow = FeedState.OPEN
         try:
             if self.header is None:
                 self.header = decode_header(line)
@@ -128,7 +128,7 @@ class Feed:
         self.events += 1
         found.append(event)
         if event.kind == "run.ended":
-            self.flow = Flow.ENDED
+            self.flow = FeedState.ENDED
             if self._regular:
                 # The writer of a pipe sees by its other end that somebody still looks on.
                 self.close()
@@ -222,5 +222,5 @@ class Feed:
         return f"{self.name}:{self.lines + 1}: {what}"
 
     def _break(self, problem: str) -> None:
-        self.problem, self.flow = problem, Flow.BROKEN
+        self.problem, self.flow = problem, FeedState.BROKEN
         self.close()

@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 from textual.theme import BUILTIN_THEMES
 from textual.timer import Timer
 
-from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
 from trunkline.app.tui.command_palette import TableCommands
 from trunkline.app.tui.platform.gc_idle import Quiet
@@ -35,9 +35,9 @@ from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.state.notifications import Noted
 from trunkline.app.tui.state.workspace import Desk
 from trunkline.app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
-from trunkline.app.view.faults.palette import Option
+from trunkline.app.view.faults.palette import FaultOption
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.text.cells import told
+from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 #: the screens of a run
@@ -156,7 +156,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
             self.clock(running=True)
         self.sync()
 
-    def place(self, options: tuple[Option, ...], placed: Callable[[str | None], None]) -> None:
+    def place(self, options: tuple[FaultOption, ...], placed: Callable[[str | None], None]) -> None:
         """Open the fault palette."""
         self.push_screen(FaultScreen(self.desk, options), placed)
 
@@ -165,7 +165,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
         try:
             self.desk.open(entry, seed=self.desk.seed_for(entry), bugs=entry.bugs)
         except UsageError as error:
-            self.notify(told(error), severity="warning", markup=False)
+            self.notify(error_text(error), severity="warning", markup=False)
             return
         self._chosen(True)
 
@@ -295,7 +295,7 @@ def launch(
     return app.return_value or app.return_code or 0
 
 
-def launch_live(source: RunSource, live: Live, *, ascii: bool = False, theme: str | None = None) -> int:  # noqa: A002
+def launch_live(source: RunSource, live: LiveRun, *, ascii: bool = False, theme: str | None = None) -> int:  # noqa: A002
     """Open the app on a run that goes on, and follow it. The exit code is 1 when it was seen to be violated."""
     if theme is not None:
         check_theme(theme)

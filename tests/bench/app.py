@@ -21,7 +21,7 @@ from tests.support.app.pilot import settle
 from tests.support.app.traces import ListedRuns
 from tests.support.bench.bar import Bar
 from tests.support.bench.long_runs import judged, long_file
-from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Feed
 from trunkline.app.tui.app import FRAMES, RUN_SCREENS, TrunklineApp
@@ -174,7 +174,7 @@ async def _followed(path: Path, screen: str, *, start: int = 0) -> list[float]:
     written, lines = _beginning(path, start)
     # The budget of a frame is one of CPU time here: how busy the machine is should not matter.
     feed = Feed(written, clock=time.process_time)
-    desk = Desk(ListedRuns(), live=Live(feed, clock=time.process_time))
+    desk = Desk(ListedRuns(), live=LiveRun(feed, clock=time.process_time))
     one = TrunklineApp(desk, theme="textual-dark", clocked=False, first=screen)
     costs: list[float] = []
     async with one.run_test(size=SIZE):

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trunkline.app.explain.decide import InboundAsked, decide_inbound
+from trunkline.app.explain.decide import InboundQuestion, decide_inbound
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Event
@@ -404,12 +404,12 @@ def test_no_screen_and_without_a_file_no_simulator_is_imported(config):
 SCENARIOS = find_scenarios((scenario_home(),))
 
 
-def asked(file: ScenarioFile, received: InboundReceived) -> InboundAsked:
+def asked(file: ScenarioFile, received: InboundReceived) -> InboundQuestion:
     """The question of a message that a run took: from its events, and what the world knows of who wrote it."""
     world, place = file.scenario.world, received.address
     platform = world.platforms[place.channel]
     person = world.people.get(received.peer.name)
-    return InboundAsked(
+    return InboundQuestion(
         channel=place.channel,
         kind=place.kind,
         peer=place.conversation,

@@ -56,7 +56,7 @@ def _plain(twin: str, char: str) -> str:
     return "??" if unicodedata.east_asian_width(char) in "WF" else "?"
 
 
-def tell(text: str) -> None:
+def print_error(text: str) -> None:
     """Print lines on standard error. They may quote names of files, which may hold anything."""
     from trunkline.app.view.text.cells import clean
 
@@ -64,13 +64,13 @@ def tell(text: str) -> None:
         print(clean(line), file=sys.stderr)
 
 
-def finish() -> None:
+def flush_output() -> None:
     """Write what is still held back. Raises `OSError` where that cannot be."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
-def mute() -> None:
+def discard_output() -> None:
     """Give up standard output: what is still held back would fail again when the interpreter ends."""
     with suppress(OSError, ValueError, AttributeError):
         output = sys.stdout.fileno()

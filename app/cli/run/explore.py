@@ -13,11 +13,11 @@ import msgspec
 
 from trunkline.app.cli.run.run import Options as RunOptions
 from trunkline.app.cli.run.run import load_all
-from trunkline.app.report.exploration import Spent, as_json, lines_of, summary
+from trunkline.app.report.exploration import Cost, as_json, lines_of, summary
 from trunkline.app.report.summary import blocks, run_line
-from trunkline.app.runs.exploration import Explored
-from trunkline.app.runs.exploration_pool import Job, cpu_seconds, explore
-from trunkline.app.runs.outcome import Outcome
+from trunkline.app.runs.exploration import Exploration
+from trunkline.app.runs.exploration_pool import ExplorationJob, cpu_seconds, explore
+from trunkline.app.runs.outcome import TimedRun
 from trunkline.app.runs.scenario_source import named_scenarios
 from trunkline.core.errors import UsageError
 from trunkline.core.events import write_trace
@@ -79,11 +79,11 @@ def _check(options: Options) -> None:
             raise UsageError(f"{report}: there is no folder {report.parent}")
 
 
-def _jobs(options: Options) -> list[Job]:
+def _jobs(options: Options) -> list[ExplorationJob]:
     bugs = tuple(bug for name in options.bugs for bug in find_bugs(name))
     files = load_all(RunOptions(paths=named_scenarios(options.names), keyword=options.keyword))
     return [
-        Job(file=file, seed=first + number, bugs=bugs)
+        ExplorationJob(file=file, seed=first + number, bugs=bugs)
         for file in files
         for first in [file.scenario.seed if options.seed is None else options.seed]
         for number in range(options.seeds)
@@ -103,7 +103,7 @@ def _crashes(options: Options) -> tuple[CrashAt, ...]:
 # ------------------------------------------------------------ one run again
 
 
-def _once_more(job: Job, crashes: Sequence[CrashAt], trace: Path | None) -> int:
+def _once_more(job: ExplorationJob, crashes: Sequence[CrashAt], trace: Path | None) -> int:
     """Do a run of an exploration once more, and report it as `trunkline run` does."""
     before = time.process_time()
     tried = Explorer(job.file, seed=job.seed, bugs=job.bugs).run(crashes)
@@ -111,7 +111,7 @@ def _once_more(job: Job, crashes: Sequence[CrashAt], trace: Path | None) -> int:
     if played:
         result = run_scenario(job.file, seed=job.seed, bugs=job.bugs, crash=crashes)
         # What the scenario expects, it expects of a run without these crashes.
-        outcome = Outcome(run=msgspec.structs.replace(result, unmet=()), spent=time.process_time() - before)
+        outcome = TimedRun(run=msgspec.structs.replace(result, unmet=()), spent=time.process_time() - before)
         print(run_line(outcome))
         for block in blocks(outcome):
             print(block)
@@ -129,10 +129,10 @@ def _once_more(job: Job, crashes: Sequence[CrashAt], trace: Path | None) -> int:
 # ------------------------------------------------------------ everywhere
 
 
-def _everywhere(jobs: Sequence[Job], options: Options) -> int:
+def _everywhere(jobs: Sequence[ExplorationJob], options: Options) -> int:
     sampling = Sampling(every_step=options.every_step, stops=options.stops, second=options.second)
     workers = options.jobs or os.cpu_count() or 1
-    every: list[Explored] = []
+    every: list[Exploration] = []
     wall, cpu, interrupted = time.perf_counter(), cpu_seconds(), False
     try:
         with _progress(len(jobs)) as show:
@@ -146,7 +146,7 @@ def _everywhere(jobs: Sequence[Job], options: Options) -> int:
         interrupted = True
         if every and every[-1].left:
             print("\n".join(lines_of(every[-1])))
-    spent = Spent(wall=time.perf_counter() - wall, cpu=cpu_seconds() - cpu)
+    spent = Cost(wall=time.perf_counter() - wall, cpu=cpu_seconds() - cpu)
     print(summary(every, sampling, spent, interrupted=interrupted))
     if options.json is not None:
         from trunkline.app.report.json_junit import write_whole
@@ -157,7 +157,7 @@ def _everywhere(jobs: Sequence[Job], options: Options) -> int:
     return _INTERRUPTED if interrupted else 0
 
 
-_Show = Callable[[Sequence[Explored]], None]
+_Show = Callable[[Sequence[Exploration]], None]
 
 
 @contextmanager
@@ -174,7 +174,7 @@ def _progress(total: int) -> Generator[_Show, None, None]:
     with Progress(console=console, transient=True, redirect_stdout=on_screen, auto_refresh=False) as progress:
         task = progress.add_task("exploring", total=total)
 
-        def show(every: Sequence[Explored]) -> None:
+        def show(every: Sequence[Exploration]) -> None:
             last = every[-1]
             part = last.runs / last.planned if last.left and last.planned else 1.0
             runs, violated = sum(one.runs for one in every), sum(one.violated for one in every)

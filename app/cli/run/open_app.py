@@ -8,7 +8,7 @@ from trunkline.app.cli.io.terminal import can_draw, only_ascii
 from trunkline.app.cli.io.trace_input import believing, open_trace
 from trunkline.app.report.summary import blocks, run_line
 from trunkline.app.runs.model import Run
-from trunkline.app.runs.outcome import Outcome
+from trunkline.app.runs.outcome import TimedRun
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.core.errors import UsageError
 from trunkline.sim import find_scenarios, judge, run_scenario, scenario_home
@@ -65,12 +65,12 @@ def _tour_report(path: Path) -> int:
     """The tour as text. Exit code 0 when the defect is caught and the sound gateway holds, as they should."""
     file = load(path)
     print(f"{file.scenario.title}  ({file.scenario.source})\n\n{file.scenario.story.strip()}\n")
-    defective = Outcome(run=run_scenario(file, bugs=file.scenario.bugs), spent=0.0)
+    defective = TimedRun(run=run_scenario(file, bugs=file.scenario.bugs), spent=0.0)
     print("With the reported defect:")
     print(run_line(defective))
     for block in blocks(defective):
         print(block)
-    sound = Outcome(run=run_scenario(file), spent=0.0)
+    sound = TimedRun(run=run_scenario(file), spent=0.0)
     print("\nWithout it:")
     print(run_line(sound))
     for block in blocks(sound):
@@ -92,7 +92,7 @@ def replay_trace(
     drawn = not plain and can_draw()
     with believing(str(file)):
         run = Run(trace=trace, verdicts=judge(trace.events))
-        outcome = Outcome(run=run, spent=0.0)
+        outcome = TimedRun(run=run, spent=0.0)
         lines = [] if drawn else [run_line(outcome), *blocks(outcome)]
     if not drawn:
         for line in lines:

@@ -15,7 +15,7 @@ import msgspec
 
 from trunkline.app.cli.run.trace_pipe import STDOUT, Piped
 from trunkline.app.report.summary import blocks, run_line, summary
-from trunkline.app.runs.outcome import Outcome
+from trunkline.app.runs.outcome import TimedRun
 from trunkline.app.runs.scenario_source import load
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event, write_trace
@@ -62,7 +62,7 @@ def run_scenarios(options: Options) -> int:
     jobs = list(_jobs(options, _with_steps(load_all(options), options.steps)))
     if options.trace is not None and len(jobs) != 1:
         raise UsageError(f"--trace is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug")
-    outcomes: list[Outcome] = []
+    outcomes: list[TimedRun] = []
     # What is loaded by now stays: the collector need not look at it again after every few runs.
     gc.freeze()
     piped = Piped(header_of(jobs[0].file, seed=jobs[0].seed, bugs=jobs[0].bugs)) if options.trace == STDOUT else None
@@ -90,10 +90,10 @@ def _with_steps(files: list[ScenarioFile], steps: Sequence[str]) -> list[Scenari
     return [reduce(with_step_text, steps, files[0])]
 
 
-def _run(job: Job, watch: Callable[[Event], None] | None) -> Outcome:
+def _run(job: Job, watch: Callable[[Event], None] | None) -> TimedRun:
     before = time.process_time()
     result = run_scenario(job.file, seed=job.seed, bugs=job.bugs, watch=watch)
-    return Outcome(run=result, spent=time.process_time() - before)
+    return TimedRun(run=result, spent=time.process_time() - before)
 
 
 def load_all(options: Options) -> list[ScenarioFile]:
@@ -130,7 +130,7 @@ def _jobs(options: Options, files: Sequence[ScenarioFile]) -> Iterator[Job]:
                 yield Job(file=file, seed=seed, bugs=named)
 
 
-def _write(options: Options, outcomes: list[Outcome]) -> None:
+def _write(options: Options, outcomes: list[TimedRun]) -> None:
     if options.trace is not None and options.trace != STDOUT:
         write_trace(options.trace, outcomes[0].run.trace)
     if options.junit is not None or options.json is not None:

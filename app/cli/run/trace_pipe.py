@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
-from trunkline.app.cli.io.output import mute
+from trunkline.app.cli.io.output import discard_output
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event, TraceHeader, encode_event
 from trunkline.core.events.base import RunEnded
@@ -62,7 +62,7 @@ class Piped:
                 _wait_for_the_terminal()
             raise self._error
         _wait_for_the_reader()
-        mute()
+        discard_output()
         _wait_for_the_terminal()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trunkline.app.cli.io.terminal import can_draw
 from trunkline.app.cli.io.trace_input import STDIN
-from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.scenario_source import SimSource
 from trunkline.app.runs.trace_follower import Feed
 from trunkline.core.errors import UsageError
@@ -31,7 +31,7 @@ def watch_trace(file: Path, *, plain: bool, limit: int, ascii: bool, theme: str 
         raise UsageError(f"no terminal to draw on: {_INSTEAD}")
     from trunkline.app.tui import launch_live
 
-    live = Live(Feed(file if fd is None else None, fd=fd, limit=limit))
+    live = LiveRun(Feed(file if fd is None else None, fd=fd, limit=limit))
     return launch_live(SimSource((scenario_home(),)), live, ascii=ascii, theme=theme)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from trunkline.app.tui.platform.file_export import working_folder
 from trunkline.app.tui.screens.screen_base import Acting
 from trunkline.app.tui.state.branching import offered, save, undo
-from trunkline.app.view.text.cells import told
+from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 
@@ -67,4 +67,4 @@ class BranchActs(Acting):
 
     def _warn(self, error: UsageError) -> None:
         options: dict[str, Any] = {"severity": "warning", "markup": False}
-        self.notify(told(error), **options)
+        self.notify(error_text(error), **options)

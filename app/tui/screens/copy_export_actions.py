@@ -19,7 +19,7 @@ from trunkline.app.tui.screens.screen_base import Acting
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.explain.copy_choices import Choice, yanks
+from trunkline.app.view.explain.copy_choices import Choice, copy_choices
 
 if TYPE_CHECKING:
     from trunkline.app.tui.app import TrunklineApp
@@ -40,7 +40,7 @@ class Taking(Acting):
             return
         from trunkline.app.tui.screens.dialogs.menu import ChooseScreen
 
-        found = yanks(self.desk.run.view, self.desk.cursor, row_text(self.pane))
+        found = copy_choices(self.desk.run.view, self.desk.cursor, row_text(self.pane))
         self.trunkline.push_screen(ChooseScreen("Copy", found), lambda chosen: _copy(self.trunkline, chosen))
 
     def action_export(self) -> None:

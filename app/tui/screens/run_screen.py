@@ -16,7 +16,7 @@ from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
 from trunkline.app.tui.widgets.feed_status import FeedBar
 from trunkline.app.tui.widgets.row_list import Drawn, RowList
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.text.cells import told
+from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 SMALLEST = (60, 16)
@@ -310,7 +310,7 @@ class RunScreen(Taking, BranchActs, Finds):
         try:
             run()
         except UsageError as error:
-            self.notify(told(error), severity="warning", markup=False)
+            self.notify(error_text(error), severity="warning", markup=False)
             return
         self.desk.arrive()
         self.moved()

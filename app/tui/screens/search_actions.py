@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trunkline.app.tui.screens.screen_base import Acting
-from trunkline.app.view.text.cells import told
+from trunkline.app.view.text.cells import error_text
 from trunkline.app.view.timeline.seek_syntax import read_moment, read_speed
 from trunkline.core.errors import UsageError
 
@@ -95,5 +95,5 @@ class Finds(Acting):
             else:
                 self.desk.seek(read_moment(self.desk.run.view, text))
         except UsageError as error:
-            self.notify(told(error), severity="warning", markup=False, timeout=5)
+            self.notify(error_text(error), severity="warning", markup=False, timeout=5)
         self.moved()

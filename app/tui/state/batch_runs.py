@@ -12,7 +12,7 @@ from textual.message import Message
 
 from trunkline.app.runs.model import RunSource, ScenarioEntry
 from trunkline.app.view.picker.scenario_results import Result, result_of
-from trunkline.app.view.text.cells import told
+from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def result_for(source: RunSource, job: Job) -> Result:
     try:
         return result_of(source.run(job.entry, seed=job.seed, bugs=job.bugs))
     except UsageError as error:
-        return Result(seed=job.seed, failed=told(error))
+        return Result(seed=job.seed, failed=error_text(error))
 
 
 class RunAll:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 from trunkline.app.runs.model import BranchSource, Run, RunSource, ScenarioEntry
 from trunkline.app.tui.platform.file_export import write_new
 from trunkline.app.view.diff.compare import Diff
-from trunkline.app.view.faults.catalog import Site, options
-from trunkline.app.view.faults.cursor_context import spot_of
-from trunkline.app.view.faults.palette import Moment, Option, Placed, with_faults
+from trunkline.app.view.faults.catalog import PaletteContext, options
+from trunkline.app.view.faults.cursor_context import cursor_context
+from trunkline.app.view.faults.palette import FaultOption, FaultTime, PlacedFault, with_faults
 from trunkline.app.view.faults.save_as_scenario import saved_text, violated
-from trunkline.app.view.faults.upcoming import ahead_of
+from trunkline.app.view.faults.upcoming import upcoming_after
 from trunkline.core.errors import UsageError
 from trunkline.sim.scenario import ScenarioError, ScenarioFile, load_text
 from trunkline.sim.scenario.edit import BRANCH
@@ -33,14 +33,14 @@ class Branch:
 
     def __init__(self) -> None:
         #: faults that were placed on the open run, in order
-        self.faults: tuple[Placed, ...] = ()
+        self.faults: tuple[PlacedFault, ...] = ()
         #: run A, as somebody chose it
         self.pinned: Opened | None = None
         #: run A, where nobody chose: the run that was open before this one was computed
         self.before: Opened | None = None
         self._made: tuple[object, object, Diff] | None = None
 
-    def opens(self, was: Opened | None, again: tuple[Placed, ...] | None) -> None:
+    def opens(self, was: Opened | None, again: tuple[PlacedFault, ...] | None) -> None:
         """Another run is opened; `again`: of the same scenario, with these faults."""
         if again is None:
             self.before = None
@@ -82,7 +82,7 @@ def aside(work: Callable[[], Result]) -> Result:
 
 
 def compute(
-    source: RunSource, entry: ScenarioEntry, seed: int, bugs: tuple[str, ...], faults: tuple[Placed, ...]
+    source: RunSource, entry: ScenarioEntry, seed: int, bugs: tuple[str, ...], faults: tuple[PlacedFault, ...]
 ) -> Run:
     """A run of a scenario, with the faults that are placed on it. Raises `UsageError`."""
     if not faults:
@@ -90,24 +90,26 @@ def compute(
     return _source(source).run_file(_branched(source, entry, faults), seed=seed, bugs=bugs)
 
 
-def offered(desk: Desk) -> tuple[Option, ...]:
+def offered(desk: Desk) -> tuple[FaultOption, ...]:
     """What can go wrong at the cursor. Raises `UsageError` where nothing can be placed."""
     entry = _entry(desk)
     file = _branched(desk.source, entry, desk.branch.faults)
     view = desk.run.view
-    spot = spot_of(view, file, desk.cursor)
-    return options(Site(spot=spot, ahead=ahead_of(view, spot), file=file, on=desk.bugs, declared=entry.bugs))
+    spot = cursor_context(view, file, desk.cursor)
+    return options(
+        PaletteContext(spot=spot, ahead=upcoming_after(view, spot), file=file, on=desk.bugs, declared=entry.bugs)
+    )
 
 
-def inject(desk: Desk, option: Option, moment: Moment) -> Placed:
+def inject(desk: Desk, option: FaultOption, moment: FaultTime) -> PlacedFault:
     """Run branch B: the same with one more fault. The cursor stays at its time. Raises `UsageError`."""
     before = None if moment.bugs is None else desk.bugs
-    fault = Placed(word=option.word, at=moment.at, step=moment.step, before=before)
+    fault = PlacedFault(word=option.word, at=moment.at, step=moment.step, before=before)
     _again(desk, (*desk.branch.faults, fault), desk.bugs if moment.bugs is None else moment.bugs)
     return fault
 
 
-def undo(desk: Desk) -> Placed:
+def undo(desk: Desk) -> PlacedFault:
     """Run the branch without its last fault. Raises `UsageError` when there is none."""
     if not desk.branch.faults:
         raise UsageError("no fault is placed on this run: i places one at the cursor")
@@ -116,7 +118,7 @@ def undo(desk: Desk) -> Placed:
     return last
 
 
-def _again(desk: Desk, faults: tuple[Placed, ...], bugs: tuple[str, ...]) -> None:
+def _again(desk: Desk, faults: tuple[PlacedFault, ...], bugs: tuple[str, ...]) -> None:
     seq, at = desk.cursor, desk.run.view.time(desk.cursor)
     desk.open(_entry(desk), seed=desk.seed, bugs=bugs, again=faults)
     view = desk.run.view
@@ -186,7 +188,7 @@ def _entry(desk: Desk) -> ScenarioEntry:
     return desk.entry
 
 
-def _branched(source: RunSource, entry: ScenarioEntry, faults: tuple[Placed, ...]) -> ScenarioFile:
+def _branched(source: RunSource, entry: ScenarioEntry, faults: tuple[PlacedFault, ...]) -> ScenarioFile:
     try:
         return with_faults(_source(source).file(entry), faults)
     except ScenarioError as error:

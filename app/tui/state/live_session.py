@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run
-from trunkline.app.runs.trace_follower import Budget, Flow
+from trunkline.app.runs.trace_follower import Budget, FeedState
 from trunkline.core.events import Event, Trace
 from trunkline.sim import judge
 
@@ -27,7 +27,7 @@ SETTLED = 5000
 class Watching:
     """Between a live run and the desk."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: LiveRun) -> None:
         self.live = live
         #: what a frame may spend on what is new, and on what is made anew, in seconds
         self.budget = FRAME
@@ -80,7 +80,7 @@ class Watching:
     def _mark(self, opened: Opened) -> None:
         view, transport = opened.view, opened.transport
         view.growing = transport.live = self.going_on
-        transport.cut = not self.going_on and (self.live.feed.flow is not Flow.ENDED or bool(self.live.problem))
+        transport.cut = not self.going_on and (self.live.feed.flow is not FeedState.ENDED or bool(self.live.problem))
         view.lost(self.said() if transport.cut else "")
         if not self.going_on:
             transport.following = transport.held = False
@@ -102,7 +102,7 @@ class Watching:
         self.live.feed.close()
 
 
-def _rescued(was: Opened, live: Live) -> Opened:
+def _rescued(was: Opened, live: LiveRun) -> Opened:
     """What made no sense may have been learnt by half: the run anew, up to the event before it."""
     first = live.doubted[0].seq
     tried = _up_to(was, was.view.events[: first - 1])

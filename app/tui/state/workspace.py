@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from trunkline.app.gc_policy import LARGE, calm, release
-from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
 from trunkline.app.tui.state.branching import Branch, aside, compute
 from trunkline.app.tui.state.filter_and_breakpoints import Finding
@@ -14,8 +14,8 @@ from trunkline.app.tui.state.lazy_views import OF_LIVES, Late, Made
 from trunkline.app.tui.state.live_session import Watching
 from trunkline.app.tui.state.playback import Transport
 from trunkline.app.tui.state.view_options import Looking
-from trunkline.app.view.explain.explanation import Why, explain, reproduction
-from trunkline.app.view.faults.palette import Placed
+from trunkline.app.view.explain.explanation import Explanation, explain, reproduction
+from trunkline.app.view.faults.palette import PlacedFault
 from trunkline.app.view.hands.runs import Hands
 from trunkline.app.view.index.messages import Lives
 from trunkline.app.view.index.run_index import RunView
@@ -146,7 +146,7 @@ class Desk:
         seed: int = 0,
         bugs: tuple[str, ...] = (),
         at_violation: bool = False,
-        live: Live | None = None,
+        live: LiveRun | None = None,
     ) -> None:
         self.source = source
         #: where the open run comes from while it goes on
@@ -180,7 +180,7 @@ class Desk:
         seed: int,
         bugs: tuple[str, ...],
         at_violation: bool = False,
-        again: tuple[Placed, ...] | None = None,
+        again: tuple[PlacedFault, ...] | None = None,
     ) -> None:
         """Compute a run and show it from its start. Raises `UsageError`; what was open then stays open.
 
@@ -199,7 +199,7 @@ class Desk:
         self.entry, self.seed, self.bugs = entry, seed, bugs
         self.chain_of = None
 
-    def _compute(self, entry: ScenarioEntry, seed: int, bugs: tuple[str, ...], faults: tuple[Placed, ...]) -> Run:
+    def _compute(self, entry: ScenarioEntry, seed: int, bugs: tuple[str, ...], faults: tuple[PlacedFault, ...]) -> Run:
         return aside(lambda: compute(self.source, entry, seed, bugs, faults))
 
     def rerun(self, *, seed: int | None = None, bugs: tuple[str, ...] | None = None) -> None:
@@ -282,7 +282,7 @@ class Desk:
             letter=self.branch.letter(self.opened),
         )
 
-    def why(self) -> Why:
+    def why(self) -> Explanation:
         """The explanation of the event under the cursor."""
         return explain(self.run.view, self.cursor)
 

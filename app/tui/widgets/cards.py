@@ -28,7 +28,7 @@ from trunkline.app.view.overview.cards import (
     session_row,
 )
 from trunkline.app.view.text.cells import count, cut, middle_cut
-from trunkline.app.view.text.lazy_sequence import Lazily
+from trunkline.app.view.text.lazy_sequence import LazySequence
 
 #: cells between two columns
 GAP = 1
@@ -269,7 +269,7 @@ class BindingsCard(Card):
         """The bindings at the cursor, those to come dim."""
         view, cursor = self.desk.run.view, self.desk.cursor
         numbers = range(len(view.bindings))
-        self.rows = Lazily(numbers, lambda index: binding_row(view, view.bindings.nth(index, cursor), cursor))
+        self.rows = LazySequence(numbers, lambda index: binding_row(view, view.bindings.nth(index, cursor), cursor))
         self.entitle(f"Bindings {self.count}" if self.rows else "Bindings")
 
     def empty_text(self) -> str:

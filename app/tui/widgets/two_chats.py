@@ -11,7 +11,7 @@ from trunkline.app.tui.state.workspace import Desk
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.sessions.two_conversations import Shown, beside, pair_of
+from trunkline.app.view.sessions.two_conversations import ColumnMessage, beside, pair_of
 from trunkline.app.view.text.cells import cut, middle_cut, quoted
 
 #: cells of a tag in front of a message
@@ -29,11 +29,11 @@ class TwoChats(RowList):
         self.border_title = "Side by side"
         self.border_subtitle = "as people saw them"
         self.places: tuple[PlaceKey, ...] = ()
-        self.rows: Sequence[Shown] = ()
+        self.rows: Sequence[ColumnMessage] = ()
         #: what was made of the run as it is now, by the conversations; a run may grow
-        self._made: dict[tuple[PlaceKey, ...], Sequence[Shown]] = {}
+        self._made: dict[tuple[PlaceKey, ...], Sequence[ColumnMessage]] = {}
         self._made_of: tuple[object, int] | None = None
-        self._wrong: tuple[Sequence[Shown], tuple[int, ...]] = (self.rows, ())
+        self._wrong: tuple[Sequence[ColumnMessage], tuple[int, ...]] = (self.rows, ())
 
     @property
     def count(self) -> int:

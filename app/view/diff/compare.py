@@ -26,7 +26,7 @@ _NUMBERS = frozenset(
 _fields: dict[type[Body], tuple[str, ...]] = {}
 
 
-class Mark(StrEnum):
+class DiffMark(StrEnum):
     """What became of an event from run A to run B."""
 
     SAME = "="
@@ -39,13 +39,13 @@ class Mark(StrEnum):
 
 
 #: marks of rows that are really different, and not only later or earlier
-PARTED = frozenset({Mark.ONLY_A, Mark.ONLY_B, Mark.VERDICT})
+REAL_DIFFERENCES = frozenset({DiffMark.ONLY_A, DiffMark.ONLY_B, DiffMark.VERDICT})
 
 
 class DiffRow(msgspec.Struct, frozen=True, gc=False):
     """One row: the event of A, that of B (0: not there), and how they compare."""
 
-    mark: Mark
+    mark: DiffMark
     a: int
     b: int
 
@@ -58,18 +58,18 @@ class Diff:
         self.b = other
         self.rows: tuple[DiffRow, ...] = tuple(_rows(one, other))
         marks = [row.mark for row in self.rows]
-        self.counts: dict[Mark, int] = {mark: marks.count(mark) for mark in Mark}
+        self.counts: dict[DiffMark, int] = {mark: marks.count(mark) for mark in DiffMark}
         #: index of the first row that is not the same; none: the runs are the same
         self.first: int | None = self._first()
         #: indexes of the rows at which a stretch of differences begins
         self.stops: tuple[int, ...] = tuple(index for index in _stops(marks) if not self._is_premise(index))
         #: indexes of the rows that are really different
-        self.parted: tuple[int, ...] = tuple(index for index, mark in enumerate(marks) if mark in PARTED)
+        self.parted: tuple[int, ...] = tuple(index for index, mark in enumerate(marks) if mark in REAL_DIFFERENCES)
         self._reached = _reached(self.rows)
 
     def _first(self) -> int | None:
         """That a defect is on is why the runs part, and not yet a difference in what they do."""
-        parted = [index for index, row in enumerate(self.rows) if row.mark is not Mark.SAME]
+        parted = [index for index, row in enumerate(self.rows) if row.mark is not DiffMark.SAME]
         told = (index for index in parted if not self._is_premise(index))
         return next(told, parted[0] if parted else None)
 
@@ -111,18 +111,18 @@ def _rows(ours: RunView, theirs: RunView) -> list[DiffRow]:
     left, count = 0, len(others)
     for event, seq in zip(ours.events, pairs, strict=True):
         while left < count and (others[left].seq < seq if seq else others[left].at < event.at):
-            rows.append(DiffRow(Mark.ONLY_B, 0, others[left].seq))
+            rows.append(DiffRow(DiffMark.ONLY_B, 0, others[left].seq))
             left += 1
         if not seq:
-            rows.append(DiffRow(Mark.ONLY_A, event.seq, 0))
+            rows.append(DiffRow(DiffMark.ONLY_A, event.seq, 0))
             continue
         other = theirs.events[seq - 1]
         if broken_a.get(event.seq) != broken_b.get(seq) or differs(event.body, other.body):
-            mark = Mark.VERDICT
+            mark = DiffMark.VERDICT
         else:
-            mark = Mark.SAME if event.at == other.at else Mark.MOVED
+            mark = DiffMark.SAME if event.at == other.at else DiffMark.MOVED
         rows.append(DiffRow(mark, event.seq, seq))
-    rows += [DiffRow(Mark.ONLY_B, 0, event.seq) for event in others[left:]]
+    rows += [DiffRow(DiffMark.ONLY_B, 0, event.seq) for event in others[left:]]
     return rows
 
 
@@ -176,13 +176,13 @@ def _broken(view: RunView) -> dict[int, frozenset[str]]:
     return {seq: frozenset(names) for seq, names in found.items()}
 
 
-def _stops(marks: Sequence[Mark]) -> list[int]:
+def _stops(marks: Sequence[DiffMark]) -> list[int]:
     """Where differences begin; where everything is only later from here on, that is one stretch."""
     found: list[int] = []
-    before = Mark.SAME
+    before = DiffMark.SAME
     for index, mark in enumerate(marks):
-        begins = mark in PARTED and before not in PARTED
-        if begins or (mark is Mark.MOVED and before is Mark.SAME):
+        begins = mark in REAL_DIFFERENCES and before not in REAL_DIFFERENCES
+        if begins or (mark is DiffMark.MOVED and before is DiffMark.SAME):
             found.append(index)
         before = mark
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from trunkline.app.view.diff.compare import PARTED, Diff, DiffRow, Mark, differences
+from trunkline.app.view.diff.compare import REAL_DIFFERENCES, Diff, DiffMark, DiffRow, differences
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.events import describe
 from trunkline.app.view.text.cells import clean, count, cut, seconds
@@ -16,18 +16,18 @@ from trunkline.sim.scenario.edit import BRANCH
 
 #: what the marks mean, for people who meet them for the first time
 MEANINGS = {
-    Mark.SAME: "same",
-    Mark.MOVED: "other time",
-    Mark.ONLY_A: "only A",
-    Mark.ONLY_B: "only B",
-    Mark.VERDICT: "other outcome",
+    DiffMark.SAME: "same",
+    DiffMark.MOVED: "other time",
+    DiffMark.ONLY_A: "only A",
+    DiffMark.ONLY_B: "only B",
+    DiffMark.VERDICT: "other outcome",
 }
 #: characters of a value in a difference
 _VALUE = 60
-_TONES = {Mark.ONLY_A: Tone.WARN, Mark.ONLY_B: Tone.WARN, Mark.VERDICT: Tone.BAD}
+_TONES = {DiffMark.ONLY_A: Tone.WARN, DiffMark.ONLY_B: Tone.WARN, DiffMark.VERDICT: Tone.BAD}
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True):
+class DiffHeader(msgspec.Struct, frozen=True, kw_only=True):
     """What is compared: a line for each run, and what came of it."""
 
     a: str
@@ -40,13 +40,15 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     short: str
 
 
-def header(diff: Diff) -> Header:
+def header(diff: Diff) -> DiffHeader:
     """The header of a comparison."""
-    counts = [f"{MEANINGS[mark]} {diff.counts[mark]}" for mark in Mark if mark is not Mark.SAME and diff.counts[mark]]
-    signs = [f"{mark.value}{diff.counts[mark]}" for mark in Mark if mark is not Mark.SAME and diff.counts[mark]]
+    counts = [
+        f"{MEANINGS[mark]} {diff.counts[mark]}" for mark in DiffMark if mark is not DiffMark.SAME and diff.counts[mark]
+    ]
+    signs = [f"{mark.value}{diff.counts[mark]}" for mark in DiffMark if mark is not DiffMark.SAME and diff.counts[mark]]
     where = divergence(diff)
     verdicts = f"A {verdict(diff.a)}  B {verdict(diff.b)}"
-    return Header(
+    return DiffHeader(
         a=f"A {verdict(diff.a)}  {run_name(diff.a)}",
         b=f"B {verdict(diff.b)}  {run_name(diff.b)}",
         bad_a=bool(diff.a.violations()),
@@ -102,14 +104,14 @@ def row_text(diff: Diff, row: DiffRow) -> str:
     """What happened, with what is different about it."""
     view, event = diff.event(row)
     text = describe(view, event)
-    if row.mark is not Mark.VERDICT:
+    if row.mark is not DiffMark.VERDICT:
         return text
     return "  ".join([f"{text} |", *_changes(diff, row)])
 
 
-def row_tone(mark: Mark) -> Tone:
+def row_tone(mark: DiffMark) -> Tone:
     """How a row is coloured; its mark says the same."""
-    return _TONES.get(mark, Tone.DIM if mark is Mark.SAME else Tone.PLAIN)
+    return _TONES.get(mark, Tone.DIM if mark is DiffMark.SAME else Tone.PLAIN)
 
 
 def facts_of(diff: Diff, row: DiffRow) -> Iterator[Fact]:
@@ -176,9 +178,9 @@ def _counts(diff: Diff) -> Iterator[str]:
 
 
 def _stretches(diff: Diff, rows: Sequence[DiffRow]) -> Iterator[str]:
-    quiet: dict[Mark, int] = {}
+    quiet: dict[DiffMark, int] = {}
     for row in rows:
-        if row.mark not in PARTED:
+        if row.mark not in REAL_DIFFERENCES:
             quiet[row.mark] = quiet.get(row.mark, 0) + 1
             continue
         yield from _quiet(quiet)
@@ -188,8 +190,8 @@ def _stretches(diff: Diff, rows: Sequence[DiffRow]) -> Iterator[str]:
     yield from _quiet(quiet)
 
 
-def _quiet(quiet: dict[Mark, int]) -> Iterator[str]:
-    for mark in (Mark.SAME, Mark.MOVED):
+def _quiet(quiet: dict[DiffMark, int]) -> Iterator[str]:
+    for mark in (DiffMark.SAME, DiffMark.MOVED):
         if mark in quiet:
-            what = "the same" if mark is Mark.SAME else "the same at another time"
+            what = "the same" if mark is DiffMark.SAME else "the same at another time"
             yield f"{mark.value} {count(quiet[mark], 'event')} {what}"

@@ -24,7 +24,7 @@ from trunkline.sim.events.world import PeerSaid
 DECISIONS = (RouteDecided, RouterDecided, CompletionPlanned, FallbackDenied)
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class Alternative(msgspec.Struct, frozen=True, kw_only=True):
     """What the decisions of an event say of one alternative."""
 
     name: str
@@ -63,9 +63,9 @@ def decisions_of(view: RunView, seq: int) -> list[Event]:
     return list(found.values())
 
 
-def why_not(view: RunView, seq: int) -> list[Answer]:
+def why_not(view: RunView, seq: int) -> list[Alternative]:
     """Every alternative to where an event went: those that were looked at, then the other places of the run."""
-    told: dict[str, Answer] = {}
+    told: dict[str, Alternative] = {}
     for decision in decisions_of(view, seq):
         for answer in _answers(view, decision):
             told.setdefault(answer.name, answer)
@@ -74,10 +74,10 @@ def why_not(view: RunView, seq: int) -> list[Answer]:
         name = view.places.label(taken)
         known = told.get(name)
         text = known.text if known is not None and known.taken else "the event went there"
-        told[name] = Answer(name=name, text=text, taken=True, seq=known.seq if known else seq)
+        told[name] = Alternative(name=name, text=text, taken=True, seq=known.seq if known else seq)
     rest = (view.places.label(place.address) for place in view.places.in_order())
     which = "no decision of this event looked at it" if told else "no decision was recorded for this event"
-    others = [Answer(name=name, text=which, considered=False) for name in dict.fromkeys(rest) if name not in told]
+    others = [Alternative(name=name, text=which, considered=False) for name in dict.fromkeys(rest) if name not in told]
     here = view.places.label(taken) if taken is not None else ""
     return [*sorted(told.values(), key=lambda one: (one.name != here, not one.taken)), *others]
 
@@ -92,7 +92,7 @@ def _destination(view: RunView, seq: int) -> Address | None:
     return address if isinstance(address, Address) else None
 
 
-def _answers(view: RunView, event: Event) -> Iterator[Answer]:
+def _answers(view: RunView, event: Event) -> Iterator[Alternative]:
     match event.body:
         case RouterDecided():
             yield from _router(view, event, event.body)
@@ -102,39 +102,41 @@ def _answers(view: RunView, event: Event) -> Iterator[Answer]:
             yield from _route(view, event, event.body)
         case FallbackDenied(refused=Address() as refused, reason=reason):
             text = f"fallback denied, {reason}: {reason.sentence}"
-            yield Answer(name=view.places.label(refused), text=clean(text), seq=event.seq)
+            yield Alternative(name=view.places.label(refused), text=clean(text), seq=event.seq)
         case _:
             pass
 
 
-def _router(view: RunView, event: Event, body: RouterDecided) -> Iterator[Answer]:
+def _router(view: RunView, event: Event, body: RouterDecided) -> Iterator[Alternative]:
     for one in body.candidates:
         name = view.bindings.name(one.binding)
         text = f"{name} {one.status}, {one.reason}: {one.reason.sentence}"
-        yield Answer(name=view.places.label(one.conversation), text=clean(text), taken=one.chosen, seq=event.seq)
+        yield Alternative(name=view.places.label(one.conversation), text=clean(text), taken=one.chosen, seq=event.seq)
     looked_at = {one.conversation.lane for one in body.candidates}
     if body.conversation is not None and body.conversation.lane not in looked_at:
         text = f"{body.mode}, {body.reason}: {body.reason.sentence}"
-        yield Answer(name=view.places.label(body.conversation), text=clean(text), taken=True, seq=event.seq)
+        yield Alternative(name=view.places.label(body.conversation), text=clean(text), taken=True, seq=event.seq)
     if body.requester is not None and body.requester.lane not in looked_at and body.mode == "bound":
         text = f"only asked from there; the router chose {body.mode}, {body.reason}: {body.reason.sentence}"
-        yield Answer(name=view.places.label(body.requester), text=clean(text), seq=event.seq)
+        yield Alternative(name=view.places.label(body.requester), text=clean(text), seq=event.seq)
 
 
-def _plan(view: RunView, event: Event, body: CompletionPlanned) -> Iterator[Answer]:
+def _plan(view: RunView, event: Event, body: CompletionPlanned) -> Iterator[Alternative]:
     for step in body.steps:
         if step.address is not None:
             text = f"a step of the plan ({step.mode}), {step.reason}: {step.reason.sentence}"
-            yield Answer(name=view.places.label(step.address), text=clean(text), taken=True, seq=event.seq)
+            yield Alternative(name=view.places.label(step.address), text=clean(text), taken=True, seq=event.seq)
 
 
-def _route(view: RunView, event: Event, body: RouteDecided) -> Iterator[Answer]:
+def _route(view: RunView, event: Event, body: RouteDecided) -> Iterator[Alternative]:
     if body.reply_to is not None:
         text = f"answers go there, {body.reply_reason}: {body.reply_reason.sentence}"
-        yield Answer(name=view.places.label(body.reply_to), text=clean(text), taken=True, seq=event.seq)
+        yield Alternative(name=view.places.label(body.reply_to), text=clean(text), taken=True, seq=event.seq)
     for one in body.candidates:
         text = f"{one.tier}, {one.reason}: {one.reason.sentence}"
-        yield Answer(name=f"route {view.bindings.name(one.binding)}", text=clean(text), taken=one.chosen, seq=event.seq)
+        yield Alternative(
+            name=f"route {view.bindings.name(one.binding)}", text=clean(text), taken=one.chosen, seq=event.seq
+        )
     if body.others:
         text = f"{body.others} more have nothing to do with this message: {describe(view, event)}"
-        yield Answer(name="other routes", text=clean(text), seq=event.seq)
+        yield Alternative(name="other routes", text=clean(text), seq=event.seq)

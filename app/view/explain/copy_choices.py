@@ -24,7 +24,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-def yanks(view: RunView, seq: int, row: str = "") -> tuple[Choice, ...]:
+def copy_choices(view: RunView, seq: int, row: str = "") -> tuple[Choice, ...]:
     """Everything that can be copied at event `seq`. `row` is the selected row of the screen, as text."""
     return tuple(_yanks(view, seq, row))
 

@@ -33,7 +33,7 @@ _SILENT = frozenset(
 _IDS = ("inbound", "turn", "delegation", "intent", "binding")
 
 
-class Why(msgspec.Struct, frozen=True, kw_only=True):
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """The explanation of one event."""
 
     seq: int
@@ -42,14 +42,14 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     violations: tuple[Violation, ...] = ()
 
 
-def explain(view: RunView, seq: int) -> Why:
+def explain(view: RunView, seq: int) -> Explanation:
     """Explain the event at `seq`; 0 explains that nothing has happened."""
     if not 0 < seq <= view.last:
         if view.growing and not view.last:
             hint = Fact(label="", text="nothing is told yet: what happens is shown as it comes", tone=Tone.DIM)
-            return Why(seq=0, title="Why", lines=(hint,))
+            return Explanation(seq=0, title="Why", lines=(hint,))
         hint = Fact(label="", text="t=0, nothing has happened yet: ] steps, space plays", tone=Tone.DIM)
-        return Why(seq=0, title="Why", lines=(hint, *_repro(view)))
+        return Explanation(seq=0, title="Why", lines=(hint, *_repro(view)))
     event = view.event(seq)
     violations = tuple(view.marks.of(seq))
     lines: list[Fact] = []
@@ -62,7 +62,7 @@ def explain(view: RunView, seq: int) -> Why:
         lines += _path(view, view.causes.path(seq), None)
         lines += _repro(view)
     lines += _ids(event)
-    return Why(seq=seq, title=_title(event, violations), lines=tuple(lines), violations=violations)
+    return Explanation(seq=seq, title=_title(event, violations), lines=tuple(lines), violations=violations)
 
 
 def _title(event: Event, violations: Sequence[Violation]) -> str:

@@ -27,7 +27,7 @@ from trunkline.core.values import Address, ChatKind
 CHILD_OF = " ▸ "
 
 
-class Considered(msgspec.Struct, frozen=True, kw_only=True):
+class ConsideredBinding(msgspec.Struct, frozen=True, kw_only=True):
     """A binding that was looked at, and why it won or lost."""
 
     row: BindingRow
@@ -48,7 +48,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     because: str
     #: the event that says so; 0: there is none
     seq: int = 0
-    considered: tuple[Considered, ...] = ()
+    considered: tuple[ConsideredBinding, ...] = ()
 
 
 def title(places: Places, address: Address) -> str:
@@ -84,9 +84,9 @@ def resolve(view: RunView, place: Address, seq: int) -> Resolution:
     return Resolution(asked=place, binding=None, session_key=key, because=because, seq=route.seq, considered=considered)
 
 
-def _considered(view: RunView, place: Address, seq: int) -> Iterator[Considered]:
+def _considered(view: RunView, place: Address, seq: int) -> Iterator[ConsideredBinding]:
     """Every binding made so far, those of the conversation itself first, then its parent's and its threads'."""
-    found: list[tuple[int, Considered]] = []
+    found: list[tuple[int, ConsideredBinding]] = []
     now = view.time(seq)
     # A long run binds the same few conversations over and over.
     compared: dict[Address, tuple[int, str]] = {}
@@ -101,7 +101,7 @@ def _considered(view: RunView, place: Address, seq: int) -> Iterator[Considered]
         chosen = rank == 0 and standing is Standing.ACTIVE
         if rank == 0:
             why = "same channel, account, conversation and thread" if chosen else _not_any_more(row, standing)
-        found.append((rank, Considered(row=row, standing=standing, chosen=chosen, why=why)))
+        found.append((rank, ConsideredBinding(row=row, standing=standing, chosen=chosen, why=why)))
     # Newest first: the one that a conversation has now is before those that it had.
     ordered = sorted(found, key=lambda one: (not one[1].chosen, one[0], -one[1].row.since))
     yield from (considered for _, considered in ordered)

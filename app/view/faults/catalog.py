@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.app.view.faults.palette import Moment, Option
+from trunkline.app.view.faults.palette import FaultOption, FaultTime
 from trunkline.app.view.faults.placement import (
     DOWN,
     FROZEN,
@@ -14,12 +14,12 @@ from trunkline.app.view.faults.placement import (
     NOWHERE,
     SHORT,
     STANDS_BY,
-    TOLD,
+    TOKEN_NOTICE,
     WAIT,
-    Made,
+    FaultTimes,
     Maker,
-    Site,
-    moments,
+    PaletteContext,
+    fault_times,
     named,
     ordered,
     which,
@@ -33,78 +33,77 @@ _WEBHOOKS = ("discord",)
 _SAID = 24
 
 
-def options(site: Site) -> tuple[Option, ...]:
+def options(site: PaletteContext) -> tuple[FaultOption, ...]:
     """Everything that can go wrong, always in the same order."""
     return tuple(_option(name, word, make(site)) for name, (word, make) in MAKERS.items())
 
 
-def _option(name: str, word: str, made: Made) -> Option:
+def _option(name: str, word: str, made: FaultTimes) -> FaultOption:
     if isinstance(made, str):
-        return Option(id=name, word=word, why=made)
+        return FaultOption(id=name, word=word, why=made)
     bugs = made[0].bugs
     told = word if bugs is None else "defect on" if bugs else "defect off"
-    return Option(id=name, word=told, moments=made)
+    return FaultOption(id=name, word=told, moments=made)
 
 
 # ---------------------------------------------------------------- the defect
 
 
-def _defect(site: Site) -> Made:
+def _defect(site: PaletteContext) -> FaultTimes:
     if not site.on and not site.declared:
         return "not here: this scenario declares no defect"
     names = ", ".join(site.on or site.declared)
     told = f"the fix: the same from the start, without {names}" if site.on else f"the same from the start, with {names}"
     brief = f"the fix: without {names}" if site.on else f"with {names}"
-    return (Moment(label="whole run", told=told, brief=brief, at=0.0, bugs=() if site.on else site.declared),)
+    return (FaultTime(label="whole run", told=told, brief=brief, at=0.0, bugs=() if site.on else site.declared),)
 
 
 # ---------------------------------------------------------------- at a time
 
 
 def _process(action: str, what: str, settings: dict[str, Any]) -> Maker:
-    def make(site: Site) -> Made:
+    def make(site: PaletteContext) -> FaultTimes:
         process = site.ahead.process
         if process is None:
             return NO_PROCESS
-        return moments(site, what.format(named(process)), {action: {**which(process), **settings}})
+        return fault_times(site, what.format(named(process)), {action: {**which(process), **settings}})
 
     return make
 
 
 def _account(kind: str, what: str) -> Maker:
-    def make(site: Site) -> Made:
+    def make(site: PaletteContext) -> FaultTimes:
         ref, fault = site.spot.ref, {"on": kind, "do": "error", "for": WAIT}
         who = "every account"
         if ref is not None:
             who, fault = f"{ref.platform}:{ref.account}", {**fault, "in": site.spot.place}
-        return moments(site, f"{who} {what} for {WAIT:g} s", {"fault": ordered(fault)})
+        return fault_times(site, f"{who} {what} for {WAIT:g} s", {"fault": ordered(fault)})
 
     return make
 
 
 def _closing(action: str, what: str) -> Maker:
-    def make(site: Site) -> Made:
+    def make(site: PaletteContext) -> FaultTimes:
         spot = site.spot
         if spot.ref is None or spot.place is None:
             return NOWHERE
         if spot.ref.thread is None:
             return f"not here: {spot.place} is no thread"
-        return moments(site, f"{spot.place} is {what}", {"in": spot.place, action: True})
+        return fault_times(site, f"{spot.place} is {what}", {"in": spot.place, action: True})
 
     return make
 
 
-def _token(site: Site) -> Made:
+def _token(site: PaletteContext) -> FaultTimes:
     ref = site.spot.ref
     if ref is None:
         return NOWHERE
-    what = (
-        f"{ref.platform}:{ref.account} has a new token; the gateway is told {TOLD:g} s later, until then it is refused"
-    )
-    return moments(site, what, {"rotate": {"platform": ref.platform, "account": ref.account, "tell": TOLD}})
+    delay = f"{TOKEN_NOTICE:g} s"
+    what = f"{ref.platform}:{ref.account} has a new token; the gateway gets it {delay} later and is refused until then"
+    return fault_times(site, what, {"rotate": {"platform": ref.platform, "account": ref.account, "tell": TOKEN_NOTICE}})
 
 
-def _webhook(site: Site) -> Made:
+def _webhook(site: PaletteContext) -> FaultTimes:
     spot = site.spot
     if spot.ref is None or spot.place is None:
         return NOWHERE
@@ -114,21 +113,21 @@ def _webhook(site: Site) -> Made:
         return "not here: a direct conversation has no webhook"
     state = "deleted" if spot.webhook else "forbidden"
     what = f"the webhook in {spot.place} is {state}" if spot.webhook else f"webhooks are {state} in {spot.place}"
-    return moments(site, what, {"webhook": {"in": spot.place, "state": state}})
+    return fault_times(site, what, {"webhook": {"in": spot.place, "state": state}})
 
 
-def _again(site: Site) -> Made:
+def _again(site: PaletteContext) -> FaultTimes:
     spot = site.spot
     if spot.said is None:
         return "not here: no message of a person is under the cursor"
     what = f"the platform hands {quoted(cut(spot.text, _SAID))} to the gateway again"
-    return moments(site, what, {"replay": {"messages": [spot.said]}})
+    return fault_times(site, what, {"replay": {"messages": [spot.said]}})
 
 
 # ---------------------------------------------------------------- bindings and sessions
 
 
-def _unbind(site: Site) -> Made:
+def _unbind(site: PaletteContext) -> FaultTimes:
     if site.spot.place is None:
         return NOWHERE
     if site.ahead.bound is None:
@@ -136,10 +135,10 @@ def _unbind(site: Site) -> Made:
     if site.ahead.process != "gateway":
         return NO_PROCESS if site.ahead.process is None else STANDS_BY
     what = f"an operator ends the binding of {site.spot.place}; it goes its default route again"
-    return moments(site, what, {"unbind": {"in": site.spot.place}})
+    return fault_times(site, what, {"unbind": {"in": site.spot.place}})
 
 
-def _expire(site: Site) -> Made:
+def _expire(site: PaletteContext) -> FaultTimes:
     bound = site.ahead.bound
     if site.spot.place is None:
         return NOWHERE
@@ -148,10 +147,10 @@ def _expire(site: Site) -> Made:
     if site.ahead.process != "gateway":
         return NO_PROCESS if site.ahead.process is None else STANDS_BY
     what = f"the binding of {site.spot.place} is renewed for {SHORT:g} s only, and expires"
-    return moments(site, what, {"bind": {"in": site.spot.place, "session": bound.session, "max_age": SHORT}})
+    return fault_times(site, what, {"bind": {"in": site.spot.place, "session": bound.session, "max_age": SHORT}})
 
 
-def _rebind(site: Site) -> Made:
+def _rebind(site: PaletteContext) -> FaultTimes:
     spot, other = site.spot, site.ahead.other
     if spot.place is None:
         return NOWHERE
@@ -161,10 +160,10 @@ def _rebind(site: Site) -> Made:
         return NO_PROCESS if site.ahead.process is None else STANDS_BY
     before = f", no longer to {site.ahead.bound.session}" if site.ahead.bound else ""
     what = f"an operator binds {spot.place} to {other}{before}"
-    return moments(site, what, {"bind": {"in": spot.place, "session": other}})
+    return fault_times(site, what, {"bind": {"in": spot.place, "session": other}})
 
 
-def _session(site: Site) -> Made:
+def _session(site: PaletteContext) -> FaultTimes:
     if site.spot.place is None:
         return NOWHERE
     agent = site.ahead.agent
@@ -175,7 +174,7 @@ def _session(site: Site) -> Made:
     own = {} if agent == site.file.scenario.gateway.default_agent else {"agent": agent}
     hands = ", ".join(site.ahead.working)
     what = f"the session of {site.spot.place} ends and begins anew"
-    now, *later = moments(site, what, {"in": site.spot.place, "reset": own})
+    now, *later = fault_times(site, what, {"in": site.spot.place, "reset": own})
     # Who is at work at a later moment is not looked up.
     told = f"{what}; {hands} is still at work, so its result comes after the end" if hands else what
     return (msgspec.structs.replace(now, told=told), *later)

@@ -22,7 +22,7 @@ from trunkline.sim.scenario import PlaceError, PlaceRef, ScenarioFile
 GRAIN = 1e-6
 
 
-class Spot(msgspec.Struct, frozen=True, kw_only=True):
+class CursorContext(msgspec.Struct, frozen=True, kw_only=True):
     """Where and when. `place` is the scenario's name of the conversation; none: the cursor is in no conversation."""
 
     at: float
@@ -42,17 +42,17 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.seq) and self.at > GRAIN
 
 
-def spot_of(view: RunView, file: ScenarioFile, seq: int) -> Spot:
+def cursor_context(view: RunView, file: ScenarioFile, seq: int) -> CursorContext:
     """The spot under a cursor; 0 is before the first event."""
     if not seq:
-        return Spot(at=0.0, seq=0)
+        return CursorContext(at=0.0, seq=0)
     event = view.event(seq)
     address = address_of(view, event)
     place, ref = place_names(view, file).get(address.lane, (None, None)) if address else (None, None)
     posted = view.posted(seq)
     said = posted.inbound if posted and posted.inbound in _said_before(file, event.at) else None
     text = posted.body.text if said and posted and isinstance(posted.body, PeerSaid) else ""
-    return Spot(
+    return CursorContext(
         at=event.at,
         seq=seq,
         place=place,

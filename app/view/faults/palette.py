@@ -21,7 +21,7 @@ from trunkline.sim.scenario.edit import step_text, with_step
 AFTER = GRAIN
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class PlacedFault(msgspec.Struct, frozen=True, kw_only=True):
     """A fault that was placed: what it is called, and the step that it is."""
 
     word: str
@@ -32,7 +32,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     before: tuple[str, ...] | None = None
 
 
-class Moment(msgspec.Struct, frozen=True, kw_only=True):
+class FaultTime(msgspec.Struct, frozen=True, kw_only=True):
     """When a fault can happen, and what exactly will happen then."""
 
     #: ``now``, ``next``, ``after 2``
@@ -52,26 +52,26 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
         return "" if self.step is None else step_text(self.step, self.at)
 
 
-class Option(msgspec.Struct, frozen=True, kw_only=True):
+class FaultOption(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the palette. Without a moment it cannot be placed here, and `why` says why."""
 
     id: str
     word: str
-    moments: tuple[Moment, ...] = ()
+    moments: tuple[FaultTime, ...] = ()
     why: str = ""
 
-    def moment(self, number: int) -> Moment | None:
+    def moment(self, number: int) -> FaultTime | None:
         """The so manyth moment, from 0, as far as there are; none when it cannot be placed here."""
         return self.moments[min(number, len(self.moments) - 1)] if self.moments else None
 
-    def placed(self, number: int = 0) -> Placed:
+    def placed(self, number: int = 0) -> PlacedFault:
         """The fault, placed."""
         moment = self.moment(number)
         assert moment is not None
-        return Placed(word=self.word, at=moment.at, step=moment.step)
+        return PlacedFault(word=self.word, at=moment.at, step=moment.step)
 
 
-def with_faults(file: ScenarioFile, faults: Sequence[Placed]) -> ScenarioFile:
+def with_faults(file: ScenarioFile, faults: Sequence[PlacedFault]) -> ScenarioFile:
     """The scenario with all faults that are placed, in the order in which they were. Raises `ScenarioError`."""
     for fault in faults:
         if fault.step is not None:
@@ -79,12 +79,12 @@ def with_faults(file: ScenarioFile, faults: Sequence[Placed]) -> ScenarioFile:
     return file
 
 
-def placed_words(faults: Sequence[Placed]) -> Iterator[str]:
+def placed_words(faults: Sequence[PlacedFault]) -> Iterator[str]:
     """The faults that are placed, one line each, the last one last."""
     for fault in faults:
-        yield told_of(fault)
+        yield fault_label(fault)
 
 
-def told_of(fault: Placed) -> str:
+def fault_label(fault: PlacedFault) -> str:
     """A fault that was placed, in a few words."""
     return fault.word if fault.step is None else f"{fault.word} at {seconds(fault.at)} s"

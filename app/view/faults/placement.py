@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from trunkline.app.view.faults.cursor_context import Spot
-from trunkline.app.view.faults.palette import AFTER, Moment
-from trunkline.app.view.faults.upcoming import Ahead
+from trunkline.app.view.faults.cursor_context import CursorContext
+from trunkline.app.view.faults.palette import AFTER, FaultTime
+from trunkline.app.view.faults.upcoming import Upcoming
 from trunkline.sim.run.runner import LINGER
 from trunkline.sim.scenario import ScenarioFile
 
@@ -17,15 +17,15 @@ from trunkline.sim.scenario import ScenarioFile
 DOWN = 1.0
 WAIT = 5.0
 FROZEN = 90.0
-TOLD = 2.0
+TOKEN_NOTICE = 2.0
 SHORT = 0.1
 
 
-class Site(msgspec.Struct, frozen=True, kw_only=True):
+class PaletteContext(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the palette asks about: the spot, what comes after it, the scenario, and its defects."""
 
-    spot: Spot
-    ahead: Ahead
+    spot: CursorContext
+    ahead: Upcoming
     file: ScenarioFile
     #: the defects that are on
     on: tuple[str, ...] = ()
@@ -54,23 +54,23 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
 
 
 #: moments, or the sentence that says why there are none
-Made = tuple[Moment, ...] | str
-Maker = Callable[[Site], Made]
+FaultTimes = tuple[FaultTime, ...] | str
+Maker = Callable[[PaletteContext], FaultTimes]
 NO_PROCESS = "not here: no gateway process runs at this moment"
 STANDS_BY = "not here: operators speak to the first process, and the second one works the store"
 NOWHERE = "not here: the cursor is in no conversation; put it on a message"
 
 
-def moments(site: Site, what: str, step: dict[str, Any]) -> tuple[Moment, ...]:
+def fault_times(site: PaletteContext, what: str, step: dict[str, Any]) -> tuple[FaultTime, ...]:
     """Now, or right after one of the next messages."""
     return tuple(_times(site, what, step))
 
 
-def _times(site: Site, what: str, step: dict[str, Any]) -> Iterator[Moment]:
-    yield Moment(label="now", told=what, brief=what, at=site.at, step=step)
+def _times(site: PaletteContext, what: str, step: dict[str, Any]) -> Iterator[FaultTime]:
+    yield FaultTime(label="now", told=what, brief=what, at=site.at, step=step)
     for number, message in enumerate(site.ahead.messages, 1):
         told = f"after {message.text} ({message.where}): {what}"
-        yield Moment(label=f"after {number}", told=told, brief=what, at=round(message.at + AFTER, 6), step=step)
+        yield FaultTime(label=f"after {number}", told=told, brief=what, at=round(message.at + AFTER, 6), step=step)
 
 
 def named(process: str) -> str:

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from trunkline.app.view.faults.palette import AFTER, Moment
-from trunkline.app.view.faults.placement import DOWN, NOWHERE, WAIT, Made, Maker, Site, named, ordered, which
-from trunkline.app.view.faults.upcoming import Ahead, Coming
+from trunkline.app.view.faults.palette import AFTER, FaultTime
+from trunkline.app.view.faults.placement import (
+    DOWN,
+    NOWHERE,
+    WAIT,
+    FaultTimes,
+    Maker,
+    PaletteContext,
+    named,
+    ordered,
+    which,
+)
+from trunkline.app.view.faults.upcoming import Upcoming, UpcomingEvent
 
 
-def _about(name: str, one: Coming) -> str:
+def _about(name: str, one: UpcomingEvent) -> str:
     return name.replace("{}", one.text, 1)
 
 
@@ -18,10 +28,12 @@ def _label(number: int) -> str:
     return f"after {number}" if number else "next"
 
 
-def _struck(site: Site, coming: Sequence[Coming], fault: dict[str, Any], what: str, name: str) -> Made:
+def _struck(
+    site: PaletteContext, coming: Sequence[UpcomingEvent], fault: dict[str, Any], what: str, name: str
+) -> FaultTimes:
     """A fault that strikes the next one of a kind, or the one after that. `name` has a slot for its text."""
     return tuple(
-        Moment(
+        FaultTime(
             label=_label(number),
             told=f"{_about(name, one)} ({one.where}): {what}",
             brief=what,
@@ -36,7 +48,7 @@ def _struck(site: Site, coming: Sequence[Coming], fault: dict[str, Any], what: s
 def sending(kind: str, what: str, *, lasts: float | None = None) -> Maker:
     """A fault that strikes a send into the conversation of the cursor, or any send where it is in none."""
 
-    def make(site: Site) -> Made:
+    def make(site: PaletteContext) -> FaultTimes:
         if not site.ahead.sends:
             last = site.ahead.sent
             where = f"; the last is {last.where}: place it before that" if last else ""
@@ -51,7 +63,7 @@ def sending(kind: str, what: str, *, lasts: float | None = None) -> Maker:
     return make
 
 
-def pushing(site: Site) -> Made:
+def pushing(site: PaletteContext) -> FaultTimes:
     """A message of a person that comes late."""
     if site.spot.place is None:
         return NOWHERE
@@ -62,10 +74,10 @@ def pushing(site: Site) -> Made:
     return _struck(site, site.ahead.said, fault, what, "{}")
 
 
-def hand(kind: str, what: Callable[[Site], str]) -> Maker:
+def hand(kind: str, what: Callable[[PaletteContext], str]) -> Maker:
     """A fault that strikes a hand that is not started yet."""
 
-    def make(site: Site) -> Made:
+    def make(site: PaletteContext) -> FaultTimes:
         if not site.ahead.tasks:
             last = site.ahead.started
             where = f": the last one is started at {last.where}; place it before that" if last else ""
@@ -75,20 +87,20 @@ def hand(kind: str, what: Callable[[Site], str]) -> Maker:
     return make
 
 
-def twice(_site: Site) -> Made:
+def twice(_site: PaletteContext) -> FaultTimes:
     """What no port of the gateway allows."""
     return "not offered: a hand answers by returning, so once; telling it twice is a defect of a gateway (d)"
 
 
-def dying(event: str, coming: Callable[[Ahead], Sequence[Coming]], what: str) -> Maker:
+def dying(event: str, coming: Callable[[Upcoming], Sequence[UpcomingEvent]], what: str) -> Maker:
     """A crash at the next event of a kind."""
 
-    def make(site: Site) -> Made:
+    def make(site: PaletteContext) -> FaultTimes:
         found = coming(site.ahead)
         if not found:
             return f"not here: nothing that is sent{site.there} after this gets so far"
         return tuple(
-            Moment(
+            FaultTime(
                 label=_label(number),
                 told=f"{one.text}{site.there} ({one.where}): {named(one.process)} {what}, the next {DOWN:g} s later",
                 brief=f"{named(one.process)} {what}",
@@ -104,26 +116,28 @@ def dying(event: str, coming: Callable[[Ahead], Sequence[Coming]], what: str) ->
     return make
 
 
-def _when(site: Site, event: str) -> dict[str, Any]:
+def _when(site: PaletteContext, event: str) -> dict[str, Any]:
     return {"event": event} if site.spot.place is None else {"event": event, "in": site.spot.place}
 
 
-def _waits(site: Site, one: Coming) -> tuple[float, dict[str, Any]]:
+def _waits(site: PaletteContext, one: UpcomingEvent) -> tuple[float, dict[str, Any]]:
     """From when on a fault waits for what it strikes, and how many it lets pass: from now on, if that is in time."""
     if one.at > site.until:
         return round(one.at - AFTER, 6), {}
     return site.armed, {"nth": one.nth} if one.nth > 1 else {}
 
 
-def store(site: Site) -> Made:
+def store(site: PaletteContext) -> FaultTimes:
     """The next commit: which one that is, no trace tells."""
     what = "the next write to the store fails with an I/O error and is undone"
     return (
-        Moment(label="next", told=what, brief=what, at=site.at, step={"fault": {"on": "store", "do": "write-error"}}),
+        FaultTime(
+            label="next", told=what, brief=what, at=site.at, step={"fault": {"on": "store", "do": "write-error"}}
+        ),
     )
 
 
-def deadline(site: Site) -> str:
+def deadline(site: PaletteContext) -> str:
     """How long a hand may take, where all may take the same."""
     hands = site.file.scenario.gateway.hands
     found = {hands.defaults.deadline, *(one.deadline for one in hands.each.values())}

@@ -11,7 +11,7 @@ from itertools import islice
 
 import msgspec
 
-from trunkline.app.view.faults.cursor_context import Spot
+from trunkline.app.view.faults.cursor_context import CursorContext
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean, cut, quoted, seconds
@@ -38,7 +38,7 @@ MOST = 6
 _TEXT = 28
 
 
-class Coming(msgspec.Struct, frozen=True):
+class UpcomingEvent(msgspec.Struct, frozen=True):
     """Something that happens after the spot."""
 
     seq: int
@@ -46,7 +46,7 @@ class Coming(msgspec.Struct, frozen=True):
     text: str
     #: the gateway process that does it, or for which it is done
     process: str
-    #: which one of its kind it is, for a fault that waits from `Spot.armed` on
+    #: which one of its kind it is, for a fault that waits from `CursorContext.armed` on
     nth: int = 1
 
     @property
@@ -61,26 +61,26 @@ class Bound(msgspec.Struct, frozen=True):
     session: str
 
 
-class Ahead(msgspec.Struct, frozen=True, kw_only=True):
+class Upcoming(msgspec.Struct, frozen=True, kw_only=True):
     """What comes after a spot, in order, and what holds at it. Sends and the like are those of its conversation."""
 
     #: attempts to send
-    sends: tuple[Coming, ...] = ()
+    sends: tuple[UpcomingEvent, ...] = ()
     #: what the platform takes
-    accepts: tuple[Coming, ...] = ()
+    accepts: tuple[UpcomingEvent, ...] = ()
     #: receipts that are stored
-    receipts: tuple[Coming, ...] = ()
+    receipts: tuple[UpcomingEvent, ...] = ()
     #: what people say there
-    said: tuple[Coming, ...] = ()
+    said: tuple[UpcomingEvent, ...] = ()
     #: hands that are started, anywhere
-    tasks: tuple[Coming, ...] = ()
+    tasks: tuple[UpcomingEvent, ...] = ()
     #: whatever anybody says, anywhere
-    messages: tuple[Coming, ...] = ()
+    messages: tuple[UpcomingEvent, ...] = ()
     #: names of the hands that are at work
     working: tuple[str, ...] = ()
     #: the last attempt to send there before the spot, and the hand that was started last
-    sent: Coming | None = None
-    started: Coming | None = None
+    sent: UpcomingEvent | None = None
+    started: UpcomingEvent | None = None
     #: the gateway process that works; none: none runs
     process: str | None = "gateway"
     bound: Bound | None = None
@@ -90,7 +90,7 @@ class Ahead(msgspec.Struct, frozen=True, kw_only=True):
     other: str | None = None
 
 
-def ahead_of(view: RunView, spot: Spot) -> Ahead:
+def upcoming_after(view: RunView, spot: CursorContext) -> Upcoming:
     """What comes after a spot."""
     lane = None if spot.address is None else spot.address.lane
     later = view.events[view.seq_at(spot.at) :] if spot.seq else view.events
@@ -103,7 +103,7 @@ def ahead_of(view: RunView, spot: Spot) -> Ahead:
     bound = _bound(before, lane)
     agent, other = _sessions(before, lane, None if bound is None else bound.session)
 
-    def here(kind: type[Body]) -> tuple[Coming, ...]:
+    def here(kind: type[Body]) -> tuple[UpcomingEvent, ...]:
         def fits(event: Event) -> bool:
             return isinstance(event.body, kind) and lane in (None, _lane(view, event))
 
@@ -115,7 +115,7 @@ def ahead_of(view: RunView, spot: Spot) -> Ahead:
     # A send that another fault strikes is not counted by the next one.
     unstruck = [event for event in coming if event.at not in struck]
     passed = [event for event in instant if event.at not in struck]
-    return Ahead(
+    return Upcoming(
         sends=_some(view, unstruck, sends, passed),
         accepts=here(WireAccepted),
         receipts=here(ChunkAcked),
@@ -134,19 +134,19 @@ def ahead_of(view: RunView, spot: Spot) -> Ahead:
 
 def _some(
     view: RunView, events: Iterable[Event], fits: Callable[[Event], bool], passed: Iterable[Event] = ()
-) -> tuple[Coming, ...]:
+) -> tuple[UpcomingEvent, ...]:
     """The first that fit, numbered; `passed`: events before them that a fault which waits would see."""
     first = sum(map(fits, passed)) + 1
     found = islice(filter(fits, events), MOST)
     return tuple(msgspec.structs.replace(_coming(view, event), nth=first + n) for n, event in enumerate(found))
 
 
-def _coming(view: RunView, event: Event) -> Coming:
+def _coming(view: RunView, event: Event) -> UpcomingEvent:
     process = event.node
     if process not in PROCESSES:
         tries = view.of_intent(event.intent, AttemptStarted)
         process = next((one.node for one in reversed(tries) if one.seq < event.seq), "gateway")
-    return Coming(event.seq, event.at, quoted(cut(clean(_text(view, event)), _TEXT)), process)
+    return UpcomingEvent(event.seq, event.at, quoted(cut(clean(_text(view, event)), _TEXT)), process)
 
 
 def _text(view: RunView, event: Event) -> str:

@@ -21,7 +21,7 @@ from trunkline.sim.invariants.base import Status, Verdict, Violation
 #: violations of one invariant told at once, around the cursor; the others are counted
 MOST_TOLD = 60
 #: what is told of the verdicts on a trace that lost its end
-UNJUDGED = "what only the end of a run can break was not judged"
+NOT_JUDGED = "what only the end of a run can break was not judged"
 #: what the letters of the ids stand for
 FAMILIES = {
     "D": "delivery once",
@@ -38,7 +38,7 @@ FAMILIES = {
 }
 
 
-class Judged(StrEnum):
+class InvariantStatus(StrEnum):
     """What an invariant says at the cursor, the worst first."""
 
     VIOLATED = "violated"
@@ -51,12 +51,12 @@ class Judged(StrEnum):
 
 #: shape and tone of each
 SIGNS = {
-    Judged.VIOLATED: ("✗", Tone.BAD),
-    Judged.LATER: ("◐", Tone.WARN),
-    Judged.OK: ("✓", Tone.GOOD),
-    Judged.IDLE: ("–", Tone.DIM),
+    InvariantStatus.VIOLATED: ("✗", Tone.BAD),
+    InvariantStatus.LATER: ("◐", Tone.WARN),
+    InvariantStatus.OK: ("✓", Tone.GOOD),
+    InvariantStatus.IDLE: ("–", Tone.DIM),
 }
-_RANK = {judged: rank for rank, judged in enumerate(Judged)}
+_RANK = {judged: rank for rank, judged in enumerate(InvariantStatus)}
 
 
 class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     title: str
     sentence: str
-    judged: Judged
+    judged: InvariantStatus
     #: how often it had something to judge, in the whole run
     exercised: int
     #: violations seen by the cursor, and those that come
@@ -78,7 +78,7 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """The status in words."""
-        return f"ok {count(self.exercised, 'time')}" if self.judged is Judged.OK else str(self.judged)
+        return f"ok {count(self.exercised, 'time')}" if self.judged is InvariantStatus.OK else str(self.judged)
 
 
 class FamilyRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class FamilyRow(msgspec.Struct, frozen=True, kw_only=True):
 
     letter: str
     name: str
-    judged: Judged
+    judged: InvariantStatus
     #: the ids that say so, or all of them where it is well
     ids: tuple[str, ...]
     #: the one to look at first
@@ -130,12 +130,12 @@ class Verdicts:
     def _row(self, verdict: Verdict, seq: int) -> VerdictRow:
         found = self._at[verdict.id]
         broken = bisect_right(found, seq)
-        judged = Judged.VIOLATED if broken else Judged.LATER if found else Judged.OK
+        judged = InvariantStatus.VIOLATED if broken else InvariantStatus.LATER if found else InvariantStatus.OK
         return VerdictRow(
             id=verdict.id,
             title=verdict.title,
             sentence=verdict.sentence,
-            judged=Judged.IDLE if verdict.status is Status.NOT_EXERCISED else judged,
+            judged=InvariantStatus.IDLE if verdict.status is Status.NOT_EXERCISED else judged,
             exercised=verdict.exercised,
             broken=broken,
             ahead=len(found) - broken,
@@ -178,7 +178,7 @@ class Verdicts:
         yield Fact(label="status", text=f"{sign} {row.words}{_counts(row)}", tone=tone)
         yield Fact(label="judged", text=_judged(row), tone=Tone.DIM)
         if self.view.run.trace.cut:
-            yield Fact(label="cut", text=f"the trace lost its end: {UNJUDGED}", tone=Tone.WARN)
+            yield Fact(label="cut", text=f"the trace lost its end: {NOT_JUDGED}", tone=Tone.WARN)
         yield from self._told(name, seq)
 
     def _told(self, name: str, seq: int) -> Iterator[Fact]:

@@ -14,9 +14,9 @@ from trunkline.app.view.index.bindings import BindingRow, Standing
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.index.snapshots import IntentFacts
-from trunkline.app.view.invariants.results import SIGNS, UNJUDGED, FamilyRow, Judged, Verdicts, evidence_fact
+from trunkline.app.view.invariants.results import NOT_JUDGED, SIGNS, FamilyRow, InvariantStatus, Verdicts, evidence_fact
 from trunkline.app.view.queue.rows import Ledger
-from trunkline.app.view.sessions.transcripts import SessionRow
+from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.text.cells import clean, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.app.view.timeline.lanes import Lane, LaneKind, Lanes
@@ -83,11 +83,11 @@ def family_rows(verdicts: Verdicts, seq: int) -> list[CardRow]:
 
 def _family_row(family: FamilyRow) -> CardRow:
     sign, tone = SIGNS[family.judged]
-    broken = family.judged is Judged.VIOLATED
-    words = {Judged.LATER: "later", Judged.OK: "ok", Judged.IDLE: str(Judged.IDLE)}
+    broken = family.judged is InvariantStatus.VIOLATED
+    words = {InvariantStatus.LATER: "later", InvariantStatus.OK: "ok", InvariantStatus.IDLE: str(InvariantStatus.IDLE)}
     ids = words.get(family.judged, " ".join(family.ids))
-    brief = {Judged.VIOLATED: f"{family.broken} #{family.latest}", Judged.IDLE: "idle"}
-    strong = Cell(family.name, tone if broken else Tone.DIM if family.judged is Judged.IDLE else Tone.PLAIN)
+    brief = {InvariantStatus.VIOLATED: f"{family.broken} #{family.latest}", InvariantStatus.IDLE: "idle"}
+    strong = Cell(family.name, tone if broken else Tone.DIM if family.judged is InvariantStatus.IDLE else Tone.PLAIN)
     return CardRow(
         cells={
             "sign": Cell(sign, tone),
@@ -168,7 +168,7 @@ def _copied(view: RunView, seq: int, *, brief: bool) -> str:
 
 def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[Fact]:
     """Nothing is broken by now: what is told, and what is still to come."""
-    ahead = [row.id for row in verdicts.rows(seq) if row.judged is Judged.LATER]
+    ahead = [row.id for row in verdicts.rows(seq) if row.judged is InvariantStatus.LATER]
     if ahead:
         yield Fact(label="ahead", text=f"{' '.join(ahead)} will break: n goes there", tone=Tone.WARN)
     elif not view.exercised:
@@ -178,7 +178,7 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
         text = f"✓ all hold{view.so_far or ' in the whole run'}, {view.exercised} of {total} exercised"
         yield Fact(label="verdict", text=text, tone=Tone.GOOD)
     if view.cut:
-        yield Fact(label="cut", text=f"the trace lost its end: {UNJUDGED}", tone=Tone.WARN)
+        yield Fact(label="cut", text=f"the trace lost its end: {NOT_JUDGED}", tone=Tone.WARN)
     for unmet in view.unmet if not view.violations() else ():
         yield Fact(label="unmet", text=clean(unmet.summary), tone=Tone.BAD)
     yield Fact(label="run", text=clean(view.header.title))
@@ -236,7 +236,7 @@ def _tries(number: int) -> str:
 # ---------------------------------------------------------------- sessions and bindings
 
 
-def session_row(row: SessionRow, seq: int) -> CardRow:
+def session_row(row: SessionListRow, seq: int) -> CardRow:
     """One session with its counts."""
 
     def number(value: int, tone: Tone = Tone.PLAIN) -> Cell:

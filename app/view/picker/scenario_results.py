@@ -26,7 +26,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     failed: str = ""
 
 
-class Told(msgspec.Struct, frozen=True):
+class RunSummary(msgspec.Struct, frozen=True):
     """A result as a cell of a list, and as a sentence."""
 
     cell: str
@@ -36,8 +36,8 @@ class Told(msgspec.Struct, frozen=True):
 
 #: results of so few scenarios stand in their lines, without columns
 FEW = 3
-NOT_RUN = Told("·", "not run yet", Tone.DIM)
-NO_DEFECT = Told("", "this scenario shows no defect", Tone.DIM)
+NOT_RUN = RunSummary("·", "not run yet", Tone.DIM)
+NO_DEFECT = RunSummary("", "this scenario shows no defect", Tone.DIM)
 
 
 def result_of(run: Run) -> Result:
@@ -61,7 +61,7 @@ class Results:
         """So many were run that they are worth columns of their own."""
         return len({path for path, _ in self._found}) > FEW
 
-    def latest(self, entry: ScenarioEntry) -> Told | None:
+    def latest(self, entry: ScenarioEntry) -> RunSummary | None:
         """What is known of a scenario, with its defect sooner than without."""
         return next(
             (told for told in (self.defect(entry), self.sound(entry)) if told not in (NOT_RUN, NO_DEFECT)), None
@@ -71,20 +71,20 @@ class Results:
         """Keep a result; an older one is forgotten."""
         self._found[entry.path, defect] = result
 
-    def sound(self, entry: ScenarioEntry) -> Told:
+    def sound(self, entry: ScenarioEntry) -> RunSummary:
         """What the scenario came to without its defect."""
         result = self._found.get((entry.path, False))
         if result is None or result.failed:
             return _failed(result)
         if result.broken:
             ids = " ".join(result.broken)
-            return Told(f"✗ {ids}", f"✗ violated: {ids}, {_size(result)}", Tone.BAD)
+            return RunSummary(f"✗ {ids}", f"✗ violated: {ids}, {_size(result)}", Tone.BAD)
         if result.unmet:
             missed = f"{count(result.unmet, 'expectation')} missed"
-            return Told(f"✗ {result.unmet} unmet", f"✗ {missed}, {_size(result)}", Tone.BAD)
-        return Told("✓", f"✓ holds, {_size(result)}", Tone.GOOD)
+            return RunSummary(f"✗ {result.unmet} unmet", f"✗ {missed}, {_size(result)}", Tone.BAD)
+        return RunSummary("✓", f"✓ holds, {_size(result)}", Tone.GOOD)
 
-    def defect(self, entry: ScenarioEntry) -> Told:
+    def defect(self, entry: ScenarioEntry) -> RunSummary:
         """What it came to with its defect, which must be caught."""
         if not entry.bugs:
             return NO_DEFECT
@@ -94,10 +94,12 @@ class Results:
         missed = [name for name in entry.breaks if name not in result.broken]
         ids = " ".join(result.broken)
         if not result.broken:
-            return Told("✓ unseen", f"✓ holds, so nothing catches the defect, {_size(result)}", Tone.WARN)
+            return RunSummary("✓ unseen", f"✓ holds, so nothing catches the defect, {_size(result)}", Tone.WARN)
         if missed:
-            return Told(f"✗ {ids}", f"✗ {ids}, but not {' '.join(missed)} as expected, {_size(result)}", Tone.WARN)
-        return Told(f"✗ {ids}", f"✗ {ids}, as it should with the defect, {_size(result)}", Tone.PLAIN)
+            return RunSummary(
+                f"✗ {ids}", f"✗ {ids}, but not {' '.join(missed)} as expected, {_size(result)}", Tone.WARN
+            )
+        return RunSummary(f"✗ {ids}", f"✗ {ids}, as it should with the defect, {_size(result)}", Tone.PLAIN)
 
     def summary(self, entries: Sequence[ScenarioEntry]) -> str:
         """All of them in a line; blank while only a few were run."""
@@ -112,10 +114,10 @@ class Results:
         return ", ".join(parts)
 
 
-def _failed(result: Result | None) -> Told:
+def _failed(result: Result | None) -> RunSummary:
     if result is None:
         return NOT_RUN
-    return Told("! failed", f"! could not run: {clean(result.failed)}", Tone.BAD)
+    return RunSummary("! failed", f"! could not run: {clean(result.failed)}", Tone.BAD)
 
 
 def _size(result: Result) -> str:

@@ -30,7 +30,7 @@ class _Row(Protocol):
     def wrong(self) -> bool: ...
 
 
-class AlignedIndex:
+class AlignmentIndex:
     """Counts over rows in the order of their events, each at the cost of a bisection."""
 
     def __init__(self, rows: Sequence[_Row], marks: Marks) -> None:

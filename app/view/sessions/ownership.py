@@ -18,7 +18,7 @@ from trunkline.core.events.gateway import RouteDecided, SessionLeft, TurnStarted
 from trunkline.core.values import Address, IntentKind
 
 
-class Holders:
+class Ownership:
     """Asked by `trunkline.app.view.sessions.transcripts`; keys are the last ones that sessions had."""
 
     def __init__(

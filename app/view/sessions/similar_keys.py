@@ -18,7 +18,7 @@ _PARTS = 2
 _LEAST = 8
 
 
-def together(keys: Sequence[str]) -> tuple[list[int], Mapping[int, range]]:
+def group_similar(keys: Sequence[str]) -> tuple[list[int], Mapping[int, range]]:
     """The order in which keys stand, near ones side by side, and where each of these differs from the one before it.
 
     A group stands where its first key stood; within it keys are in the order of their letters.
@@ -69,7 +69,7 @@ def _spots(one: str, other: str) -> tuple[range, range]:
     return range(start, len(one) - end), range(start, len(other) - end)
 
 
-def cut_with(text: str, spots: range, room: int) -> tuple[str, frozenset[int]]:
+def cut_around(text: str, spots: range, room: int) -> tuple[str, frozenset[int]]:
     """A text that fits, and where its spots are. Its middle is left out; where the spots are there, its ends."""
     kept = list(enumerate(text))
     if len(text) <= room:

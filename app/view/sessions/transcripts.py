@@ -14,8 +14,8 @@ import msgspec
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import Line, RunView, Seen
 from trunkline.app.view.index.snapshots import SessionFacts
-from trunkline.app.view.sessions.alignment_index import AlignedIndex
-from trunkline.app.view.sessions.ownership import Holders
+from trunkline.app.view.sessions.alignment_index import AlignmentIndex
+from trunkline.app.view.sessions.ownership import Ownership
 from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
 from trunkline.core.values import Address
@@ -26,7 +26,7 @@ from trunkline.sim.events.world import PeerSaid
 TEXTS = "M2"
 
 
-class Difference(StrEnum):
+class TranscriptDifference(StrEnum):
     """How a transcript and what people saw can differ."""
 
     NONE = ""
@@ -46,12 +46,12 @@ class Difference(StrEnum):
     TEXT = "other words"
 
 
-class Pair(msgspec.Struct, frozen=True, kw_only=True):
+class AlignedPair(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the alignment. A side is none where it lacks the row."""
 
     line: Line | None = None
     seen: Seen | None = None
-    difference: Difference = Difference.NONE
+    difference: TranscriptDifference = TranscriptDifference.NONE
     #: the difference in this case, where more can be said than its name
     note: str = ""
 
@@ -77,10 +77,10 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def wrong(self) -> bool:
         """The sides differ."""
-        return self.difference is not Difference.NONE
+        return self.difference is not TranscriptDifference.NONE
 
 
-class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+class SessionListRow(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the list. `key` is empty for a conversation in which people saw something but no session exists."""
 
     #: the last one that it had; `name` is the one that it has at the moment
@@ -127,8 +127,8 @@ class Sessions:
         self._said_by: dict[int, int] = {}
         #: where people saw something and no session exists
         self.orphans: tuple[PlaceKey, ...] = ()
-        self._pairs: dict[str | PlaceKey, list[Pair]] = {}
-        self._indexes: dict[str | PlaceKey, AlignedIndex] = {}
+        self._pairs: dict[str | PlaceKey, list[AlignedPair]] = {}
+        self._indexes: dict[str | PlaceKey, AlignmentIndex] = {}
         self._making = self._make(whole=slowly)
         if not slowly:
             self.step(lambda: False)
@@ -151,7 +151,7 @@ class Sessions:
             bound = view.homes.last_key(row.session_key, row.since)
             if bound in self._places:
                 self._places[bound][row.conversation.lane] = None
-        self._holders = Holders(view, self._places, heard)
+        self._holders = Ownership(view, self._places, heard)
         yield
         owned = {place for places in self._places.values() for place in places}
         self.orphans = tuple(place for place in view.seen_places() if place not in owned)
@@ -164,13 +164,13 @@ class Sessions:
             if not isinstance(owner, str) or self._holders.holds(owner, one):
                 seen.append(one)
             yield
-        pairs: list[Pair] = []
+        pairs: list[AlignedPair] = []
         for pair in self._align(self.view.transcript(owner) if isinstance(owner, str) else (), seen):
             pairs.append(pair)
             yield
         self._pairs[owner] = sorted(pairs, key=lambda pair: pair.seq)
         yield
-        self._indexes[owner] = AlignedIndex(self._pairs[owner], self.view.marks)
+        self._indexes[owner] = AlignmentIndex(self._pairs[owner], self.view.marks)
         yield
 
     def _learn(self, key: str) -> Iterator[int]:
@@ -197,7 +197,7 @@ class Sessions:
         owner = next((key for key in owners if self._holders.has(key, lane, seq)), next(iter(owners), None))
         return owner or (lane if lane in self.orphans else None)
 
-    def rows(self, seq: int) -> list[SessionRow]:
+    def rows(self, seq: int) -> list[SessionListRow]:
         """Every session of the run with its counts after event `seq`, then conversations without a session."""
         known = self.view.at(seq).sessions
         rows = [self._row(key, self._known(key, known, seq), seq) for key in self._places]
@@ -209,10 +209,10 @@ class Sessions:
         # Before the session was made, another one may have had its key.
         return facts if facts is not None and facts.since == self._facts[key].since else None
 
-    def _row(self, key: str, facts: SessionFacts | None, seq: int) -> SessionRow:
+    def _row(self, key: str, facts: SessionFacts | None, seq: int) -> SessionListRow:
         index = self.index(key)
         places = [place for place in self._places[key] if self._holders.has(key, place, seq)]
-        return SessionRow(
+        return SessionListRow(
             key=key,
             name=facts.key if facts else key,
             generation=facts.generation if facts else 0,
@@ -230,9 +230,9 @@ class Sessions:
             return "bound to another"
         return "left" if key in self._holders.deserted else "no conversation"
 
-    def _orphan(self, place: PlaceKey, seq: int) -> SessionRow:
+    def _orphan(self, place: PlaceKey, seq: int) -> SessionListRow:
         index = self.index(place)
-        return SessionRow(
+        return SessionListRow(
             key="",
             place=self._label(place),
             heard=0,
@@ -247,7 +247,7 @@ class Sessions:
     def _label(self, place: PlaceKey) -> str:
         return self.view.places.full(self.view.places.at(place).address)
 
-    def pairs(self, owner: str | PlaceKey) -> Sequence[Pair]:
+    def pairs(self, owner: str | PlaceKey) -> Sequence[AlignedPair]:
         """The whole alignment of a session, or of a conversation without one, in order of time."""
         known = self._pairs.get(owner)
         if known is None:
@@ -257,11 +257,11 @@ class Sessions:
             self._pairs[owner] = known
         return known
 
-    def index(self, owner: str | PlaceKey) -> AlignedIndex:
+    def index(self, owner: str | PlaceKey) -> AlignmentIndex:
         """The counts of an alignment at any moment."""
         known = self._indexes.get(owner)
         if known is None:
-            known = self._indexes[owner] = AlignedIndex(self.pairs(owner), self.view.marks)
+            known = self._indexes[owner] = AlignmentIndex(self.pairs(owner), self.view.marks)
         return known
 
     def _seen(self, key: str) -> list[Seen]:
@@ -271,12 +271,12 @@ class Sessions:
     def _shown(self, key: str) -> Iterator[Seen]:
         yield from (one for place in self._places.get(key, ()) for one in self.view.seen(place))
 
-    def _told_otherwise(self, line: Line, seen: Seen) -> Difference:
+    def _told_otherwise(self, line: Line, seen: Seen) -> TranscriptDifference:
         """As the words compare; what an invariant found in the mirror goes before: a part may be all that agrees."""
         broken = (violation.invariant for violation in self.view.marks.of(line.seq))
-        return Difference.TEXT if TEXTS in broken else _words(line, seen)
+        return TranscriptDifference.TEXT if TEXTS in broken else _words(line, seen)
 
-    def _align(self, lines: Sequence[Line], seen: Sequence[Seen]) -> Iterator[Pair]:
+    def _align(self, lines: Sequence[Line], seen: Sequence[Seen]) -> Iterator[AlignedPair]:
         posted = {one.seq: one for one in seen if one.who}
         said: dict[str | None, list[Seen]] = {}
         for one in seen:
@@ -290,19 +290,21 @@ class Sessions:
                 yield self._heard(line, posted)
             else:
                 # Told by a hand, or a reset: nobody sees it.
-                yield Pair(line=line)
-        yield from (Pair(seen=one, difference=Difference.UNHEARD) for one in posted.values())
+                yield AlignedPair(line=line)
+        yield from (AlignedPair(seen=one, difference=TranscriptDifference.UNHEARD) for one in posted.values())
         for intent in dict.fromkeys((*said, *mirrors)):
             yield from self._spoken(intent, mirrors.get(intent, []), said.get(intent, []))
 
-    def _heard(self, line: Line, posted: dict[int, Seen]) -> Pair:
+    def _heard(self, line: Line, posted: dict[int, Seen]) -> AlignedPair:
         source = self._said_by.get(line.seq)
         one = posted.pop(source, None) if source else None
         if one is None:
-            return Pair(line=line, difference=Difference.TWICE if source else Difference.NONE)
-        return Pair(line=line, seen=one, difference=_words(line, one))
+            return AlignedPair(
+                line=line, difference=TranscriptDifference.TWICE if source else TranscriptDifference.NONE
+            )
+        return AlignedPair(line=line, seen=one, difference=_words(line, one))
 
-    def _spoken(self, intent: str | None, mirrors: list[Line], seen: list[Seen]) -> Iterator[Pair]:
+    def _spoken(self, intent: str | None, mirrors: list[Line], seen: list[Seen]) -> Iterator[AlignedPair]:
         """Mirrors of one intent beside its accepted chunks; a chunk seen before is a copy."""
         firsts: dict[int, Seen] = {}
         for one in seen:
@@ -313,24 +315,26 @@ class Sessions:
         chunks = list(firsts.values())
         for index, line in enumerate(mirrors):
             if index < len(chunks):
-                yield Pair(line=line, seen=chunks[index], difference=self._told_otherwise(line, chunks[index]))
+                yield AlignedPair(line=line, seen=chunks[index], difference=self._told_otherwise(line, chunks[index]))
             else:
                 yield self._unseen(line, intent, here=bool(chunks))
         named = self._named(intent)
-        missing = Difference.NONE if mirrors or named else Difference.MISSING_MIRROR
+        missing = TranscriptDifference.NONE if mirrors or named else TranscriptDifference.MISSING_MIRROR
         note = self._mirrored_elsewhere(intent, named=named) if chunks and not mirrors else ""
-        yield from (Pair(seen=one, difference=missing, note=note) for one in chunks[len(mirrors) :])
+        yield from (AlignedPair(seen=one, difference=missing, note=note) for one in chunks[len(mirrors) :])
 
-    def _unseen(self, line: Line, intent: str | None, *, here: bool) -> Pair:
+    def _unseen(self, line: Line, intent: str | None, *, here: bool) -> AlignedPair:
         if here:
-            return Pair(line=line, difference=Difference.TWICE)
+            return AlignedPair(line=line, difference=TranscriptDifference.TWICE)
         for event in self.view.of_intent(intent, WireAccepted):
             address = getattr(event.body, "address", None)
             where = self.view.places.label(address)
             if self._named(intent):
-                return Pair(line=line, note=f"said in {where}, for this session")
-            return Pair(line=line, difference=Difference.FOREIGN_MIRROR, note=f"said in {where}, not here")
-        return Pair(line=line, difference=Difference.UNDELIVERED)
+                return AlignedPair(line=line, note=f"said in {where}, for this session")
+            return AlignedPair(
+                line=line, difference=TranscriptDifference.FOREIGN_MIRROR, note=f"said in {where}, not here"
+            )
+        return AlignedPair(line=line, difference=TranscriptDifference.UNDELIVERED)
 
     def _named(self, intent: str | None) -> bool:
         """Who sent it named the session that remembers it, so it need not be that of the place."""
@@ -345,19 +349,19 @@ class Sessions:
         return ""
 
 
-def _again(seen: Seen, first: Seen) -> Pair:
+def _again(seen: Seen, first: Seen) -> AlignedPair:
     """The same once more: a copy, unless it says itself that it may be one."""
     if seen.text != first.text and seen.text.endswith(first.text):
-        return Pair(seen=seen, note="sent once more, and marked as that")
-    return Pair(seen=seen, difference=Difference.COPY)
+        return AlignedPair(seen=seen, note="sent once more, and marked as that")
+    return AlignedPair(seen=seen, difference=TranscriptDifference.COPY)
 
 
-def _words(line: Line, seen: Seen) -> Difference:
+def _words(line: Line, seen: Seen) -> TranscriptDifference:
     """A chunk is part of the mirrored text; a posted message is part of what the agent was given.
 
     Where files come with a text, their names are what is mirrored.
     """
     if seen.media and line.text == mirror_text(seen.text, seen.media):
-        return Difference.NONE
+        return TranscriptDifference.NONE
     ours, theirs = " ".join(line.text.split()), " ".join(seen.text.split())
-    return Difference.NONE if theirs in ours or ours in theirs else Difference.TEXT
+    return TranscriptDifference.NONE if theirs in ours or ours in theirs else TranscriptDifference.TEXT

@@ -11,7 +11,7 @@ from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView, Seen
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ColumnMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message in one of the two columns."""
 
     seen: Seen
@@ -41,14 +41,14 @@ def pair_of(view: RunView, seq: int) -> tuple[PlaceKey, ...]:
     return tuple(sorted((first, second), key=lambda place: lanes.index(place) if place in lanes else len(lanes)))
 
 
-def beside(view: RunView, places: Sequence[PlaceKey]) -> list[Shown]:
+def beside(view: RunView, places: Sequence[PlaceKey]) -> list[ColumnMessage]:
     """Everything that was ever seen in these, in order of time."""
-    found: list[Shown] = []
+    found: list[ColumnMessage] = []
     for side, place in enumerate(places):
         for seen in view.seen(place):
             copy = view.marks.copies.get(seen.seq)
             wrong = seen.seq in view.marks.misplaced or (copy is not None and copy.number > 1)
-            found.append(Shown(seen=seen, side=side, tag=f"{copy.number}×" if copy else "", wrong=wrong))
+            found.append(ColumnMessage(seen=seen, side=side, tag=f"{copy.number}×" if copy else "", wrong=wrong))
     return sorted(found, key=lambda shown: shown.seen.seq)
 
 

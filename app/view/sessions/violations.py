@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.sessions.transcripts import Pair, Sessions
+from trunkline.app.view.sessions.transcripts import AlignedPair, Sessions
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, RouteDecided, TurnStarted
 
@@ -15,7 +15,7 @@ Broken = tuple[int, str]
 _HEARD = (InboundReceived, InboundAdmitted, TurnStarted, RouteDecided)
 
 
-class Blame:
+class SessionViolations:
     """The violations of a run, found by what they name as evidence."""
 
     def __init__(self, sessions: Sessions) -> None:
@@ -40,11 +40,11 @@ class Blame:
         if isinstance(key, str):
             self._by_key.setdefault(self._view.homes.last_key(key, event.seq), []).append(broken)
 
-    def row(self, pair: Pair, seq: int) -> str:
+    def row(self, pair: AlignedPair, seq: int) -> str:
         """The invariants that a row of a transcript had broken after event `seq`."""
         return _names(self._of(pair), seq)
 
-    def is_wrong(self, pair: Pair) -> bool:
+    def is_wrong(self, pair: AlignedPair) -> bool:
         """It breaks something, sooner or later."""
         return any(True for _ in self._of(pair))
 
@@ -57,7 +57,7 @@ class Blame:
             found = self._owners[owner] = tuple(dict.fromkeys(all_of_it))
         return _names(found, seq)
 
-    def _of(self, pair: Pair) -> Iterable[Broken]:
+    def _of(self, pair: AlignedPair) -> Iterable[Broken]:
         for side in (pair.line, pair.seen):
             if side is not None:
                 yield from self._by_seq.get(side.seq, ())

@@ -98,6 +98,6 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
-def told(error: TrunklineError) -> str:
+def error_text(error: TrunklineError) -> str:
     """What the app says of an error: the facts of the case, or what it is where there are none."""
     return clean(error.facts or str(error))

@@ -9,7 +9,7 @@ Source = TypeVar("Source")
 Made = TypeVar("Made")
 
 
-class Lazily(Sequence[Made], Generic[Source, Made]):
+class LazySequence(Sequence[Made], Generic[Source, Made]):
     """`make` of each thing of a sequence, each called once, and only for those that are asked for."""
 
     def __init__(self, things: Sequence[Source], make: Callable[[Source], Made]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.app.pilot import press, settle, text_of
 from tests.support.app.traces import ENTRIES, ListedRuns, bound_completion
-from trunkline.app.runs.live_run import Live
+from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Budget, Feed
 from trunkline.app.tui.app import TrunklineApp
@@ -41,7 +41,7 @@ class Growing:
         self.path = folder / "run.jsonl"
         self.feed = Feed(self.path)
         self.feed.name = "run.jsonl"
-        self.app = TrunklineApp(Desk(ListedRuns(), live=Live(self.feed)), theme="textual-dark", clocked=False)
+        self.app = TrunklineApp(Desk(ListedRuns(), live=LiveRun(self.feed)), theme="textual-dark", clocked=False)
         # A busy machine must not change a picture: a frame has all the time that it needs.
         self.live.budget, self.live.settling = Budget(2000, 60.0), 60.0
         self.done = 0
@@ -326,7 +326,7 @@ async def test_a_frame_takes_no_more_than_its_budget(growing: Growing):
         now[0] += 0.001
         return now[0]
 
-    live = Live(Feed(growing.path, clock=clock), clock=clock)
+    live = LiveRun(Feed(growing.path, clock=clock), clock=clock)
     growing.write(HEADER, *LINES)
     desk = Desk(ListedRuns(), live=live)
     assert desk.live is not None

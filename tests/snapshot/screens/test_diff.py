@@ -17,7 +17,7 @@ from trunkline.app.tui.screens.diff.screen import DiffScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.state.branching import aside
 from trunkline.app.tui.state.workspace import Desk
-from trunkline.app.view.diff.compare import Mark
+from trunkline.app.view.diff.compare import DiffMark
 from trunkline.app.view.faults.catalog import MAKERS
 from trunkline.core.errors import UsageError
 from trunkline.core.events.delivery import IntentPrepared
@@ -134,7 +134,7 @@ async def test_a_row_of_a_alone_stays_selected_while_the_cursor_stands_before_it
         await press(pilot, "d", "9")
         diff = list_of(one).diff
         assert diff is not None
-        index = next(at for at, row in enumerate(diff.rows) if row.mark is Mark.ONLY_A and at > 5)
+        index = next(at for at, row in enumerate(diff.rows) if row.mark is DiffMark.ONLY_A and at > 5)
         assert isinstance(one.screen, DiffScreen)
         one.screen.go(index)
         await settle(one)
@@ -209,7 +209,7 @@ async def test_a_fault_makes_branch_b_and_is_taken_back():
         await press(pilot, "9", "n")
         diff = list_of(one).diff
         assert diff is not None
-        assert diff.counts[Mark.ONLY_B]
+        assert diff.counts[DiffMark.ONLY_B]
         await press(pilot, "u")
         assert one.desk.branch.faults == ()
         assert "no difference" in text_of(one)

@@ -12,7 +12,7 @@ from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.columns import Col, spread
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.bindings.lifetime_bar import Cell, Part, column, life_bar
+from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, life_bar
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.bindings import BindingRow, Standing, active
@@ -154,22 +154,22 @@ class BindingList(RowList):
             "ends": "·" if ends is None or later else _short(ends),
         }
 
-    def _life(self, row: BindingRow, width: int) -> Sequence[Cell]:
+    def _life(self, row: BindingRow, width: int) -> Sequence[BarCell]:
         """The whole life, whatever the cursor: what lies after it is faint."""
         bindings = self.desk.run.view.bindings
         whole = bindings.row(row.id, self.desk.run.view.last) or row
         now = bindings.time(self.desk.cursor)
         return life_bar(whole, bindings.points(row.id), bindings.span, now, width)
 
-    def _draw_life(self, canvas: Canvas, x: int, cells: Sequence[Cell]) -> None:
+    def _draw_life(self, canvas: Canvas, x: int, cells: Sequence[BarCell]) -> None:
         palette = self.palette
         styles = {
-            Part.NONE: palette.base,
-            Part.LIVE: palette.good,
-            Part.TOUCH: palette.good + Style(bold=True),
-            Part.ENDING: palette.warn,
-            Part.END: palette.base,
-            Part.WRONG: palette.fill_bad,
+            BarPart.NONE: palette.base,
+            BarPart.LIVE: palette.good,
+            BarPart.TOUCH: palette.good + Style(bold=True),
+            BarPart.ENDING: palette.warn,
+            BarPart.END: palette.base,
+            BarPart.WRONG: palette.fill_bad,
         }
         for offset, cell in enumerate(cells):
             canvas.put(x + offset, cell.char, palette.faint if cell.later else styles[cell.part])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
 from trunkline.app.tui.state.workspace import Desk
-from trunkline.app.view.explain.alternatives import Answer, why_not
+from trunkline.app.view.explain.alternatives import Alternative, why_not
 from trunkline.app.view.text.cells import clean
 
 
@@ -19,7 +19,7 @@ class WhyNotScreen(TypedScreen[int]):
         event = desk.run.view.event(desk.cursor) if desk.cursor else None
         self.title_text = f"Why not elsewhere?  #{event.seq} {event.kind}" if event else "Why not elsewhere?"
         self._answers = why_not(desk.run.view, desk.cursor) if event else []
-        self._shown: list[Answer] = []
+        self._shown: list[Alternative] = []
         super().__init__()
         self.list.wraps = True
         self.list.nothing = "no place of this run is called so" if event else "nothing has happened yet: ] steps"

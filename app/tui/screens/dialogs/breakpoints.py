@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
 from trunkline.app.tui.state.workspace import Desk
-from trunkline.app.view.text.cells import count, told
+from trunkline.app.view.text.cells import count, error_text
 from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.breakpoints import Breakpoint, On
 from trunkline.core.errors import UsageError
@@ -72,7 +72,7 @@ class BreaksScreen(TypedScreen[None]):
             try:
                 points.toggle(one)
             except UsageError as error:
-                self.notify(told(error), severity="warning", markup=False, timeout=5)
+                self.notify(error_text(error), severity="warning", markup=False, timeout=5)
                 return
         if one is not None and one.on is On.FILTER and self.words.value:
             self.words.value = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.faults.palette import Option
+from trunkline.app.view.faults.palette import FaultOption
 from trunkline.app.view.text.cells import clean, cut
 
 #: where the columns begin: when it happens, and what
@@ -14,7 +14,7 @@ _WHEN, _WHAT = 21, 32
 class FaultList(RowList):
     """Everything that can go wrong at the cursor."""
 
-    def __init__(self, options: tuple[Option, ...], *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, options: tuple[FaultOption, ...], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.options = options
         #: the moment that is chosen for a fault, where it is not the first
@@ -26,11 +26,11 @@ class FaultList(RowList):
         return len(self.options)
 
     @property
-    def chosen(self) -> Option | None:
+    def chosen(self) -> FaultOption | None:
         """The selected fault."""
         return self.options[self.selected] if 0 <= self.selected < self.count else None
 
-    def number_of(self, option: Option) -> int:
+    def number_of(self, option: FaultOption) -> int:
         """Which of its moments is chosen for a fault, from 0."""
         return self._numbers.get(option.id, 0)
 

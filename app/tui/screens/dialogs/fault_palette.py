@@ -16,8 +16,8 @@ from trunkline.app.tui.state.branching import inject
 from trunkline.app.tui.state.workspace import Desk
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.faults.palette import Option, placed_words, told_of
-from trunkline.app.view.text.cells import clean, seconds, told
+from trunkline.app.view.faults.palette import FaultOption, fault_label, placed_words
+from trunkline.app.view.text.cells import clean, error_text, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.errors import UsageError
 
@@ -47,7 +47,7 @@ class FaultScreen(Overlay[str]):
         Binding("ctrl+c", "quit", "quit", show=False),
     ]
 
-    def __init__(self, desk: Desk, options: tuple[Option, ...]) -> None:
+    def __init__(self, desk: Desk, options: tuple[FaultOption, ...]) -> None:
         super().__init__()
         self.desk = desk
         self.list = FaultList(options, id="faults")
@@ -127,13 +127,13 @@ class FaultScreen(Overlay[str]):
         try:
             fault = inject(self.desk, option, moment)
         except UsageError as error:
-            self._error = told(error)
+            self._error = error_text(error)
             self._tell()
             return
-        self.dismiss(told_of(fault))
+        self.dismiss(fault_label(fault))
 
 
-def _told(option: Option, number: int) -> Iterator[Fact]:
+def _told(option: FaultOption, number: int) -> Iterator[Fact]:
     """What the selected fault would do, and when; or why it cannot be."""
     moment = option.moment(number)
     if moment is None:

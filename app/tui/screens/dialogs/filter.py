@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
 from trunkline.app.tui.state.workspace import Desk
-from trunkline.app.view.text.cells import told
+from trunkline.app.view.text.cells import error_text
 from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.filters import FIELDS, VERDICTS, Filter, Matcher, parse_filter
 from trunkline.core.errors import UsageError
@@ -34,7 +34,7 @@ class FilterScreen(TypedScreen[str]):
             filter_ = parse_filter(text)
         except UsageError as error:
             self._wrong = True
-            self.list.write([Item(mark="✗", name=told(error), tone=Tone.WARN)])
+            self.list.write([Item(mark="✗", name=error_text(error), tone=Tone.WARN)])
             return
         self.list.write(self._kept(filter_) if filter_ else self._syntax())
 

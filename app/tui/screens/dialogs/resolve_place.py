@@ -13,7 +13,7 @@ from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.state.workspace import Desk
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.view.explain.resolver import Resolution, answer, read_place, resolution_facts, resolve
-from trunkline.app.view.text.cells import seconds, told
+from trunkline.app.view.text.cells import error_text, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.errors import UsageError
 
@@ -83,7 +83,7 @@ class AskScreen(Overlay[Resolution]):
         try:
             place = read_place(view.places, text)
         except UsageError as error:
-            yield Fact(label="unknown", text=told(error), tone=Tone.WARN)
+            yield Fact(label="unknown", text=error_text(error), tone=Tone.WARN)
             return
         self._found = resolve(view, place, cursor)
         yield from resolution_facts(view, self._found)

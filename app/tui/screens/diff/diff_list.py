@@ -12,7 +12,7 @@ from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.columns import Col, spread
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.diff.compare import Diff, DiffRow, Mark
+from trunkline.app.view.diff.compare import Diff, DiffMark, DiffRow
 from trunkline.app.view.diff.text import delta, facts_of, header, row_text, row_tone, run_name
 from trunkline.app.view.text.cells import clean, cut, seconds
 from trunkline.app.view.text.fact import Fact, Tone
@@ -132,14 +132,14 @@ class DiffList(RowList):
         canvas.put(0, row.mark.value, self._mark_style(row.mark))
         return canvas
 
-    def _mark_style(self, mark: Mark) -> Style:
+    def _mark_style(self, mark: DiffMark) -> Style:
         palette = self.palette
         return {
-            Mark.SAME: palette.dim,
-            Mark.MOVED: palette.primary,
-            Mark.ONLY_A: palette.fill_warn,
-            Mark.ONLY_B: palette.fill_warn,
-            Mark.VERDICT: palette.fill_bad,
+            DiffMark.SAME: palette.dim,
+            DiffMark.MOVED: palette.primary,
+            DiffMark.ONLY_A: palette.fill_warn,
+            DiffMark.ONLY_B: palette.fill_warn,
+            DiffMark.VERDICT: palette.fill_bad,
         }[mark]
 
 

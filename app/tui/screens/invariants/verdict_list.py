@@ -12,7 +12,7 @@ from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.columns import Col, spread
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.invariants.results import SIGNS, Judged, VerdictRow
+from trunkline.app.view.invariants.results import SIGNS, InvariantStatus, VerdictRow
 from trunkline.app.view.text.cells import clean, cut
 
 _SIGN, _ID, _STATUS, _NUMBER = Col("", 1), Col("id", 3), Col("status", 14), Col("✗", 4, True)
@@ -40,7 +40,7 @@ class VerdictList(RowList):
 
     def marks(self) -> Iterable[int]:
         """Those that are broken by now."""
-        return (at for at, row in enumerate(self.rows) if row.judged is Judged.VIOLATED)
+        return (at for at, row in enumerate(self.rows) if row.judged is InvariantStatus.VIOLATED)
 
     def empty_text(self) -> str:
         """No run, or a trace that nobody judged."""
@@ -57,13 +57,13 @@ class VerdictList(RowList):
         self.select(self.selected if self.selected >= 0 else self._worst())
 
     def _title(self) -> str:
-        idle = sum(row.judged is Judged.IDLE for row in self.rows)
-        broken = sum(row.judged is Judged.VIOLATED for row in self.rows)
+        idle = sum(row.judged is InvariantStatus.IDLE for row in self.rows)
+        broken = sum(row.judged is InvariantStatus.VIOLATED for row in self.rows)
         return f"Invariants {self.count}  {broken} violated  {idle} not exercised"
 
     def _worst(self) -> int:
         """The first one that is broken; the first of all while none is."""
-        return next((at for at, row in enumerate(self.rows) if row.judged is Judged.VIOLATED), 0)
+        return next((at for at, row in enumerate(self.rows) if row.judged is InvariantStatus.VIOLATED), 0)
 
     def choose(self, name: str) -> None:
         """Select the line of an invariant."""
@@ -112,7 +112,7 @@ class VerdictList(RowList):
         }
 
     def _style(self, row: VerdictRow, *, strong: bool) -> Style:
-        if row.judged is Judged.IDLE:
+        if row.judged is InvariantStatus.IDLE:
             return self.palette.dim
         return self.palette.tone(SIGNS[row.judged][1]) if strong else self.palette.base
 

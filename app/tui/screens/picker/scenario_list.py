@@ -10,7 +10,7 @@ from rich.style import Style
 from trunkline.app.runs.model import ScenarioEntry
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.picker.scenario_results import Results, Told
+from trunkline.app.view.picker.scenario_results import Results, RunSummary
 from trunkline.app.view.text.cells import clean, cut, wrap
 
 #: titles of the results, without the defect and with it, and the cells that one takes at most
@@ -227,7 +227,7 @@ class Story(RowList):
         found.append((str(entry.path), palette.dim))
         return found
 
-    def _result(self, which: str, told: Told) -> tuple[str, Style]:
+    def _result(self, which: str, told: RunSummary) -> tuple[str, Style]:
         return f"  {which}: {told.words}", self.palette.tone(told.tone)
 
     def draw(self, index: int, width: int) -> Canvas:

@@ -16,7 +16,7 @@ from trunkline.app.tui.state.workspace import Desk
 from trunkline.app.tui.widgets.bars import Banner, KeyBar
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.picker.scenario_results import Result
-from trunkline.app.view.text.cells import told
+from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 
@@ -152,10 +152,10 @@ class PickerScreen(Overlay[bool]):
             self.desk.open(entry, seed=self.desk.seed_for(entry), bugs=self._bugs(entry))
         except UsageError as error:
             self.desk.results.note(
-                entry, Result(seed=self.desk.seed_for(entry), failed=told(error)), defect=bool(entry.bugs)
+                entry, Result(seed=self.desk.seed_for(entry), failed=error_text(error)), defect=bool(entry.bugs)
             )
             self.told()
-            self.story.fail(told(error))
+            self.story.fail(error_text(error))
             return
         self.dismiss(True)
 

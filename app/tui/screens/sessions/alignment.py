@@ -12,9 +12,9 @@ from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import Line, Seen
-from trunkline.app.view.sessions.alignment_index import AlignedIndex
-from trunkline.app.view.sessions.transcripts import Difference, Pair, SessionRow
-from trunkline.app.view.sessions.violations import Blame
+from trunkline.app.view.sessions.alignment_index import AlignmentIndex
+from trunkline.app.view.sessions.transcripts import AlignedPair, SessionListRow, TranscriptDifference
+from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.app.view.text.cells import cut, middle_cut, quoted, seconds
 
 #: cells of who said it; what is shown before and after the first difference of two texts
@@ -33,12 +33,12 @@ class Alignment(RowList):
     def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.desk = desk
-        self.row: SessionRow | None = None
-        self.pairs: Sequence[Pair] = ()
-        self._index: AlignedIndex | None = None
-        self._blame: Blame | None = None
+        self.row: SessionListRow | None = None
+        self.pairs: Sequence[AlignedPair] = ()
+        self._index: AlignmentIndex | None = None
+        self._blame: SessionViolations | None = None
         #: rows that differ, or break something; found anew when the session or what is known of the run is another
-        self._wrong: tuple[object, Blame | None, tuple[int, ...]] = (None, None, ())
+        self._wrong: tuple[object, SessionViolations | None, tuple[int, ...]] = (None, None, ())
         #: the session has several conversations: each message tells in which it was seen
         self._several: dict[PlaceKey, str] = {}
         self.border_title = "Transcript"
@@ -52,7 +52,7 @@ class Alignment(RowList):
         """The session holds nothing."""
         return "nothing was said in this session"
 
-    def sync(self, row: SessionRow | None, blame: Blame | None = None) -> None:
+    def sync(self, row: SessionListRow | None, blame: SessionViolations | None = None) -> None:
         """Show a session at the cursor, with what it broke."""
         if row is None:
             return
@@ -147,7 +147,7 @@ class Alignment(RowList):
         style = self.palette.accent if line.seq <= self.desk.cursor else self.palette.faint
         canvas.put(self._gutter, text + "─" * max(width - self._gutter - 2 - cell_len(text), 0), style)
 
-    def _draw_sides(self, canvas: Canvas, pair: Pair, middle: int, width: int) -> None:
+    def _draw_sides(self, canvas: Canvas, pair: AlignedPair, middle: int, width: int) -> None:
         left_room, right_room = middle - self._gutter - 2, width - middle - 2
         right = middle + 2
         cursor = self.desk.cursor
@@ -170,9 +170,9 @@ class Alignment(RowList):
         elif pair.line is not None and pair.line.role == "hand":
             canvas.put(right, cut("(told to the agent only)", right_room), self.palette.dim)
 
-    def _shown(self, pair: Pair, text: str, room: int) -> str:
+    def _shown(self, pair: AlignedPair, text: str, room: int) -> str:
         """From a little before the first difference on, where that would be cut off."""
-        if pair.difference is not Difference.TEXT or pair.line is None or pair.seen is None:
+        if pair.difference is not TranscriptDifference.TEXT or pair.line is None or pair.seen is None:
             return text
         both = zip(pair.line.text, pair.seen.text, strict=False)
         shorter = min(len(pair.line.text), len(pair.seen.text))
@@ -194,18 +194,18 @@ class Alignment(RowList):
         start = max(cell_len(label) + 1, 6)
         canvas.put(x + start, cut(quoted(text), room - start), style)
 
-    def _gap(self, pair: Pair) -> Style:
+    def _gap(self, pair: AlignedPair) -> Style:
         return self.palette.warn + Style(italic=True) if pair.wrong else self.palette.dim
 
-    def _tag(self, pair: Pair) -> str:
+    def _tag(self, pair: AlignedPair) -> str:
         copy = self.desk.run.view.marks.copies.get(pair.seen.seq) if pair.seen else None
         return f"bot {copy.number}×" if copy else "bot"
 
-    def _seen_style(self, pair: Pair) -> Style:
+    def _seen_style(self, pair: AlignedPair) -> Style:
         seq = pair.seen.seq if pair.seen else 0
         copy = self.desk.run.view.marks.copies.get(seq)
         if copy:
             return self.palette.fill_bad if copy.number > 1 else self.palette.bad + Style(underline=True)
-        if pair.difference is Difference.TEXT:
+        if pair.difference is TranscriptDifference.TEXT:
             return self.palette.warn
         return self.palette.base

@@ -12,9 +12,9 @@ from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.columns import Col, spread
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.sessions.similar_keys import cut_with, together
-from trunkline.app.view.sessions.transcripts import SessionRow
-from trunkline.app.view.sessions.violations import Blame
+from trunkline.app.view.sessions.similar_keys import cut_around, group_similar
+from trunkline.app.view.sessions.transcripts import SessionListRow
+from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.app.view.text.cells import cut, middle_cut, seconds
 
 _COUNTS = (Col("in", 4, True), Col("out", 4, True), Col("2×", 3, True), Col("≠", 3, True))
@@ -33,14 +33,14 @@ class SessionList(RowList):
         super().__init__(id=id)
         self.desk = desk
         self.border_title = "Sessions"
-        self.rows: list[SessionRow] = []
+        self.rows: list[SessionListRow] = []
         #: line -> where its key differs from one beside it that is almost the same
         self._spots: Mapping[int, range] = {}
         self._names: list[str] = []
         self._order: list[int] = []
         #: the session that was chosen
         self._kept: str | PlaceKey | None = None
-        self.blame: Blame | None = None
+        self.blame: SessionViolations | None = None
         self._wrong: tuple[int, ...] = ()
 
     @property
@@ -61,7 +61,7 @@ class SessionList(RowList):
         names = [row.name for row in rows]
         if names != self._names:
             self._names = names
-            self._order, spots = together(names)
+            self._order, spots = group_similar(names)
             self._spots = {place: spots[at] for place, at in enumerate(self._order) if at in spots}
         self.rows = [rows[at] for at in self._order]
         self._judge()
@@ -77,7 +77,7 @@ class SessionList(RowList):
         sessions, view = self.desk.run.sessions, self.desk.run.view
         known = (view.last, len(view.violations()))
         if self.blame is None or self.blame.sessions is not sessions or self.blame.known != known:
-            self.blame = Blame(sessions)
+            self.blame = SessionViolations(sessions)
         blame, cursor = self.blame, self.desk.cursor
         wrong = (row.copies or row.differences or blame.session(row.owner, cursor) for row in self.rows)
         self._wrong = tuple(at for at, found in enumerate(wrong) if found)
@@ -103,7 +103,7 @@ class SessionList(RowList):
         self._kept = self.chosen.owner if self.chosen is not None else None
 
     @property
-    def chosen(self) -> SessionRow | None:
+    def chosen(self) -> SessionListRow | None:
         """The selected line."""
         return self.rows[self.selected] if 0 <= self.selected < self.count else None
 
@@ -145,12 +145,12 @@ class SessionList(RowList):
     def _draw_key(self, canvas: Canvas, index: int, key: str, place: tuple[int, int], style: Style) -> None:
         """A key; where it is almost that of the line beside it, what differs is reversed."""
         x, size = place
-        shown, there = cut_with(key, self._spots.get(index, range(0)), size)
+        shown, there = cut_around(key, self._spots.get(index, range(0)), size)
         marked = style + Style(reverse=True)
         for at, char in enumerate(shown):
             canvas.put(x + at, char, marked if at in there else style)
 
-    def _texts(self, row: SessionRow) -> dict[str, str]:
+    def _texts(self, row: SessionListRow) -> dict[str, str]:
         counts = {"in": row.heard, "out": row.said, "2×": row.copies, "≠": row.differences}
         return {
             "conversation": row.place,

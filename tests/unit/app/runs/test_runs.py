@@ -7,7 +7,7 @@ import pytest
 from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.sessions.transcripts import Pair, Sessions
+from trunkline.app.view.sessions.transcripts import AlignedPair, Sessions
 from trunkline.app.view.timeline.lanes import Lanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.delivery import IntentSettled
@@ -17,7 +17,7 @@ from trunkline.sim import find_scenarios, load_scenario, run_scenario, scenario_
 SCENARIOS = [pytest.param(path, id=path.stem) for path in find_scenarios((scenario_home(),))]
 
 
-def delivered(view: RunView, pair: Pair) -> bool:
+def delivered(view: RunView, pair: AlignedPair) -> bool:
     """Whether a row is about an intent that ended well; what ended otherwise may be missing on a side."""
     intent = (pair.seen and pair.seen.intent) or (pair.line and pair.line.intent)
     ends = [event.body for event in view.of_intent(intent, IntentSettled)]

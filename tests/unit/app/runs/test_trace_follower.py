@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.app.traces import bound_completion
-from trunkline.app.runs.live_run import Live
-from trunkline.app.runs.trace_follower import Budget, Feed, Flow
+from trunkline.app.runs.live_run import LiveRun
+from trunkline.app.runs.trace_follower import Budget, Feed, FeedState
 from trunkline.core.events import Event, TraceHeader, encode_event
 from trunkline.core.events.trace import encode_header
 from trunkline.sim.invariants import Judge
@@ -48,11 +48,11 @@ def seqs(events: list[Event]) -> list[int]:
 
 def test_a_file_that_is_not_there_yet_is_waited_for(path: Path):
     feed = Feed(path)
-    assert (feed.pull(ALL), feed.flow, feed.header, feed.over) == ([], Flow.WAITING, None, False)
+    assert (feed.pull(ALL), feed.flow, feed.header, feed.over) == ([], FeedState.WAITING, None, False)
     path.touch()
-    assert (feed.pull(ALL), feed.flow) == ([], Flow.WAITING)
+    assert (feed.pull(ALL), feed.flow) == ([], FeedState.WAITING)
     append(path, HEADER)
-    assert (feed.pull(ALL), feed.flow, feed.header) == ([], Flow.OPEN, TRACE.header)
+    assert (feed.pull(ALL), feed.flow, feed.header) == ([], FeedState.OPEN, TRACE.header)
 
 
 def test_new_lines_come_as_events_and_run_ended_ends_it(path: Path):
@@ -62,7 +62,7 @@ def test_new_lines_come_as_events_and_run_ended_ends_it(path: Path):
     assert feed.pull(ALL) == []
     append(path, *LINES[3:])
     assert feed.pull(ALL) == list(TRACE.events[3:])
-    assert (feed.flow, feed.over, feed.problem) == (Flow.ENDED, True, "")
+    assert (feed.flow, feed.over, feed.problem) == (FeedState.ENDED, True, "")
     append(path, b"rubbish\n")
     assert feed.pull(ALL) == []
 
@@ -122,7 +122,7 @@ def test_a_bad_line_is_told_with_its_place_and_what_came_before_stays(path: Path
     before = feed.pull(ALL)
     assert len(before) == max(written.count(LINES[0][:-1]) and 1, 0)
     assert feed.problem.startswith(f"{path}{said}")
-    assert (feed.flow, feed.over, feed.pull(ALL)) == (Flow.BROKEN, True, [])
+    assert (feed.flow, feed.over, feed.pull(ALL)) == (FeedState.BROKEN, True, [])
 
 
 def test_a_truncated_file(path: Path):
@@ -178,7 +178,7 @@ def test_a_folder_and_a_place_that_cannot_be_read(tmp_path: Path):
 
 def test_a_pipe_is_never_waited_for(pipe: tuple[int, int]):
     feed = Feed(None, fd=pipe[0])
-    assert (feed.pull(ALL), feed.flow) == ([], Flow.WAITING)
+    assert (feed.pull(ALL), feed.flow) == ([], FeedState.WAITING)
     os.write(pipe[1], HEADER + LINES[0] + LINES[1][:9])
     assert seqs(feed.pull(ALL)) == [1]
     assert feed.pull(ALL) == []
@@ -213,7 +213,7 @@ def test_a_named_pipe_waits_for_its_writer(tmp_path: Path):
 
 
 def test_a_live_run_is_judged_as_it_goes_and_at_its_end(path: Path):
-    live = Live(Feed(path))
+    live = LiveRun(Feed(path))
     assert live.begin().trace.header == TraceHeader(scenario="run")
     assert live.said() == f"{path}: waits for a first line; nothing is written yet"
     append(path, HEADER, *LINES)
@@ -228,7 +228,7 @@ def test_a_live_run_is_judged_as_it_goes_and_at_its_end(path: Path):
 
 def test_a_paused_one_reads_nothing(path: Path):
     append(path, HEADER, *LINES)
-    live = Live(Feed(path))
+    live = LiveRun(Feed(path))
     live.paused = True
     assert live.pull(lambda *_: pytest.fail("asked for nothing"), ALL) == 0
     assert live.feed.lines == 0
@@ -241,7 +241,7 @@ def test_lines_that_make_no_sense_are_told(path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Judge, "see", confused)
     append(path, HEADER, *LINES[:5])
-    live = Live(Feed(path))
+    live = LiveRun(Feed(path))
     assert live.pull(lambda *_: None, ALL) == 5
     assert live.said().startswith(f"{path}:6: its lines can be read, but what they tell makes no sense (KeyError")
     assert live.over

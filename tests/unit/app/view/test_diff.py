@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.app.traces import bound_completion, foreign_mirror
 from trunkline.app.runs.model import Run
-from trunkline.app.view.diff.compare import Diff, Mark, differences
+from trunkline.app.view.diff.compare import Diff, DiffMark, differences
 from trunkline.app.view.diff.text import as_lines, divergence, facts_of, header, row_text
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Trace
@@ -40,23 +40,23 @@ def later(run: Run, seconds: float, after: float) -> Run:
 def test_a_run_is_the_same_as_itself():
     diff = views(foreign_mirror(), foreign_mirror())
     assert diff.same
-    assert {row.mark for row in diff.rows} == {Mark.SAME}
+    assert {row.mark for row in diff.rows} == {DiffMark.SAME}
     assert (diff.stops, diff.next_stop(0, 1), divergence(diff)) == ((), None, "no difference")
     assert list(as_lines(diff))[-1].startswith("no difference")
 
 
 def test_what_only_one_has_stands_where_it_has_it(defect):
-    only = [defect.event(row)[1] for row in defect.rows if row.mark is Mark.ONLY_B]
+    only = [defect.event(row)[1] for row in defect.rows if row.mark is DiffMark.ONLY_B]
     assert any(isinstance(event.body, WireAccepted) for event in only)
     back = Diff(defect.b, defect.a)
-    assert back.counts[Mark.ONLY_A] == defect.counts[Mark.ONLY_B]
+    assert back.counts[DiffMark.ONLY_A] == defect.counts[DiffMark.ONLY_B]
     for diff in (defect, back):
         assert [row.a for row in diff.rows if row.a] == list(range(1, diff.a.last + 1))
         assert sorted(row.b for row in diff.rows if row.b) == list(range(1, diff.b.last + 1))
 
 
 def test_the_same_event_with_another_verdict_is_marked(defect):
-    marked = [row for row in defect.rows if row.mark is Mark.VERDICT]
+    marked = [row for row in defect.rows if row.mark is DiffMark.VERDICT]
     broken = [row for row in marked if "broken nothing → " in row_text(defect, row)]
     assert broken
     facts = [(fact.label, fact.text) for fact in facts_of(defect, broken[0])]
@@ -80,7 +80,7 @@ def test_later_is_not_different():
     run = foreign_mirror()
     middle = run.trace.events[len(run.trace.events) // 2].at
     diff = views(run, later(run, 0.5, middle))
-    assert {row.mark for row in diff.rows} == {Mark.SAME, Mark.MOVED}
+    assert {row.mark for row in diff.rows} == {DiffMark.SAME, DiffMark.MOVED}
     assert len(diff.stops) == 1, "everything later is one stretch"
     assert not diff.same
 
@@ -126,4 +126,4 @@ def test_a_hundred_thousand_events_in_under_a_second():
     before = time.process_time()
     diff = Diff(one, other)
     assert time.process_time() - before < 1.0
-    assert diff.counts[Mark.MOVED] > 50_000
+    assert diff.counts[DiffMark.MOVED] > 50_000

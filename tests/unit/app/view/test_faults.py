@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from trunkline.app.runs.model import Run
-from trunkline.app.view.faults.catalog import Site, options
-from trunkline.app.view.faults.cursor_context import Spot, place_names, spot_of
-from trunkline.app.view.faults.palette import AFTER, Moment, Option, Placed, placed_words, with_faults
+from trunkline.app.view.faults.catalog import PaletteContext, options
+from trunkline.app.view.faults.cursor_context import CursorContext, cursor_context, place_names
+from trunkline.app.view.faults.palette import AFTER, FaultOption, FaultTime, PlacedFault, placed_words, with_faults
 from trunkline.app.view.faults.save_as_scenario import saved_text, violated
-from trunkline.app.view.faults.upcoming import ahead_of
+from trunkline.app.view.faults.upcoming import upcoming_after
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import BindingBound, BindingEnded, BindingRefused
@@ -51,13 +51,13 @@ def first(view: RunView, kind: type[Body]) -> int:
     return next(event.seq for event in view.events if isinstance(event.body, kind))
 
 
-def choices(file: ScenarioFile, run: Run, seq: int) -> tuple[Option, ...]:
+def choices(file: ScenarioFile, run: Run, seq: int) -> tuple[FaultOption, ...]:
     view = RunView(run)
-    spot = spot_of(view, file, seq)
-    return options(Site(spot=spot, ahead=ahead_of(view, spot), file=file, declared=file.scenario.bugs))
+    spot = cursor_context(view, file, seq)
+    return options(PaletteContext(spot=spot, ahead=upcoming_after(view, spot), file=file, declared=file.scenario.bugs))
 
 
-def one_of(file: ScenarioFile, run: Run, seq: int, name: str) -> Option:
+def one_of(file: ScenarioFile, run: Run, seq: int, name: str) -> FaultOption:
     return next(option for option in choices(file, run, seq) if option.id == name)
 
 
@@ -166,7 +166,7 @@ def test_the_preview_says_what_happens_and_nothing_before_it_changes(name):
                 _check_strike(option, moment, view, branch, seq)
 
 
-def _check_strike(option: Option, moment: Moment, view: RunView, branch: Sequence[Event], seq: int) -> None:
+def _check_strike(option: FaultOption, moment: FaultTime, view: RunView, branch: Sequence[Event], seq: int) -> None:
     where = f"{option.id}, {moment.label}, at #{seq}: {moment.told}"
     # What waits may strike what comes in the instant of the cursor, after it; all else comes after that instant.
     here = seq if option.id in _WAITING else view.seq_at(view.time(seq))
@@ -201,8 +201,10 @@ def test_the_defect_is_no_step():
     file = scenario(THREE[0])
     run = run_scenario(file, bugs=file.scenario.bugs)
     view = RunView(run)
-    spot = spot_of(view, file, 40)
-    site = Site(spot=spot, ahead=ahead_of(view, spot), file=file, on=file.scenario.bugs, declared=file.scenario.bugs)
+    spot = cursor_context(view, file, 40)
+    site = PaletteContext(
+        spot=spot, ahead=upcoming_after(view, spot), file=file, on=file.scenario.bugs, declared=file.scenario.bugs
+    )
     fix = options(site)[0]
     assert (fix.word, fix.moments[0].bugs, fix.moments[0].step) == ("defect off", (), None)
     assert "without hand-announces-too" in fix.moments[0].told
@@ -215,9 +217,9 @@ def test_the_defect_is_no_step():
 def test_a_spot_names_the_conversation_and_the_message():
     file = scenario(THREE[0])
     view = RunView(run_scenario(file))
-    spot = spot_of(view, file, first(view, TurnStarted))
+    spot = cursor_context(view, file, first(view, TurnStarted))
     assert (spot.place, spot.said, spot.text, spot.webhook) == ("ops/deploy", "m1", "ship it", False)
-    assert spot_of(view, file, 0) == Spot(at=0.0, seq=0)
+    assert cursor_context(view, file, 0) == CursorContext(at=0.0, seq=0)
     assert sorted(name for name, _ in place_names(view, file).values()) == ["ops", "ops/deploy", "telegram/@bo"]
 
 
@@ -226,7 +228,7 @@ def test_faults_add_up_in_the_order_in_which_they_were_placed():
     run = run_scenario(file)
     found = {option.id: option for option in choices(file, run, 30)}
     placed = [found["crash"].placed(), found["slow"].placed()]
-    assert placed[0] == Placed(word="crash", at=placed[0].at, step={"crash": {"restart_after": 1.0}})
+    assert placed[0] == PlacedFault(word="crash", at=placed[0].at, step={"crash": {"restart_after": 1.0}})
     branch = with_faults(file, placed)
     assert len(branch.scenario.script) == 5
     assert [line.split(" at ")[0] for line in placed_words(placed)] == ["crash", "delay send"]
@@ -272,7 +274,7 @@ def test_a_branch_that_is_written_holds_and_fails_without_its_fault(name):
             _check_kept(file, option)
 
 
-def _check_kept(file: ScenarioFile, option: Option) -> None:
+def _check_kept(file: ScenarioFile, option: FaultOption) -> None:
     branch = with_faults(file, [option.placed()])
     seen = run_scenario(branch, seed=5)
     kept = load_text(saved_text(branch, seen, faults=[option.word]), known_bugs=BUGS, known_invariants=INVARIANTS)

@@ -7,7 +7,7 @@ import msgspec
 from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.invariants.results import FAMILIES, MOST_TOLD, Judged, Verdicts
+from trunkline.app.view.invariants.results import FAMILIES, MOST_TOLD, InvariantStatus, Verdicts
 from trunkline.app.view.text.fact import Tone
 from trunkline.sim.invariants import INVARIANTS, Violation
 
@@ -38,8 +38,8 @@ def test_status_follows_the_cursor_and_idle_is_not_ok():
     judged = of(bound_completion())
     at = judged.view.marks.stops[0]
     before, after = row_of(judged, "D2", at - 1), row_of(judged, "D2", at)
-    assert (before.judged, before.broken, before.ahead, before.first) == (Judged.LATER, 0, 1, at)
-    assert (after.judged, after.broken, after.ahead, after.latest) == (Judged.VIOLATED, 1, 0, at)
+    assert (before.judged, before.broken, before.ahead, before.first) == (InvariantStatus.LATER, 0, 1, at)
+    assert (after.judged, after.broken, after.ahead, after.latest) == (InvariantStatus.VIOLATED, 1, 0, at)
     assert row_of(judged, "D1", at).words == "ok 3 times"
     assert row_of(judged, "D4", at).words == "not exercised"
     assert (judged.broken(at - 1), judged.broken(at)) == (0, 2)
@@ -49,11 +49,16 @@ def test_a_family_is_as_bad_as_its_worst_member():
     judged = of(bound_completion())
     families = {family.letter: family for family in judged.families(judged.view.last)}
     delivery = families["D"]
-    assert (delivery.judged, delivery.ids, delivery.worst, delivery.broken) == (Judged.VIOLATED, ("D2",), "D2", 1)
-    assert families["V"].judged is Judged.IDLE
+    assert (delivery.judged, delivery.ids, delivery.worst, delivery.broken) == (
+        InvariantStatus.VIOLATED,
+        ("D2",),
+        "D2",
+        1,
+    )
+    assert families["V"].judged is InvariantStatus.IDLE
     assert families["L"].ids == ("L1", "L2")
     start = {family.letter: family.judged for family in judged.families(0)}
-    assert (start["D"], start["R"], start["O"]) == (Judged.LATER, Judged.LATER, Judged.OK)
+    assert (start["D"], start["R"], start["O"]) == (InvariantStatus.LATER, InvariantStatus.LATER, InvariantStatus.OK)
 
 
 def test_the_latest_violation_is_the_last_one_by_the_cursor():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.app.traces import ENTRIES, ListedRuns
-from trunkline.app.view.explain.copy_choices import as_text, event_line, ids_of, yanks
+from trunkline.app.view.explain.copy_choices import as_text, copy_choices, event_line, ids_of
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events.delivery import IntentPrepared
@@ -14,21 +14,21 @@ VIEW = RunView(RUN)
 
 
 def test_before_anything_happened_only_the_command():
-    (only,) = yanks(VIEW, 0)
+    (only,) = copy_choices(VIEW, 0)
     assert (only.key, only.text) == ("c", reproduction(RUN.trace.header))
 
 
 def test_every_event_offers_row_decision_id_and_command():
     for seq in range(1, VIEW.last + 1):
-        found = yanks(VIEW, seq)
+        found = copy_choices(VIEW, seq)
         assert [one.key for one in found if one.key] == ["r", "d", "i", "c"]
         assert all(one.text for one in found)
         assert found[0].text == event_line(VIEW, seq)
 
 
 def test_the_row_of_the_screen_goes_before_that_of_the_event():
-    assert yanks(VIEW, 3, "what is selected")[0].text == "what is selected"
-    assert yanks(VIEW, 0, "what is selected")[0].key == "r"
+    assert copy_choices(VIEW, 3, "what is selected")[0].text == "what is selected"
+    assert copy_choices(VIEW, 0, "what is selected")[0].key == "r"
 
 
 def test_the_intent_is_the_most_telling_id():

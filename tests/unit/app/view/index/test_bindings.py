@@ -5,14 +5,14 @@ import pytest
 from tests.support.app.bound_runs import CHILD, HOOK, NIGHT, PLACES, bind, bound_threads, decide, end, heard, touch
 from tests.support.app.traces import AUDIT, BO, DEPLOY, DM, IDLE, KEYS, OPS, RELEASE, Author, bound_completion, verdicts
 from trunkline.app.runs.model import Run
-from trunkline.app.view.bindings.lifetime_bar import Cell, Part, column, life_bar
+from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, life_bar
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.explain.resolver import answer, read_place, resolution_facts, resolve, title
 from trunkline.app.view.index.bindings import Bindings, Mark, Standing
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.events import describe
-from trunkline.app.view.sessions.transcripts import Difference, Sessions
+from trunkline.app.view.sessions.transcripts import Sessions, TranscriptDifference
 from trunkline.app.view.timeline.lanes import Lanes
 from trunkline.app.view.timeline.row import Look
 from trunkline.app.view.timeline.timeline import Timeline
@@ -136,14 +136,14 @@ def test_an_event_leads_to_its_binding(view):
 # ---------------------------------------------------------------- life bars
 
 
-def drawn(view: RunView, binding: str, width: int, seq: int | None = None) -> list[Cell]:
+def drawn(view: RunView, binding: str, width: int, seq: int | None = None) -> list[BarCell]:
     row = view.bindings.row(binding, view.last)
     assert row is not None
     now = view.time(view.last if seq is None else seq)
     return life_bar(row, view.bindings.points(binding), view.bindings.span, now, width)
 
 
-def shape(cells: list[Cell]) -> str:
+def shape(cells: list[BarCell]) -> str:
     return "".join(cell.char for cell in cells).rstrip()
 
 
@@ -167,7 +167,7 @@ def test_what_lies_after_the_cursor_is_there_and_marked(view):
     assert shape(cells) == shape(drawn(view, "b1", 40))
     here = column(view.time(at), view.bindings.span, 40)
     assert [cell.later for cell in cells[: here + 1]] == [False] * (here + 1)
-    assert all(cell.later for cell in cells[here + 1 :] if cell.part is not Part.NONE)
+    assert all(cell.later for cell in cells[here + 1 :] if cell.part is not BarPart.NONE)
 
 
 def test_a_use_after_the_end_is_wrong():
@@ -558,7 +558,7 @@ def test_a_message_in_a_bound_conversation_that_another_session_remembers_is_mis
     )
     sessions = Sessions(view)
     wrong = {key: [pair.difference for pair in sessions.pairs(key) if pair.wrong] for key in (NIGHT, KEYS[AUDIT])}
-    assert wrong == {NIGHT: [Difference.MISSING_MIRROR], KEYS[AUDIT]: [Difference.FOREIGN_MIRROR]}
+    assert wrong == {NIGHT: [TranscriptDifference.MISSING_MIRROR], KEYS[AUDIT]: [TranscriptDifference.FOREIGN_MIRROR]}
 
 
 def test_a_notice_belongs_to_the_session_of_its_place(view):

@@ -15,8 +15,8 @@ from tests.support.app.traces import (
 )
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.sessions.transcripts import Difference, Sessions
-from trunkline.app.view.sessions.violations import Blame
+from trunkline.app.view.sessions.transcripts import Sessions, TranscriptDifference
+from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
 from trunkline.core.events.gateway import SessionCreated, SessionMoved, TranscriptAppended
 from trunkline.core.reasons import Reason
@@ -70,15 +70,15 @@ def test_the_copy_is_counted_where_it_was_seen():
 
 def test_a_foreign_mirror_differs_on_both_ends():
     sessions = sessions_of(foreign_mirror())
-    assert ("all green", Difference.FOREIGN_MIRROR, None) in sides(sessions, KEYS[DM])
-    assert (None, Difference.MISSING_MIRROR, "all green") in sides(sessions, KEYS[OPS])
+    assert ("all green", TranscriptDifference.FOREIGN_MIRROR, None) in sides(sessions, KEYS[DM])
+    assert (None, TranscriptDifference.MISSING_MIRROR, "all green") in sides(sessions, KEYS[OPS])
     notes = [pair.note for row in sessions.rows(99) for pair in sessions.pairs(row.owner) if pair.note]
     assert notes == ["mirrored for telegram/@bo, not here", "said in discord/#ops, not here"]
 
 
 def test_a_chunk_accepted_again_is_a_copy():
     sessions = sessions_of(foreign_mirror())
-    assert (None, Difference.COPY, "done at 3") in sides(sessions, KEYS[OPS])
+    assert (None, TranscriptDifference.COPY, "done at 3") in sides(sessions, KEYS[OPS])
 
 
 def repeated(text: str) -> Sessions:
@@ -94,13 +94,16 @@ def repeated(text: str) -> Sessions:
 
 
 def test_a_repeat_that_says_so_is_no_copy():
-    assert sides(repeated("[may be a repeat] yes"), KEYS[OPS])[-1][1:] == (Difference.NONE, "[may be a repeat] yes")
+    assert sides(repeated("[may be a repeat] yes"), KEYS[OPS])[-1][1:] == (
+        TranscriptDifference.NONE,
+        "[may be a repeat] yes",
+    )
     assert repeated("[may be a repeat] yes").pairs(KEYS[OPS])[-1].note == "sent once more, and marked as that"
-    assert sides(repeated("yes"), KEYS[OPS])[-1][1:] == (Difference.COPY, "yes")
+    assert sides(repeated("yes"), KEYS[OPS])[-1][1:] == (TranscriptDifference.COPY, "yes")
 
 
 def test_the_names_of_files_stand_for_what_came_with_them():
-    def mirrored(text: str) -> Difference:
+    def mirrored(text: str) -> TranscriptDifference:
         author = room()
         author.say(OPS, ANA, "hello")
         intent = author.prepare(OPS, "the plan", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
@@ -118,8 +121,8 @@ def test_the_names_of_files_stand_for_what_came_with_them():
         author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[OPS], text=text), intent=intent)
         return finish(author).pairs(KEYS[OPS])[-1].difference
 
-    assert mirrored("plan.png, b.pdf") is Difference.NONE
-    assert mirrored("plan.png") is Difference.TEXT
+    assert mirrored("plan.png, b.pdf") is TranscriptDifference.NONE
+    assert mirrored("plan.png") is TranscriptDifference.TEXT
 
 
 def test_a_mirror_of_what_nobody_accepted():
@@ -127,14 +130,14 @@ def test_a_mirror_of_what_nobody_accepted():
     author.say(OPS, ANA, "hello")
     intent = author.prepare(OPS, "lost", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
     author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[OPS], text="lost"), intent=intent)
-    assert sides(finish(author), KEYS[OPS])[-1] == ("lost", Difference.UNDELIVERED, None)
+    assert sides(finish(author), KEYS[OPS])[-1] == ("lost", TranscriptDifference.UNDELIVERED, None)
 
 
 def test_a_message_that_the_agent_was_never_given():
     author = room()
     author.say(OPS, ANA, "hello")
     author.platform(OPS).record(PeerSaid(address=OPS, peer=ANA, message_id="9", text="anybody?"))
-    assert sides(finish(author), KEYS[OPS])[-1] == (None, Difference.UNHEARD, "anybody?")
+    assert sides(finish(author), KEYS[OPS])[-1] == (None, TranscriptDifference.UNHEARD, "anybody?")
 
 
 def test_a_message_that_the_agent_was_given_twice():
@@ -149,8 +152,8 @@ def test_a_message_that_the_agent_was_given_twice():
         inbound=inbound + "b",
     )
     assert [difference for _, difference, _ in sides(finish(author), KEYS[OPS])] == [
-        Difference.NONE,
-        Difference.TWICE,
+        TranscriptDifference.NONE,
+        TranscriptDifference.TWICE,
     ]
 
 
@@ -164,7 +167,7 @@ def test_chunks_are_parts_of_one_mirror():
         )
         author.platform(OPS).record(body, intent=intent)
     author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[OPS], text="one two"), intent=intent)
-    assert {difference for _, difference, _ in sides(finish(author), KEYS[OPS])} == {Difference.NONE}
+    assert {difference for _, difference, _ in sides(finish(author), KEYS[OPS])} == {TranscriptDifference.NONE}
 
 
 def test_other_words_are_a_difference():
@@ -174,7 +177,7 @@ def test_other_words_are_a_difference():
     author.attempt(OPS, intent)
     author.accept(OPS, "yes", intent)
     author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[OPS], text="no"), intent=intent)
-    assert sides(finish(author), KEYS[OPS])[-1] == ("no", Difference.TEXT, "yes")
+    assert sides(finish(author), KEYS[OPS])[-1] == ("no", TranscriptDifference.TEXT, "yes")
 
 
 def test_a_conversation_without_a_session_is_listed():
@@ -186,7 +189,7 @@ def test_a_conversation_without_a_session_is_listed():
     sessions = finish(author)
     orphan = sessions.rows(sessions.view.last)[-1]
     assert (orphan.key, orphan.place, orphan.differences) == ("", "discord/ops", 1)
-    assert sides(sessions, orphan.owner) == [(None, Difference.MISSING_MIRROR, "astray")]
+    assert sides(sessions, orphan.owner) == [(None, TranscriptDifference.MISSING_MIRROR, "astray")]
     assert sessions.owner_of(wire) == OPS.lane
 
 
@@ -194,7 +197,7 @@ def test_what_a_hand_told_has_no_other_side():
     author = room()
     author.say(OPS, ANA, "hello")
     author.gateway.record(TranscriptAppended(session_id="s", session_key=KEYS[OPS], role="hand", text="done"))
-    assert sides(finish(author), KEYS[OPS])[-1] == ("done", Difference.NONE, None)
+    assert sides(finish(author), KEYS[OPS])[-1] == ("done", TranscriptDifference.NONE, None)
 
 
 def test_an_event_belongs_to_a_session_or_to_none():
@@ -238,10 +241,10 @@ def test_an_event_before_a_move_belongs_to_the_session_that_moved():
 def test_a_conversation_that_left_has_its_later_messages_in_its_new_session():
     sessions = changed()
     assert sides(sessions, OWN) == [
-        ("who am I?", Difference.NONE, "who am I?"),
-        ("re: who am I?", Difference.NONE, "re: who am I?"),
+        ("who am I?", TranscriptDifference.NONE, "who am I?"),
+        ("re: who am I?", TranscriptDifference.NONE, "re: who am I?"),
     ]
-    assert ("I am Ana", Difference.NONE, "I am Ana") in sides(sessions, BOS)
+    assert ("I am Ana", TranscriptDifference.NONE, "I am Ana") in sides(sessions, BOS)
     assert all(row.differences == 0 for row in sessions.rows(sessions.view.last))
 
 
@@ -297,7 +300,8 @@ def test_two_agents_in_one_room_have_their_own_questions_and_answers():
         talk(author, OPS, ANA, text, key, f"s-{key}", before=created(key, f"s-{key}", OPS))
     sessions = finish(author)
     assert [sides(sessions, key) for key in ("one:x", "two:x")] == [
-        [(text, Difference.NONE, text) for text in (f"to {name}", f"re: to {name}")] for name in ("one", "two")
+        [(text, TranscriptDifference.NONE, text) for text in (f"to {name}", f"re: to {name}")]
+        for name in ("one", "two")
     ]
 
 
@@ -321,8 +325,8 @@ def test_a_session_that_the_sender_named_is_no_difference():
     author.accept(OPS, "hi", "named")
     author.gateway.record(MirrorAppended(session_id="s", session_key=KEYS[DM], text="hi"), intent="named")
     sessions = finish(author)
-    assert sides(sessions, KEYS[OPS])[-1] == (None, Difference.NONE, "hi")
-    assert sides(sessions, KEYS[DM])[-1] == ("hi", Difference.NONE, None)
+    assert sides(sessions, KEYS[OPS])[-1] == (None, TranscriptDifference.NONE, "hi")
+    assert sides(sessions, KEYS[DM])[-1] == ("hi", TranscriptDifference.NONE, None)
     notes = [pair.note for key in (OPS, DM) for pair in sessions.pairs(KEYS[key]) if pair.note]
     assert notes == ["mirrored for telegram/@bo, as asked", "said in discord/ops, for this session"]
 
@@ -339,7 +343,7 @@ def test_a_session_at_a_place_that_nobody_announced_can_be_listed():
 
 def test_what_the_rows_of_a_transcript_broke_is_told_from_then_on():
     sessions = Sessions(RunView(foreign_mirror()))
-    blame = Blame(sessions)
+    blame = SessionViolations(sessions)
     last = sessions.view.last
     rows = {row.key: row for row in sessions.rows(last)}
     assert blame.session(rows[KEYS[OPS]].owner, last) == "D1 M1"
@@ -372,4 +376,4 @@ def test_a_mirror_that_holds_more_than_was_sent_differs():
     verdict = Verdict(id="M2", title="", sentence="", status=Status.VIOLATED, exercised=1, violations=(told,))
     run = Run(trace=author.trace("more", title=""), verdicts=(verdict,))
     (pair,) = [pair for pair in Sessions(RunView(run)).pairs(KEYS[OPS]) if pair.seen and not pair.seen.who]
-    assert pair.difference is Difference.TEXT
+    assert pair.difference is TranscriptDifference.TEXT

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from trunkline.app.view.sessions.similar_keys import cut_with, together
+from trunkline.app.view.sessions.similar_keys import cut_around, group_similar
 
 
 def differing(*keys: str) -> dict[str, str]:
-    _, spots = together(keys)
+    _, spots = group_similar(keys)
     return {keys[at]: keys[at][spot.start : spot.stop] for at, spot in spots.items()}
 
 
@@ -37,12 +37,12 @@ def test_near_keys_differ_in_these_characters(one, other, mine, theirs):
     ],
 )
 def test_other_keys_are_left_alone(one, other):
-    assert together([one, other]) == ([0, 1], {})
+    assert group_similar([one, other]) == ([0, 1], {})
 
 
 def test_near_keys_stand_together_where_the_first_of_them_stood():
     keys = ["a:dc:x:channel:ops", "a:tg:x:direct:1234567", "a:dc:x:channel:OPS", "", "a:dc:x:channel:random"]
-    order, spots = together(keys)
+    order, spots = group_similar(keys)
     assert [keys[at] for at in order] == [keys[2], keys[0], keys[1], keys[3], keys[4]]
     assert set(spots) == {0, 2}
 
@@ -57,10 +57,10 @@ def test_near_keys_stand_together_where_the_first_of_them_stood():
     ],
 )
 def test_a_cut_key_still_shows_where_it_differs(room, text, marked):
-    shown, there = cut_with("a:dc:main:channel:OPS:thread:7", range(18, 21), room)
+    shown, there = cut_around("a:dc:main:channel:OPS:thread:7", range(18, 21), room)
     assert (shown, "".join(shown[at] for at in sorted(there))) == (text, marked)
 
 
 def test_a_cut_key_that_differs_at_its_end_keeps_both_ends():
-    shown, there = cut_with("a:dc:main:channel:12345:thread:7", range(31, 32), 13)
+    shown, there = cut_around("a:dc:main:channel:12345:thread:7", range(31, 32), 13)
     assert (shown, sorted(there)) == ("a:dc:m…read:7", [12])
