@@ -16,9 +16,9 @@ from contextlib import asynccontextmanager
 import anyio
 import msgspec
 from echo import ANA, BEN, Loopback
-from trunkline.core.channels.check import Bench, Report, Seen, check_channel_adapter
 
 from trunkline import Address, system_env
+from trunkline.core.testing.adapter_kit import Bench, Report, Seen, check_channel_adapter
 
 
 class LoopbackBench(Bench):

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
-from trunkline.core.events.bodies import InboundAdmitted, IntentSettled, TurnEnded
 
 from trunkline import (
     Address,
@@ -43,6 +42,8 @@ from trunkline import (
 from trunkline.core.channels import InboundStream
 from trunkline.core.errors import HandError, Refused
 from trunkline.core.events import Recording, TraceHeader
+from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.events.gateway import InboundAdmitted, TurnEnded
 from trunkline.core.values import Capability
 
 ANA = Address(channel="loopback", account="default", kind=ChatKind.DIRECT, conversation="ana")
