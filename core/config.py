@@ -139,21 +139,21 @@ class RouteMatch(Model):
     """The sender holds at least one of them."""
 
 
-class BindingSession(Model):
+class RuleSessionConfig(Model):
     """Session settings of the conversations that a binding claims; what is not given is as in `session`."""
 
     dm_scope: DmScope | None = None
     group_scope: GroupScope | None = None
 
 
-class RouteBinding(Model):
+class RouteRuleConfig(Model):
     """Gives conversations to an agent."""
 
     agent: str
     name: str = ""
     """Name in explanations; by default its position, e.g. `bindings[0]`."""
     match: RouteMatch
-    session: BindingSession = BindingSession()
+    session: RuleSessionConfig = RuleSessionConfig()
     """Scopes for these conversations only. Not together with `guild`, `team` or `roles`: an outbound message has none
     of them, and would be remembered in another session than the conversation's."""
 
@@ -318,7 +318,7 @@ class GatewayConfig(Model):
     """Whose rules: `trunkline`, or `openclaw` and `openclaw-2026-08`, which reproduce upstream decisions."""
     agents: tuple[AgentConfig, ...] = (AgentConfig(id="main"),)
     """At least one; none are legal in the `openclaw` profiles, where a binding then names whatever agent it wants."""
-    bindings: tuple[RouteBinding, ...] = ()
+    bindings: tuple[RouteRuleConfig, ...] = ()
     session: SessionConfig = SessionConfig()
     channels: dict[str, ChannelConfig] = Field(default_factory=dict)
     delivery: DeliveryConfig = DeliveryConfig()
@@ -350,7 +350,7 @@ class GatewayConfig(Model):
         for index, binding in enumerate(self.bindings):
             if binding.agent not in ids:
                 raise ValueError(f"bindings[{index}].agent: no agent {binding.agent!r}; there are: {', '.join(ids)}")
-            if binding.session != BindingSession() and (m := binding.match) and (m.guild or m.team or m.roles):
+            if binding.session != RuleSessionConfig() and (m := binding.match) and (m.guild or m.team or m.roles):
                 raise ValueError(
                     f"bindings[{index}].session: scopes of its own need a binding by peer, account or channel; an"
                     " outbound message has no guild, team or roles, and would be remembered in another session"

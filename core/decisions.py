@@ -15,10 +15,10 @@ from trunkline.core.bindings.completion_router import RouterDecision, resolve_de
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DeliveryConfig, GatewayConfig, HandsConfig
-from trunkline.core.delivery.policy import DeliveryDecision, Outcome, RecoveryDecision, after_attempt, recover
+from trunkline.core.delivery.policy import AttemptOutcome, DeliveryDecision, RecoveryDecision, after_attempt, recover
 from trunkline.core.errors import UnknownName
 from trunkline.core.events.gateway import RouteDecided
-from trunkline.core.hands.completion_plan import Completed, CompletionPlan, plan_completion
+from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import RouteDecision, resolve_route
@@ -185,17 +185,17 @@ class Decisions:
     identify: Callable[[Envelope, Capabilities], str] = identify
     plan_mirror: Callable[[MirrorQuestion, GatewayConfig], MirrorPlan] = plan_mirror
     plan_send: Callable[..., SendPlan] = plan_send
-    plan_completion: Callable[[Completed, HandsConfig], CompletionPlan] = plan_completion
+    plan_completion: Callable[[HandCompletion, HandsConfig], CompletionPlan] = plan_completion
     after_attempt: Callable[..., DeliveryDecision] = after_attempt
     recover: Callable[..., RecoveryDecision] = recover
 
 
 __all__ = [
+    "AttemptOutcome",
     "Decisions",
     "DeliveryConfig",
     "MirrorPlan",
     "MirrorQuestion",
-    "Outcome",
     "ReplyPlan",
     "canonical",
     "choose_account",

@@ -28,7 +28,15 @@ from trunkline.core.bindings.records import BindingStatus
 from trunkline.core.bindings.states import BINDING_TRANSITIONS
 from trunkline.core.channels import known_channels, rules_for
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.policy import Left, Next, Outcome, Tried, after_attempt, outcome_of, recover
+from trunkline.core.delivery.policy import (
+    AttemptFacts,
+    AttemptOutcome,
+    InterruptedIntent,
+    NextStep,
+    after_attempt,
+    outcome_of,
+    recover,
+)
 from trunkline.core.delivery.states import TRANSITIONS, is_final, next_state
 from trunkline.core.errors import (
     Ambiguous,
@@ -134,7 +142,10 @@ def recovery_table() -> str:
     def cell(idempotency: Idempotency, state: IntentState, head: bool) -> str:
         can = Capabilities(idempotency=idempotency)
         decision = recover(
-            Left(state=state, head=head, attempts=0, created_at=0.0), now=1.0, can=can, config=DeliveryConfig()
+            InterruptedIntent(state=state, head=head, attempts=0, created_at=0.0),
+            now=1.0,
+            can=can,
+            config=DeliveryConfig(),
         )
         return f"`{decision.action.value}` ({decision.reason.value})"
 
@@ -166,10 +177,10 @@ def failures_table() -> str:
     """What each error of an adapter means for the next step, by what the platform can do."""
     config = DeliveryConfig()
 
-    def step(outcome: Outcome, idempotency: Idempotency) -> str:
-        can, tried = Capabilities(idempotency=idempotency), Tried(attempts=1, created_at=0.0)
+    def step(outcome: AttemptOutcome, idempotency: Idempotency) -> str:
+        can, tried = Capabilities(idempotency=idempotency), AttemptFacts(attempts=1, created_at=0.0)
         decision = after_attempt(outcome, tried=tried, now=0.0, can=can, config=config)
-        same_key = decision.next is Next.RETRY and outcome.ambiguous
+        same_key = decision.next is NextStep.RETRY and outcome.ambiguous
         return f"`{decision.next.value}`" + (", same key" if same_key else "")
 
     rows = []

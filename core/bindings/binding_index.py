@@ -16,7 +16,7 @@ from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
 from trunkline.core.values import Address
 
 
-class BindingBook:
+class BindingIndex:
     """Bindings that are active or ending."""
 
     def __init__(self) -> None:

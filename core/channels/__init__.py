@@ -30,7 +30,15 @@ from trunkline.core.channels.platforms import (
     zalo,
     zalouser,
 )
-from trunkline.core.channels.rules import ChannelRules, Current, Hints, InboundPlace, Placement, Target, Written
+from trunkline.core.channels.rules import (
+    ChannelRules,
+    CurrentConversation,
+    Hints,
+    InboundPlace,
+    OutboundPlace,
+    ParsedTarget,
+    TargetText,
+)
 
 _ALL: tuple[ChannelRules, ...] = (
     bluebubbles.RULES,
@@ -75,19 +83,19 @@ def known_channels() -> tuple[str, ...]:
 __all__ = [
     "ChannelAdapter",
     "ChannelRules",
-    "Current",
+    "CurrentConversation",
     "Directory",
     "Edits",
     "Hints",
     "InboundPlace",
     "InboundStream",
-    "Placement",
+    "OutboundPlace",
+    "ParsedTarget",
     "Reactions",
     "Readiness",
     "Ready",
     "Resolved",
-    "Target",
-    "Written",
+    "TargetText",
     "check_capabilities",
     "check_poll",
     "known_channels",

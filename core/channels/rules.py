@@ -1,10 +1,10 @@
-"""What differs between platforms, as one object a platform: target grammar, peer kinds, threads, From/To, limits.
+"""What differs between platforms, one object per platform: target grammar, peer kinds, threads, From/To, limits.
 
 A *target* is the text by which an agent, an operator or an API client names where a message goes, e.g. ``channel:C1``.
-`read` makes a `Target` of it, `place` adds the thread, `write` goes back: for every place that an inbound message of
-the platform can come from, reading what is written for it gives the same place (invariant S1). `ChannelRules` itself is
-the generic rule set, for platforms without a file of their own. The rules are those of the default profile; what
-upstream does otherwise stands beside them. Sources: seed 000; shared facts on routing, section 3.
+`read` parses it into a `ParsedTarget`, `place` adds the thread, and `write` is the inverse: for every place that an
+inbound message can come from, reading the written form gives the same place (invariant S1). `ChannelRules` itself is
+the generic rule set, for platforms without a module of their own. The rules are those of the default profile; where
+upstream differs, its rule stands beside ours.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     profile: Profile = Profile.TRUNKLINE
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedTarget(msgspec.Struct, frozen=True, kw_only=True):
     """What a target names."""
 
     #: kind of the conversation, as session keys have it
@@ -76,7 +76,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     understood: str
 
 
-class Placement(msgspec.Struct, frozen=True, kw_only=True):
+class OutboundPlace(msgspec.Struct, frozen=True, kw_only=True):
     """A target with its thread: where a message goes, and how it is written down."""
 
     conversation: str
@@ -96,7 +96,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     to: str
 
 
-class Current(msgspec.Struct, frozen=True, kw_only=True):
+class CurrentConversation(msgspec.Struct, frozen=True, kw_only=True):
     """The conversation that an agent works in while it sends: where an unnamed thread may be inherited from."""
 
     #: as an inbound message names it, e.g. ``C1`` or ``telegram:-100``
@@ -108,7 +108,7 @@ class Current(msgspec.Struct, frozen=True, kw_only=True):
     has_replied: bool = False
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class TargetText(msgspec.Struct, frozen=True, kw_only=True):
     """A place as text: a target, and the thread that goes with it."""
 
     target: str
@@ -215,7 +215,7 @@ class ChannelRules:
 
     # ------------------------------------------------------------ targets
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """What a target names. Raises `TargetError`, or `AmbiguousTarget` where more must be said."""
         march = hints.profile.upstream and not hints.profile.august
         word, bare = self.kind_word(self.strip(self.clean(text)), _MARCH_WORDS if march else tuple(KIND_WORDS))
@@ -224,12 +224,12 @@ class ChannelRules:
         how = "as a directory says" if hints.kind else f"by the prefix {word}:" if kind else "for want of a prefix"
         return self.target(kind or ChatKind.DIRECT, bare, text, how)
 
-    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
         """Where a target with a thread is. Threads and replies are left out where the platform has none."""
         # Upstream knows of no threads on platforms without a resolver of their own.
         threads = self.has_threads and not (profile.upstream and self.generic)
         own = (target.thread or thread) if threads else None
-        return Placement(
+        return OutboundPlace(
             conversation=target.id,
             thread=own,
             key_thread=None if own is None else (self.thread_word, self.fold(target.kind, own, profile)),
@@ -239,21 +239,21 @@ class ChannelRules:
             to=self.to(target, profile),
         )
 
-    def inherit(self, target: Target, current: Current) -> str | None:
+    def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
         """The thread that a send without one inherits from the conversation that the agent works in."""
         return None
 
-    def write(self, address: Address) -> Written:
+    def write(self, address: Address) -> TargetText:
         """A place as a target that `read` and `place` bring back."""
-        target = Target(kind=address.kind, id=address.conversation, understood="written")
-        return Written(target=self.to(target, Profile.TRUNKLINE), thread=address.thread)
+        target = ParsedTarget(kind=address.kind, id=address.conversation, understood="written")
+        return TargetText(target=self.to(target, Profile.TRUNKLINE), thread=address.thread)
 
-    def sender(self, target: Target) -> str:
+    def sender(self, target: ParsedTarget) -> str:
         """From: who an inbound message of this conversation would be from."""
         kind = "" if target.kind is ChatKind.DIRECT else f"{target.kind.value}:"
         return f"{self.channel}:{kind}{target.id}"
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: the conversation, as a target."""
         if target.kind is ChatKind.DIRECT:
             return f"user:{target.id}"
@@ -285,11 +285,11 @@ class ChannelRules:
             return word.lower(), rest.strip()
         return "", text
 
-    def target(self, kind: ChatKind, id: str, text: str, how: str) -> Target:  # noqa: A002 -- the word
+    def target(self, kind: ChatKind, id: str, text: str, how: str) -> ParsedTarget:  # noqa: A002 -- the word
         """A target with an id. Raises `TargetError` for an empty one."""
         if not id.strip():
             raise self.wrong(text, f"it was understood as a {_WORDS[kind]} ({how}), and there is no id")
-        return Target(kind=kind, id=id.strip(), understood=f"a {_WORDS[kind]}, {how}")
+        return ParsedTarget(kind=kind, id=id.strip(), understood=f"a {_WORDS[kind]}, {how}")
 
     def wrong(self, text: str, why: str) -> TargetError:
         """The error for a target that cannot be read: what was understood, and which forms are accepted."""

@@ -1,15 +1,22 @@
 """Delivery: the life of an intent. Decisions are pure (`states`, `decide`, `prepare`); `lanes` runs them."""
 
-from trunkline.core.delivery.policy import Left, Next, Outcome, RecoveryAction, after_attempt, recover
+from trunkline.core.delivery.policy import (
+    AttemptOutcome,
+    InterruptedIntent,
+    NextStep,
+    RecoveryAction,
+    after_attempt,
+    recover,
+)
 from trunkline.core.delivery.prepare import chunk_text
 from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, is_final, next_state
 
 __all__ = [
     "TRANSITIONS",
+    "AttemptOutcome",
     "DeliveryEvent",
-    "Left",
-    "Next",
-    "Outcome",
+    "InterruptedIntent",
+    "NextStep",
     "RecoveryAction",
     "after_attempt",
     "chunk_text",

@@ -100,7 +100,7 @@ class Hooks:
         return tuple(sorted(self.sending, key=lambda hook: -hook.priority))
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class HookFailure(msgspec.Struct, frozen=True, kw_only=True):
     """A hook that failed."""
 
     hook: str
@@ -108,7 +108,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-class Passed(msgspec.Struct, frozen=True, kw_only=True):
+class HookResult(msgspec.Struct, frozen=True, kw_only=True):
     """What the hooks made of a message. `cancelled` tells why it is not sent; none: it is."""
 
     text: str
@@ -116,7 +116,7 @@ class Passed(msgspec.Struct, frozen=True, kw_only=True):
     by: tuple[str, ...] = ()
     cancelled: Reason | None = None
     why: str = ""
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[HookFailure, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -129,12 +129,12 @@ class Passed(msgspec.Struct, frozen=True, kw_only=True):
         return self.cancelled or (Reason.MODIFIED_BY_HOOK if self.by else Reason.KEPT_BY_HOOKS)
 
 
-def start(text: str) -> Passed:
+def start(text: str) -> HookResult:
     """What there is before the first hook."""
-    return Passed(text=text)
+    return HookResult(text=text)
 
 
-def apply(so_far: Passed, hook: SendingHook, answer: object) -> Passed:
+def apply(so_far: HookResult, hook: SendingHook, answer: object) -> HookResult:
     """What a hook's answer makes of a message that is not cancelled. Raises `HookError` for nonsense."""
     if answer is None:
         return so_far
@@ -147,12 +147,12 @@ def apply(so_far: Passed, hook: SendingHook, answer: object) -> Passed:
     return msgspec.structs.replace(so_far, text=answer.text, by=(*so_far.by, hook.name))
 
 
-def failed(so_far: Passed, hook: SendingHook, error: Exception) -> Passed:
+def failed(so_far: HookResult, hook: SendingHook, error: Exception) -> HookResult:
     """What the failure of a hook makes of a message: it goes on without it, or is cancelled where it is required."""
     nonsense = isinstance(error, HookError)
     reason = Reason.BAD_HOOK_ANSWER if nonsense else Reason.HOOK_RAISED
     detail = error.facts if isinstance(error, HookError) else f"{type(error).__name__}: {error}"
-    failures = (*so_far.failures, Failure(hook=hook.name, reason=reason, detail=detail))
+    failures = (*so_far.failures, HookFailure(hook=hook.name, reason=reason, detail=detail))
     if not hook.required:
         return msgspec.structs.replace(so_far, failures=failures)
     return msgspec.structs.replace(so_far, failures=failures, by=(hook.name,), cancelled=reason, why=detail)

@@ -29,7 +29,7 @@ from trunkline.core.values import (
 )
 
 
-class Next(StrEnum):
+class NextStep(StrEnum):
     """What the delivery loop does next with a chunk."""
 
     #: store receipt, mirror and ack
@@ -50,7 +50,7 @@ class Next(StrEnum):
     AS_BOT = "as-bot"
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What is known after an attempt. `receipt` none: it failed, and the rest tells how."""
 
     receipt: Receipt | None = None
@@ -69,7 +69,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a chunk beside its last attempt. Times: seconds on the gateway's clock."""
 
     #: attempts of this chunk, with the last one
@@ -89,7 +89,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What to do after an attempt. `at`: seconds on the gateway's clock, for ``retry`` and ``lookup``."""
 
-    next: Next
+    next: NextStep
     #: the event for the state machine
     event: DeliveryEvent
     reason: Reason
@@ -115,7 +115,7 @@ class RecoveryAction(StrEnum):
     EXPIRE = "expire"
 
 
-class Left(msgspec.Struct, frozen=True, kw_only=True):
+class InterruptedIntent(msgspec.Struct, frozen=True, kw_only=True):
     """What the store knows of an intent that an earlier process left open. Times: seconds on the gateway's clock."""
 
     state: IntentState
@@ -143,9 +143,9 @@ class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True):
     mark: bool = False
 
 
-def outcome_of(error: PlatformError) -> Outcome:
+def outcome_of(error: PlatformError) -> AttemptOutcome:
     """What a failure tells."""
-    return Outcome(
+    return AttemptOutcome(
         reason=error.reason,
         retryable=error.retryable,
         ambiguous=error.ambiguous,
@@ -156,7 +156,7 @@ def outcome_of(error: PlatformError) -> Outcome:
     )
 
 
-def outcome_of_error(error: Exception) -> Outcome:
+def outcome_of_error(error: Exception) -> AttemptOutcome:
     """What anything that an adapter raises tells.
 
     What is no `PlatformError` is a defect of the adapter: nobody knows how far it came. Words that no retry mends
@@ -167,7 +167,7 @@ def outcome_of_error(error: Exception) -> Outcome:
         return known
     words = _words(error) if known is None else known.detail
     if is_permanent(words):
-        return Outcome(reason=Reason.REFUSED, detail=words)
+        return AttemptOutcome(reason=Reason.REFUSED, detail=words)
     return known or outcome_of(Ambiguous(f"{type(error).__name__}: {words}"))
 
 
@@ -200,24 +200,24 @@ def backoff(attempts: int, config: DeliveryConfig) -> float:
 
 
 def after_attempt(
-    outcome: Outcome, *, tried: Tried, now: float, can: Capabilities, config: DeliveryConfig
+    outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
     """Decide after an attempt. `now`: seconds on the gateway's clock."""
     if outcome.receipt is not None and outcome.misplaced:
-        return DeliveryDecision(next=Next.MISPLACED, event=DeliveryEvent.MISPLACE, reason=Reason.MISPLACED)
+        return DeliveryDecision(next=NextStep.MISPLACED, event=DeliveryEvent.MISPLACE, reason=Reason.MISPLACED)
     if outcome.receipt is not None:
-        return DeliveryDecision(next=Next.SETTLE, event=DeliveryEvent.ACK_LAST, reason=outcome.reason)
+        return DeliveryDecision(next=NextStep.SETTLE, event=DeliveryEvent.ACK_LAST, reason=outcome.reason)
     if outcome.ambiguous:
         return _in_doubt(outcome, tried, now, can, config)
     # A look-up that does not find it ends every doubt; nothing else does.
     doubt = None if outcome.reason is Reason.NOT_FOUND_BY_LOOKUP else tried.doubt_at
     if outcome.unsent and doubt is None and can.mode is DeliveryMode.HYBRID and tried.transport is Transport.DIRECT:
-        return DeliveryDecision(next=Next.FALLBACK, event=DeliveryEvent.DEFER, reason=Reason.GATEWAY_PATH, at=now)
+        return DeliveryDecision(next=NextStep.FALLBACK, event=DeliveryEvent.DEFER, reason=Reason.GATEWAY_PATH, at=now)
     return _not_taken(outcome, tried, doubt, now, can, config)
 
 
 def _in_doubt(
-    outcome: Outcome, tried: Tried, now: float, can: Capabilities, config: DeliveryConfig
+    outcome: AttemptOutcome, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
     """It may have been accepted: by what the platform can tell."""
     since = now if tried.doubt_at is None else tried.doubt_at
@@ -230,7 +230,7 @@ def _in_doubt(
     if can.idempotency is Idempotency.LOOKUP and tried.attempts <= config.max_attempts:
         at = now + can.in_flight_seconds
         return DeliveryDecision(
-            next=Next.LOOKUP, event=DeliveryEvent.DEFER, reason=outcome.reason, at=at, doubt_at=since
+            next=NextStep.LOOKUP, event=DeliveryEvent.DEFER, reason=outcome.reason, at=at, doubt_at=since
         )
     # The last attempt under a native key may have been accepted: that is not a proof of failure.
     if last:
@@ -242,11 +242,16 @@ def _in_doubt(
 
 
 def _not_taken(
-    outcome: Outcome, tried: Tried, doubt: float | None, now: float, can: Capabilities, config: DeliveryConfig
+    outcome: AttemptOutcome,
+    tried: AttemptFacts,
+    doubt: float | None,
+    now: float,
+    can: Capabilities,
+    config: DeliveryConfig,
 ) -> DeliveryDecision:
     """This attempt was not accepted. With an earlier one in doubt, that is no proof that the chunk was not."""
     if outcome.reason is Reason.IDENTITY_GONE and tried.bot_instead and doubt is None:
-        return DeliveryDecision(next=Next.AS_BOT, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now)
+        return DeliveryDecision(next=NextStep.AS_BOT, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now)
     if not outcome.retryable:
         return _give_up(DeliveryEvent.REFUSE, outcome.reason, doubt)
     if tried.best_effort or tried.attempts >= config.max_attempts:
@@ -258,29 +263,31 @@ def _not_taken(
 
 
 def _again(
-    reason: Reason, at: float, tried: Tried, doubt: float | None, config: DeliveryConfig, *, mark: bool = False
+    reason: Reason, at: float, tried: AttemptFacts, doubt: float | None, config: DeliveryConfig, *, mark: bool = False
 ) -> DeliveryDecision:
     """Try again at a time, if it is not too old by then."""
     if at - tried.created_at > config.max_age:
         return _give_up(DeliveryEvent.EXPIRE, Reason.TOO_OLD, doubt)
-    return DeliveryDecision(next=Next.RETRY, event=DeliveryEvent.DEFER, reason=reason, at=at, mark=mark, doubt_at=doubt)
+    return DeliveryDecision(
+        next=NextStep.RETRY, event=DeliveryEvent.DEFER, reason=reason, at=at, mark=mark, doubt_at=doubt
+    )
 
 
 def _give_up(event: DeliveryEvent, reason: Reason, doubt: float | None) -> DeliveryDecision:
     if doubt is not None:
         return _park(Reason.PARKED)
-    return DeliveryDecision(next=Next.FAIL, event=event, reason=reason)
+    return DeliveryDecision(next=NextStep.FAIL, event=event, reason=reason)
 
 
 def _park(reason: Reason) -> DeliveryDecision:
-    return DeliveryDecision(next=Next.PARK, event=DeliveryEvent.PARK, reason=reason)
+    return DeliveryDecision(next=NextStep.PARK, event=DeliveryEvent.PARK, reason=reason)
 
 
 #: reasons for which an intent is put off while it may have been accepted
 _IN_DOUBT = frozenset({Reason.RESPONSE_LOST, Reason.SAME_KEY_RESEND, Reason.CRASH_AMBIGUOUS, Reason.LOOKUP_FAILED})
 
 
-def recover(left: Left, *, now: float, can: Capabilities, config: DeliveryConfig) -> RecoveryDecision:
+def recover(left: InterruptedIntent, *, now: float, can: Capabilities, config: DeliveryConfig) -> RecoveryDecision:
     """Decide on an intent found open at start.
 
     With strict FIFO only the head can have been on the wire (DESIGN section 5.2), and not while it was put off. For
@@ -311,7 +318,7 @@ def recover(left: Left, *, now: float, can: Capabilities, config: DeliveryConfig
     return RecoveryDecision(action=action, reason=reason, at=at, counts=not resting)
 
 
-def _recover_marked(left: Left, *, resting: bool, config: DeliveryConfig) -> RecoveryDecision:
+def _recover_marked(left: InterruptedIntent, *, resting: bool, config: DeliveryConfig) -> RecoveryDecision:
     """Maybe sent, and nobody can tell: parked, or by policy sent once more with a mark."""
     if resting and left.marked:
         # The marked attempt is still to come.
@@ -322,7 +329,7 @@ def _recover_marked(left: Left, *, resting: bool, config: DeliveryConfig) -> Rec
     return RecoveryDecision(action=action, reason=reason, counts=True, mark=True)
 
 
-def _surely_unsent(left: Left, *, resting: bool, can: Capabilities) -> bool:
+def _surely_unsent(left: InterruptedIntent, *, resting: bool, can: Capabilities) -> bool:
     """Whether nothing of the next chunk can have reached the platform."""
     if not left.head:
         return True

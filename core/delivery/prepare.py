@@ -24,7 +24,7 @@ from trunkline.core.delivery.chunking.plain_text import (
     with_line_ends,
 )
 from trunkline.core.delivery.chunking.utf16 import fits, visible
-from trunkline.core.delivery.markup.renderers import Styled, escaped, page, rebased, styled
+from trunkline.core.delivery.markup.renderers import StyledText, escaped, page, rebased, styled
 from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Piece
 from trunkline.core.well_formed import well_formed
 
@@ -124,7 +124,7 @@ def _styled(source: str, recipe: Recipe) -> Iterator[Piece]:
             yield Piece(text=shown, styles=styles)
 
 
-def _paragraphs(whole: Styled, recipe: Recipe) -> Iterator[list[Span]]:
+def _paragraphs(whole: StyledText, recipe: Recipe) -> Iterator[list[Span]]:
     """The paragraphs of a text, together where they fit and may be, and cut where they are too long."""
     for group in grouped(whole.text, recipe.limit, whole.code, pack=recipe.pack):
         if fits(together(whole.text, group), recipe.limit):

@@ -32,7 +32,7 @@ class LeaseAwaited(Body, frozen=True, kw_only=True):
     reason: Reason
 
 
-class LeaseLost(Body, frozen=True, kw_only=True):
+class LeaseGone(Body, frozen=True, kw_only=True):
     """Another process holds the store now: this one ends, and none of its writes is stored any more."""
 
     kind: ClassVar[str] = "lease.lost"

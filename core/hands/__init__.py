@@ -1,15 +1,15 @@
 """Hands: delegations to agents that work on their own, and how their results come back (seed 004)."""
 
-from trunkline.core.hands.completion_plan import Completed, CompletionPlan, plan_completion
+from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.hands.port import HandRunner, HandTask
 from trunkline.core.hands.states import DELEGATION_TRANSITIONS, DelegationEvent, DelegationState, next_delegation_state
 
 __all__ = [
     "DELEGATION_TRANSITIONS",
-    "Completed",
     "CompletionPlan",
     "DelegationEvent",
     "DelegationState",
+    "HandCompletion",
     "HandRunner",
     "HandTask",
     "next_delegation_state",

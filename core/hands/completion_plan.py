@@ -23,7 +23,7 @@ NOTICE = "notice"
 KEPT = "kept"
 
 
-class Completed(msgspec.Struct, frozen=True, kw_only=True):
+class HandCompletion(msgspec.Struct, frozen=True, kw_only=True):
     """A hand that has just ended: what the decision may look at."""
 
     delegation: DelegationId
@@ -55,7 +55,7 @@ class CompletionPlan(msgspec.Struct, frozen=True, kw_only=True):
         return all(step.mode in (NOTICE, KEPT) for step in self.steps)
 
 
-def plan_completion(done: Completed, config: HandsConfig) -> CompletionPlan:
+def plan_completion(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """Decide how a result is told. A busy requester changes nothing: its turns run one after another.
 
     A result that comes after its session was reset starts no turn in the new one. Its destination gets it as it is,
@@ -74,7 +74,7 @@ def plan_completion(done: Completed, config: HandsConfig) -> CompletionPlan:
     return CompletionPlan(steps=(step,))
 
 
-def _told_at(done: Completed, config: HandsConfig, place: Address | None, binding: str | None) -> CompletionStep:
+def _told_at(done: HandCompletion, config: HandsConfig, place: Address | None, binding: str | None) -> CompletionStep:
     """The result at a place: told by the requester's agent, or posted as it is."""
     if done.requester_replaced:
         return CompletionStep(mode=DIRECT, reason=Reason.REQUESTER_REPLACED, address=place, binding=binding)

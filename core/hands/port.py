@@ -9,7 +9,7 @@ import msgspec
 from trunkline.core.values import DelegationId
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class DelegationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent asks for when it delegates. `thread`: see `trunkline.core.agent.Turn.delegate`."""
 
     hand: str

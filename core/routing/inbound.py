@@ -15,9 +15,9 @@ from trunkline.core.config import DmScope, GatewayConfig, SessionConfig
 from trunkline.core.events.gateway import Candidate
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
-from trunkline.core.routing.binding_match import Claim, judge
-from trunkline.core.routing.index import Found, RouteIndex, index_of
+from trunkline.core.routing.index import RouteIndex, RuleMatch, index_of
 from trunkline.core.routing.match_input import RouteQuery, query_of
+from trunkline.core.routing.route_rules import RouteRule, judge
 from trunkline.core.routing.scopes import scopes_for
 from trunkline.core.routing.session_keys import scope_of, session_key_for
 from trunkline.core.values import Address, Envelope
@@ -34,7 +34,7 @@ class RouteDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     agent: str
     key: SessionKey
-    #: one of `trunkline.core.routing.binding_match.TIERS`, or ``default``
+    #: one of `trunkline.core.routing.route_rules.TIERS`, or ``default``
     matched_by: str
     binding: str | None
     #: the scope that made the key, e.g. ``per-channel-peer`` or ``per-group``
@@ -75,50 +75,50 @@ def decide(
     """
     index = index_of(config)
     found = index.find(query)
-    claim = None if found is None else found.claim
-    agent = index.default_agent if claim is None else claim.agent
-    session = _session(agent, claim, query, config) if index.has_own_scopes else config.session
-    if isolates and claim is None:
+    rule = None if found is None else found.rule
+    agent = index.default_agent if rule is None else rule.agent
+    session = _session(agent, rule, query, config) if index.has_own_scopes else config.session
+    if isolates and rule is None:
         session = session.model_copy(update={"dm_scope": DmScope.PER_ACCOUNT_CHANNEL_PEER})
     candidates = _candidates(index, query, found, explain)
     return RouteDecision(
         agent=agent,
         key=SessionKey(agent=agent) if place is None else session_key_for(agent, place, session, config.profile),
         matched_by=DEFAULT if found is None else found.tier,
-        binding=None if claim is None else claim.name,
+        binding=None if rule is None else rule.name,
         scope=(DmScope.MAIN if place is None else scope_of(place.kind, session, config.profile)).value,
         candidates=candidates,
-        others=len(index.claims) - len(candidates),
+        others=len(index.rules) - len(candidates),
         revision=index.revision,
     )
 
 
-def _session(agent: str, claim: Claim | None, query: RouteQuery, config: GatewayConfig) -> SessionConfig:
+def _session(agent: str, rule: RouteRule | None, query: RouteQuery, config: GatewayConfig) -> SessionConfig:
     """The session settings of the message's place."""
     if config.profile.upstream:
         # Upstream takes those of the binding that matched, whatever else it demands.
-        return config.session if claim is None or claim.session is None else claim.session
+        return config.session if rule is None or rule.session is None else rule.session
     return scopes_for(agent, query, config)
 
 
 def _candidates(
-    index: RouteIndex, query: RouteQuery, found: Found | None, explain: Explain | None
+    index: RouteIndex, query: RouteQuery, found: RuleMatch | None, explain: Explain | None
 ) -> tuple[Candidate, ...]:
     """The bindings that are told of, in the order of declaration."""
     if explain is None:
-        explain = "all" if len(index.claims) <= _ALL_UP_TO else "near"
+        explain = "all" if len(index.rules) <= _ALL_UP_TO else "near"
     if explain == "none":
         return ()
-    told = index.claims if explain == "all" else index.near(query, found)
-    return tuple(_candidate(claim, query, found) for claim in told)
+    told = index.rules if explain == "all" else index.near(query, found)
+    return tuple(_candidate(rule, query, found) for rule in told)
 
 
-def _candidate(claim: Claim, query: RouteQuery, found: Found | None) -> Candidate:
+def _candidate(rule: RouteRule, query: RouteQuery, found: RuleMatch | None) -> Candidate:
     """One binding, and why it won or lost."""
-    if found is not None and found.claim is claim:
-        return Candidate(binding=claim.name, tier=found.tier, chosen=True, reason=Reason.MATCHED)
-    tier, reason = judge(claim, query)
+    if found is not None and found.rule is rule:
+        return Candidate(binding=rule.name, tier=found.tier, chosen=True, reason=Reason.MATCHED)
+    tier, reason = judge(rule, query)
     if reason is None:
         same = found is not None and found.tier == tier
         reason = Reason.DECLARED_LATER if same else Reason.LESS_SPECIFIC
-    return Candidate(binding=claim.name, tier=tier, chosen=False, reason=reason)
+    return Candidate(binding=rule.name, tier=tier, chosen=False, reason=reason)

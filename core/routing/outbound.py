@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from trunkline.core.channels import ChannelRules, Current, Hints, Placement, Target, rules_for
+from trunkline.core.channels import ChannelRules, CurrentConversation, Hints, OutboundPlace, ParsedTarget, rules_for
 from trunkline.core.channels.rules import DEFAULT_ACCOUNT, given
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import TargetError
@@ -31,7 +31,7 @@ class OutboundQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     thread: str | None = None
     reply_to: str | None = None
     #: the conversation that the agent works in
-    current: Current | None = None
+    current: CurrentConversation | None = None
 
 
 class OutboundRoute(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ def resolve_outbound_route(question: OutboundQuestion, config: GatewayConfig) ->
     )
 
 
-def _thread(question: OutboundQuestion, target: Target, rules: ChannelRules) -> tuple[str | None, str]:
+def _thread(question: OutboundQuestion, target: ParsedTarget, rules: ChannelRules) -> tuple[str | None, str]:
     """The thread of a send: named, else inherited from the conversation that the agent works in; and how."""
     named = given(question.thread)
     if named is not None:
@@ -114,7 +114,12 @@ def _thread(question: OutboundQuestion, target: Target, rules: ChannelRules) -> 
 
 
 def _keys(
-    agent: str, address: Address, target: Target, placed: Placement, rules: ChannelRules, config: GatewayConfig
+    agent: str,
+    address: Address,
+    target: ParsedTarget,
+    placed: OutboundPlace,
+    rules: ChannelRules,
+    config: GatewayConfig,
 ) -> tuple[SessionKey, SessionKey]:
     """The session key without and with the thread."""
     if not config.profile.upstream:
@@ -131,7 +136,9 @@ def _keys(
     return base, base
 
 
-def _steps(question: OutboundQuestion, target: Target, placed: Placement, how: str, key: str) -> tuple[str, ...]:
+def _steps(
+    question: OutboundQuestion, target: ParsedTarget, placed: OutboundPlace, how: str, key: str
+) -> tuple[str, ...]:
     """The decision in sentences."""
     steps = [f"{question.target!r} is {target.understood}, id {target.id}"]
     if placed.thread is not None:

@@ -1,7 +1,7 @@
-"""Which scopes a place has: those of the binding that claims it, else those of `session`; and so its session key.
+"""Which scopes a place has: those of the binding that rules it, else those of `session`; and so its session key.
 
 An outbound message has the same key as an inbound one from the same place (invariant S1). But it has no guild, no team
-and no roles, so the binding that counts is, in both directions, the one that claims the place for itself: by its peer,
+and no roles, so the binding that counts is, in both directions, the one that rules the place for itself: by its peer,
 what that hangs under, its account or its channel. A binding with scopes of its own demands nothing else (`core.config`
 sees to it), and its scopes hold where its agent answers.
 """
@@ -32,5 +32,5 @@ def scopes_for(agent: str, query: RouteQuery, config: GatewayConfig) -> SessionC
     found = index.find(query.by_place)
     if found is None:
         return config.session
-    own = found.claim.session if found.claim.agent == agent else None
+    own = found.rule.session if found.rule.agent == agent else None
     return config.session if own is None else own

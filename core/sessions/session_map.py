@@ -10,7 +10,7 @@ from functools import partial
 
 import msgspec
 
-from trunkline.core.channels import Target, rules_for
+from trunkline.core.channels import ParsedTarget, rules_for
 from trunkline.core.config import DmScope, GatewayConfig
 from trunkline.core.env import Env
 from trunkline.core.events import Body, EventSink
@@ -33,7 +33,7 @@ _LINKED = "*"
 def entry_for(address: Address) -> SessionEntry:
     """What the session of a place says of it: the same for inbound and outbound messages (seed 000)."""
     rules = rules_for(address.channel)
-    target = Target(kind=address.kind, id=address.conversation, understood="")
+    target = ParsedTarget(kind=address.kind, id=address.conversation, understood="")
     placed = rules.place(target, address.thread, None, Profile.TRUNKLINE)
     # A thread that is a conversation is named by its own id, whether its parent is known or not.
     to = rules.write(msgspec.structs.replace(address, parent=None)).target

@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.bindings.binding_index import BindingBook
+from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import HandsConfig
 from trunkline.core.errors import PlaceGone, PlatformError
 from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.gateway import Gateway
-from trunkline.core.hands.completion_plan import DIRECT, Completed, CompletionPlan, plan_completion
+from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
 from trunkline.core.store import SqliteStore
 from trunkline.core.store.sqlite.sql.bindings import list_bindings
@@ -64,7 +64,7 @@ def _install_reviving_store(wiring: Wiring) -> None:
     wiring.make_store = _RevivingStore
 
 
-class _BookByThread(BindingBook):
+class _BookByThread(BindingIndex):
     """Conversations are found by the id of their thread alone."""
 
     def at(self, address: Address) -> SessionBindingRecord | None:
@@ -84,7 +84,7 @@ def _install_first_output(wiring: Wiring) -> None:
     """The spawn gives no place of delivery on: the first completion is told where the work was asked for."""
     told: set[str] = set()
 
-    def plan(done: Completed, config: HandsConfig) -> CompletionPlan:
+    def plan(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
         if done.routed is None or done.session_key in told:
             return plan_completion(done, config)
         told.add(done.session_key)
@@ -93,7 +93,7 @@ def _install_first_output(wiring: Wiring) -> None:
     wiring.replace(plan_completion=plan)
 
 
-def _requester_too(done: Completed, config: HandsConfig) -> CompletionPlan:
+def _requester_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """The thread of the work gets its completion, and the channel of whoever asked gets it as well."""
     plan = plan_completion(done, config)
     if done.routed is None or done.routed.binding is None or done.origin is None:

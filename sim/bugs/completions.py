@@ -12,7 +12,7 @@ import anyio.abc
 from trunkline.core.config import HandsConfig
 from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.gateway import Gateway
-from trunkline.core.hands.completion_plan import TURN, Completed, CompletionPlan, plan_completion
+from trunkline.core.hands.completion_plan import TURN, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
 from trunkline.core.store import SqliteStore
 from trunkline.core.store.records import Admission, DelegationRow, NewSession, Unfinished, Work
@@ -28,7 +28,7 @@ _LATER = 0.01
 _GIVES_UP = "telegram"
 
 
-def _forwarded_too(done: Completed, config: HandsConfig) -> CompletionPlan:
+def _forwarded_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """What is posted is handed to the agent as well, as a message of the system."""
     plan = plan_completion(done, config)
     if done.requester_replaced or all(step.mode == TURN for step in plan.steps):
@@ -37,7 +37,7 @@ def _forwarded_too(done: Completed, config: HandsConfig) -> CompletionPlan:
     return CompletionPlan(steps=(*plan.steps, extra))
 
 
-def _busy_is_gone(done: Completed, config: HandsConfig) -> CompletionPlan:
+def _busy_is_gone(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """The request to wake a requester that is busy times out, and that was all that would have told it."""
     return CompletionPlan(steps=()) if done.requester_busy else plan_completion(done, config)
 

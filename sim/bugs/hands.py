@@ -6,12 +6,12 @@ import msgspec
 
 from trunkline.core.config import HandsConfig
 from trunkline.core.events.gateway import CompletionStep
-from trunkline.core.hands.completion_plan import DIRECT, Completed, CompletionPlan, plan_completion
+from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
 from trunkline.sim.bugs.base import Bug, deciding
 
 
-def _announce_when_busy(done: Completed, config: HandsConfig) -> CompletionPlan:
+def _announce_when_busy(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """A busy requester is told directly, and again by the queued turn: the two paths share no marker."""
     plan = plan_completion(done, config)
     if not done.requester_busy or done.origin is None:
@@ -20,7 +20,7 @@ def _announce_when_busy(done: Completed, config: HandsConfig) -> CompletionPlan:
     return CompletionPlan(steps=(extra, *plan.steps))
 
 
-def _hand_announces_too(done: Completed, config: HandsConfig) -> CompletionPlan:
+def _hand_announces_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """The hand resolves a route of its own to the channel and posts there as well."""
     plan = plan_completion(done, config)
     if done.origin is None:

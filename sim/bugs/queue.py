@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from trunkline.core.config import GatewayConfig
 from trunkline.core.delivery.policy import (
+    AttemptOutcome,
     DeliveryDecision,
-    Next,
-    Outcome,
+    NextStep,
     RecoveryAction,
     RecoveryDecision,
     after_attempt,
@@ -39,11 +39,11 @@ _NEVER = 1e6
 _BUDGET = 60.0
 
 
-def _timeout_is_the_end(outcome: Outcome, *, now: float, **known: Any) -> DeliveryDecision:
+def _timeout_is_the_end(outcome: AttemptOutcome, *, now: float, **known: Any) -> DeliveryDecision:
     """A timeout is not retried; that more chunks follow is not looked at."""
     if not outcome.ambiguous:
         return after_attempt(outcome, now=now, **known)
-    return DeliveryDecision(next=Next.RETRY, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now + _NEVER)
+    return DeliveryDecision(next=NextStep.RETRY, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now + _NEVER)
 
 
 class ColdQueueStore(SqliteStore):

@@ -9,7 +9,7 @@ import msgspec
 
 from trunkline.core.channels import ChannelAdapter, InboundStream
 from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.policy import DeliveryDecision, Next, Outcome, Tried, after_attempt
+from trunkline.core.delivery.policy import AttemptFacts, AttemptOutcome, DeliveryDecision, NextStep, after_attempt
 from trunkline.core.delivery.states import DeliveryEvent
 from trunkline.core.errors import Refused
 from trunkline.core.gateway import Gateway
@@ -32,11 +32,11 @@ from trunkline.sim.run.wiring import Wiring
 
 
 def _fall_back_in_doubt(
-    outcome: Outcome, *, tried: Tried, now: float, can: Capabilities, config: DeliveryConfig
+    outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
     """A direct attempt without an answer counts as one that never arrived."""
     if outcome.ambiguous and can.mode is DeliveryMode.HYBRID and tried.transport is Transport.DIRECT:
-        return DeliveryDecision(next=Next.FALLBACK, event=DeliveryEvent.DEFER, reason=Reason.GATEWAY_PATH, at=now)
+        return DeliveryDecision(next=NextStep.FALLBACK, event=DeliveryEvent.DEFER, reason=Reason.GATEWAY_PATH, at=now)
     return after_attempt(outcome, tried=tried, now=now, can=can, config=config)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
-from trunkline.core.events.leases import LeaseLost
+from trunkline.core.events.leases import LeaseGone
 from trunkline.sim.events.processes import ProcessCrashed
 from trunkline.sim.explore.crash_plan import Points, Recovery, Sampling, Survey, Trial, plan, second_crash
 from trunkline.sim.explore.visible_difference import Difference, Truth
@@ -154,7 +154,7 @@ class Explorer:
 def _own_deaths(events: Sequence[Event], whys: Sequence[str] = ()) -> list[str]:
     """Why processes died that nobody killed: the script's kills have a cause, and those that are placed are known."""
     # A process whose lease another one has taken ends, as it should.
-    gone = {event.generation for event in events if isinstance(event.body, LeaseLost)}
+    gone = {event.generation for event in events if isinstance(event.body, LeaseGone)}
     return [
         event.body.why
         for event in events

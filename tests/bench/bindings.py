@@ -23,7 +23,7 @@ import anyio
 
 from tests.support.bench.bar import Bar
 from trunkline import EventLog, SqliteStore, connect_file, system_env
-from trunkline.core.bindings.binding_index import BindingBook
+from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.conversation_match import ref_of
 from trunkline.core.bindings.records import ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.env import Env
@@ -148,7 +148,7 @@ class Swept:
         self._left, self._swept = 0, anyio.Event()
 
     @property
-    def book(self) -> BindingBook:
+    def book(self) -> BindingIndex:
         """What is bound."""
         return self._bound.book
 
@@ -215,7 +215,7 @@ async def sweeping(folder: Path) -> dict[int, list[float]]:
 
 def index_cost(count: int) -> list[float]:
     """CPU seconds of one binding that ends, in the index alone."""
-    book, costs, dice = BindingBook(), [], random.Random(count)
+    book, costs, dice = BindingIndex(), [], random.Random(count)
     for number in range(count):
         book.add(record(number, LATE + dice.random()))
     for _ in range(ROUNDS):

@@ -15,7 +15,7 @@ from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import TargetResolved
 from trunkline.core.events.gateway import ConfigReloaded, InboundReceived, RouteDecided
-from trunkline.core.routing.binding_match import TIERS
+from trunkline.core.routing.route_rules import TIERS
 from trunkline.sim import ScenarioFile, find_scenarios, load_scenario, run_scenario, scenario_home
 
 ROOT = Path(__file__).parents[2]

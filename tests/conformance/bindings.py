@@ -20,7 +20,7 @@ from tests.conformance.upstream.bindings import (
 from tests.conformance.upstream.discord_bindings import DAY, DiscordBindings, ThreadBindings
 from tests.conformance.upstream.generic_bindings import GenericBindings
 from trunkline.core.bindings.records import ConversationRef
-from trunkline.core.channels.bindings.discord_threads import Channel, ThreadManagers, ThreadSettings, Webhook
+from trunkline.core.channels.bindings.discord_threads import DiscordChannel, ThreadManagers, ThreadSettings, Webhook
 from trunkline.core.errors import BindingError, PlaceGone, PlatformError
 from trunkline.core.keys.openclaw import account_id
 from trunkline.core.profiles import Profile
@@ -259,10 +259,10 @@ class _Rest:
         self._threads[thread] = parent
         return thread
 
-    async def list_threads(self, token: str, parent: str) -> Sequence[Channel]:
+    async def list_threads(self, token: str, parent: str) -> Sequence[DiscordChannel]:
         raise NotImplementedError("upstream lists no threads")
 
-    async def channel(self, token: str, channel: str) -> Channel:
+    async def channel(self, token: str, channel: str) -> DiscordChannel:
         self.last_token = token
         state = self.states.get(channel)
         if state in _GONE:
@@ -270,7 +270,7 @@ class _Rest:
         if state != "archived" and state not in _OPEN:
             raise PlatformError(str(state))
         parent = self._threads.get(channel)
-        return Channel(id=channel, thread=parent is not None, parent=parent, archived=state == "archived")
+        return DiscordChannel(id=channel, thread=parent is not None, parent=parent, archived=state == "archived")
 
     async def unarchive(self, token: str, thread: str) -> None:
         raise NotImplementedError("upstream unarchives nothing")

@@ -13,9 +13,9 @@ from trunkline.core.keys import SessionKey, key_text
 from trunkline.core.keys.openclaw import KIND_TOKENS, account_id, agent_id, fold
 from trunkline.core.profiles import Profile
 from trunkline.core.routing import RouteDecision
-from trunkline.core.routing.binding_match import CHANNEL
 from trunkline.core.routing.inbound import decide
 from trunkline.core.routing.match_input import query_of, read_query
+from trunkline.core.routing.route_rules import CHANNEL
 from trunkline.core.values import Address, ChatKind, Envelope, Peer
 
 Fields = dict[str, Any]

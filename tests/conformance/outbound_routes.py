@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.core.channels import Current
+from trunkline.core.channels import CurrentConversation
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.keys import key_text
@@ -62,8 +62,8 @@ def _question(given: dict[str, Any]) -> OutboundQuestion:
     )
 
 
-def _current(context: dict[str, Any]) -> Current:
-    return Current(
+def _current(context: dict[str, Any]) -> CurrentConversation:
+    return CurrentConversation(
         conversation=context.get("current_channel_id"),
         thread=_id(context.get("current_thread_id")),
         reply_mode=context.get("reply_to_mode") or "off",

@@ -16,9 +16,9 @@ from trunkline.core.testing.adapter_kit import (
     CHECKS,
     Bench,
     CheckResult,
+    CheckVerdict,
     ContractBroken,
-    Report,
-    Verdict,
+    KitReport,
     check_channel_adapter,
 )
 from trunkline.core.values import Address, Envelope
@@ -46,16 +46,16 @@ def kit(
     only: Collection[str] | None = None,
     kind: type[FakeBench] = FakeBench,
     seed: int = 1,
-) -> Report:
+) -> KitReport:
     """The report on a fake platform, in virtual time."""
 
-    async def main(loop: SimLoop) -> Report:
+    async def main(loop: SimLoop) -> KitReport:
         return await check_channel_adapter(partial(fake_bench, loop, platform, settings, kind), only=only)
 
     return run(main, seed=seed)
 
 
-def one(report: Report) -> CheckResult:
+def one(report: KitReport) -> CheckResult:
     [found] = report.checks
     return found
 
@@ -85,7 +85,7 @@ def test_every_variant_of_a_fake_keeps_the_contract(platform: str, settings: str
 
 def test_every_check_is_passed_by_some_fake() -> None:
     reports = [*map(kit, PLATFORMS), *(kit(*variant) for variant in VARIANTS.values())]
-    passed = {check.id for report in reports for check in report.checks if check.verdict is Verdict.PASSED}
+    passed = {check.id for report in reports for check in report.checks if check.verdict is CheckVerdict.PASSED}
     assert passed == set(CHECKS)
 
 
@@ -99,7 +99,7 @@ def test_every_check_is_passed_by_some_fake() -> None:
 )
 def test_a_check_finds_its_defect(check: str, wrapper: type[AdapterWrapper], platform: str, settings: str) -> None:
     found = one(kit(platform, settings, only=[check], kind=wrapped(wrapper)))
-    assert (found.id, found.verdict) == (check, Verdict.FAILED)
+    assert (found.id, found.verdict) == (check, CheckVerdict.FAILED)
     assert found.sentence == CHECKS[check] and all(found.evidence)
     assert not any("raised" in line for line in found.evidence)
 
@@ -158,7 +158,7 @@ def test_a_bench_that_can_make_nothing_fail_leaves_two_more_untried() -> None:
                 setattr(self, hook, partial(getattr(Bench, hook), self))
 
     report = kit("discord", only=["goes-on", "no-retry"], kind=Gentle)
-    assert [check.verdict for check in report.checks] == [Verdict.NOT_TRIED] * 2
+    assert [check.verdict for check in report.checks] == [CheckVerdict.NOT_TRIED] * 2
 
 
 # ---------------------------------------------------------------- the report
@@ -207,7 +207,7 @@ class _Hanging(AdapterWrapper):
 
 def test_an_adapter_that_hangs_fails_and_the_other_checks_go_on() -> None:
     report = kit("discord", only=["unacked", "send"], kind=wrapped(_Hanging))
-    assert [check.verdict for check in report.checks] == [Verdict.FAILED, Verdict.PASSED]
+    assert [check.verdict for check in report.checks] == [CheckVerdict.FAILED, CheckVerdict.PASSED]
     assert report.failures[0].evidence == ("it does not come to an end",)
 
 
@@ -218,13 +218,13 @@ class _Defect(AdapterWrapper):
 
 def test_whatever_an_adapter_raises_is_evidence() -> None:
     found = one(kit("discord", only=["open-thread"], kind=wrapped(_Defect)))
-    assert (found.verdict, found.evidence) == (Verdict.FAILED, ("it raised KeyError: 'thread'",))
+    assert (found.verdict, found.evidence) == (CheckVerdict.FAILED, ("it raised KeyError: 'thread'",))
 
 
 def test_a_bench_with_a_task_group_of_its_own_changes_no_evidence() -> None:
     broken = next(wrapper for check, wrapper, *_ in BROKEN if check == "send")
 
-    async def main(loop: SimLoop) -> Report:
+    async def main(loop: SimLoop) -> KitReport:
         @asynccontextmanager
         async def make() -> AsyncGenerator[Bench, None]:
             async with anyio.create_task_group(), fake_bench(loop, "discord", "", wrapped(broken)) as bench:
@@ -238,7 +238,7 @@ def test_a_bench_with_a_task_group_of_its_own_changes_no_evidence() -> None:
 def test_a_bench_that_breaks_fails_its_check_only() -> None:
     made: list[int] = []
 
-    async def main(loop: SimLoop) -> Report:
+    async def main(loop: SimLoop) -> KitReport:
         @asynccontextmanager
         async def make() -> AsyncGenerator[Bench, None]:
             made.append(1)
@@ -250,5 +250,5 @@ def test_a_bench_that_breaks_fails_its_check_only() -> None:
         return await check_channel_adapter(make, only=["send", "identity"])
 
     report = run(main, seed=1)
-    assert [check.verdict for check in report.checks] == [Verdict.FAILED, Verdict.PASSED]
+    assert [check.verdict for check in report.checks] == [CheckVerdict.FAILED, CheckVerdict.PASSED]
     assert report.failures[0].evidence == ("the bench raised OSError: no sandbox today",)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.factories import config, envelope
-from trunkline.core.config import BindingSession, DmScope, GatewayConfig, GroupScope, RouteBinding, SessionConfig
+from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RouteRuleConfig, RuleSessionConfig, SessionConfig
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import resolve_route, session_key_for
@@ -46,7 +46,7 @@ def mostly_none(*values: str) -> st.SearchStrategy[str | None]:
 
 
 @st.composite
-def bindings(draw: st.DrawFn) -> RouteBinding:
+def bindings(draw: st.DrawFn) -> RouteRuleConfig:
     match: dict[str, Any] = {
         "channel": draw(st.sampled_from(["discord", "telegram", " Discord "])),
         "account": draw(mostly_none("*", "default", "second", " Second ", "")),
@@ -61,7 +61,7 @@ def bindings(draw: st.DrawFn) -> RouteBinding:
     if not (match["guild"] or match["team"] or match["roles"]):
         session["dm_scope"] = draw(st.none() | st.sampled_from(DmScope))
         session["group_scope"] = draw(st.none() | st.sampled_from(GroupScope))
-    return RouteBinding.model_validate(
+    return RouteRuleConfig.model_validate(
         {"agent": draw(st.sampled_from(["ops", "dev"])), "match": match, "session": session}
     )
 
@@ -75,16 +75,16 @@ def plain(text: str | None) -> str | None:
     return None if text is None else text.strip()
 
 
-def reference(said: Envelope, declared: list[RouteBinding]) -> tuple[int, str] | None:
+def reference(said: Envelope, declared: list[RouteRuleConfig]) -> tuple[int, str] | None:
     """Index and tier of the binding that wins: one pass for each tier, as the rules are told."""
     place = said.address
     topic = f"{place.conversation}:{place.thread}"
     in_topic = place.thread is not None and place.kind is not ChatKind.DIRECT
 
-    def account(binding: RouteBinding) -> str:
+    def account(binding: RouteRuleConfig) -> str:
         return (plain(binding.match.account) or "default").lower()
 
-    def holds(binding: RouteBinding) -> bool:
+    def holds(binding: RouteRuleConfig) -> bool:
         match = binding.match
         return (
             match.channel.strip().lower() == place.channel
@@ -94,12 +94,12 @@ def reference(said: Envelope, declared: list[RouteBinding]) -> tuple[int, str] |
             and (not match.roles or bool(set(match.roles) & set(said.roles)))
         )
 
-    def peer_id(binding: RouteBinding) -> str | None:
+    def peer_id(binding: RouteRuleConfig) -> str | None:
         peer = binding.match.peer
         fits = peer is not None and (peer.kind is ChatKind.DIRECT) is (place.kind is ChatKind.DIRECT)
         return peer.id.strip() or None if peer is not None and fits else None
 
-    def rest(binding: RouteBinding) -> bool:
+    def rest(binding: RouteRuleConfig) -> bool:
         return binding.match.peer is None and binding.match.guild is None and binding.match.team is None
 
     own = topic if in_topic else place.conversation
@@ -122,7 +122,7 @@ def reference(said: Envelope, declared: list[RouteBinding]) -> tuple[int, str] |
 
 
 @given(envelopes(), lists)
-def test_the_route_is_what_the_rules_say(said: Envelope, declared: list[RouteBinding]) -> None:
+def test_the_route_is_what_the_rules_say(said: Envelope, declared: list[RouteRuleConfig]) -> None:
     found = reference(said, declared)
     decision = resolve_route(said, config(*declared))
     if found is None:
@@ -134,7 +134,7 @@ def test_the_route_is_what_the_rules_say(said: Envelope, declared: list[RouteBin
 
 
 @given(envelopes(), lists)
-def test_every_binding_is_a_candidate_with_one_reason(said: Envelope, declared: list[RouteBinding]) -> None:
+def test_every_binding_is_a_candidate_with_one_reason(said: Envelope, declared: list[RouteRuleConfig]) -> None:
     decision = resolve_route(said, config(*declared))
     assert [c.binding for c in decision.candidates] == [f"bindings[{index}]" for index in range(len(declared))]
     assert [c.binding for c in decision.candidates if c.chosen] == ([decision.binding] if decision.binding else [])
@@ -149,7 +149,7 @@ def test_every_binding_is_a_candidate_with_one_reason(said: Envelope, declared: 
 
 
 @given(envelopes(), lists)
-def test_how_much_is_told_changes_no_decision(said: Envelope, declared: list[RouteBinding]) -> None:
+def test_how_much_is_told_changes_no_decision(said: Envelope, declared: list[RouteRuleConfig]) -> None:
     whole, near, none = (resolve_route(said, config(*declared), explain) for explain in ("all", "near", "none"))
     for told in (near, none):
         assert (told.agent, told.key, told.matched_by, told.binding, told.scope) == (
@@ -168,9 +168,9 @@ def test_how_much_is_told_changes_no_decision(said: Envelope, declared: list[Rou
 
 
 @given(envelopes(), lists)
-def test_a_binding_that_lost_changes_nothing_when_it_goes(said: Envelope, declared: list[RouteBinding]) -> None:
+def test_a_binding_that_lost_changes_nothing_when_it_goes(said: Envelope, declared: list[RouteRuleConfig]) -> None:
     # The binding that won need not be the one whose scopes count.
-    plainly = [binding.model_copy(update={"session": BindingSession()}) for binding in declared]
+    plainly = [binding.model_copy(update={"session": RuleSessionConfig()}) for binding in declared]
     whole = resolve_route(said, config(*plainly))
     kept = [b for b, candidate in zip(plainly, whole.candidates, strict=True) if candidate.chosen]
     alone = resolve_route(said, config(*kept))
@@ -179,7 +179,7 @@ def test_a_binding_that_lost_changes_nothing_when_it_goes(said: Envelope, declar
 
 @given(envelopes(), lists, sessions)
 def test_a_place_has_one_key_in_both_directions(
-    said: Envelope, declared: list[RouteBinding], session: SessionConfig
+    said: Envelope, declared: list[RouteRuleConfig], session: SessionConfig
 ) -> None:
     whole = config(*declared, session=session)
     decision = resolve_route(said, whole)
@@ -188,7 +188,7 @@ def test_a_place_has_one_key_in_both_directions(
 
 @given(envelopes(), lists, sessions, st.sampled_from(["main", "ops", "dev"]))
 def test_the_key_of_a_place_has_the_scopes_of_the_binding_that_claims_it(
-    said: Envelope, declared: list[RouteBinding], session: SessionConfig, agent: str
+    said: Envelope, declared: list[RouteRuleConfig], session: SessionConfig, agent: str
 ) -> None:
     place = said.address
     found = reference(envelope(place), declared)
@@ -200,14 +200,14 @@ def test_the_key_of_a_place_has_the_scopes_of_the_binding_that_claims_it(
     assert place_key(agent, place, config(*declared, session=session)) == session_key_for(agent, place, expected)
 
 
-def alike(binding: RouteBinding) -> bool:
+def alike(binding: RouteRuleConfig) -> bool:
     """Upstream reads it as we do: blank guilds and stars have tests of their own."""
     peer, guild = binding.match.peer, binding.match.guild
     return (peer is None or peer.id != "*") and (guild is None or guild.strip() != "")
 
 
 @given(envelopes(), lists.map(lambda declared: [b for b in declared if alike(b)]), st.sampled_from(Profile))
-def test_every_profile_has_the_same_tiers(said: Envelope, declared: list[RouteBinding], profile: Profile) -> None:
+def test_every_profile_has_the_same_tiers(said: Envelope, declared: list[RouteRuleConfig], profile: Profile) -> None:
     # Topics have other names upstream.
     flat = msgspec.structs.replace(said, address=msgspec.structs.replace(said.address, thread=None))
     whole = GatewayConfig.model_validate({**config(*declared).model_dump(), "profile": profile})

@@ -13,7 +13,7 @@ from tests.support.scenario.files import SCENARIOS
 from trunkline.core.config import GatewayConfig, HandsConfig
 from trunkline.core.events import encode_event
 from trunkline.core.events.gateway import CompletionStep
-from trunkline.core.hands.completion_plan import Completed, CompletionPlan
+from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim import BUGS, ScenarioFile, load_scenario, run_scenario
@@ -29,7 +29,7 @@ class Asked(AssertionError):
     """Something was asked for that was not there before."""
 
 
-def plan_as_it_was(done: Completed, config: HandsConfig) -> CompletionPlan:
+def plan_as_it_was(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
     """One path, and the place where it was asked for: the rule of delegated work before bindings."""
     assert done.routed is None
     if done.requester_replaced:

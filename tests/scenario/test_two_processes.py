@@ -8,7 +8,7 @@ from tests.scenario.test_world import at, bodies, broken, run, texts
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import AttemptStarted
 from trunkline.core.events.gateway import InboundReceived, ProcessStarted
-from trunkline.core.events.leases import LeaseAwaited, LeaseLost, LeaseTaken
+from trunkline.core.events.leases import LeaseAwaited, LeaseGone, LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.sim import CrashAt
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessThawed
@@ -108,7 +108,7 @@ def test_the_length_of_a_lease_is_configured_and_longer_than_the_sends():
 def test_one_that_stands_still_for_less_than_its_lease_goes_on():
     result = run(f"{BOTH}  - {{at: 3s, freeze: {{for: 35s}}}}\n{SAY}")
     assert who(result, LeaseTaken) == [("gateway", 1)]
-    assert bodies(result, LeaseLost) == []
+    assert bodies(result, LeaseGone) == []
     assert at(result, AttemptStarted)[0] >= 38.0
     assert texts(result) == ["re: hi"]
 
@@ -151,7 +151,7 @@ def test_nothing_is_sent_by_one_that_stood_still_for_too_long(event, channel):
     thawed = at(result, ProcessThawed)[0]
     assert who(result, AttemptStarted) == [("second", 2)]
     assert at(result, AttemptStarted)[0] < thawed
-    assert who(result, LeaseLost) == [("gateway", 1)]
+    assert who(result, LeaseGone) == [("gateway", 1)]
     assert who(result, ProcessStarted)[-1] == ("gateway", 3)
     assert texts(result) == ["re: hi"]
     assert broken(result) == []
@@ -160,7 +160,7 @@ def test_nothing_is_sent_by_one_that_stood_still_for_too_long(event, channel):
 def test_a_lease_that_ran_out_unnoticed_is_renewed_before_anything_is_sent():
     """Nobody took over meanwhile, so the process may go on."""
     result = run(f"  - {{at: 1s, freeze: {{when: {{event: intent.prepared}}, for: 300s}}}}\n{SAY}")
-    assert (reasons(result), bodies(result, LeaseLost)) == ([Reason.LEASE_FREE], [])
+    assert (reasons(result), bodies(result, LeaseGone)) == ([Reason.LEASE_FREE], [])
     assert texts(result) == ["re: hi"]
 
 

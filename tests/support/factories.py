@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.core.config import GatewayConfig, RouteBinding
+from trunkline.core.config import GatewayConfig, RouteRuleConfig
 from trunkline.core.store.records import DelegationRow, IntentRow, NewSession, Work
 from trunkline.core.values import (
     Address,
@@ -50,12 +50,14 @@ def envelope(address: Address | None = None, **fields: Any) -> Envelope:
     return Envelope(address=place, **{**defaults, **fields})
 
 
-def binding(agent: str = "ops", *, name: str = "", **match: Any) -> RouteBinding:
+def binding(agent: str = "ops", *, name: str = "", **match: Any) -> RouteRuleConfig:
     """A route binding on Discord unless `match` says otherwise."""
-    return RouteBinding.model_validate({"agent": agent, "name": name, "match": {"channel": "discord", **match}})
+    return RouteRuleConfig.model_validate({"agent": agent, "name": name, "match": {"channel": "discord", **match}})
 
 
-def config(*bindings: RouteBinding, agents: tuple[str, ...] = ("main", "ops", "dev"), **fields: Any) -> GatewayConfig:
+def config(
+    *bindings: RouteRuleConfig, agents: tuple[str, ...] = ("main", "ops", "dev"), **fields: Any
+) -> GatewayConfig:
     """A configuration with three agents, of which `main` is the default."""
     return GatewayConfig.model_validate({"agents": [{"id": agent} for agent in agents], "bindings": bindings, **fields})
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trunkline.core.channels import Hints, Target, rules_for
+from trunkline.core.channels import Hints, ParsedTarget, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import TargetError
 from trunkline.core.keys import key_text
@@ -28,7 +28,7 @@ def route(
     return resolve_outbound_route(question, config or config_of(profile))
 
 
-def read(channel: str, text: str, profile: Profile = OURS, **hints: Any) -> Target:
+def read(channel: str, text: str, profile: Profile = OURS, **hints: Any) -> ParsedTarget:
     """What a target names."""
     return rules_for(channel).read(text, Hints(profile=profile, **hints))
 

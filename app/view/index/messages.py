@@ -29,7 +29,7 @@ from trunkline.core.events.delivery import (
     SendPreviewed,
     SendRefused,
 )
-from trunkline.core.events.leases import LeaseLost
+from trunkline.core.events.leases import LeaseGone
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 
@@ -95,7 +95,7 @@ class Lives(Sequence[Life]):
 
     def _learn(self, event: Event) -> None:
         body = event.body
-        if isinstance(body, ProcessCrashed | ProcessStopped | LeaseLost):
+        if isinstance(body, ProcessCrashed | ProcessStopped | LeaseGone):
             self._died(event)
         elif isinstance(body, IntentSuppressed | SendPreviewed | SendRefused) and event.intent is None:
             life = self._begin(_unsaid(event), event)

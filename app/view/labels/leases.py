@@ -7,7 +7,7 @@ from typing import cast
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event
-from trunkline.core.events.leases import LeaseAwaited, LeaseLost, LeaseTaken
+from trunkline.core.events.leases import LeaseAwaited, LeaseGone, LeaseTaken
 from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
 
 
@@ -20,7 +20,7 @@ def _awaited(_view: RunView, event: Event, body: LeaseAwaited) -> str:
     return f"process {event.generation} stands by, {body.holder} works the store: {body.reason}"
 
 
-def _lost(_view: RunView, event: Event, body: LeaseLost) -> str:
+def _lost(_view: RunView, event: Event, body: LeaseGone) -> str:
     return f"process {event.generation} has lost the store: {body.reason}"
 
 
@@ -38,7 +38,7 @@ UPKEEP_LABELS = cast(
     {
         LeaseTaken: _taken,
         LeaseAwaited: _awaited,
-        LeaseLost: _lost,
+        LeaseGone: _lost,
         ProcessFrozen: _frozen,
         ProcessThawed: _thawed,
     },

@@ -40,7 +40,7 @@ from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import BacklogWaiting, IntentSettled
 from trunkline.core.events.gateway import ProcessRecovered
-from trunkline.core.events.leases import LeaseLost, LeaseTaken, StorePruned
+from trunkline.core.events.leases import LeaseGone, LeaseTaken, StorePruned
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 
 #: events that stand between the rows: what becomes of the process that works the queue
@@ -51,11 +51,11 @@ _MARKERS = (
     ProcessThawed,
     ProcessRecovered,
     LeaseTaken,
-    LeaseLost,
+    LeaseGone,
     BacklogWaiting,
     StorePruned,
 )
-_ALARMS = (ProcessCrashed, ProcessFrozen, LeaseLost, BacklogWaiting)
+_ALARMS = (ProcessCrashed, ProcessFrozen, LeaseGone, BacklogWaiting)
 
 #: what stands for an attempt and is none: a recovery that looked or waited first, an operator's word
 _NAMES = {Part.RECOVERY: "look", Part.OPERATOR: "op"}

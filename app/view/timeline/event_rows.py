@@ -59,7 +59,7 @@ from trunkline.core.events.gateway import (
     TurnEnded,
     TurnStarted,
 )
-from trunkline.core.events.leases import AdapterInstalled, LeaseAwaited, LeaseLost, LeaseTaken, StorePruned
+from trunkline.core.events.leases import AdapterInstalled, LeaseAwaited, LeaseGone, LeaseTaken, StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.values import HandOutcome, IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
@@ -368,7 +368,7 @@ _DRAW = cast(
         ProcessThawed: _told,
         LeaseTaken: _taken,
         LeaseAwaited: _told,
-        LeaseLost: _alarm,
+        LeaseGone: _alarm,
         ProcessRecovered: _recovered,
         RecoveryDecided: _recovery,
         ConfigReloaded: _reloaded,

@@ -43,7 +43,7 @@ _PREFIXES = re.compile(r"\A(?:discord:)?(?:(?:channel|thread|conversation|group|
 _MENTION = re.compile(r"<#([0-9]+)>")
 
 
-class Channel(msgspec.Struct, frozen=True, kw_only=True):
+class DiscordChannel(msgspec.Struct, frozen=True, kw_only=True):
     """What Discord says of a channel; a thread is one."""
 
     id: str
@@ -79,11 +79,11 @@ class DiscordRest(Protocol):
         """Open a thread under a channel; its id."""
         ...
 
-    async def list_threads(self, token: str, parent: str) -> Sequence[Channel]:
+    async def list_threads(self, token: str, parent: str) -> Sequence[DiscordChannel]:
         """The threads under a channel, archived ones too."""
         ...
 
-    async def channel(self, token: str, channel: str) -> Channel:
+    async def channel(self, token: str, channel: str) -> DiscordChannel:
         """What is known of a channel or thread."""
         ...
 
@@ -138,7 +138,7 @@ class ThreadManager:
         self._webhooks: dict[str, Webhook] = {}
         self._locks = tuple(anyio.Lock() for _ in range(_LOCKS))
 
-    async def channel(self, channel: str) -> Channel:
+    async def channel(self, channel: str) -> DiscordChannel:
         """What is known of a channel or thread. Raises `PlaceGone` for none."""
         return await self._rest.channel(self.tokens.current, channel)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from trunkline.core.channels.platforms.imessage_common import FORMS, SERVICES, AppleRules, chat_word
-from trunkline.core.channels.rules import Hints, Target
+from trunkline.core.channels.rules import Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import UPSTREAM_WORDS
 from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
@@ -19,11 +19,11 @@ class BlueBubbles(AppleRules):
     channel = "bluebubbles"
     forms = (*FORMS, "chat123 (a group)", "group:ID")
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A handle, or a chat."""
         return self._upstream(text) if hints.profile.upstream else self.read_own(text, hints)
 
-    def _upstream(self, text: str) -> Target:
+    def _upstream(self, text: str) -> ParsedTarget:
         """Upstream's core knows one spelling of each word, leaves handles as they are, and keeps the words in To."""
         bare = self.strip(self.clean(text))
         word, _ = self.kind_word(bare, (*_CHATS, "group"))
@@ -36,13 +36,13 @@ class BlueBubbles(AppleRules):
             found = self.target(ChatKind.DIRECT, id, text, "for want of a prefix")
         return msgspec.structs.replace(found, form=bare)
 
-    def sender(self, target: Target) -> str:
+    def sender(self, target: ParsedTarget) -> str:
         """From. Upstream's groups go without the platform's name."""
         if target.form and target.kind is ChatKind.GROUP:
             return f"group:{target.id}"
         return super().sender(target)
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: the platform and the chat under the word that names it, or the handle. Upstream: the text as it came."""
         return f"{self.channel}:{target.form or chat_word(target.kind, target.id) + target.id}"
 

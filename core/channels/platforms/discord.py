@@ -13,7 +13,15 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.core.channels.rules import ChannelRules, Hints, InboundPlace, Placement, Target, Written, given
+from trunkline.core.channels.rules import (
+    ChannelRules,
+    Hints,
+    InboundPlace,
+    OutboundPlace,
+    ParsedTarget,
+    TargetText,
+    given,
+)
 from trunkline.core.errors import TargetError
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Idempotency
@@ -59,7 +67,7 @@ class Discord(ChannelRules):
     chunker = Chunker.MARKDOWN
     chunk_limit = 2000
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Mentions, prefixes and ``@``; digits alone need a directory."""
         trimmed = self.clean(text)
         if mention := _USER_MENTION.fullmatch(trimmed):
@@ -83,7 +91,7 @@ class Discord(ChannelRules):
             raise self.wrong(text, f"an id is digits, and {found.id!r} is a name; it has to be looked up first")
         return found
 
-    def _read_upstream(self, trimmed: str, text: str, hints: Hints) -> Target:
+    def _read_upstream(self, trimmed: str, text: str, hints: Hints) -> ParsedTarget:
         """Upstream: prefixes count as they are written, and anything but digits is a channel."""
         word, _, rest = trimmed.partition(":")
         if word in _UPSTREAM_WORDS and rest.strip():
@@ -94,7 +102,7 @@ class Discord(ChannelRules):
             return self.target(ChatKind.DIRECT, trimmed[1:], text, "by the sign @")
         return self._bare(trimmed, text, hints)
 
-    def _bare(self, id: str, text: str, hints: Hints) -> Target:  # noqa: A002 -- the word
+    def _bare(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002 -- the word
         """An id without a word before it."""
         if hints.kind is None and _DIGITS.fullmatch(id):
             raise self.ambiguous(text, f"write user:{id} for a direct message, channel:{id} for a channel or thread")
@@ -103,7 +111,7 @@ class Discord(ChannelRules):
         kind = ChatKind.DIRECT if direct else ChatKind.CHANNEL
         return self.target(kind, id, text, "as a directory says" if hints.kind else "for want of a prefix")
 
-    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
         """A named thread is the conversation; a reply is a quotation in the same place. Only channels have threads."""
         named = given(thread)
         own = named if target.kind is ChatKind.CHANNEL and named != target.id else None
@@ -111,7 +119,7 @@ class Discord(ChannelRules):
             raise TargetError(f"thread {own!r} on discord: a thread's id is digits")
         # Upstream reports the channel, with the thread beside it, and keys by the channel.
         told = target if profile.upstream or own is None else msgspec.structs.replace(target, id=own)
-        return Placement(
+        return OutboundPlace(
             conversation=own or target.id,
             parent=target.id if own else None,
             peer=told.id,
@@ -120,11 +128,11 @@ class Discord(ChannelRules):
             to=self.to(told, profile),
         )
 
-    def write(self, address: Address) -> Written:
+    def write(self, address: Address) -> TargetText:
         """A thread is written with its parent, which bindings match."""
         if address.parent is None:
             return super().write(address)
-        return Written(target=f"{address.kind.value}:{address.parent}", thread=address.conversation)
+        return TargetText(target=f"{address.kind.value}:{address.parent}", thread=address.conversation)
 
 
 def read_inbound(message: DiscordMessage, account: str, profile: Profile = Profile.TRUNKLINE) -> InboundPlace:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker, Idempotency
 
@@ -35,7 +35,7 @@ class Feishu(ChannelRules):
     capabilities = Capabilities(idempotency=Idempotency.KEY, text_limit=30_000)
     chunker = Chunker.MARKDOWN
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A word in front, else what the id begins with, else a directory."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
@@ -56,7 +56,7 @@ class Feishu(ChannelRules):
         self._check(found, text, how)
         return found
 
-    def _check(self, found: Target, text: str, how: str) -> None:
+    def _check(self, found: ParsedTarget, text: str, how: str) -> None:
         """An id that is none, or that says otherwise than the word before it."""
         direct = found.kind is ChatKind.DIRECT
         if not _ID.fullmatch(found.id):
@@ -66,7 +66,7 @@ class Feishu(ChannelRules):
         if not direct and _USER.fullmatch(found.id):
             raise self.wrong(text, f"it was understood as a group ({how}), and {found.id[:3]} is a user")
 
-    def _read_upstream(self, trimmed: str, text: str) -> Target:
+    def _read_upstream(self, trimmed: str, text: str) -> ParsedTarget:
         """Upstream: a chat is a user unless a word says that it is a group."""
         bare = trimmed
         for name in (self.channel, *self.prefixes):
@@ -75,7 +75,7 @@ class Feishu(ChannelRules):
         how = f"by the prefix {word}:" if word else "for want of a prefix"
         return self.target(_UPSTREAM_WORDS.get(word, ChatKind.DIRECT), id, text, how)
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: the kind and the id. Upstream's is the id alone."""
         return target.id if profile.upstream else super().to(target, profile)
 

@@ -14,7 +14,7 @@ from trunkline.core.channels.platforms.imessage_common import (
     chat_word,
     without_services,
 )
-from trunkline.core.channels.rules import Hints, Target
+from trunkline.core.channels.rules import Hints, ParsedTarget
 from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
 
@@ -26,11 +26,11 @@ class IMessage(AppleRules):
 
     channel = "imessage"
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A handle, or a chat."""
         return self._upstream(self.clean(text), text) if hints.profile.upstream else self.read_own(text, hints)
 
-    def _upstream(self, bare: str, text: str) -> Target:
+    def _upstream(self, bare: str, text: str) -> ParsedTarget:
         """Every chat is a group, and every other text is a mail address or a phone number, if need be ``+``."""
         service, rest = self.kind_word(bare, SERVICES)
         word, value = self.kind_word(rest, tuple(CHAT_WORDS))
@@ -48,7 +48,7 @@ class IMessage(AppleRules):
         handle = handle.lower() if "@" in handle else upstream_phone(handle)
         return self.target(ChatKind.DIRECT, handle, text, "by handle")
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: the chat under the word that names it, or the handle."""
         word = f"{target.form}:" if target.form else chat_word(target.kind, target.id)
         return f"{word or f'{self.channel}:'}{target.id}"

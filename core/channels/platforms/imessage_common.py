@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from trunkline.core.channels.phone_numbers import normal_phone
-from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, said
 from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
@@ -72,7 +72,7 @@ class AppleRules(ChannelRules):
         named = guid[2] if guid else id
         return named.lower() if kind is ChatKind.DIRECT else named
 
-    def read_own(self, text: str, hints: Hints) -> Target:
+    def read_own(self, text: str, hints: Hints) -> ParsedTarget:
         """What a target names by our own rules."""
         bare = without_services(self.strip(self.clean(text), repeat=True))
         word, id = self.kind_word(bare, _KIND_WORDS)  # noqa: A001 -- the word
@@ -88,7 +88,7 @@ class AppleRules(ChannelRules):
         agree(self, text, word, found.kind)
         return found
 
-    def _chat(self, word: str, value: str, text: str) -> Target:
+    def _chat(self, word: str, value: str, text: str) -> ParsedTarget:
         """A chat that is called one. One with a single person is the conversation with that person."""
         if word == "chat_id" and value and not _ROW.fullmatch(value):
             raise self.wrong(text, f"it was understood as the number of a chat, and {value!r} is no number")
@@ -98,7 +98,7 @@ class AppleRules(ChannelRules):
             return self._handle(value, text)
         return self.target(ChatKind.GROUP, value, text, f"by the prefix {word}:")
 
-    def _plain(self, id: str, text: str, hints: Hints) -> Target:  # noqa: A002
+    def _plain(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002
         """A target without a word that says what it is."""
         if _GUID.fullmatch(id):
             return self._chat("chat_guid", id, text)
@@ -108,7 +108,7 @@ class AppleRules(ChannelRules):
             return self.target(ChatKind.GROUP, id, text, how)
         return self._handle(id, text)
 
-    def _handle(self, handle: str, text: str) -> Target:
+    def _handle(self, handle: str, text: str) -> ParsedTarget:
         """A person by handle."""
         if _MAIL.fullmatch(handle):
             return self.target(ChatKind.DIRECT, handle, text, "by mail address")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.channels.rules import ChannelRules, Hints, Placement, Target, given
+from trunkline.core.channels.rules import ChannelRules, Hints, OutboundPlace, ParsedTarget, given
 from trunkline.core.channels.target_parsing import UPSTREAM_WORDS, agree, said
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker, Idempotency
@@ -38,7 +38,7 @@ class Matrix(ChannelRules):
         spared = not profile.upstream or (profile.august and kind is not ChatKind.DIRECT)
         return id if spared else id.lower()
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """The sign in front of an id says what it is; words are only cut off."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
@@ -57,14 +57,14 @@ class Matrix(ChannelRules):
             raise self.ambiguous(text, "it is the room of a conversation with one user; name the user")
         return self.target(ChatKind.CHANNEL, id, text, "by the sign !")
 
-    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> Target:
+    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> ParsedTarget:
         """Upstream: any text is an id, and a room unless a sign, a word or a directory says that it is a user."""
         word, id = self.kind_word(stripped, UPSTREAM_WORDS)  # noqa: A001
         direct = hints.kind is ChatKind.DIRECT or word == "user" or stripped.startswith("@")
         how = f"by the prefix {word}:" if word else "as a directory says" if hints.kind else "by its sign"
         return self.target(ChatKind.DIRECT if direct else ChatKind.CHANNEL, id, text, how)
 
-    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
         """A named thread. A reply is a quotation in the same place."""
         named = given(thread)
         if profile.upstream:
@@ -72,7 +72,7 @@ class Matrix(ChannelRules):
             named = (given(reply_to) or named) if profile.august else None
         return super().place(target, named, None, profile)
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: ``room:``, or ``user:``."""
         # Upstream calls users rooms.
         word = "user" if target.kind is ChatKind.DIRECT and not profile.upstream else "room"

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.core.channels.rules import ChannelRules, Hints, InboundPlace, Placement, Target, given
+from trunkline.core.channels.rules import ChannelRules, Hints, InboundPlace, OutboundPlace, ParsedTarget, given
 from trunkline.core.channels.target_parsing import UPSTREAM_WORDS
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
@@ -52,7 +52,7 @@ class Mattermost(ChannelRules):
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Prefixes and ``@``; a bare id needs a directory."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
@@ -77,7 +77,7 @@ class Mattermost(ChannelRules):
             raise self.wrong(text, f"{how} an id is expected, and {found.id!r} is none")
         return found
 
-    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> Target:
+    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> ParsedTarget:
         """Upstream: whoever is no user is a channel, ``dm:`` and ``group:`` too; what a directory says comes first."""
         named = stripped.startswith("@") or stripped.lower().startswith("user:")
         direct = named if hints.kind is None else hints.kind is ChatKind.DIRECT
@@ -86,7 +86,7 @@ class Mattermost(ChannelRules):
         how = "as a directory says" if hints.kind else f"by the prefix {word}:" if word else "by its sign"
         return self.target(ChatKind.DIRECT if direct else ChatKind.CHANNEL, id, text, how)
 
-    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
         """The post that is replied to, else a thread, becomes the thread."""
         return super().place(target, given(reply_to) or given(thread), None, profile)
 

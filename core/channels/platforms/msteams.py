@@ -13,7 +13,7 @@ import re
 
 import msgspec
 
-from trunkline.core.channels.rules import ChannelRules, Hints, Placement, Target
+from trunkline.core.channels.rules import ChannelRules, Hints, OutboundPlace, ParsedTarget
 from trunkline.core.channels.target_parsing import UPSTREAM_WORDS, agree, said
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
@@ -51,7 +51,7 @@ class MsTeams(ChannelRules):
         """The thread of a channel. Upstream's keys have none."""
         return None if profile.upstream else super().key_thread(address, profile)
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """The form of the id tells what it is, else the word in front, else a directory."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
@@ -69,7 +69,7 @@ class MsTeams(ChannelRules):
         message = _MESSAGE.search(suffix) if found.kind is ChatKind.CHANNEL else None
         return msgspec.structs.replace(found, thread=message[1] if message else None)
 
-    def _upstream(self, bare: str, text: str) -> Target:
+    def _upstream(self, bare: str, text: str) -> ParsedTarget:
         """Only ``user:`` is a user; what follows a semicolon is dropped."""
         word, rest = self.kind_word(bare, UPSTREAM_WORDS)
         if not rest:
@@ -77,15 +77,15 @@ class MsTeams(ChannelRules):
         id = rest.partition(";")[0]  # noqa: A001
         kind = ChatKind.CHANNEL if _CHANNEL.search(id) else ChatKind.GROUP
         kind = ChatKind.DIRECT if word == "user" else kind
-        return Target(kind=kind, id=id, understood=f"a {kind.value} conversation, by word and id")
+        return ParsedTarget(kind=kind, id=id, understood=f"a {kind.value} conversation, by word and id")
 
-    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
         """Only channels have threads."""
         if profile.upstream or target.kind is not ChatKind.CHANNEL:
             thread = None
         return super().place(target, thread, None, profile)
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To. Upstream's does not tell groups from channels."""
         if profile.upstream and target.kind is not ChatKind.DIRECT:
             return f"conversation:{target.id}"

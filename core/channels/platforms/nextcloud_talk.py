@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import said
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker
@@ -27,7 +27,7 @@ class NextcloudTalk(ChannelRules):
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A token is a room's, unless a word or a directory says that it is one person's."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
@@ -41,11 +41,11 @@ class NextcloudTalk(ChannelRules):
             raise self.wrong(text, f"it was understood as a room ({how}), and {id!r} is no token")
         return found
 
-    def sender(self, target: Target) -> str:
+    def sender(self, target: ParsedTarget) -> str:
         """From: the room, or the person."""
         return f"{self.channel}:{'user' if target.kind is ChatKind.DIRECT else 'room'}:{target.id}"
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: as From. Upstream's is the token without a word."""
         return f"{self.channel}:{target.id}" if profile.upstream else self.sender(target)
 

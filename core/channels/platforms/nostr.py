@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
 
@@ -35,7 +35,7 @@ class Nostr(ChannelRules):
         folded = super().fold(kind, id, profile)
         return folded if profile.upstream else key_of(folded) or folded
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Always a person. Upstream takes any text."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
@@ -46,7 +46,7 @@ class Nostr(ChannelRules):
             raise self.wrong(text, "it was understood as a public key, and it is mistyped or of another kind")
         return found
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: the platform and the key as it was spelled."""
         return f"{self.channel}:{target.id}"
 

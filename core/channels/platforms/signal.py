@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
-from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Markup
 
@@ -39,7 +39,7 @@ class Signal(ChannelRules):
         folded = super().fold(kind, id, profile)
         return folded if profile.upstream else folded.removeprefix("uuid:")
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A word in front, or the form of a person's id; a group needs its word."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
@@ -52,7 +52,7 @@ class Signal(ChannelRules):
             return self.target(ChatKind.DIRECT, id, text, f"by the prefix {word or self.channel}:")
         return self._person(word, id, text)
 
-    def _person(self, word: str, id: str, text: str) -> Target:  # noqa: A002
+    def _person(self, word: str, id: str, text: str) -> ParsedTarget:  # noqa: A002
         """A person by UUID, username or phone number; `word` may ask for one of them."""
         if word in ("user", "dm") and id.lower().startswith(("username:", "uuid:", "u:")):
             word, id = self.kind_word(id, _WORDS)  # noqa: A001
@@ -68,7 +68,7 @@ class Signal(ChannelRules):
             raise self.wrong(text, f"{what} is expected, and {id!r} is none")
         return self.target(ChatKind.DIRECT, phone, text, "by phone number")
 
-    def _upstream(self, bare: str, text: str) -> Target:
+    def _upstream(self, bare: str, text: str) -> ParsedTarget:
         """Whoever is no group and no UUID is a phone number, usernames too."""
         word, id = self.kind_word(bare, ("group", "username", "u"))  # noqa: A001
         if word == "group":
@@ -83,11 +83,11 @@ class Signal(ChannelRules):
         found = self.target(ChatKind.DIRECT, upstream_phone(id), text, "by the digits in it, as a phone number")
         return _with_form(found, f"signal:{found.id}")
 
-    def sender(self, target: Target) -> str:
+    def sender(self, target: ParsedTarget) -> str:
         """From. Upstream's groups go without the platform's name, and UUIDs without their mark."""
         return target.form or super().sender(target)
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: ``group:<id>``, else the platform and the person."""
         if target.kind is not ChatKind.DIRECT:
             return f"group:{target.id}"
@@ -103,8 +103,8 @@ def _hyphenated(id: str) -> str | None:  # noqa: A002
     return None
 
 
-def _with_form(target: Target, form: str) -> Target:
-    return Target(kind=target.kind, id=target.id, form=form, understood=target.understood)
+def _with_form(target: ParsedTarget, form: str) -> ParsedTarget:
+    return ParsedTarget(kind=target.kind, id=target.id, form=form, understood=target.understood)
 
 
 RULES = Signal()

@@ -13,7 +13,15 @@ from typing import Literal
 
 import msgspec
 
-from trunkline.core.channels.rules import ChannelRules, Current, Hints, InboundPlace, Placement, Target, given
+from trunkline.core.channels.rules import (
+    ChannelRules,
+    CurrentConversation,
+    Hints,
+    InboundPlace,
+    OutboundPlace,
+    ParsedTarget,
+    given,
+)
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
@@ -63,12 +71,12 @@ class Slack(ChannelRules):
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """Mentions, prefixes, ``@`` and ``#``, and bare ids."""
         trimmed = self.clean(text)
         return self._read_upstream(trimmed, text, hints) if hints.profile.upstream else self._read(trimmed, text, hints)
 
-    def _read(self, trimmed: str, text: str, hints: Hints) -> Target:
+    def _read(self, trimmed: str, text: str, hints: Hints) -> ParsedTarget:
         """Our own rule: prefixes in any case, and ids only, in capitals; a name is nobody's session."""
         for pattern, kind in ((_MENTION, ChatKind.DIRECT), (_CHANNEL_MENTION, ChatKind.CHANNEL)):
             if mention := pattern.fullmatch(trimmed):
@@ -82,7 +90,7 @@ class Slack(ChannelRules):
             return self._by_id(kind, stripped[1:].strip(), text, f"by the sign {stripped[0]}", hints)
         return self._bare(stripped, text, hints)
 
-    def _bare(self, id: str, text: str, hints: Hints) -> Target:  # noqa: A002 -- the word
+    def _bare(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002 -- the word
         """An id without a word before it: its first letter tells, else a directory or the configuration."""
         if not _BARE_ID.fullmatch(id):
             raise self.wrong(text, f"{id!r} is no id of Slack's; a name has to be looked up first")
@@ -91,7 +99,7 @@ class Slack(ChannelRules):
             raise self.ambiguous(text, "it may be a private channel or a conversation of several people")
         return self._by_id(ChatKind.CHANNEL, id, text, "by its first letter", hints)
 
-    def _by_id(self, kind: ChatKind, id: str, text: str, how: str, hints: Hints) -> Target:  # noqa: A002
+    def _by_id(self, kind: ChatKind, id: str, text: str, how: str, hints: Hints) -> ParsedTarget:  # noqa: A002
         """A target by an id. What its first letter says is true, whatever stands before it."""
         id = self.target(kind, id.upper() if _ID.fullmatch(id) else id, text, how).id  # noqa: A001
         if not _ID.fullmatch(id):
@@ -108,7 +116,7 @@ class Slack(ChannelRules):
             return self.target(ChatKind.GROUP, id, text, "by configuration")
         return self.target(kind, id, text, how)
 
-    def _read_upstream(self, trimmed: str, text: str, hints: Hints) -> Target:
+    def _read_upstream(self, trimmed: str, text: str, hints: Hints) -> ParsedTarget:
         """Upstream: prefixes count as they are written, and anything else is a channel."""
         if (mention := _MENTION.fullmatch(trimmed)) and mention[2] is None:
             return self.target(ChatKind.DIRECT, mention[1], text, "by the mention")
@@ -131,12 +139,12 @@ class Slack(ChannelRules):
             return msgspec.structs.replace(found, chat_type=ChatKind.CHANNEL)
         return self.target(kind, id, text, how)
 
-    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
         """A thread, else the message that is replied to, becomes the thread; August: the other way round."""
         first, second = (reply_to, thread) if profile.august else (thread, reply_to)
         return super().place(target, given(first) or given(second), None, profile)
 
-    def inherit(self, target: Target, current: Current) -> str | None:
+    def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
         """A send to the channel that the agent works in stays in the thread, where answers are threaded at all."""
         modes = ("all",) if current.has_replied else ("all", "first")
         same = target.kind is not ChatKind.DIRECT and target.id.lower() == (current.conversation or "").lower()

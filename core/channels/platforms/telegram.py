@@ -16,12 +16,12 @@ import msgspec
 from trunkline.core.channels.rules import (
     DEFAULT_ACCOUNT,
     ChannelRules,
-    Current,
+    CurrentConversation,
     Hints,
     InboundPlace,
-    Placement,
-    Target,
-    Written,
+    OutboundPlace,
+    ParsedTarget,
+    TargetText,
     given,
 )
 from trunkline.core.channels.target_parsing import agree, said
@@ -75,7 +75,7 @@ class Telegram(ChannelRules):
             return super().key_thread(address, profile)
         return "thread", f"{address.parent or address.conversation}:{address.thread}"
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A number, with a topic perhaps; its sign says what it is."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
@@ -92,7 +92,7 @@ class Telegram(ChannelRules):
         agree(self, text, word, kind)
         return msgspec.structs.replace(found, thread=_topic(kind, int(topic[2])) if topic else None)
 
-    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> Target:
+    def _read_upstream(self, stripped: str, text: str, hints: Hints) -> ParsedTarget:
         """Upstream: any text is a chat; what is no number is a user unless a directory knows better."""
         topic = _TOPIC.fullmatch(stripped) or _SHORT_TOPIC.fullmatch(stripped)
         chat = (topic[1] if topic else stripped).strip()
@@ -104,14 +104,14 @@ class Telegram(ChannelRules):
         found = self.target(kind, chat, text, how)
         return msgspec.structs.replace(found, thread=str(int(topic[2])) if topic else None)
 
-    def place(self, target: Target, thread: str | None, reply_to: str | None, profile: Profile) -> Placement:
+    def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
         """The topic in the target, else the thread. A reply is a quotation in the same place."""
         if profile.upstream:
             return self._place_upstream(target, thread, profile)
         topic = target.thread or self._topic_of(target, thread)
         tail = f":topic:{topic}" if topic else ""
         group = target.kind is ChatKind.GROUP
-        return Placement(
+        return OutboundPlace(
             conversation=target.id,
             thread=topic,
             key_thread=("topic", topic) if topic else None,
@@ -121,7 +121,7 @@ class Telegram(ChannelRules):
             to=f"telegram:{target.id}{tail}",
         )
 
-    def _topic_of(self, target: Target, thread: str | None) -> str | None:
+    def _topic_of(self, target: ParsedTarget, thread: str | None) -> str | None:
         """The topic that a send names: a number, alone or behind its own chat."""
         text = given(thread) or ""
         scoped = _ANY_TOPIC.fullmatch(text)
@@ -130,14 +130,14 @@ class Telegram(ChannelRules):
             raise self.wrong(f"{target.id}:topic:{text}", f"{text!r} is no topic of {target.id}")
         return _topic(target.kind, int(number)) if text else None
 
-    def _place_upstream(self, target: Target, thread: str | None, profile: Profile) -> Placement:
+    def _place_upstream(self, target: ParsedTarget, thread: str | None, profile: Profile) -> OutboundPlace:
         """Upstream: a direct conversation's topic is a suffix; what is no number, and 0, are not in keys."""
         number = int(target.thread) if target.thread is not None else _upstream_number(thread)
         tail = f":topic:{number}" if number else ""
         group = target.kind is ChatKind.GROUP
         # March says the topic alone where August and inbound messages name the chat too.
         suffix = f"{target.id}:{number}" if profile.august else str(number)
-        return Placement(
+        return OutboundPlace(
             conversation=target.id,
             thread=str(number) if number else None,
             key_thread=None if not number else ("topic", str(number)) if group else ("thread", suffix),
@@ -148,7 +148,7 @@ class Telegram(ChannelRules):
             to=f"telegram:{target.id}{tail if profile.august else ''}",
         )
 
-    def inherit(self, target: Target, current: Current) -> str | None:
+    def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
         """A send to the chat that the agent works in stays in its topic, whatever the mode of replies."""
         if target.thread is not None or current.conversation is None:
             return None
@@ -156,10 +156,10 @@ class Telegram(ChannelRules):
         topic = _TOPIC.fullmatch(here) or _SHORT_TOPIC.fullmatch(here)
         return current.thread if (topic[1] if topic else here).strip().lower() == target.id.lower() else None
 
-    def write(self, address: Address) -> Written:
+    def write(self, address: Address) -> TargetText:
         """The number, with its topic."""
         tail = f":topic:{address.thread}" if address.thread else ""
-        return Written(target=f"telegram:{address.conversation}{tail}", thread=address.thread)
+        return TargetText(target=f"telegram:{address.conversation}{tail}", thread=address.thread)
 
 
 def _topic(kind: ChatKind, number: int) -> str | None:

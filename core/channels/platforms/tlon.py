@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker
@@ -34,7 +34,7 @@ class Tlon(ChannelRules):
         """Upstream: a target without an id is the conversation ``unknown``."""
         return super().fold(kind, id, profile) or "unknown"
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A ship is a person, a nest is a group; a word in front may be followed by a colon or a slash."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
@@ -50,10 +50,10 @@ class Tlon(ChannelRules):
         agree(self, text, word, found.kind)
         return found
 
-    def _ship(self, ship: str, text: str) -> Target:
+    def _ship(self, ship: str, text: str) -> ParsedTarget:
         return self.target(ChatKind.DIRECT, self._checked(ship, text), text, "by the name of a ship")
 
-    def _nest(self, parts: list[str], text: str) -> Target:
+    def _nest(self, parts: list[str], text: str) -> ParsedTarget:
         """A group chat by its host and name; without a kind in front it is a chat."""
         nest, host, name = parts if len(parts) == 3 else ["chat", *parts, ""][:3]
         if len(parts) > 3 or nest not in _NESTS or not _NAME.fullmatch(name):
@@ -67,7 +67,7 @@ class Tlon(ChannelRules):
             raise self.wrong(text, f"{ship!r} is not the name of a ship")
         return f"~{found[1]}"
 
-    def _upstream(self, bare: str, text: str) -> Target:
+    def _upstream(self, bare: str, text: str) -> ParsedTarget:
         """Two parts make a nest, and one part a ship, whatever they are; there may be nothing behind a word."""
         if not bare:
             raise self.wrong(text, "there is nothing behind the name of the platform")
@@ -81,9 +81,9 @@ class Tlon(ChannelRules):
             kind, id = ChatKind.GROUP, f"chat/{_tilde(parts[0])}/{parts[1]}"  # noqa: A001
         else:
             kind = ChatKind.GROUP if group else ChatKind.DIRECT
-        return Target(kind=kind, id=id, understood=f"a {kind.value} conversation, by the form of the text")
+        return ParsedTarget(kind=kind, id=id, understood=f"a {kind.value} conversation, by the form of the text")
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: the platform and the id, which tells what it is."""
         return f"{self.channel}:{target.id}"
 

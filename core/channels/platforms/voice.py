@@ -8,7 +8,7 @@ number with its country, and so is the target; ``tel:`` and the bare number are 
 from __future__ import annotations
 
 from trunkline.core.channels.phone_numbers import normal_phone
-from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
 
@@ -23,7 +23,7 @@ class Voice(ChannelRules):
     forms = ("voice:+15551234567", "tel:+1-555-123-4567", "+1 (555) 123-4567")
     case_sensitive = False
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A phone number with its country, however people write it."""
         _, bare = self.kind_word(self.strip(self.clean(text), repeat=True), _WORDS)
         if not bare:
@@ -33,7 +33,7 @@ class Voice(ChannelRules):
             raise self.wrong(text, f"a phone number with its country is expected, and {bare!r} is none")
         return self.target(ChatKind.DIRECT, phone, text, "by phone number")
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To: ``voice:<number>``."""
         return f"{self.channel}:{target.id}"
 

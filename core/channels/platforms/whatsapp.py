@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
-from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import agree, said
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind
@@ -47,7 +47,7 @@ class WhatsApp(ChannelRules):
             return f"+{number[1]}"
         return folded
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """The form of the id tells what it is; a word in front may not say otherwise."""
         bare = self.strip(self.clean(text), repeat=True)
         if hints.profile.upstream:
@@ -63,34 +63,34 @@ class WhatsApp(ChannelRules):
         agree(self, text, word, found.kind)
         return found
 
-    def _by_form(self, id: str) -> Target | None:  # noqa: A002
+    def _by_form(self, id: str) -> ParsedTarget | None:  # noqa: A002
         """What an id is, by how it looks."""
         if group := _GROUP.fullmatch(id):
-            return Target(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
+            return ParsedTarget(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
         if jid := _JID.fullmatch(id):
             domain = jid[2].lower()
             kind = ChatKind.CHANNEL if domain == "newsletter" else ChatKind.DIRECT
-            return Target(kind=kind, id=f"{jid[1]}@{domain}", understood=f"a {_NAMES[domain]}, by the JID")
+            return ParsedTarget(kind=kind, id=f"{jid[1]}@{domain}", understood=f"a {_NAMES[domain]}, by the JID")
         if phone := normal_phone(id):
-            return Target(kind=ChatKind.DIRECT, id=phone, understood="a user, by phone number")
+            return ParsedTarget(kind=ChatKind.DIRECT, id=phone, understood="a user, by phone number")
         return None
 
-    def _upstream(self, bare: str, text: str) -> Target:
+    def _upstream(self, bare: str, text: str) -> ParsedTarget:
         """A person is always a phone number, and any digits are one; other addresses have no route."""
         if group := _GROUP.fullmatch(bare):
-            return Target(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
+            return ParsedTarget(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
         if person := _UPSTREAM_PERSON.fullmatch(bare):
-            return Target(kind=ChatKind.DIRECT, id=f"+{person[1]}", understood="a user, by the digits of a JID")
+            return ParsedTarget(kind=ChatKind.DIRECT, id=f"+{person[1]}", understood="a user, by the digits of a JID")
         phone = upstream_phone(bare)
         if "@" in bare or phone == "+":
             raise self.wrong(text, "it is an address of another domain, or has no digits")
-        return Target(kind=ChatKind.DIRECT, id=phone, understood="a user, by phone number")
+        return ParsedTarget(kind=ChatKind.DIRECT, id=phone, understood="a user, by phone number")
 
-    def sender(self, target: Target) -> str:
+    def sender(self, target: ParsedTarget) -> str:
         """From is the id itself, which tells what it is."""
         return target.id
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To is the id itself."""
         return target.id
 

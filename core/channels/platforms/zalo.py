@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from trunkline.core.channels.rules import ChannelRules, Hints, Target
+from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.target_parsing import UPSTREAM_WORDS
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind
@@ -33,7 +33,7 @@ class Zalo(ChannelRules):
         """Upstream: a target without an id is the conversation ``unknown``."""
         return super().fold(kind, id, profile) or "unknown"
 
-    def read(self, text: str, hints: Hints) -> Target:
+    def read(self, text: str, hints: Hints) -> ParsedTarget:
         """A word in front says what it is, else a directory; for want of both it is a user."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
@@ -53,7 +53,7 @@ class Zalo(ChannelRules):
         """What the form of an id says, where it says anything."""
         return None
 
-    def _upstream(self, trimmed: str, text: str) -> Target:
+    def _upstream(self, trimmed: str, text: str) -> ParsedTarget:
         """Only ``group:`` is a group; the other kind words are cut off. There may be nothing behind a word."""
         bare = trimmed
         # One name after the other, so that `zl:zalo:` leaves `zalo:`.
@@ -63,9 +63,9 @@ class Zalo(ChannelRules):
             raise self.wrong(text, "there is nothing behind the name of the platform")
         word, id = self.kind_word(bare, UPSTREAM_WORDS)  # noqa: A001
         kind = ChatKind.GROUP if word == "group" else ChatKind.DIRECT
-        return Target(kind=kind, id=id, understood=f"a {kind.value} conversation, by the prefix {word}:")
+        return ParsedTarget(kind=kind, id=id, understood=f"a {kind.value} conversation, by the prefix {word}:")
 
-    def to(self, target: Target, profile: Profile) -> str:
+    def to(self, target: ParsedTarget, profile: Profile) -> str:
         """To. Upstream's does not tell groups from users."""
         return f"{self.channel}:{target.id}" if profile.upstream else super().to(target, profile)
 

@@ -30,7 +30,7 @@ _BULLET = "• "
 _INDENT = "  "
 
 
-class Mark(Enum):
+class MarkupKind(Enum):
     """What a part of a text is."""
 
     BOLD = "b"
@@ -45,14 +45,14 @@ class Mark(Enum):
     LINK = "a"
 
 
-class Writer(Protocol):
+class MarkupWriter(Protocol):
     """Takes a text in parts, in order. Marks are nested."""
 
     def text(self, text: str) -> None:
         """What is shown, as it is."""
         ...
 
-    def enter(self, mark: Mark, detail: str = "") -> None:
+    def enter(self, mark: MarkupKind, detail: str = "") -> None:
         """A mark begins."""
         ...
 
@@ -61,7 +61,7 @@ class Writer(Protocol):
         ...
 
 
-def read(text: str, writer: Writer) -> bool:
+def read(text: str, writer: MarkupWriter) -> bool:
     """Tell a writer what a text says. False: it has no markup, or none that can be read, and nothing is told."""
     if not _SIGNS.search(text) or text.count("[") - text.count("](") > _MOST_BRACKETS:
         return False
@@ -81,7 +81,7 @@ def read(text: str, writer: Writer) -> bool:
 class _Reader:
     """Walks over the parser's tokens; knows which lines are told, and how far lists are indented."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: MarkupWriter) -> None:
         self._to = writer
         #: the line after the block before; none before the first
         self._line: int | None = None
@@ -97,12 +97,12 @@ class _Reader:
             case "paragraph_open" | "heading_open":
                 self._begin(token)
                 if token.type == "heading_open":
-                    self._to.enter(Mark.BOLD)
+                    self._to.enter(MarkupKind.BOLD)
             case "heading_close":
                 self._to.leave()
             case "blockquote_open":
                 self._begin(token, opens=True)
-                self._to.enter(Mark.QUOTE)
+                self._to.enter(MarkupKind.QUOTE)
             case "blockquote_close":
                 self._begun = False
                 self._to.leave()
@@ -118,7 +118,7 @@ class _Reader:
                 self._begun = False
             case "fence":
                 self._begin(token)
-                self._whole(Mark.BLOCK, token.content.removesuffix("\n"), token.info.strip().partition(" ")[0])
+                self._whole(MarkupKind.BLOCK, token.content.removesuffix("\n"), token.info.strip().partition(" ")[0])
             case "hr":
                 self._begin(token)
                 self._to.text(_RULE)
@@ -143,24 +143,24 @@ class _Reader:
             elif token.type in ("softbreak", "hardbreak"):
                 self._to.text("\n")
             elif token.type == "code_inline":
-                self._whole(Mark.CODE, token.content)
+                self._whole(MarkupKind.CODE, token.content)
             elif token.type == "image":
-                self._whole(Mark.LINK, token.content, str(token.attrGet("src") or ""))
+                self._whole(MarkupKind.LINK, token.content, str(token.attrGet("src") or ""))
             else:
                 self._to.text(token.content)
 
-    def _whole(self, mark: Mark, text: str, detail: str = "") -> None:
+    def _whole(self, mark: MarkupKind, text: str, detail: str = "") -> None:
         self._to.enter(mark, detail)
         self._to.text(text)
         self._to.leave()
 
 
 _SPANS = {
-    "strong": Mark.BOLD,
-    "em": Mark.ITALIC,
-    "s": Mark.STRIKETHROUGH,
-    "spoiler": Mark.SPOILER,
-    "link": Mark.LINK,
+    "strong": MarkupKind.BOLD,
+    "em": MarkupKind.ITALIC,
+    "s": MarkupKind.STRIKETHROUGH,
+    "spoiler": MarkupKind.SPOILER,
+    "link": MarkupKind.LINK,
 }
 
 

@@ -9,16 +9,16 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from trunkline.core.delivery.chunking.utf16 import units, visible
-from trunkline.core.delivery.markup.markdown_reader import Mark, read
+from trunkline.core.delivery.markup.markdown_reader import MarkupKind, read
 from trunkline.core.values import Style, StyleKind
 
 _STYLES = {
-    Mark.BOLD: StyleKind.BOLD,
-    Mark.ITALIC: StyleKind.ITALIC,
-    Mark.STRIKETHROUGH: StyleKind.STRIKETHROUGH,
-    Mark.SPOILER: StyleKind.SPOILER,
-    Mark.CODE: StyleKind.MONOSPACE,
-    Mark.BLOCK: StyleKind.MONOSPACE,
+    MarkupKind.BOLD: StyleKind.BOLD,
+    MarkupKind.ITALIC: StyleKind.ITALIC,
+    MarkupKind.STRIKETHROUGH: StyleKind.STRIKETHROUGH,
+    MarkupKind.SPOILER: StyleKind.SPOILER,
+    MarkupKind.CODE: StyleKind.MONOSPACE,
+    MarkupKind.BLOCK: StyleKind.MONOSPACE,
 }
 _QUOTE = "> "
 #: what an address has that its label may lack
@@ -27,7 +27,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w#+.-]+")
 
 
-class Styled(msgspec.Struct, frozen=True, kw_only=True):
+class StyledText(msgspec.Struct, frozen=True, kw_only=True):
     """A plain text with its styles, in places of the text."""
 
     text: str
@@ -40,32 +40,32 @@ class Styled(msgspec.Struct, frozen=True, kw_only=True):
         return [(start, end) for kind, start, end in self.styles if kind is StyleKind.MONOSPACE]
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
+class HtmlPage(msgspec.Struct, frozen=True, kw_only=True):
     """A text as HTML, and what is shown of it."""
 
     html: str
     shown: str
 
 
-def styled(text: str) -> Styled:
+def styled(text: str) -> StyledText:
     """Markdown as plain text with styles. A text without markup is itself, to the byte."""
     writer = _Plain()
     if not read(text, writer):
-        return Styled(text=text)
+        return StyledText(text=text)
     shown = "".join(writer.parts)
     if not visible(shown) or (not writer.styles and shown.split() == text.split()):
-        return Styled(text=text)
-    return Styled(text=shown, styles=tuple(sorted(writer.styles, key=lambda style: (style[1], -style[2]))))
+        return StyledText(text=text)
+    return StyledText(text=shown, styles=tuple(sorted(writer.styles, key=lambda style: (style[1], -style[2]))))
 
 
-def page(text: str) -> Page:
+def page(text: str) -> HtmlPage:
     """Markdown as the HTML that Telegram takes. A text without markup is itself, escaped."""
     writer = _Html()
     if read(text, writer):
         shown = "".join(writer.shown)
         if visible(shown) and (writer.marked or shown.split() != text.split()):
-            return Page(html="".join(writer.parts), shown=shown)
-    return Page(html=escaped(text), shown=text)
+            return HtmlPage(html="".join(writer.parts), shown=shown)
+    return HtmlPage(html=escaped(text), shown=text)
 
 
 def escaped(text: str) -> str:
@@ -73,7 +73,9 @@ def escaped(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def rebased(whole: Styled, pieces: Sequence[Sequence[tuple[int, int]]], between: str) -> Iterator[tuple[Style, ...]]:
+def rebased(
+    whole: StyledText, pieces: Sequence[Sequence[tuple[int, int]]], between: str
+) -> Iterator[tuple[Style, ...]]:
     """The styles of each piece of a text, in UTF-16 units from its start.
 
     A piece is made of parts of the text, in order, with `between` between them.
@@ -90,7 +92,7 @@ def rebased(whole: Styled, pieces: Sequence[Sequence[tuple[int, int]]], between:
         yield tuple(found)
 
 
-def _within(whole: Styled, first: int, part: tuple[int, int], offset: int) -> Iterator[Style]:
+def _within(whole: StyledText, first: int, part: tuple[int, int], offset: int) -> Iterator[Style]:
     """The styles of a part of a text, which begins `offset` units after the start of its piece."""
     start, end = part
     place, size = start, offset
@@ -121,7 +123,7 @@ class _Plain:
         self.styles: list[tuple[StyleKind, int, int]] = []
         self._size = 0
         #: the mark and its detail, where it begins, and how many parts there are before it
-        self._open: list[tuple[Mark, str, int, int]] = []
+        self._open: list[tuple[MarkupKind, str, int, int]] = []
         self._quotes = 0
 
     def text(self, text: str) -> None:
@@ -131,9 +133,9 @@ class _Plain:
         self.parts.append(text)
         self._size += len(text)
 
-    def enter(self, mark: Mark, detail: str = "") -> None:
+    def enter(self, mark: MarkupKind, detail: str = "") -> None:
         """A mark begins."""
-        if mark is Mark.QUOTE:
+        if mark is MarkupKind.QUOTE:
             self.text(_QUOTE)
             self._quotes += 1
         self._open.append((mark, detail, self._size, len(self.parts)))
@@ -141,9 +143,9 @@ class _Plain:
     def leave(self) -> None:
         """The innermost mark ends. A link is followed by its address, unless its label tells it."""
         mark, detail, start, part = self._open.pop()
-        if mark is Mark.QUOTE:
+        if mark is MarkupKind.QUOTE:
             self._quotes -= 1
-        elif mark is Mark.LINK:
+        elif mark is MarkupKind.LINK:
             self.text(_address(detail, "".join(self.parts[part:])))
         elif start < self._size and not any(_STYLES.get(outer) is _STYLES[mark] for outer, *_ in self._open):
             self.styles.append((_STYLES[mark], start, self._size))
@@ -157,7 +159,7 @@ class _Html:
         self.shown: list[str] = []
         self.marked = False
         #: the mark and its detail, its tags, and how many parts there are before it
-        self._open: list[tuple[Mark, str, tuple[str, str], int, int]] = []
+        self._open: list[tuple[MarkupKind, str, tuple[str, str], int, int]] = []
 
     def text(self, text: str) -> None:
         """What is shown."""
@@ -165,7 +167,7 @@ class _Html:
             self.parts.append(escaped(text))
             self.shown.append(text)
 
-    def enter(self, mark: Mark, detail: str = "") -> None:
+    def enter(self, mark: MarkupKind, detail: str = "") -> None:
         """A mark begins. In one of its kind it has no tags: quotations, for one, cannot be in quotations."""
         tags = ("", "") if any(outer is mark for outer, *_ in self._open) else _tags(mark, detail)
         self._open.append((mark, detail, tags, len(self.parts), len(self.shown)))
@@ -174,22 +176,22 @@ class _Html:
     def leave(self) -> None:
         """The innermost mark ends. Around nothing there are no tags."""
         mark, detail, (opening, closing), part, shown = self._open.pop()
-        if mark is Mark.LINK and not opening:
+        if mark is MarkupKind.LINK and not opening:
             self.text(_address(detail, "".join(self.shown[shown:])))
         if len(self.shown) == shown:
             del self.parts[part:]
-            self.text(detail if mark is Mark.LINK else "")
+            self.text(detail if mark is MarkupKind.LINK else "")
             return
         self.parts.append(closing)
         self.marked = self.marked or bool(closing)
 
 
-def _tags(mark: Mark, detail: str) -> tuple[str, str]:
+def _tags(mark: MarkupKind, detail: str) -> tuple[str, str]:
     """What goes before and after a marked text."""
-    if mark is Mark.LINK:
+    if mark is MarkupKind.LINK:
         # Anything but a whole address would be dropped by the platform.
         return (f'<a href="{html.escape(detail)}">', "</a>") if _SCHEME.match(detail) else ("", "")
-    language = _LANGUAGE.match(detail) if mark is Mark.BLOCK else None
+    language = _LANGUAGE.match(detail) if mark is MarkupKind.BLOCK else None
     if language is not None:
         return f'<pre><code class="language-{language[0]}">', "</code></pre>"
     return f"<{mark.value}>", f"</{mark.value}>"

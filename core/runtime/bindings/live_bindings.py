@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from trunkline.core.bindings.binding_index import BindingBook
+from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.conversation_match import place_id
 from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
 from trunkline.core.bindings.states import BindingEvent
@@ -34,7 +34,7 @@ class Bound:
         self._store = store
         self._env = env
         self._events = events
-        self._book = BindingBook()
+        self._book = BindingIndex()
         #: old and new keys of sessions that were moved; told by the thread that committed
         self._moves: deque[tuple[str, str]] = deque()
         #: turns and messages that are under way for a binding
@@ -56,7 +56,7 @@ class Bound:
     # ------------------------------------------------------------ what holds now
 
     @property
-    def book(self) -> BindingBook:
+    def book(self) -> BindingIndex:
         """What is bound, as of the last commit."""
         while self._moves:
             self._book.move(*self._moves.popleft())

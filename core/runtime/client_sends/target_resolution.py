@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import anyio
 import msgspec
 
-from trunkline.core.channels import Current, Directory, Resolved
+from trunkline.core.channels import CurrentConversation, Directory, Resolved
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.errors import (
@@ -165,9 +165,9 @@ class Targets:
         return Looked(note=f"the directory of {channel} could not be asked: {why}")
 
 
-def _current(origin: Address | None, channel: str) -> Current | None:
+def _current(origin: Address | None, channel: str) -> CurrentConversation | None:
     """The conversation that the agent works in, where it is on the same channel."""
     if origin is None or origin.channel != channel:
         return None
     # A turn in a thread keeps its sends to the same conversation in that thread.
-    return Current(conversation=origin.conversation, thread=origin.thread, reply_mode="all")
+    return CurrentConversation(conversation=origin.conversation, thread=origin.thread, reply_mode="all")

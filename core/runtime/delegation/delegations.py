@@ -23,8 +23,8 @@ from trunkline.core.events.gateway import (
     DelegationIgnored,
     DelegationStarted,
 )
-from trunkline.core.hands.completion_plan import DIRECT, NOTICE, TURN, Completed, CompletionPlan, plan_completion
-from trunkline.core.hands.port import HandTask, Task
+from trunkline.core.hands.completion_plan import DIRECT, NOTICE, TURN, CompletionPlan, HandCompletion, plan_completion
+from trunkline.core.hands.port import DelegationRequest, HandTask
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.service import SessionBindingService
@@ -77,7 +77,9 @@ class Hands:
         """Run hands inside a task group."""
         self._group = group
 
-    async def delegate(self, work: Work, session: SessionId, call: int, asked: Task, cause: int) -> DelegationId:
+    async def delegate(
+        self, work: Work, session: SessionId, call: int, asked: DelegationRequest, cause: int
+    ) -> DelegationId:
         """Store the delegation with its session and its frozen origin, then start the hand.
 
         Raises `BindingError` where the work is to have a thread of its own, and it cannot be made.
@@ -115,7 +117,7 @@ class Hands:
             self._run_in_background(row, accepted)
         return row.id
 
-    async def _spawn(self, id: DelegationId, work: Work, asked: Task, cause: int) -> str | None:  # noqa: A002 -- the word
+    async def _spawn(self, id: DelegationId, work: Work, asked: DelegationRequest, cause: int) -> str | None:  # noqa: A002 -- the word
         """Give work a session of its own and bind a thread to it, where that is asked for; the session's key."""
         ctx, origin = self._ctx, work.reply_to
         if origin is None or asked.thread is False:
@@ -206,11 +208,11 @@ class Hands:
         finally:
             ctx.bound.release(held, decided)
 
-    async def _completed(self, row: DelegationRow, result: HandResult, cause: int) -> tuple[Completed, int]:
+    async def _completed(self, row: DelegationRow, result: HandResult, cause: int) -> tuple[HandCompletion, int]:
         """What a hand's end is, with the router's decision where the work has a session of its own (seed 002)."""
         ctx = self._ctx
         key, replaced = await self._requester(row)
-        done = Completed(
+        done = HandCompletion(
             delegation=row.id,
             hand=row.hand,
             agent=row.agent,
@@ -251,7 +253,7 @@ class Hands:
         return done, decided
 
     async def _tell(
-        self, row: DelegationRow, done: Completed, plan: CompletionPlan, reason: Reason | None, cause: int
+        self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, reason: Reason | None, cause: int
     ) -> bool:
         """Store a result with everything that tells it; false when the requester's session was reset meanwhile."""
         ctx, result = self._ctx, done.result
@@ -302,7 +304,7 @@ class Hands:
         )
         return told is not None
 
-    async def _belongs(self, row: DelegationRow, done: Completed) -> Address | None:
+    async def _belongs(self, row: DelegationRow, done: HandCompletion) -> Address | None:
         """The conversation that a result belongs to and that is bound no more."""
         if done.routed is None or done.routed.binding is not None:
             return None
@@ -310,7 +312,7 @@ class Hands:
         return None if record is None else record.conversation
 
     def _elsewhere(
-        self, row: DelegationRow, done: Completed, plan: CompletionPlan, belongs: Address | None, cause: int
+        self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, belongs: Address | None, cause: int
     ) -> int:
         """Record that a result goes elsewhere than it belongs, or nowhere (invariant R2)."""
         if done.routed is None or done.routed.binding is not None:

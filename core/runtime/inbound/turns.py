@@ -8,7 +8,7 @@ from trunkline.core.agent import CALLBACK_PROMPT, CallbackFacts
 from trunkline.core.errors import BindingError, InvalidSend, UnknownName, UsageError
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolCalled, ToolRefused, TurnEnded, TurnStarted
-from trunkline.core.hands.port import Task
+from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.client_sends.target_resolution import Aim, Asked, Targets, refusal
 from trunkline.core.runtime.context import Context
@@ -72,7 +72,7 @@ class LiveTurn:
     async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
         """Give a task to a hand; see `trunkline.core.agent.Turn.delegate`."""
         self._calls += 1
-        asked = Task(hand=hand, task=task, thread=thread)
+        asked = DelegationRequest(hand=hand, task=task, thread=thread)
         return await self._turns.delegate(self._work, self.session_id, self._calls, asked, self._started)
 
     async def history(self) -> tuple[TranscriptLine, ...]:
@@ -88,7 +88,7 @@ class Turns:
         context: Context,
         *,
         deliver: Callable[[IntentRow, int | None], None],
-        delegate: Callable[[Work, SessionId, int, Task, int], Awaitable[DelegationId]],
+        delegate: Callable[[Work, SessionId, int, DelegationRequest, int], Awaitable[DelegationId]],
         control: Callable[[Work, int], Awaitable[str]],
         targets: Targets,
         preparing: Preparing,
@@ -264,7 +264,9 @@ class Turns:
         """The transcript of a session so far."""
         return await self._ctx.store.history(session)
 
-    async def delegate(self, work: Work, session: SessionId, call: int, asked: Task, cause: int) -> DelegationId:
+    async def delegate(
+        self, work: Work, session: SessionId, call: int, asked: DelegationRequest, cause: int
+    ) -> DelegationId:
         """The delegation tool: refused before any work starts, or durable before the hand starts (S2, S4)."""
         ctx, task, hand = self._ctx, well_formed(asked.task), asked.hand
         ids = {"inbound": work.id, "turn": work.turn}
@@ -273,7 +275,9 @@ class Turns:
             ctx.events.record(ToolRefused(tool="delegate", reason=Reason.UNKNOWN_HAND, detail=hand), called, **ids)
             raise UnknownName(f"no hand {hand!r} ({Reason.UNKNOWN_HAND.sentence})")
         try:
-            return await self._delegate(work, session, call, Task(hand=hand, task=task, thread=asked.thread), called)
+            return await self._delegate(
+                work, session, call, DelegationRequest(hand=hand, task=task, thread=asked.thread), called
+            )
         except BindingError as error:
             refused = ToolRefused(tool="delegate", reason=error.reason, detail=well_formed(error.facts))
             ctx.events.record(refused, called, **ids)

@@ -7,7 +7,14 @@ import msgspec
 
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.channels import ChannelAdapter
-from trunkline.core.delivery.policy import DeliveryDecision, Next, Outcome, is_misplaced, outcome_of, outcome_of_error
+from trunkline.core.delivery.policy import (
+    AttemptOutcome,
+    DeliveryDecision,
+    NextStep,
+    is_misplaced,
+    outcome_of,
+    outcome_of_error,
+)
 from trunkline.core.errors import Ambiguous, NotSent, PlaceArchived, PlatformError
 from trunkline.core.events import Body
 from trunkline.core.events.bindings import IdentityFallback, PlaceReopened
@@ -43,7 +50,7 @@ class Attempts:
             row = msgspec.structs.replace(row, state=IntentState.SENDING)
         return row
 
-    async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None) -> tuple[Outcome, int]:
+    async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None) -> tuple[AttemptOutcome, int]:
         """Hand the next chunk to the adapter; what came of it, and the seq of the attempt."""
         ctx = self._ctx
         if ctx.env.now() >= ctx.tenure.until:
@@ -91,16 +98,16 @@ class Attempts:
                 raise
             raise NotSent(f"the thread could not be opened ({type(error).__name__}: {error})") from error
 
-    async def look_up(self, adapter: ChannelAdapter, row: IntentRow) -> Outcome:
+    async def look_up(self, adapter: ChannelAdapter, row: IntentRow) -> AttemptOutcome:
         """Ask the platform for an ambiguous chunk. A failed look-up is not a no."""
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout):
                 receipt = await adapter.find(row.address, row.key(row.acked))
         except Exception as error:  # noqa: BLE001 -- also an adapter with a defect: nobody has said no
-            return Outcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=str(error))
+            return AttemptOutcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=str(error))
         if receipt is not None:
             return _accepted(row, receipt, Reason.FOUND_BY_LOOKUP, adapter.capabilities)
-        return Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
+        return AttemptOutcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
 
 
 def can_of(adapter: ChannelAdapter, row: IntentRow) -> Capabilities:
@@ -119,7 +126,7 @@ def transport_of(row: IntentRow, can: Capabilities) -> Transport:
 
 def other_way(row: IntentRow, decided: DeliveryDecision) -> tuple[IntentRow, Body]:
     """A message that goes another way than before, and the event that tells: the other transport, or as the bot."""
-    if decided.next is Next.AS_BOT:
+    if decided.next is NextStep.AS_BOT:
         told = IdentityFallback(
             chunk=row.acked, attempt=row.attempts, instead_of=str(row.identity), used="bot", reason=decided.reason
         )
@@ -167,8 +174,8 @@ def _shifted(styles: tuple[Style, ...], mark: str) -> tuple[Style, ...]:
     return tuple(msgspec.structs.replace(style, start=style.start + units) for style in styles)
 
 
-def _accepted(row: IntentRow, receipt: Receipt, reason: Reason, can: Capabilities) -> Outcome:
+def _accepted(row: IntentRow, receipt: Receipt, reason: Reason, can: Capabilities) -> AttemptOutcome:
     if not receipt.provider_id.strip() and Capability.MESSAGE_IDS in can.can:
         # Success-shaped, and naming nothing: it may be there, or nowhere (B029).
-        return Outcome(reason=Reason.NO_RECEIPT, ambiguous=True, detail="the answer names no message")
-    return Outcome(receipt=receipt, reason=reason, misplaced=is_misplaced(row.address, receipt))
+        return AttemptOutcome(reason=Reason.NO_RECEIPT, ambiguous=True, detail="the answer names no message")
+    return AttemptOutcome(receipt=receipt, reason=reason, misplaced=is_misplaced(row.address, receipt))

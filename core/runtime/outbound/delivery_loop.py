@@ -10,7 +10,14 @@ import anyio
 import msgspec
 
 from trunkline.core.channels import ChannelAdapter, Readiness
-from trunkline.core.delivery.policy import DeliveryDecision, Left, Next, Outcome, RecoveryAction, Tried
+from trunkline.core.delivery.policy import (
+    AttemptFacts,
+    AttemptOutcome,
+    DeliveryDecision,
+    InterruptedIntent,
+    NextStep,
+    RecoveryAction,
+)
 from trunkline.core.delivery.states import DeliveryEvent, is_final, next_state
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.delivery import AttemptEnded, IntentSettled, LaneWaiting, RecoveryDecided
@@ -161,14 +168,14 @@ class Delivery:
             ended = self._tell_attempt(row, outcome, decided, seq)
             if outcome.unsent:
                 self._ready.discard((row.address.channel, row.address.account))
-            if decided.next in (Next.FALLBACK, Next.AS_BOT):
+            if decided.next in (NextStep.FALLBACK, NextStep.AS_BOT):
                 row, cause = await self._other_way(row, decided, ended)
                 item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
                 continue
-            if decided.next not in (Next.SETTLE, Next.MISPLACED):
+            if decided.next not in (NextStep.SETTLE, NextStep.MISPLACED):
                 return await self._not_settled(lane, item, row, decided, ended, archived=outcome.archived)
             assert outcome.receipt is not None
-            if decided.next is Next.MISPLACED:
+            if decided.next is NextStep.MISPLACED:
                 await self._settling.misplaced(row, outcome.receipt, ended)
                 return None
             if row.acked + 1 == len(row.chunks):
@@ -177,7 +184,7 @@ class Delivery:
             row, cause = await self._settling.settle(row, outcome.receipt, outcome.reason, ended)
             item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
 
-    def _settle_last(self, lane: _Lane, item: Queued, row: IntentRow, outcome: Outcome, ended: int) -> None:
+    def _settle_last(self, lane: _Lane, item: Queued, row: IntentRow, outcome: AttemptOutcome, ended: int) -> None:
         """Have the end stored; the conversation goes on when it is, and no worker waits for that."""
         receipt = outcome.receipt
         assert receipt is not None
@@ -226,7 +233,7 @@ class Delivery:
     async def _recall(self, adapter: ChannelAdapter, item: Queued, row: IntentRow) -> Queued:
         """Decide on an intent that an earlier process left open."""
         ctx, now = self._ctx, self._ctx.env.now()
-        left = Left(
+        left = InterruptedIntent(
             state=row.state,
             head=item.head,
             attempts=row.attempts,
@@ -306,10 +313,10 @@ class Delivery:
 
     # ------------------------------------------------------------ after the attempt
 
-    def _decide(self, adapter: ChannelAdapter, row: IntentRow, outcome: Outcome) -> DeliveryDecision:
+    def _decide(self, adapter: ChannelAdapter, row: IntentRow, outcome: AttemptOutcome) -> DeliveryDecision:
         ctx, can = self._ctx, can_of(adapter, row)
         settings = ctx.config.channel(row.address.channel).thread_bindings
-        tried = Tried(
+        tried = AttemptFacts(
             attempts=row.attempts,
             created_at=row.created_at,
             doubt_at=row.doubt_at,
@@ -320,7 +327,9 @@ class Delivery:
         )
         return ctx.decisions.after_attempt(outcome, tried=tried, now=ctx.env.now(), can=can, config=ctx.config.delivery)
 
-    def _tell_attempt(self, row: IntentRow, outcome: Outcome, decided: DeliveryDecision, cause: int | None) -> int:
+    def _tell_attempt(
+        self, row: IntentRow, outcome: AttemptOutcome, decided: DeliveryDecision, cause: int | None
+    ) -> int:
         return self._ctx.events.record(
             AttemptEnded(
                 chunk=row.acked,
@@ -354,14 +363,14 @@ class Delivery:
     async def _not_settled(
         self, lane: _Lane, item: Queued, row: IntentRow, decided: DeliveryDecision, cause: int, *, archived: bool
     ) -> float | None:
-        if decided.next not in (Next.RETRY, Next.LOOKUP):
+        if decided.next not in (NextStep.RETRY, NextStep.LOOKUP):
             await self._settling.end(row, decided.event, decided.reason, cause, archived=archived)
             return None
         ctx, at = self._ctx, decided.at or self._ctx.env.now()
         row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=decided.doubt_at)
         await ctx.store.defer(row, at, decided.reason, ctx.env.now(), lambda _: None)
         row = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.DEFER))
-        action = RecoveryAction.LOOKUP if decided.next is Next.LOOKUP else RecoveryAction.SEND
+        action = RecoveryAction.LOOKUP if decided.next is NextStep.LOOKUP else RecoveryAction.SEND
         after = Queued(id=row.id, row=row, cause=cause, action=action, not_before=at, held=item.held)
         self.lanes.replace_head(lane, after)
         return at

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from trunkline.core.delivery import hooks as rules
-from trunkline.core.delivery.hooks import Hooks, Outgoing, Passed, Sent, SentHook
+from trunkline.core.delivery.hooks import HookResult, Hooks, Outgoing, Sent, SentHook
 from trunkline.core.errors import InvalidSend
 from trunkline.core.events.delivery import HookFailed, HookSending, HookSent
 from trunkline.core.reasons import Reason
@@ -96,7 +96,7 @@ class Preparing:
         forms = pieces if any(piece.html is not None or piece.styles for piece in pieces) else ()
         return msgspec.structs.replace(draft, chunks=chunks or (("",) if draft.media else ()), forms=forms)
 
-    async def _pass(self, draft: IntentRow, text: str, cause: int | None) -> Passed:
+    async def _pass(self, draft: IntentRow, text: str, cause: int | None) -> HookResult:
         """Let the hooks see a message, one after another."""
         passed = rules.start(text)
         for hook in self._sending:

@@ -11,7 +11,7 @@ import anyio
 
 from trunkline.core.errors import LeaseLost, StoreError
 from trunkline.core.events import EventSink
-from trunkline.core.events.leases import LeaseLost as LeaseWasLost
+from trunkline.core.events.leases import LeaseGone as LeaseWasLost
 from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.reasons import Reason
 from trunkline.core.store.records import (

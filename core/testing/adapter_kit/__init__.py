@@ -1,23 +1,23 @@
-"""A kit that tries a channel adapter against its contract: `check_channel_adapter(make_adapter)`.
+"""A kit that checks a channel adapter against its contract: `check_channel_adapter(make_adapter)`.
 
-For whoever writes an adapter. It needs no test runner: it is an async function that returns a `Report`. You give it a
-`Bench`: your adapter, and what stands behind it, a double of the platform or a sandbox. What a bench cannot do, such as
-losing a response, leaves checks that are reported as not tried, and never as passed.
+It is for authors of adapters and needs no test runner: an async function that returns a `KitReport`. You provide a
+`Bench`: your adapter and the platform behind it, a double or a sandbox. Checks that need something the bench cannot do,
+such as losing a response, are reported as not tried, never as passed.
 """
 
 from trunkline.core.testing.adapter_kit.kit import CHECKS, check_channel_adapter
-from trunkline.core.testing.adapter_kit.platform_double import Bench, MakeAdapter, NotTried, Seen
-from trunkline.core.testing.adapter_kit.report import CheckResult, ContractBroken, Report, Verdict
+from trunkline.core.testing.adapter_kit.platform_double import Bench, MakeAdapter, NotTried, SeenMessage
+from trunkline.core.testing.adapter_kit.report import CheckResult, CheckVerdict, ContractBroken, KitReport
 
 __all__ = [
     "CHECKS",
     "Bench",
     "CheckResult",
+    "CheckVerdict",
     "ContractBroken",
+    "KitReport",
     "MakeAdapter",
     "NotTried",
-    "Report",
-    "Seen",
-    "Verdict",
+    "SeenMessage",
     "check_channel_adapter",
 ]

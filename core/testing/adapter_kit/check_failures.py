@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from trunkline.core.errors import Ambiguous, NotSent, PlatformError, RateLimited, Refused
-from trunkline.core.testing.adapter_kit.check_run import NO_ANSWER, Trial, Wrong, told
+from trunkline.core.testing.adapter_kit.check_run import NO_ANSWER, CheckFailed, CheckRun, describe
 from trunkline.core.testing.adapter_kit.platform_double import Bench, NotTried
 from trunkline.core.values import DeliveryMode, Idempotency, Receipt, SendRequest, Transport
 
@@ -15,7 +15,7 @@ from trunkline.core.values import DeliveryMode, Idempotency, Receipt, SendReques
 _WAIT = 7.0
 
 
-async def look_up(trial: Trial) -> None:
+async def look_up(trial: CheckRun) -> None:
     """A look-up gives the receipt of a send that was accepted, and nothing for one that never was."""
     _looks_up(trial)
     request = trial.request()
@@ -24,14 +24,14 @@ async def look_up(trial: Trial) -> None:
     adapter = trial.adapter
     found = await trial.outcome(adapter.find(request.address, request.key))
     if found != first:
-        raise Wrong(f"it was accepted as {told(first)}, and the look-up says {told(found)}")
+        raise CheckFailed(f"it was accepted as {describe(first)}, and the look-up says {describe(found)}")
     never = trial.request()
     found = await trial.outcome(adapter.find(never.address, never.key))
     if found is not None:
-        raise Wrong(f"it was never sent, and the look-up says {told(found)}")
+        raise CheckFailed(f"it was never sent, and the look-up says {describe(found)}")
 
 
-async def look_up_fails(trial: Trial) -> None:
+async def look_up_fails(trial: CheckRun) -> None:
     """A look-up that fails raises an error; it never says that there is nothing."""
     _looks_up(trial)
     request = trial.request()
@@ -39,16 +39,16 @@ async def look_up_fails(trial: Trial) -> None:
     await trial.bench.fail_look_up()
     found = await trial.outcome(trial.adapter.find(request.address, request.key))
     if not isinstance(found, PlatformError):
-        raise Wrong(f"the look-up failed, and it says {told(found)}")
+        raise CheckFailed(f"the look-up failed, and it says {describe(found)}")
 
 
-def _looks_up(trial: Trial) -> None:
+def _looks_up(trial: CheckRun) -> None:
     says = trial.adapter.capabilities.idempotency
     if says is not Idempotency.LOOKUP:
         raise NotTried(f"its idempotency is {says.value}")
 
 
-async def lost_response(trial: Trial) -> None:
+async def lost_response(trial: CheckRun) -> None:
     """A send whose response is lost raises `Ambiguous`, or waits; it gives neither a receipt nor a proof."""
     await trial.bench.lose_response()
     request = trial.request()
@@ -56,7 +56,7 @@ async def lost_response(trial: Trial) -> None:
     await trial.accepted(request)
 
 
-async def found_after_loss(trial: Trial) -> None:
+async def found_after_loss(trial: CheckRun) -> None:
     """A send whose response was lost can be looked up."""
     _looks_up(trial)
     await trial.bench.lose_response()
@@ -65,11 +65,11 @@ async def found_after_loss(trial: Trial) -> None:
     await trial.settle()
     found = await trial.outcome(trial.adapter.find(request.address, request.key))
     if not isinstance(found, Receipt):
-        raise Wrong(f"it was accepted, and the look-up says {told(found)}")
+        raise CheckFailed(f"it was accepted, and the look-up says {describe(found)}")
     await trial.of_its_own(request, found)
 
 
-async def resent_after_loss(trial: Trial) -> None:
+async def resent_after_loss(trial: CheckRun) -> None:
     """A send whose response was lost can be sent again with its key, and stays one message."""
     if trial.adapter.capabilities.idempotency is not Idempotency.KEY:
         raise NotTried("it has no idempotency keys")
@@ -79,28 +79,28 @@ async def resent_after_loss(trial: Trial) -> None:
     await trial.of_its_own(request, await trial.sent(request))
 
 
-async def reset(trial: Trial) -> None:
+async def reset(trial: CheckRun) -> None:
     """A connection that breaks under way raises `Ambiguous`, or waits: it may have been accepted."""
     await trial.bench.reset_connection()
     request = trial.request()
     _open(await trial.send(request), "the connection broke under way")
     await trial.settle()
     if len(await trial.seen(request)) > 1:
-        raise Wrong("it was accepted more than once")
+        raise CheckFailed("it was accepted more than once")
 
 
 def _open(outcome: object, what: str) -> None:
     if outcome is not NO_ANSWER and not isinstance(outcome, Ambiguous):
-        raise Wrong(f"{what}: expected Ambiguous, got {told(outcome)}")
+        raise CheckFailed(f"{what}: expected Ambiguous, got {describe(outcome)}")
 
 
-async def not_sent(trial: Trial) -> None:
+async def not_sent(trial: CheckRun) -> None:
     """A platform that cannot be reached raises `NotSent`, and nothing comes of it later."""
     await trial.bench.refuse_connection()
     await trial.refused(trial.request(), NotSent, "the platform could not be reached")
 
 
-async def no_fallback(trial: Trial) -> None:
+async def no_fallback(trial: CheckRun) -> None:
     """A hybrid adapter does not change the transport by itself: that is the gateway's decision, and recorded."""
     if trial.adapter.capabilities.mode is not DeliveryMode.HYBRID:
         raise NotTried("it has one transport")
@@ -111,21 +111,21 @@ async def no_fallback(trial: Trial) -> None:
     await trial.of_its_own(by_gateway, await trial.sent(by_gateway))
 
 
-async def rate_limited(trial: Trial) -> None:
+async def rate_limited(trial: CheckRun) -> None:
     """A rate limit raises `RateLimited` with the time that the platform asks to wait."""
     await trial.bench.rate_limit(_WAIT)
     error = await trial.refused(trial.request(), RateLimited, "the platform asked to wait")
     if error.retry_after is None or error.retry_after < _WAIT:
-        raise Wrong(f"the platform asked to wait {_WAIT} s, the error says {error.retry_after}")
+        raise CheckFailed(f"the platform asked to wait {_WAIT} s, the error says {error.retry_after}")
 
 
-async def refusal(trial: Trial) -> None:
+async def refusal(trial: CheckRun) -> None:
     """A refusal raises `Refused`, and nothing is visible."""
     await trial.bench.refuse()
     await trial.refused(trial.request(), Refused, "the platform refused it")
 
 
-async def nowhere(trial: Trial) -> None:
+async def nowhere(trial: CheckRun) -> None:
     """What is sent to a place that is not there is nowhere, and the error says that it was not accepted."""
     if not trial.bench.nowhere:
         raise NotTried("the bench has no `nowhere`")
@@ -133,11 +133,11 @@ async def nowhere(trial: Trial) -> None:
         request = trial.request(place)
         outcome = await trial.send(request)
         if not isinstance(outcome, PlatformError) or outcome.ambiguous:
-            raise Wrong(f"{place} is not there: expected a refusal, got {told(outcome)}")
+            raise CheckFailed(f"{place} is not there: expected a refusal, got {describe(outcome)}")
         await trial.accepted(request, 0)
 
 
-async def goes_on(trial: Trial) -> None:
+async def goes_on(trial: CheckRun) -> None:
     """After a failure, the next send is an ordinary one."""
     tried = 0
     for provoke in _provocations(trial.bench):
@@ -153,7 +153,7 @@ async def goes_on(trial: Trial) -> None:
         raise NotTried("the bench cannot make a send fail")
 
 
-async def no_retry(trial: Trial) -> None:
+async def no_retry(trial: CheckRun) -> None:
     """One call is one request, whatever comes of it: the adapter never tries again by itself."""
     tried = 0
     before = await trial.bench.requests()
@@ -167,7 +167,7 @@ async def no_retry(trial: Trial) -> None:
         await trial.settle()
         now = await trial.bench.requests()
         if now - before > 1:
-            raise Wrong(f"one call made {now - before} requests")
+            raise CheckFailed(f"one call made {now - before} requests")
         before = now
     if not tried:
         raise NotTried("the bench cannot make a send fail")
@@ -180,7 +180,7 @@ def _provocations(bench: Bench) -> tuple[Callable[[], Awaitable[None]], ...]:
     return (bench.refuse, rate_limit, bench.refuse_connection, bench.reset_connection, bench.lose_response)
 
 
-async def cancelled(trial: Trial) -> None:
+async def cancelled(trial: CheckRun) -> None:
     """A send that is cancelled under way leaves nothing behind: the next one gets its own answer."""
     await trial.bench.delay_response(trial.late * 2)
     first, second = trial.request(), trial.request()
@@ -199,10 +199,10 @@ async def cancelled(trial: Trial) -> None:
     await anyio.sleep(trial.late * 3)
     await trial.of_its_own(second, await trial.sent(second))
     if len(await trial.seen(first)) > 1:
-        raise Wrong("the cancelled send was accepted more than once")
+        raise CheckFailed("the cancelled send was accepted more than once")
 
 
-async def side_by_side(trial: Trial) -> None:
+async def side_by_side(trial: CheckRun) -> None:
     """Sends to two conversations at once do not mix: each is in its place and has its own receipt."""
     requests = [trial.request(place) for place in tuple(trial.bench.places[:2]) * 3]
     outcomes: dict[str, object] = {}
@@ -216,5 +216,5 @@ async def side_by_side(trial: Trial) -> None:
     for request in requests:
         receipt = outcomes[request.key]
         if not isinstance(receipt, Receipt):
-            raise Wrong(f"a send to {request.address} was not accepted: {told(receipt)}")
+            raise CheckFailed(f"a send to {request.address} was not accepted: {describe(receipt)}")
         await trial.of_its_own(request, receipt)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from trunkline.core.channels.adapter import Readiness, Ready
-from trunkline.core.testing.adapter_kit.check_run import Trial, Wrong, told
+from trunkline.core.testing.adapter_kit.check_run import CheckFailed, CheckRun, describe
 from trunkline.core.testing.adapter_kit.platform_double import NotTried
 from trunkline.core.values import Address, Envelope
 
 
-async def inbound(trial: Trial) -> None:
+async def inbound(trial: CheckRun) -> None:
     """A message comes with its words, and with an address that a send can be addressed to."""
     text = trial.request(text="zwölf 👩\u200d🔧 .").text
     place = trial.bench.places[0]
@@ -18,11 +18,11 @@ async def inbound(trial: Trial) -> None:
         await trial.bench.say(place, text)
         envelope = await trial.brought(inbox, text)
     if not envelope.message_id or not envelope.peer.id:
-        raise Wrong(f"it names no message or nobody: {envelope}")
+        raise CheckFailed(f"it names no message or nobody: {envelope}")
     answer = trial.request(_where(envelope))
     message = await trial.of_its_own(answer, await trial.sent(answer))
     if message.address.lane != place.lane:
-        raise Wrong(f"it was said at {place}, and the answer is at {message.address}")
+        raise CheckFailed(f"it was said at {place}, and the answer is at {message.address}")
 
 
 def _where(envelope: Envelope) -> Address:
@@ -31,7 +31,7 @@ def _where(envelope: Envelope) -> Address:
     return address if envelope.threaded else msgspec.structs.replace(address, thread=None)
 
 
-async def unacked(trial: Trial) -> None:
+async def unacked(trial: CheckRun) -> None:
     """A message that is not acknowledged comes again with the next connection."""
     if not trial.bench.comes_again:
         raise NotTried("the platform delivers nothing again")
@@ -42,12 +42,12 @@ async def unacked(trial: Trial) -> None:
     async with trial.connected() as inbox:
         again = await trial.brought(inbox, text)
     if trial.adapter.capabilities.stable_ids and again.message_id != first.message_id:
-        raise Wrong(f"ids are stable, it says, and {first.message_id!r} came again as {again.message_id!r}")
+        raise CheckFailed(f"ids are stable, it says, and {first.message_id!r} came again as {again.message_id!r}")
     if again.address != first.address:
-        raise Wrong(f"it came from {first.address}, and again from {again.address}")
+        raise CheckFailed(f"it came from {first.address}, and again from {again.address}")
 
 
-async def acked(trial: Trial) -> None:
+async def acked(trial: CheckRun) -> None:
     """A message that is acknowledged does not come again, and the others do."""
     kept, text = (trial.request().text for _ in range(2))
     async with trial.connected() as inbox:
@@ -56,59 +56,59 @@ async def acked(trial: Trial) -> None:
         await trial.brought(inbox, kept)
         outcome = await trial.outcome(trial.adapter.ack(await trial.brought(inbox, text)))
         if outcome is not None:
-            raise Wrong(f"an acknowledgement failed: {told(outcome)}")
+            raise CheckFailed(f"an acknowledgement failed: {describe(outcome)}")
     async with trial.connected() as inbox:
         if trial.bench.comes_again:
             await trial.brought(inbox, kept)
         await trial.settle()
         if inbox.saying(text):
-            raise Wrong("it was acknowledged, and came again")
+            raise CheckFailed("it was acknowledged, and came again")
 
 
-async def own_messages(trial: Trial) -> None:
+async def own_messages(trial: CheckRun) -> None:
     """What the gateway says itself does not come back as if somebody had said it."""
     request = trial.request()
     async with trial.connected() as inbox:
         await trial.sent(request)
         await trial.settle()
         if inbox.saying(request.text):
-            raise Wrong("a message of its own came back")
+            raise CheckFailed("a message of its own came back")
 
 
-async def broken_stream(trial: Trial) -> None:
+async def broken_stream(trial: CheckRun) -> None:
     """A connection that breaks ends with an error; without one, the gateway would stop listening for good."""
     text = trial.request().text
     async with trial.connected() as inbox:
         await trial.bench.break_stream()
         if not await inbox.until(lambda: inbox.over is not None, trial.patience):
-            raise Wrong("the connection broke, and the stream goes on")
+            raise CheckFailed("the connection broke, and the stream goes on")
         if not isinstance(inbox.over, Exception):
-            raise Wrong("the connection broke, and the stream ended as if it were over")
+            raise CheckFailed("the connection broke, and the stream ended as if it were over")
     async with trial.connected() as inbox:
         await trial.bench.say(trial.bench.places[0], text)
         await trial.brought(inbox, text)
 
 
-async def ready(trial: Trial) -> None:
+async def ready(trial: CheckRun) -> None:
     """An account that can send says that it is ready."""
     says = await _asked(trial)
     if not says.ok:
-        raise Wrong(f"it says that it is not ready: {says.reason!r}")
+        raise CheckFailed(f"it says that it is not ready: {says.reason!r}")
 
 
-async def not_ready(trial: Trial) -> None:
+async def not_ready(trial: CheckRun) -> None:
     """An account that cannot send says so, and why."""
     await _asked(trial)
     await trial.bench.unready()
     says = await _asked(trial)
     if says.ok or not says.reason.strip():
-        raise Wrong(f"it cannot send, and says {says}")
+        raise CheckFailed(f"it cannot send, and says {says}")
 
 
-async def _asked(trial: Trial) -> Ready:
+async def _asked(trial: CheckRun) -> Ready:
     if not isinstance(trial.adapter, Readiness):
         raise NotTried("it does not say whether it is ready")
     says = await trial.outcome(trial.adapter.ready())
     if not isinstance(says, Ready):
-        raise Wrong(f"asked whether it is ready, it says {told(says)}")
+        raise CheckFailed(f"asked whether it is ready, it says {describe(says)}")
     return says

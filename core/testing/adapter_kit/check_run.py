@@ -13,7 +13,7 @@ import msgspec
 from trunkline.core.channels.adapter import ChannelAdapter
 from trunkline.core.delivery.policy import is_misplaced
 from trunkline.core.errors import PlatformError
-from trunkline.core.testing.adapter_kit.platform_double import Bench, Seen
+from trunkline.core.testing.adapter_kit.platform_double import Bench, SeenMessage
 from trunkline.core.values import Address, Capability, Envelope, IntentId, Markup, Receipt, SendRequest
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ T = TypeVar("T")
 Outcome = Any
 
 
-class Wrong(Exception):
+class CheckFailed(Exception):
     """The adapter does not do what the check is about."""
 
 
@@ -35,7 +35,7 @@ class NoAnswer(msgspec.Struct, frozen=True):
 NO_ANSWER = NoAnswer()
 
 
-def told(outcome: Outcome) -> str:
+def describe(outcome: Outcome) -> str:
     """What came of a call, for evidence."""
     if isinstance(outcome, Exception):
         return f"{type(outcome).__name__}: {outcome}"
@@ -78,7 +78,7 @@ class Inbox:
         return [envelope for envelope in self.envelopes if envelope.text == text]
 
 
-class Trial:
+class CheckRun:
     """What a check has in its hands: a bench of its own, and a name for what it sends."""
 
     def __init__(self, bench: Bench, check: str, *, run: str, patience: float, settle: float) -> None:
@@ -137,18 +137,18 @@ class Trial:
         """Send what must be accepted, and judge the receipt."""
         outcome = await self.send(request, by)
         if not isinstance(outcome, Receipt):
-            raise Wrong(f"a send to {request.address} was not accepted: {told(outcome)}")
+            raise CheckFailed(f"a send to {request.address} was not accepted: {describe(outcome)}")
         if self._is_astray(request.address, outcome.address):
-            raise Wrong(f"asked for {request.address}, the receipt shows {outcome.address}")
+            raise CheckFailed(f"asked for {request.address}, the receipt shows {outcome.address}")
         if self.can(Capability.MESSAGE_IDS) and not outcome.provider_id:
-            raise Wrong("the receipt names no message, and the adapter says that its receipts do")
+            raise CheckFailed("the receipt names no message, and the adapter says that its receipts do")
         return outcome
 
     async def refused(self, request: SendRequest, kind: type[PlatformError], why: str) -> PlatformError:
         """Send what must fail like this, without anything being visible."""
         outcome = await self.send(request)
         if not isinstance(outcome, kind):
-            raise Wrong(f"{why}: expected {kind.__name__}, got {told(outcome)}")
+            raise CheckFailed(f"{why}: expected {kind.__name__}, got {describe(outcome)}")
         await self.accepted(request, 0)
         return outcome
 
@@ -158,7 +158,7 @@ class Trial:
         """Wait for what may come late."""
         await anyio.sleep(self.late)
 
-    async def seen(self, request: SendRequest) -> list[Seen]:
+    async def seen(self, request: SendRequest) -> list[SeenMessage]:
         """The messages that came of a request, by key or by the beginning of the text, however it was changed."""
         mark = request.intent
         return [
@@ -167,37 +167,37 @@ class Trial:
             if message.key == request.key or mark in message.text.split() or message.text.startswith(f"{mark} ")
         ]
 
-    async def accepted(self, request: SendRequest, times: int = 1) -> list[Seen]:
+    async def accepted(self, request: SendRequest, times: int = 1) -> list[SeenMessage]:
         """What is seen of a request, which must be so often, and as it was sent."""
         await self.settle()
         found = await self.seen(request)
         if len(found) != times:
             places = ", ".join(str(message.address) for message in found) or "nowhere"
-            raise Wrong(f"expected {times} accepted, found {len(found)}: {places}")
+            raise CheckFailed(f"expected {times} accepted, found {len(found)}: {places}")
         for message in found:
             self._same(request, message)
         return found
 
-    def _same(self, request: SendRequest, message: Seen) -> None:
+    def _same(self, request: SendRequest, message: SeenMessage) -> None:
         if message.text != request.text:
-            raise Wrong(f"sent {_short(request.text)}, the platform shows {_short(message.text)}")
+            raise CheckFailed(f"sent {_short(request.text)}, the platform shows {_short(message.text)}")
         if self._is_astray(request.address, message.address):
-            raise Wrong(f"asked for {request.address}, the platform shows it at {message.address}")
+            raise CheckFailed(f"asked for {request.address}, the platform shows it at {message.address}")
         if message.key not in (None, request.key):
-            raise Wrong(f"sent with the key {request.key!r}, the platform has {message.key!r}")
+            raise CheckFailed(f"sent with the key {request.key!r}, the platform has {message.key!r}")
         if message.transport not in (None, request.transport):
-            raise Wrong(f"asked for the transport {request.transport.value}, it came by {message.transport}")
+            raise CheckFailed(f"asked for the transport {request.transport.value}, it came by {message.transport}")
 
     def _is_astray(self, asked: Address, found: Address) -> bool:
         """Whether it is elsewhere. A direct conversation may have several names, but not that of another place."""
         others = {place.lane for place in self.bench.places} - {asked.lane}
         return found.lane in others or is_misplaced(asked, Receipt(provider_id="", address=found))
 
-    async def of_its_own(self, request: SendRequest, receipt: Receipt) -> Seen:
+    async def of_its_own(self, request: SendRequest, receipt: Receipt) -> SeenMessage:
         """The one message of a request; its receipt must be this one's."""
         [message] = await self.accepted(request)
         if message.provider_id is not None and receipt.provider_id not in ("", message.provider_id):
-            raise Wrong(f"the receipt names message {receipt.provider_id!r}, it is {message.provider_id!r}")
+            raise CheckFailed(f"the receipt names message {receipt.provider_id!r}, it is {message.provider_id!r}")
         return message
 
     # ------------------------------------------------------------ inbound
@@ -219,8 +219,8 @@ class Trial:
     async def brought(self, inbox: Inbox, text: str) -> Envelope:
         """The message with this text, waited for."""
         if not await inbox.until(lambda: bool(inbox.saying(text)), self.patience):
-            over = "" if inbox.over is None else f"; the connection is over: {told(inbox.over)}"
-            raise Wrong(f"a message did not come: {text!r}{over}")
+            over = "" if inbox.over is None else f"; the connection is over: {describe(inbox.over)}"
+            raise CheckFailed(f"a message did not come: {text!r}{over}")
         return inbox.saying(text)[0]
 
 

@@ -9,7 +9,7 @@ import msgspec
 from trunkline.core.channels.adapter import Edits, Reactions
 from trunkline.core.channels.capabilities import check_capabilities
 from trunkline.core.errors import Refused
-from trunkline.core.testing.adapter_kit.check_run import Trial, Wrong, told
+from trunkline.core.testing.adapter_kit.check_run import CheckFailed, CheckRun, describe
 from trunkline.core.testing.adapter_kit.platform_double import NotTried
 from trunkline.core.values import (
     Capability,
@@ -29,20 +29,20 @@ _DELICATE = "zwölf  Lampen\n\n*not* _markup_ <b>&amp;</b> `x` \\n é e\u0301 �
 _POLL = Poll(question="Which lamp?", options=("red", "green"))
 
 
-async def identity(trial: Trial) -> None:
+async def identity(trial: CheckRun) -> None:
     """Its channel and account are names, the channel in lower case, and the places of the bench are its own."""
     adapter = trial.adapter
     for name in (adapter.channel, adapter.account):
         if not name or name != name.strip():
-            raise Wrong(f"not a name: {name!r}")
+            raise CheckFailed(f"not a name: {name!r}")
     if adapter.channel != adapter.channel.lower():
-        raise Wrong(f"the channel is not in lower case: {adapter.channel!r}")
+        raise CheckFailed(f"the channel is not in lower case: {adapter.channel!r}")
     for place in trial.bench.places:
         if (place.channel, place.account) != (adapter.channel, adapter.account):
-            raise Wrong(f"it is {adapter.channel}:{adapter.account}, and sends to {place} are asked of it")
+            raise CheckFailed(f"it is {adapter.channel}:{adapter.account}, and sends to {place} are asked of it")
 
 
-async def capabilities(trial: Trial) -> None:
+async def capabilities(trial: CheckRun) -> None:
     """What it says of itself fits together, stays the same, and it has the methods for it."""
     says, again = trial.adapter.capabilities, trial.adapter.capabilities
     wrong = list(check_capabilities(says))
@@ -52,17 +52,17 @@ async def capabilities(trial: Trial) -> None:
         if trial.can(capability) and not isinstance(trial.adapter, methods):
             wrong.append(f"it says that it has {capability.value}, and has no method for that")
     if wrong:
-        raise Wrong("; ".join(wrong))
+        raise CheckFailed("; ".join(wrong))
 
 
-async def send(trial: Trial) -> None:
+async def send(trial: CheckRun) -> None:
     """A send is accepted once, byte for byte, where it was asked to be, and the receipt says so."""
     request = trial.request(text=_DELICATE)
     receipt = await trial.sent(request)
     await trial.of_its_own(request, receipt)
 
 
-async def two_sends(trial: Trial) -> None:
+async def two_sends(trial: CheckRun) -> None:
     """Two sends of the same words with two keys are two messages, with two receipts."""
     one = trial.request()
     two = msgspec.structs.replace(one, key=f"{one.intent}/1", chunk=1)
@@ -70,12 +70,12 @@ async def two_sends(trial: Trial) -> None:
     await trial.settle()
     found = [message for message in await trial.bench.accepted() if message.text == one.text]
     if len(found) != 2:
-        raise Wrong(f"two sends, and {len(found)} accepted")
+        raise CheckFailed(f"two sends, and {len(found)} accepted")
     if trial.can(Capability.MESSAGE_IDS) and receipts[0].provider_id == receipts[1].provider_id:
-        raise Wrong(f"both receipts name the message {receipts[0].provider_id!r}")
+        raise CheckFailed(f"both receipts name the message {receipts[0].provider_id!r}")
 
 
-async def same_key(trial: Trial) -> None:
+async def same_key(trial: CheckRun) -> None:
     """A send that comes again with its key is one message, and gets the first receipt."""
     _only(trial, Idempotency.KEY)
     request = trial.request()
@@ -83,7 +83,7 @@ async def same_key(trial: Trial) -> None:
     await _again(trial, request, first)
 
 
-async def same_key_later(trial: Trial) -> None:
+async def same_key_later(trial: CheckRun) -> None:
     """A key is known to the platform, not to the process: another process that sends with it makes no new message."""
     _only(trial, Idempotency.KEY)
     request = trial.request()
@@ -92,27 +92,27 @@ async def same_key_later(trial: Trial) -> None:
     await _again(trial, request, first)
 
 
-async def _again(trial: Trial, request: SendRequest, first: Receipt) -> None:
+async def _again(trial: CheckRun, request: SendRequest, first: Receipt) -> None:
     second = await trial.sent(msgspec.structs.replace(request, attempt=2))
     await trial.accepted(request)
     if first != second:
-        raise Wrong(f"the first receipt was {told(first)}, the second {told(second)}")
+        raise CheckFailed(f"the first receipt was {describe(first)}, the second {describe(second)}")
 
 
-def _only(trial: Trial, kind: Idempotency) -> None:
+def _only(trial: CheckRun, kind: Idempotency) -> None:
     says = trial.adapter.capabilities.idempotency
     if says is not kind:
         raise NotTried(f"its idempotency is {says.value}")
 
 
-async def longest(trial: Trial) -> None:
+async def longest(trial: CheckRun) -> None:
     """A text as long as it says that it takes is accepted whole."""
     request = trial.request()
     request = _sized(request, trial.adapter.capabilities.text_limit)
     await trial.of_its_own(request, await trial.sent(request))
 
 
-async def too_long(trial: Trial) -> None:
+async def too_long(trial: CheckRun) -> None:
     """A longer text is refused; it is neither cut nor divided."""
     request = _sized(trial.request(), trial.adapter.capabilities.text_limit + 1)
     await trial.refused(request, Refused, "a text over the limit")
@@ -125,25 +125,25 @@ def _sized(request: SendRequest, size: int) -> SendRequest:
     return msgspec.structs.replace(request, text=text, html=None if request.html is None else text)
 
 
-async def media(trial: Trial) -> None:
+async def media(trial: CheckRun) -> None:
     """Files go with the text that they are sent with, all of them and in their order."""
     _has(trial, Capability.MEDIA, "media")
     request = trial.request(media=trial.bench.media)
     message = await trial.of_its_own(request, await trial.sent(request))
     if message.media != request.media:
-        raise Wrong(f"sent the files {request.media}, the platform shows {message.media}")
+        raise CheckFailed(f"sent the files {request.media}, the platform shows {message.media}")
 
 
-async def poll(trial: Trial) -> None:
+async def poll(trial: CheckRun) -> None:
     """A poll is asked with its question and its options, in their order."""
     _has(trial, Capability.POLL, "poll")
     request = trial.request(poll=_POLL)
     message = await trial.of_its_own(request, await trial.sent(request))
     if message.poll != request.poll:
-        raise Wrong(f"sent {request.poll}, the platform shows {message.poll}")
+        raise CheckFailed(f"sent {request.poll}, the platform shows {message.poll}")
 
 
-async def payload(trial: Trial) -> None:
+async def payload(trial: CheckRun) -> None:
     """What only this platform knows goes through as it is."""
     _has(trial, Capability.PAYLOAD, "payload")
     if trial.bench.payload is None:
@@ -151,10 +151,10 @@ async def payload(trial: Trial) -> None:
     request = trial.request(payload=trial.bench.payload)
     message = await trial.of_its_own(request, await trial.sent(request))
     if message.payload != request.payload:
-        raise Wrong(f"sent the payload {request.payload}, the platform shows {message.payload}")
+        raise CheckFailed(f"sent the payload {request.payload}, the platform shows {message.payload}")
 
 
-async def unsupported(trial: Trial) -> None:
+async def unsupported(trial: CheckRun) -> None:
     """What it says that it cannot send is refused, and not left out."""
     extras: dict[Capability, dict[str, Any]] = {
         Capability.MEDIA: {"media": trial.bench.media},
@@ -168,25 +168,25 @@ async def unsupported(trial: Trial) -> None:
         await trial.refused(trial.request(**extras[capability]), Refused, f"{capability.value}, which it has not")
 
 
-def _has(trial: Trial, capability: Capability, shown: str = "") -> None:
+def _has(trial: CheckRun, capability: Capability, shown: str = "") -> None:
     if not trial.can(capability):
         raise NotTried(f"it has no {capability.value}")
     _shows(trial, shown)
 
 
-def _shows(trial: Trial, shown: str) -> None:
+def _shows(trial: CheckRun, shown: str) -> None:
     if shown and shown not in trial.bench.shows:
         raise NotTried(f"the bench does not show {shown}")
 
 
-async def _named(trial: Trial, request: SendRequest) -> Receipt:
+async def _named(trial: CheckRun, request: SendRequest) -> Receipt:
     """Send what must be accepted and get a name."""
     if not trial.can(Capability.MESSAGE_IDS):
         raise NotTried("its receipts name no message")
     return await trial.sent(request)
 
 
-async def markup(trial: Trial) -> None:
+async def markup(trial: CheckRun) -> None:
     """The form that it wants beside the text, HTML or styles, is what the platform is given."""
     kind = trial.adapter.capabilities.markup
     if kind is Markup.AS_IS:
@@ -198,10 +198,10 @@ async def markup(trial: Trial) -> None:
     request = msgspec.structs.replace(plain, **forms)
     message = await trial.of_its_own(request, await trial.sent(request))
     if (message.html, message.styles) != (request.html, request.styles):
-        raise Wrong(f"sent {request.html or request.styles}, the platform has {message.html or message.styles}")
+        raise CheckFailed(f"sent {request.html or request.styles}, the platform has {message.html or message.styles}")
 
 
-async def thread(trial: Trial) -> None:
+async def thread(trial: CheckRun) -> None:
     """A send to a thread is in the thread, and not in the room above it."""
     place = trial.bench.thread
     if place is None:
@@ -209,10 +209,10 @@ async def thread(trial: Trial) -> None:
     request = trial.request(place)
     message = await trial.of_its_own(request, await trial.sent(request))
     if (message.address.thread, message.address.conversation) != (place.thread, place.conversation):
-        raise Wrong(f"asked for {place}, the platform shows it at {message.address}")
+        raise CheckFailed(f"asked for {place}, the platform shows it at {message.address}")
 
 
-async def open_thread(trial: Trial) -> None:
+async def open_thread(trial: CheckRun) -> None:
     """The thread on a message is opened once, however often it is asked for, and takes messages."""
     if not trial.adapter.capabilities.opens_threads:
         raise NotTried("it opens no threads")
@@ -220,14 +220,14 @@ async def open_thread(trial: Trial) -> None:
     root = await _named(trial, trial.request())
     opened = [await trial.adapter.open_thread(room, root.provider_id, title) for title in ("one", "two")]
     if opened[0] != opened[1]:
-        raise Wrong(f"asked twice, it opened {opened[0]} and {opened[1]}")
+        raise CheckFailed(f"asked twice, it opened {opened[0]} and {opened[1]}")
     if opened[0].lane == room.lane:
-        raise Wrong(f"the thread is the room: {room}")
+        raise CheckFailed(f"the thread is the room: {room}")
     request = trial.request(opened[0])
     await trial.of_its_own(request, await trial.sent(request))
 
 
-async def transport(trial: Trial) -> None:
+async def transport(trial: CheckRun) -> None:
     """A send goes by the transport that it names; a hybrid adapter has both."""
     mode = trial.adapter.capabilities.mode
     for kind in tuple(Transport) if mode is DeliveryMode.HYBRID else (mode.first,):
@@ -237,30 +237,30 @@ async def transport(trial: Trial) -> None:
             raise NotTried("the bench does not show transports")
 
 
-async def edit(trial: Trial) -> None:
+async def edit(trial: CheckRun) -> None:
     """A message that is edited has the new text, and is no other message."""
     _has(trial, Capability.EDIT)
     request, adapter = trial.request(), trial.adapter
     receipt = await _named(trial, request)
     if not isinstance(adapter, Edits):
-        raise Wrong("it has no `edit`")
+        raise CheckFailed("it has no `edit`")
     changed = msgspec.structs.replace(request, text=f"{request.text} anew")
     outcome = await trial.outcome(adapter.edit(receipt.address, receipt.provider_id, changed.text))
     if outcome is not None:
-        raise Wrong(f"an edit failed: {told(outcome)}")
+        raise CheckFailed(f"an edit failed: {describe(outcome)}")
     await trial.of_its_own(changed, receipt)
 
 
-async def react(trial: Trial) -> None:
+async def react(trial: CheckRun) -> None:
     """A reaction is on its message, and is no message."""
     _has(trial, Capability.REACTIONS, "reactions")
     request, adapter = trial.request(), trial.adapter
     receipt = await _named(trial, request)
     if not isinstance(adapter, Reactions):
-        raise Wrong("it has no `react`")
+        raise CheckFailed("it has no `react`")
     outcome = await trial.outcome(adapter.react(receipt.address, receipt.provider_id, "👍"))
     if outcome is not None:
-        raise Wrong(f"a reaction failed: {told(outcome)}")
+        raise CheckFailed(f"a reaction failed: {describe(outcome)}")
     message = await trial.of_its_own(request, receipt)
     if message.reactions != ("👍",):
-        raise Wrong(f"the message has the reactions {message.reactions}")
+        raise CheckFailed(f"the message has the reactions {message.reactions}")

@@ -12,11 +12,11 @@ from trunkline.core.errors import UnknownName
 from trunkline.core.testing.adapter_kit import check_failures as failures
 from trunkline.core.testing.adapter_kit import check_inbound as inbound
 from trunkline.core.testing.adapter_kit import check_sends as sends
-from trunkline.core.testing.adapter_kit.check_run import Trial, Wrong
+from trunkline.core.testing.adapter_kit.check_run import CheckFailed, CheckRun
 from trunkline.core.testing.adapter_kit.platform_double import MakeAdapter, NotTried
-from trunkline.core.testing.adapter_kit.report import CheckResult, Report, Verdict
+from trunkline.core.testing.adapter_kit.report import CheckResult, CheckVerdict, KitReport
 
-_Check = Callable[[Trial], Awaitable[None]]
+_Check = Callable[[CheckRun], Awaitable[None]]
 #: a check that takes longer than so many answers may take does not end
 _MOST_ANSWERS = 20
 
@@ -75,7 +75,7 @@ async def check_channel_adapter(
     patience: float = 5.0,
     settle: float = 0.5,
     run: str = "",
-) -> Report:
+) -> KitReport:
     """Try an adapter against the contract, each check with an adapter of its own. Raises nothing that it does wrong.
 
     `only`: ids of checks, see `CHECKS`; raises `UnknownName` for others. `patience`: seconds after which a call counts
@@ -89,32 +89,32 @@ async def check_channel_adapter(
     async with make_adapter() as bench:
         adapter = f"{bench.adapter.channel}:{bench.adapter.account}"
     options: dict[str, Any] = {"run": run, "patience": patience, "settle": settle}
-    return Report(adapter=adapter, checks=tuple([await _tried(make_adapter, name, options) for name in names]))
+    return KitReport(adapter=adapter, checks=tuple([await _tried(make_adapter, name, options) for name in names]))
 
 
 async def _tried(make_adapter: MakeAdapter, name: str, options: dict[str, Any]) -> CheckResult:
     try:
         async with make_adapter() as bench:
             # Judged inside: a task group of the bench would wrap what is raised.
-            verdict, evidence = await _judged(Trial(bench, name, **options), _BY_ID[name])
+            verdict, evidence = await _judged(CheckRun(bench, name, **options), _BY_ID[name])
     except Exception as error:  # noqa: BLE001 -- whatever a bench does, the other checks are made too
-        verdict, evidence = Verdict.FAILED, f"the bench raised {_told(error)}"
+        verdict, evidence = CheckVerdict.FAILED, f"the bench raised {_told(error)}"
     return CheckResult(id=name, sentence=CHECKS[name], verdict=verdict, evidence=(evidence,) if evidence else ())
 
 
-async def _judged(trial: Trial, check: _Check) -> tuple[Verdict, str]:
+async def _judged(trial: CheckRun, check: _Check) -> tuple[CheckVerdict, str]:
     try:
         with anyio.fail_after(trial.patience * _MOST_ANSWERS):
             await check(trial)
     except TimeoutError:
-        return Verdict.FAILED, "it does not come to an end"
+        return CheckVerdict.FAILED, "it does not come to an end"
     except NotTried as error:
-        return Verdict.NOT_TRIED, error.facts
-    except Wrong as error:
-        return Verdict.FAILED, str(error)
+        return CheckVerdict.NOT_TRIED, error.facts
+    except CheckFailed as error:
+        return CheckVerdict.FAILED, str(error)
     except Exception as error:  # noqa: BLE001 -- as an adapter with a defect may raise anything
-        return Verdict.FAILED, f"it raised {_told(error)}"
-    return Verdict.PASSED, ""
+        return CheckVerdict.FAILED, f"it raised {_told(error)}"
+    return CheckVerdict.PASSED, ""
 
 
 def _told(error: BaseException) -> str:

@@ -17,7 +17,7 @@ class NotTried(TrunklineError):
     """It cannot be tried here."""
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class SeenMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message of the gateway as it stands on the platform now."""
 
     address: Address
@@ -59,7 +59,7 @@ class Bench(ABC):
     comes_again: bool = True
 
     @abstractmethod
-    async def accepted(self) -> Sequence[Seen]:
+    async def accepted(self) -> Sequence[SeenMessage]:
         """Every message that the platform took from the gateway, in order."""
 
     async def requests(self) -> int:

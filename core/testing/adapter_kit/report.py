@@ -13,7 +13,7 @@ class ContractBroken(TrunklineError):
     """The adapter breaks its contract."""
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """What came of one check."""
 
     PASSED = "passed"
@@ -28,11 +28,11 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     #: what a conforming adapter does
     sentence: str
-    verdict: Verdict
+    verdict: CheckVerdict
     evidence: tuple[str, ...] = ()
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class KitReport(msgspec.Struct, frozen=True, kw_only=True):
     """All checks of one adapter."""
 
     #: its channel and account
@@ -42,14 +42,14 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def failures(self) -> tuple[CheckResult, ...]:
         """The checks that it failed."""
-        return self._with(Verdict.FAILED)
+        return self._with(CheckVerdict.FAILED)
 
     @property
     def not_tried(self) -> tuple[CheckResult, ...]:
         """The checks of which nothing is known."""
-        return self._with(Verdict.NOT_TRIED)
+        return self._with(CheckVerdict.NOT_TRIED)
 
-    def _with(self, verdict: Verdict) -> tuple[CheckResult, ...]:
+    def _with(self, verdict: CheckVerdict) -> tuple[CheckResult, ...]:
         return tuple(check for check in self.checks if check.verdict is verdict)
 
     def raise_for_failures(self) -> None:
@@ -60,7 +60,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """The report as lines for people."""
-        counts = ", ".join(f"{len(self._with(verdict))} {verdict.value}" for verdict in Verdict)
+        counts = ", ".join(f"{len(self._with(verdict))} {verdict.value}" for verdict in CheckVerdict)
         lines = [f"{self.adapter}: {counts}"]
         for check in self.checks:
             lines.append(f"  {check.verdict.value:9}  {check.id:20}  {check.sentence}")

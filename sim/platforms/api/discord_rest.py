@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from trunkline.core.channels.bindings.discord_threads import Channel, Webhook
+from trunkline.core.channels.bindings.discord_threads import DiscordChannel, Webhook
 from trunkline.core.errors import PlaceGone
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.platforms.api.api_calls import asked_key, number_of
@@ -30,21 +30,21 @@ class FakeDiscordRest:
 
         return cast("str", await self._call(("child", key), parent, token, create, opens=True))
 
-    async def list_threads(self, token: str, parent: str) -> Sequence[Channel]:
+    async def list_threads(self, token: str, parent: str) -> Sequence[DiscordChannel]:
         """The threads under a channel, archived ones too."""
 
-        def look() -> list[Channel]:
+        def look() -> list[DiscordChannel]:
             return [_channel(room) for room in self._platform.rooms_under(self._room(parent))]
 
-        return cast("list[Channel]", await self._call(("threads", parent), parent, token, look))
+        return cast("list[DiscordChannel]", await self._call(("threads", parent), parent, token, look))
 
-    async def channel(self, token: str, channel: str) -> Channel:
+    async def channel(self, token: str, channel: str) -> DiscordChannel:
         """What is known of a channel or thread."""
 
-        def look() -> Channel:
+        def look() -> DiscordChannel:
             return _channel(self._room(channel))
 
-        return cast("Channel", await self._call(("channel", channel), channel, token, look))
+        return cast("DiscordChannel", await self._call(("channel", channel), channel, token, look))
 
     async def unarchive(self, token: str, thread: str) -> None:
         """Let a thread take messages again."""
@@ -95,8 +95,8 @@ class FakeDiscordRest:
         return await answer
 
 
-def _channel(room: Room) -> Channel:
-    return Channel(
+def _channel(room: Room) -> DiscordChannel:
+    return DiscordChannel(
         id=room.conversation,
         name=room.title or room.name,
         thread=room.parent is not None,

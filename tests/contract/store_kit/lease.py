@@ -11,7 +11,7 @@ import pytest
 from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once
 from tests.support.factories import intent
 from trunkline.core.errors import LeaseLost
-from trunkline.core.events.leases import LeaseLost as LeaseWasLost
+from trunkline.core.events.leases import LeaseGone as LeaseWasLost
 from trunkline.core.reasons import Reason
 from trunkline.core.store.sqlite.lease import Claim
 from trunkline.core.values import IntentId, IntentState

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from trunkline.core.channels import ChannelAdapter
-from trunkline.core.testing.adapter_kit import Bench, Seen
+from trunkline.core.testing.adapter_kit import Bench, SeenMessage
 from trunkline.core.values import Address, DeliveryMode, Transport
 from trunkline.sim.loop import Node, SimLoop
 from trunkline.sim.platforms import FakeAdapter
@@ -53,9 +53,9 @@ class FakeBench(Bench):
         self._generation += 1
         return self.wrap(FakeAdapter(self._platform, "default", Node("gateway", self._generation), self._world))
 
-    async def accepted(self) -> Sequence[Seen]:
+    async def accepted(self) -> Sequence[SeenMessage]:
         return [
-            Seen(
+            SeenMessage(
                 address=message.receipt.address,
                 text=message.text,
                 key=message.request.key,

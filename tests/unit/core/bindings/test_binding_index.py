@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tests.support.factories import room
 from trunkline.core.bindings import binding_index as module
-from trunkline.core.bindings.binding_index import BindingBook
+from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.conversation_match import place_id
 from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord, TargetKind
 
@@ -35,7 +35,7 @@ def names(records: tuple[SessionBindingRecord, ...]) -> list[str]:
 
 
 def test_a_binding_is_found_by_its_conversation_and_by_its_session() -> None:
-    book = BindingBook()
+    book = BindingIndex()
     for record in (one := made("b1"), made("b2", "501"), made("b3", "502", "ops:main")):
         book.add(record)
     assert book.at(room("500")) is one
@@ -48,7 +48,7 @@ def test_a_binding_is_found_by_its_conversation_and_by_its_session() -> None:
 
 
 def test_a_binding_that_is_ending_leaves_its_conversation_and_stays_in_its_session() -> None:
-    book = BindingBook()
+    book = BindingIndex()
     book.add(made("b1"))
     book.add(made("b1", status=S.ENDING))
     assert book.at(room("500")) is None
@@ -63,7 +63,7 @@ def test_a_binding_that_is_ending_leaves_its_conversation_and_stays_in_its_sessi
 
 
 def test_a_session_that_gets_another_key_takes_its_bindings_along() -> None:
-    book = BindingBook()
+    book = BindingIndex()
     for name, place, session in (("b1", "500", "main:old"), ("b2", "501", "main:new"), ("b3", "502", "main:old")):
         book.add(made(name, place, session))
     book.move("main:old", "main:new")
@@ -96,7 +96,7 @@ def pops(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("there", [10, 10_000])
 def test_what_is_due_costs_what_is_due(there: int, pops: list[int]) -> None:
-    book = BindingBook()
+    book = BindingIndex()
     for n in range(there):
         book.add(made(f"b{n}", str(n), idle_timeout=1000.0 + n))
     assert book.due(999.0) == ()
@@ -108,7 +108,7 @@ def test_what_is_due_costs_what_is_due(there: int, pops: list[int]) -> None:
 
 
 def test_a_touch_costs_nothing_until_its_old_deadline_comes_up(pops: list[int]) -> None:
-    book = BindingBook()
+    book = BindingIndex()
     book.add(made("b1", idle_timeout=10.0))
     for at in range(1, 1000):
         book.add(made("b1", idle_timeout=10.0, last_activity_at=float(at)))
@@ -124,7 +124,7 @@ class Naive(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.book = BindingBook()
+        self.book = BindingIndex()
         self.all: dict[str, SessionBindingRecord] = {}
         self.taken: set[str] = set()
         self.now = 0.0

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.routes import AUGUST, MARCH, config_of, key, read, route, seen
-from trunkline.core.channels import Current, known_channels, rules_for
+from trunkline.core.channels import CurrentConversation, known_channels, rules_for
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.values import ChatKind
@@ -154,7 +154,7 @@ def test_the_steps_say_how_the_target_the_thread_and_the_key_came_about() -> Non
     assert "thread 9.9: the message that is replied to" in route("slack", "channel:C1", reply_to="9.9").steps
     assert "thread 7: part of the target" in route("telegram", "-1001:topic:7", thread="8").steps
     assert "thread 777 of 555: named by the caller" in route("discord", "channel:555", thread="777").steps
-    current = Current(conversation="-1001", thread="7")
+    current = CurrentConversation(conversation="-1001", thread="7")
     assert "thread 7: inherited" in route("telegram", "-1001", current=current).steps[1]
 
 

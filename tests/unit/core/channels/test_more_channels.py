@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.core.channels import ChannelRules, Hints, Target
+from trunkline.core.channels import ChannelRules, Hints, ParsedTarget
 from trunkline.core.channels.platforms import (
     bluebubbles,
     imessage,
@@ -38,7 +38,7 @@ NPUB = "npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg"
 HEX = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
 
 
-def read(channel: str, text: str, profile: Profile = OURS, kind: ChatKind | None = None) -> Target:
+def read(channel: str, text: str, profile: Profile = OURS, kind: ChatKind | None = None) -> ParsedTarget:
     return RULES[channel].read(text, Hints(profile=profile, kind=kind))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.routes import AUGUST, MARCH, config_of, inbound_key, key, read, route, seen, seen_or_none
-from trunkline.core.channels import Current, rules_for
+from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.channels.platforms.slack import SlackMessage, read_inbound
 from trunkline.core.errors import AmbiguousTarget, TargetError
 from trunkline.core.profiles import Profile
@@ -133,7 +133,7 @@ def test_a_thread_comes_before_a_reply_and_in_august_the_other_way_round() -> No
     assert route("slack", "channel:C1", AUGUST, **both).thread_id == "2.2"
 
 
-HERE = Current(conversation="C0ABC", thread="1.1", reply_mode="all")
+HERE = CurrentConversation(conversation="C0ABC", thread="1.1", reply_mode="all")
 
 
 @pytest.mark.parametrize(
@@ -143,17 +143,25 @@ HERE = Current(conversation="C0ABC", thread="1.1", reply_mode="all")
         ("channel:c0abc", HERE, "1.1"),
         ("channel:C9", HERE, None),
         ("user:U1", HERE, None),
-        ("channel:C0ABC", Current(conversation="C0ABC", thread="1.1", reply_mode="off"), None),
-        ("channel:C0ABC", Current(conversation="C0ABC", thread="1.1", reply_mode="first"), "1.1"),
-        ("channel:C0ABC", Current(conversation="C0ABC", thread="1.1", reply_mode="first", has_replied=True), None),
-        ("channel:C0ABC", Current(conversation="C0ABC", thread="1.1", reply_mode="all", has_replied=True), "1.1"),
-        ("channel:C0ABC", Current(conversation="C0ABC", reply_mode="all"), None),
-        ("channel:C0ABC", Current(thread="1.1", reply_mode="all"), None),
+        ("channel:C0ABC", CurrentConversation(conversation="C0ABC", thread="1.1", reply_mode="off"), None),
+        ("channel:C0ABC", CurrentConversation(conversation="C0ABC", thread="1.1", reply_mode="first"), "1.1"),
+        (
+            "channel:C0ABC",
+            CurrentConversation(conversation="C0ABC", thread="1.1", reply_mode="first", has_replied=True),
+            None,
+        ),
+        (
+            "channel:C0ABC",
+            CurrentConversation(conversation="C0ABC", thread="1.1", reply_mode="all", has_replied=True),
+            "1.1",
+        ),
+        ("channel:C0ABC", CurrentConversation(conversation="C0ABC", reply_mode="all"), None),
+        ("channel:C0ABC", CurrentConversation(thread="1.1", reply_mode="all"), None),
     ],
 )
 @pytest.mark.parametrize("profile", list(Profile))
 def test_a_send_to_the_channel_at_hand_inherits_its_thread(
-    target: str, current: Current, thread: str | None, profile: Profile
+    target: str, current: CurrentConversation, thread: str | None, profile: Profile
 ) -> None:
     assert route("slack", target, profile, current=current).thread_id == thread
 

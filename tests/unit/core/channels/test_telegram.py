@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.routes import AUGUST, MARCH, OURS, inbound_key, key, read, route, seen, seen_or_none
-from trunkline.core.channels import Current, rules_for
+from trunkline.core.channels import CurrentConversation, rules_for
 from trunkline.core.channels.platforms.telegram import TelegramMessage, read_inbound
 from trunkline.core.config import GatewayConfig
 from trunkline.core.errors import TargetError
@@ -178,10 +178,12 @@ def test_a_reply_is_no_topic() -> None:
 def test_a_send_to_the_chat_at_hand_stays_in_its_topic(
     target: str, here: str | None, thread: str | None, profile: Profile
 ) -> None:
-    found = route("telegram", target, profile, current=Current(conversation=here, thread="7"))
+    found = route("telegram", target, profile, current=CurrentConversation(conversation=here, thread="7"))
     assert found.address.thread == thread
     assert (
-        route("telegram", "-1001", profile, current=Current(conversation="-1001", thread="7"), reply_to="5").peer
+        route(
+            "telegram", "-1001", profile, current=CurrentConversation(conversation="-1001", thread="7"), reply_to="5"
+        ).peer
         == "-1001"
     )
 

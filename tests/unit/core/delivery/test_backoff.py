@@ -24,7 +24,7 @@ from trunkline.core.delivery.backoff import (
     recovery_step,
     wait_after,
 )
-from trunkline.core.delivery.policy import Outcome, outcome_of, outcome_of_error
+from trunkline.core.delivery.policy import AttemptOutcome, outcome_of, outcome_of_error
 from trunkline.core.errors import Ambiguous, NotSent, PlaceGone, PlatformError, RateLimited, Refused, Unauthorized
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
@@ -195,7 +195,9 @@ def test_an_error_that_says_what_it_is_tells_what_it_says(error: PlatformError) 
 
 
 def test_after_a_defect_of_the_adapter_nobody_knows() -> None:
-    expected = Outcome(reason=Reason.RESPONSE_LOST, retryable=True, ambiguous=True, detail="ValueError: bad json")
+    expected = AttemptOutcome(
+        reason=Reason.RESPONSE_LOST, retryable=True, ambiguous=True, detail="ValueError: bad json"
+    )
     assert outcome_of_error(ValueError("bad json")) == expected
 
 

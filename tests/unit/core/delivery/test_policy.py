@@ -8,13 +8,13 @@ import pytest
 from tests.support.factories import direct, group, receipt, room
 from trunkline.core.config import DeliveryConfig
 from trunkline.core.delivery.policy import (
+    AttemptFacts,
+    AttemptOutcome,
     DeliveryDecision,
-    Left,
-    Next,
-    Outcome,
+    InterruptedIntent,
+    NextStep,
     RecoveryAction,
     RecoveryDecision,
-    Tried,
     after_attempt,
     backoff,
     is_misplaced,
@@ -34,13 +34,13 @@ LOST, DOWN, GONE = Ambiguous(), PlatformError(), PlaceGone()
 LIMITED, UNSENT, DENIED, BAD_TOKEN = RateLimited(), NotSent(), Refused(), Unauthorized()
 
 
-def decide(outcome: Outcome, *, attempts: int = 1, can: Idempotency = KEY, **instead: Any) -> DeliveryDecision:
+def decide(outcome: AttemptOutcome, *, attempts: int = 1, can: Idempotency = KEY, **instead: Any) -> DeliveryDecision:
     given: dict[str, Any] = {"now": NOW, "config": CONFIG, "created_at": NOW, **instead}
     now, config = given.pop("now"), given.pop("config")
     more = {name: given.pop(name) for name in ("mode", "key_seconds") if name in given}
     return after_attempt(
         outcome,
-        tried=Tried(attempts=attempts, **given),
+        tried=AttemptFacts(attempts=attempts, **given),
         now=now,
         can=Capabilities(idempotency=can, in_flight_seconds=30.0, **more),
         config=config,
@@ -50,24 +50,24 @@ def decide(outcome: Outcome, *, attempts: int = 1, can: Idempotency = KEY, **ins
 #: failure, attempts made, what the platform can do -> next, event, reason, seconds from now
 CASES = [
     # A lost answer: what the platform can do decides, and there is no blind resend.
-    (LOST, 1, KEY, Next.RETRY, DeliveryEvent.DEFER, Reason.SAME_KEY_RESEND, 5.0),
-    (LOST, 2, KEY, Next.RETRY, DeliveryEvent.DEFER, Reason.SAME_KEY_RESEND, 25.0),
-    (LOST, 3, KEY, Next.PARK, DeliveryEvent.PARK, Reason.PARKED, None),
-    (LOST, 1, LOOKUP, Next.LOOKUP, DeliveryEvent.DEFER, Reason.RESPONSE_LOST, 30.0),
-    (LOST, 3, LOOKUP, Next.LOOKUP, DeliveryEvent.DEFER, Reason.RESPONSE_LOST, 30.0),
-    (LOST, 1, NONE, Next.PARK, DeliveryEvent.PARK, Reason.PARKED, None),
-    (LOST, 3, NONE, Next.PARK, DeliveryEvent.PARK, Reason.PARKED, None),
+    (LOST, 1, KEY, NextStep.RETRY, DeliveryEvent.DEFER, Reason.SAME_KEY_RESEND, 5.0),
+    (LOST, 2, KEY, NextStep.RETRY, DeliveryEvent.DEFER, Reason.SAME_KEY_RESEND, 25.0),
+    (LOST, 3, KEY, NextStep.PARK, DeliveryEvent.PARK, Reason.PARKED, None),
+    (LOST, 1, LOOKUP, NextStep.LOOKUP, DeliveryEvent.DEFER, Reason.RESPONSE_LOST, 30.0),
+    (LOST, 3, LOOKUP, NextStep.LOOKUP, DeliveryEvent.DEFER, Reason.RESPONSE_LOST, 30.0),
+    (LOST, 1, NONE, NextStep.PARK, DeliveryEvent.PARK, Reason.PARKED, None),
+    (LOST, 3, NONE, NextStep.PARK, DeliveryEvent.PARK, Reason.PARKED, None),
     # A failure that proves that nothing was accepted: the same on all platforms.
-    *[(DOWN, 1, can, Next.RETRY, DeliveryEvent.DEFER, Reason.PLATFORM_ERROR, 5.0) for can in Idempotency],
-    *[(DOWN, 2, can, Next.RETRY, DeliveryEvent.DEFER, Reason.PLATFORM_ERROR, 25.0) for can in Idempotency],
-    *[(DOWN, 3, can, Next.FAIL, DeliveryEvent.EXHAUST, Reason.ATTEMPTS_EXHAUSTED, None) for can in Idempotency],
-    *[(UNSENT, 1, can, Next.RETRY, DeliveryEvent.DEFER, Reason.NOT_SENT, 5.0) for can in Idempotency],
-    (LIMITED, 1, KEY, Next.RETRY, DeliveryEvent.DEFER, Reason.RATE_LIMITED, 5.0),
-    (BAD_TOKEN, 1, KEY, Next.RETRY, DeliveryEvent.DEFER, Reason.UNAUTHORIZED, 5.0),
+    *[(DOWN, 1, can, NextStep.RETRY, DeliveryEvent.DEFER, Reason.PLATFORM_ERROR, 5.0) for can in Idempotency],
+    *[(DOWN, 2, can, NextStep.RETRY, DeliveryEvent.DEFER, Reason.PLATFORM_ERROR, 25.0) for can in Idempotency],
+    *[(DOWN, 3, can, NextStep.FAIL, DeliveryEvent.EXHAUST, Reason.ATTEMPTS_EXHAUSTED, None) for can in Idempotency],
+    *[(UNSENT, 1, can, NextStep.RETRY, DeliveryEvent.DEFER, Reason.NOT_SENT, 5.0) for can in Idempotency],
+    (LIMITED, 1, KEY, NextStep.RETRY, DeliveryEvent.DEFER, Reason.RATE_LIMITED, 5.0),
+    (BAD_TOKEN, 1, KEY, NextStep.RETRY, DeliveryEvent.DEFER, Reason.UNAUTHORIZED, 5.0),
     # Refused for good: at once, whatever the number of attempts.
-    *[(DENIED, 1, can, Next.FAIL, DeliveryEvent.REFUSE, Reason.REFUSED, None) for can in Idempotency],
-    *[(GONE, 1, can, Next.FAIL, DeliveryEvent.REFUSE, Reason.PLACE_GONE, None) for can in Idempotency],
-    (GONE, 9, KEY, Next.FAIL, DeliveryEvent.REFUSE, Reason.PLACE_GONE, None),
+    *[(DENIED, 1, can, NextStep.FAIL, DeliveryEvent.REFUSE, Reason.REFUSED, None) for can in Idempotency],
+    *[(GONE, 1, can, NextStep.FAIL, DeliveryEvent.REFUSE, Reason.PLACE_GONE, None) for can in Idempotency],
+    (GONE, 9, KEY, NextStep.FAIL, DeliveryEvent.REFUSE, Reason.PLACE_GONE, None),
 ]
 
 
@@ -80,7 +80,7 @@ def test_after_a_failure(
     error: PlatformError,
     attempts: int,
     can: Idempotency,
-    step: Next,
+    step: NextStep,
     event: DeliveryEvent,
     reason: Reason,
     wait: float | None,
@@ -93,8 +93,8 @@ def test_after_a_failure(
 
 @pytest.mark.parametrize(("can", "attempts"), product(Idempotency, [1, 3, 99]))
 def test_a_receipt_settles(can: Idempotency, attempts: int) -> None:
-    decision = decide(Outcome(receipt=receipt()), attempts=attempts, can=can)
-    assert (decision.next, decision.reason, decision.at) == (Next.SETTLE, Reason.ACCEPTED, None)
+    decision = decide(AttemptOutcome(receipt=receipt()), attempts=attempts, can=can)
+    assert (decision.next, decision.reason, decision.at) == (NextStep.SETTLE, Reason.ACCEPTED, None)
 
 
 @pytest.mark.parametrize(("can", "attempts"), product(Idempotency, [1, 3, 99]))
@@ -102,8 +102,8 @@ def test_a_receipt_settles(can: Idempotency, attempts: int) -> None:
 def test_a_receipt_of_another_place_ends_the_intent_as_misplaced(
     can: Idempotency, attempts: int, reason: Reason
 ) -> None:
-    decision = decide(Outcome(receipt=receipt(), reason=reason, misplaced=True), attempts=attempts, can=can)
-    expected = DeliveryDecision(next=Next.MISPLACED, event=DeliveryEvent.MISPLACE, reason=Reason.MISPLACED)
+    decision = decide(AttemptOutcome(receipt=receipt(), reason=reason, misplaced=True), attempts=attempts, can=can)
+    expected = DeliveryDecision(next=NextStep.MISPLACED, event=DeliveryEvent.MISPLACE, reason=Reason.MISPLACED)
     assert decision == expected
 
 
@@ -135,18 +135,18 @@ def test_a_receipt_is_misplaced_when_people_see_it_elsewhere(asked: Address, fou
 
 
 def test_what_a_look_up_found_settles_under_its_own_reason() -> None:
-    decision = decide(Outcome(receipt=receipt(), reason=Reason.FOUND_BY_LOOKUP), can=LOOKUP)
-    assert (decision.next, decision.reason) == (Next.SETTLE, Reason.FOUND_BY_LOOKUP)
+    decision = decide(AttemptOutcome(receipt=receipt(), reason=Reason.FOUND_BY_LOOKUP), can=LOOKUP)
+    assert (decision.next, decision.reason) == (NextStep.SETTLE, Reason.FOUND_BY_LOOKUP)
 
 
 def test_what_a_look_up_did_not_find_is_sent_again() -> None:
-    decision = decide(Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True), can=LOOKUP)
-    assert (decision.next, decision.reason, decision.at) == (Next.RETRY, Reason.NOT_FOUND_BY_LOOKUP, NOW + 5)
+    decision = decide(AttemptOutcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True), can=LOOKUP)
+    assert (decision.next, decision.reason, decision.at) == (NextStep.RETRY, Reason.NOT_FOUND_BY_LOOKUP, NOW + 5)
 
 
 def test_a_look_up_that_failed_is_asked_again_and_is_no_no() -> None:
-    decision = decide(Outcome(reason=Reason.LOOKUP_FAILED, ambiguous=True), can=LOOKUP)
-    assert (decision.next, decision.reason, decision.at) == (Next.LOOKUP, Reason.LOOKUP_FAILED, NOW + 30)
+    decision = decide(AttemptOutcome(reason=Reason.LOOKUP_FAILED, ambiguous=True), can=LOOKUP)
+    assert (decision.next, decision.reason, decision.at) == (NextStep.LOOKUP, Reason.LOOKUP_FAILED, NOW + 30)
 
 
 @pytest.mark.parametrize(("can", "attempts"), product(Idempotency, range(1, 8)))
@@ -155,8 +155,8 @@ def test_an_ambiguous_chunk_is_never_resent_blindly_nor_called_dead(
     can: Idempotency, attempts: int, age: float
 ) -> None:
     decision = decide(outcome_of(LOST), attempts=attempts, can=can, created_at=NOW - age)
-    assert decision.next is not Next.FAIL
-    assert decision.next is not Next.RETRY or (can is KEY and decision.reason is Reason.SAME_KEY_RESEND)
+    assert decision.next is not NextStep.FAIL
+    assert decision.next is not NextStep.RETRY or (can is KEY and decision.reason is Reason.SAME_KEY_RESEND)
 
 
 @pytest.mark.parametrize(("asked", "wait"), [(None, 5.0), (0.0, 5.0), (4.9, 5.0), (60.0, 60.0)])
@@ -171,10 +171,10 @@ def test_the_backoff_goes_up_and_its_last_step_repeats(attempts: int, wait: floa
 
 @pytest.mark.parametrize(
     ("age_at_retry", "step", "event"),
-    [(3600.0, Next.RETRY, DeliveryEvent.DEFER), (3600.5, Next.FAIL, DeliveryEvent.EXPIRE)],
+    [(3600.0, NextStep.RETRY, DeliveryEvent.DEFER), (3600.5, NextStep.FAIL, DeliveryEvent.EXPIRE)],
 )
 def test_what_would_be_too_old_by_its_next_attempt_expires(
-    age_at_retry: float, step: Next, event: DeliveryEvent
+    age_at_retry: float, step: NextStep, event: DeliveryEvent
 ) -> None:
     decision = decide(outcome_of(DOWN), created_at=NOW + 5.0 - age_at_retry)
     assert (decision.next, decision.event) == (step, event)
@@ -182,14 +182,14 @@ def test_what_would_be_too_old_by_its_next_attempt_expires(
 
 def test_a_wait_that_the_platform_asks_for_counts_towards_the_age() -> None:
     decision = decide(outcome_of(RateLimited(retry_after=3601.0)))
-    assert (decision.next, decision.reason) == (Next.FAIL, Reason.TOO_OLD)
+    assert (decision.next, decision.reason) == (NextStep.FAIL, Reason.TOO_OLD)
 
 
 OUTCOMES = [
-    Outcome(receipt=receipt()),
-    Outcome(receipt=receipt(), misplaced=True),
-    Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True),
-    Outcome(reason=Reason.LOOKUP_FAILED, ambiguous=True),
+    AttemptOutcome(receipt=receipt()),
+    AttemptOutcome(receipt=receipt(), misplaced=True),
+    AttemptOutcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True),
+    AttemptOutcome(reason=Reason.LOOKUP_FAILED, ambiguous=True),
     *[outcome_of(error) for error in (LOST, DOWN, GONE, LIMITED, UNSENT, DENIED, BAD_TOKEN)],
     outcome_of(RateLimited(retry_after=1e6)),
 ]
@@ -197,17 +197,17 @@ OUTCOMES = [
 
 @pytest.mark.parametrize("state", [IntentState.PREPARED, IntentState.SENDING])
 @pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda one: f"{one.reason.value}-{one.retry_after}")
-def test_every_decision_is_an_event_that_the_state_machine_allows(outcome: Outcome, state: IntentState) -> None:
+def test_every_decision_is_an_event_that_the_state_machine_allows(outcome: AttemptOutcome, state: IntentState) -> None:
     for can, attempts, age in product(Idempotency, range(1, 5), (0.0, 3600.0, 1e9)):
         decision = decide(outcome, attempts=attempts, can=can, created_at=NOW - age)
         assert decision.event in TRANSITIONS[state]
-        assert (decision.at is not None) is (decision.next in (Next.RETRY, Next.LOOKUP))
+        assert (decision.at is not None) is (decision.next in (NextStep.RETRY, NextStep.LOOKUP))
 
 
 @pytest.mark.parametrize("error", [PlatformError, NotSent, RateLimited, Refused, PlaceGone, Unauthorized, Ambiguous])
 def test_an_outcome_tells_what_its_error_tells(error: type[PlatformError]) -> None:
     outcome = outcome_of(error("details", retry_after=3.0))
-    assert outcome == Outcome(
+    assert outcome == AttemptOutcome(
         reason=error.reason,
         retryable=error.retryable,
         unsent=error is NotSent,
@@ -244,7 +244,7 @@ def found(
     limit: int = 5,
 ) -> RecoveryDecision:
     """What is decided at 100 s on an intent of 0 s."""
-    left = Left(state=state, head=head, attempts=attempts, created_at=0.0, next_at=next_at, reason=reason)
+    left = InterruptedIntent(state=state, head=head, attempts=attempts, created_at=0.0, next_at=next_at, reason=reason)
     return recover(left, now=now, can=Capabilities(idempotency=can), config=DeliveryConfig(max_attempts=limit))
 
 
@@ -269,13 +269,13 @@ def test_a_message_that_kills_its_sender_is_parked_when_its_attempts_are_used_up
 
 def test_look_ups_that_keep_failing_end():
     can = Capabilities(idempotency=Idempotency.LOOKUP)
-    lost = Outcome(ambiguous=True, reason=Reason.LOOKUP_FAILED)
+    lost = AttemptOutcome(ambiguous=True, reason=Reason.LOOKUP_FAILED)
     config = DeliveryConfig(max_attempts=3)
     nexts = [
-        after_attempt(lost, tried=Tried(attempts=n, created_at=0.0), now=1.0, can=can, config=config).next
+        after_attempt(lost, tried=AttemptFacts(attempts=n, created_at=0.0), now=1.0, can=can, config=config).next
         for n in range(1, 6)
     ]
-    assert nexts == [Next.LOOKUP, Next.LOOKUP, Next.LOOKUP, Next.PARK, Next.PARK]
+    assert nexts == [NextStep.LOOKUP, NextStep.LOOKUP, NextStep.LOOKUP, NextStep.PARK, NextStep.PARK]
 
 
 @pytest.mark.parametrize("can", Idempotency)
@@ -316,28 +316,28 @@ def test_what_is_too_old_is_not_sent_after_a_long_night() -> None:
 @pytest.mark.parametrize("can", [KEY, NONE])
 def test_a_refusal_after_an_attempt_in_doubt_is_no_proof(error: PlatformError, can: Idempotency) -> None:
     decision = decide(outcome_of(error), attempts=2, can=can, doubt_at=NOW - 5)
-    assert (decision.next, decision.reason) == (Next.PARK, Reason.PARKED)
+    assert (decision.next, decision.reason) == (NextStep.PARK, Reason.PARKED)
 
 
 def test_a_failure_after_an_attempt_in_doubt_keeps_the_doubt_until_the_end() -> None:
     again = decide(outcome_of(DOWN), attempts=2, doubt_at=NOW - 5)
-    assert (again.next, again.doubt_at) == (Next.RETRY, NOW - 5)
-    assert decide(outcome_of(DOWN), attempts=3, doubt_at=NOW - 5).next is Next.PARK
-    assert decide(outcome_of(DOWN), attempts=3).next is Next.FAIL
+    assert (again.next, again.doubt_at) == (NextStep.RETRY, NOW - 5)
+    assert decide(outcome_of(DOWN), attempts=3, doubt_at=NOW - 5).next is NextStep.PARK
+    assert decide(outcome_of(DOWN), attempts=3).next is NextStep.FAIL
 
 
 def test_a_look_up_that_finds_nothing_ends_the_doubt() -> None:
-    nothing = Outcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
+    nothing = AttemptOutcome(reason=Reason.NOT_FOUND_BY_LOOKUP, retryable=True)
     assert decide(nothing, attempts=1, can=LOOKUP, doubt_at=NOW - 30).doubt_at is None
-    assert decide(nothing, attempts=3, can=LOOKUP, doubt_at=NOW - 30).next is Next.FAIL
+    assert decide(nothing, attempts=3, can=LOOKUP, doubt_at=NOW - 30).next is NextStep.FAIL
 
 
 def test_a_chunk_in_doubt_is_not_resent_under_a_key_that_the_platform_has_forgotten() -> None:
-    assert decide(outcome_of(LOST), key_seconds=60.0).next is Next.RETRY
+    assert decide(outcome_of(LOST), key_seconds=60.0).next is NextStep.RETRY
     late = decide(outcome_of(LOST), key_seconds=60.0, doubt_at=NOW - 58)
-    assert (late.next, late.reason) == (Next.PARK, Reason.KEY_EXPIRED)
+    assert (late.next, late.reason) == (NextStep.PARK, Reason.KEY_EXPIRED)
     assert decide(outcome_of(DOWN), key_seconds=60.0, doubt_at=NOW - 58).reason is Reason.KEY_EXPIRED
-    assert decide(outcome_of(DOWN), key_seconds=60.0).next is Next.RETRY
+    assert decide(outcome_of(DOWN), key_seconds=60.0).next is NextStep.RETRY
 
 
 HYBRID: dict[str, Any] = {"mode": DeliveryMode.HYBRID}
@@ -345,16 +345,16 @@ HYBRID: dict[str, Any] = {"mode": DeliveryMode.HYBRID}
 
 def test_a_hybrid_falls_back_on_proof_only() -> None:
     decision = decide(outcome_of(UNSENT), **HYBRID)
-    assert (decision.next, decision.reason) == (Next.FALLBACK, Reason.GATEWAY_PATH)
+    assert (decision.next, decision.reason) == (NextStep.FALLBACK, Reason.GATEWAY_PATH)
     for error in (LOST, DOWN, LIMITED, BAD_TOKEN, DENIED, GONE):
         for can in Idempotency:
-            assert decide(outcome_of(error), can=can, **HYBRID).next is not Next.FALLBACK
-    assert decide(outcome_of(UNSENT)).next is Next.RETRY
+            assert decide(outcome_of(error), can=can, **HYBRID).next is not NextStep.FALLBACK
+    assert decide(outcome_of(UNSENT)).next is NextStep.RETRY
 
 
 def test_a_hybrid_does_not_fall_back_twice_nor_with_an_earlier_attempt_in_doubt() -> None:
-    assert decide(outcome_of(UNSENT), transport=Transport.GATEWAY, **HYBRID).next is Next.RETRY
-    assert decide(outcome_of(UNSENT), attempts=2, doubt_at=NOW - 5, **HYBRID).next is Next.RETRY
+    assert decide(outcome_of(UNSENT), transport=Transport.GATEWAY, **HYBRID).next is NextStep.RETRY
+    assert decide(outcome_of(UNSENT), attempts=2, doubt_at=NOW - 5, **HYBRID).next is NextStep.RETRY
 
 
 MARKING = DeliveryConfig.model_validate({**CONFIG.model_dump(), "ambiguous": "resend-marked"})
@@ -362,25 +362,25 @@ MARKING = DeliveryConfig.model_validate({**CONFIG.model_dump(), "ambiguous": "re
 
 def test_by_policy_a_chunk_that_nobody_can_tell_of_is_resent_once_with_a_mark() -> None:
     first = decide(outcome_of(LOST), can=NONE, config=MARKING)
-    assert (first.next, first.reason, first.mark, first.at) == (Next.RETRY, Reason.MARKED_RESEND, True, NOW + 5)
-    assert decide(outcome_of(LOST), attempts=2, can=NONE, config=MARKING, marked=True).next is Next.PARK
-    assert decide(outcome_of(LOST), attempts=3, can=NONE, config=MARKING).next is Next.PARK
+    assert (first.next, first.reason, first.mark, first.at) == (NextStep.RETRY, Reason.MARKED_RESEND, True, NOW + 5)
+    assert decide(outcome_of(LOST), attempts=2, can=NONE, config=MARKING, marked=True).next is NextStep.PARK
+    assert decide(outcome_of(LOST), attempts=3, can=NONE, config=MARKING).next is NextStep.PARK
     # What can be told is never marked.
     assert not any(decide(outcome_of(LOST), can=can, config=MARKING).mark for can in (KEY, LOOKUP))
 
 
 def test_best_effort_is_one_attempt_and_never_a_success() -> None:
-    assert decide(outcome_of(DOWN), best_effort=True).next is Next.FAIL
-    assert decide(outcome_of(LOST), best_effort=True).next is Next.PARK
-    assert decide(outcome_of(LOST), best_effort=True, can=LOOKUP).next is Next.LOOKUP
-    assert decide(outcome_of(LOST), best_effort=True, can=NONE, config=MARKING).next is Next.PARK
+    assert decide(outcome_of(DOWN), best_effort=True).next is NextStep.FAIL
+    assert decide(outcome_of(LOST), best_effort=True).next is NextStep.PARK
+    assert decide(outcome_of(LOST), best_effort=True, can=LOOKUP).next is NextStep.LOOKUP
+    assert decide(outcome_of(LOST), best_effort=True, can=NONE, config=MARKING).next is NextStep.PARK
 
 
-def left(**facts: Any) -> Left:
-    return Left(**{"state": IntentState.PREPARED, "head": True, "attempts": 0, "created_at": NOW, **facts})
+def left(**facts: Any) -> InterruptedIntent:
+    return InterruptedIntent(**{"state": IntentState.PREPARED, "head": True, "attempts": 0, "created_at": NOW, **facts})
 
 
-def recall(what: Left, can: Idempotency, config: DeliveryConfig = CONFIG, **more: Any) -> RecoveryDecision:
+def recall(what: InterruptedIntent, can: Idempotency, config: DeliveryConfig = CONFIG, **more: Any) -> RecoveryDecision:
     return recover(what, now=NOW, can=Capabilities(idempotency=can, **more), config=config)
 
 

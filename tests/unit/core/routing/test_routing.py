@@ -6,11 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.factories import binding, config, direct, envelope, group, room
-from trunkline.core.config import GatewayConfig, RouteBinding
+from trunkline.core.config import GatewayConfig, RouteRuleConfig
 from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import resolve_route
-from trunkline.core.routing.binding_match import TIERS
+from trunkline.core.routing.route_rules import TIERS
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.values import Address, ChatKind, Envelope
 
@@ -31,20 +31,22 @@ BY_TIER: dict[str, dict[str, Any]] = {
 }
 
 
-def decide(said: Envelope, *bindings: RouteBinding, **fields: Any) -> tuple[str, str]:
+def decide(said: Envelope, *bindings: RouteRuleConfig, **fields: Any) -> tuple[str, str]:
     """Agent and tier of a message."""
     decision = resolve_route(said, config(*bindings, **fields))
     return decision.agent, decision.matched_by
 
 
-def reasons(said: Envelope, *bindings: RouteBinding) -> list[Reason]:
+def reasons(said: Envelope, *bindings: RouteRuleConfig) -> list[Reason]:
     return [candidate.reason for candidate in resolve_route(said, config(*bindings)).candidates]
 
 
-def scoped(agent: str, *, dm: str | None = None, group: str | None = None, **match: Any) -> RouteBinding:
+def scoped(agent: str, *, dm: str | None = None, group: str | None = None, **match: Any) -> RouteRuleConfig:
     """A binding with scopes of its own."""
     session = {"dm_scope": dm, "group_scope": group}
-    return RouteBinding.model_validate({"agent": agent, "match": {"channel": "discord", **match}, "session": session})
+    return RouteRuleConfig.model_validate(
+        {"agent": agent, "match": {"channel": "discord", **match}, "session": session}
+    )
 
 
 # ---------------------------------------------------------------- tiers
@@ -112,7 +114,7 @@ CONSTRAINTS = {
 }
 
 
-def everything(**instead: Any) -> RouteBinding:
+def everything(**instead: Any) -> RouteRuleConfig:
     match = {name: value for fits, _, _ in CONSTRAINTS.values() for name, value in fits.items()}
     return binding("ops", **{**match, **instead})
 
@@ -275,7 +277,7 @@ def test_a_wildcard_may_have_further_constraints() -> None:
 TOPIC = envelope(group("-1007", thread="10"))
 
 
-def on_telegram(agent: str, peer: str, **match: Any) -> RouteBinding:
+def on_telegram(agent: str, peer: str, **match: Any) -> RouteRuleConfig:
     return binding(agent, channel="telegram", peer={"kind": "group", "id": peer}, **match)
 
 

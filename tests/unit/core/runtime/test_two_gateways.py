@@ -14,7 +14,7 @@ from trunkline.core.errors import LeaseLost, SendFailed, StoreTooNew
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import ProcessStarted
 from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
-from trunkline.core.events.leases import LeaseLost as LeaseWasLost
+from trunkline.core.events.leases import LeaseGone as LeaseWasLost
 from trunkline.core.reasons import Reason
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ import pytest
 from trunkline.core.bindings.port import BindsConversations
 from trunkline.core.bindings.records import PlaceState
 from trunkline.core.channels.bindings.discord_threads import (
-    Channel,
+    DiscordChannel,
     DiscordThreads,
     OwnEchoes,
     ThreadManagers,
@@ -42,7 +42,7 @@ class Rest:
 
     def __init__(self) -> None:
         self.token = "t1"
-        self.channels = {"100": Channel(id="100", name="room")}
+        self.channels = {"100": DiscordChannel(id="100", name="room")}
         self.webhooks: dict[str, list[Webhook]] = {}
         self.asked: list[tuple[str, str]] = []
         self.failure: PlatformError | None = None
@@ -60,14 +60,14 @@ class Rest:
         if parent not in self.channels:
             raise PlaceGone(f"10003 {parent}")
         thread = str(200 + len(self.channels))
-        self.channels[thread] = Channel(id=thread, name=name, thread=True, parent=parent)
+        self.channels[thread] = DiscordChannel(id=thread, name=name, thread=True, parent=parent)
         return thread
 
-    async def list_threads(self, token: str, parent: str) -> Sequence[Channel]:
+    async def list_threads(self, token: str, parent: str) -> Sequence[DiscordChannel]:
         await self._ask("list", token)
         return [one for one in self.channels.values() if one.parent == parent]
 
-    async def channel(self, token: str, channel: str) -> Channel:
+    async def channel(self, token: str, channel: str) -> DiscordChannel:
         await self._ask("channel", token)
         if channel not in self.channels:
             raise PlaceGone(f"10003 {channel}")
@@ -75,7 +75,7 @@ class Rest:
 
     async def unarchive(self, token: str, thread: str) -> None:
         await self._ask("unarchive", token)
-        self.channels[thread] = Channel(id=thread, thread=True, parent="100")
+        self.channels[thread] = DiscordChannel(id=thread, thread=True, parent="100")
 
     async def create_webhook(self, token: str, channel: str, name: str) -> Webhook:
         await self._ask("webhook", token)
@@ -207,7 +207,7 @@ async def test_long_titles_are_cut_and_the_mark_stays() -> None:
 async def test_the_state_of_a_thread_is_told_and_what_is_not_told_is_an_error() -> None:
     rest = Rest()
     threads = threads_of(rest)
-    rest.channels["300"] = Channel(id="300", thread=True, parent="100", archived=True)
+    rest.channels["300"] = DiscordChannel(id="300", thread=True, parent="100", archived=True)
     states = [await threads.inspect(at(name)) for name in ("100", "300", "404")]
     assert states == [PlaceState.OPEN, PlaceState.ARCHIVED, PlaceState.GONE]
     rest.failure = RateLimited("429", retry_after=1.0)
@@ -218,8 +218,8 @@ async def test_the_state_of_a_thread_is_told_and_what_is_not_told_is_an_error() 
 async def test_an_archived_thread_is_unarchived_where_that_is_allowed() -> None:
     rest = Rest()
     threads = threads_of(rest)
-    rest.channels["300"] = Channel(id="300", thread=True, parent="100", archived=True)
-    rest.channels["301"] = Channel(id="301", thread=True, parent="100", archived=True, locked=True)
+    rest.channels["300"] = DiscordChannel(id="300", thread=True, parent="100", archived=True)
+    rest.channels["301"] = DiscordChannel(id="301", thread=True, parent="100", archived=True, locked=True)
     await threads.reopen(at("300"))
     await threads.reopen(at("300"))
     assert (await threads.inspect(at("300")), rest.count("unarchive")) == (PlaceState.OPEN, 1)

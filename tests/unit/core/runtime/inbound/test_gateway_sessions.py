@@ -37,7 +37,7 @@ from trunkline.core.events.gateway import (
     SessionShared,
     TurnStarted,
 )
-from trunkline.core.hands.completion_plan import Completed, CompletionPlan
+from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion
 from trunkline.core.reasons import Reason
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.values import IntentState, SessionId
@@ -388,7 +388,7 @@ async def test_the_result_of_a_hand_is_posted_once_when_its_session_was_reset(
 async def test_a_rule_of_ones_own_that_knows_of_no_resets_cannot_hold_a_result_up(
     path: Path, platform: TinyPlatform
 ) -> None:
-    def always_a_turn(done: Completed, _config: HandsConfig) -> CompletionPlan:
+    def always_a_turn(done: HandCompletion, _config: HandsConfig) -> CompletionPlan:
         step = CompletionStep(mode="turn", reason=Reason.CALLBACK_TURN, address=done.origin)
         return CompletionPlan(steps=(step,))
 

@@ -1,6 +1,6 @@
-"""Claims: the route bindings in the form in which they are compared, and which constraint of one fails first.
+"""Rules: the route bindings in the form in which they are compared, and which constraint of one fails first.
 
-A claim is made once for each binding; making it applies what the profile says of accounts, wildcards, blank ids,
+A rule is made once for each binding; making it applies what the profile says of accounts, wildcards, blank ids,
 agents that are not there, and scopes.
 """
 
@@ -11,7 +11,7 @@ from sys import intern
 
 import msgspec
 
-from trunkline.core.config import BindingSession, DmScope, GatewayConfig, GroupScope, RouteBinding, SessionConfig
+from trunkline.core.config import DmScope, GatewayConfig, GroupScope, RouteRuleConfig, RuleSessionConfig, SessionConfig
 from trunkline.core.keys.openclaw import agent_id
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
@@ -34,7 +34,7 @@ CHANNEL = "binding.channel"
 TIERS = (PEER, PARENT, WILDCARD, GUILD_ROLES, GUILD, TEAM, ACCOUNT, CHANNEL)
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RouteRule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A binding, as it is compared with a `RouteQuery`."""
 
     #: its place in the order of declaration
@@ -75,8 +75,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return CHANNEL if self.account == ANY else ACCOUNT
 
 
-def claims_of(config: GatewayConfig) -> Iterator[Claim]:
-    """The claims of a configuration, in the order of its bindings."""
+def rules_of(config: GatewayConfig) -> Iterator[RouteRule]:
+    """The rules of a configuration, in the order of its bindings."""
     known = frozenset(agent.id for agent in config.agents)
     scoped: dict[tuple[DmScope | None, GroupScope | None], SessionConfig | None] = {(None, None): None}
     for number, binding in enumerate(config.bindings):
@@ -88,16 +88,18 @@ def claims_of(config: GatewayConfig) -> Iterator[Claim]:
                 update={"dm_scope": dm or session.dm_scope, "group_scope": group or session.group_scope}
             )
         agent = _agent(binding.agent, known, config)
-        yield _claim(number, binding, agent, scoped[own], config.profile)
+        yield _rule(number, binding, agent, scoped[own], config.profile)
 
 
-def _claim(number: int, binding: RouteBinding, agent: str, session: SessionConfig | None, profile: Profile) -> Claim:
+def _rule(
+    number: int, binding: RouteRuleConfig, agent: str, session: SessionConfig | None, profile: Profile
+) -> RouteRule:
     match = binding.match
     peer = match.peer
     # Upstream of March reads `*` as an id like any other.
     wild = peer is not None and profile is not Profile.OPENCLAW and peer.id.strip() == ANY
     account = (match.account or "").strip()
-    return Claim(
+    return RouteRule(
         number=number,
         label=binding.name,
         agent=agent,
@@ -123,7 +125,7 @@ def _demanded(text: str | None, profile: Profile) -> str | None:
 def _agent(bound: str, known: frozenset[str], config: GatewayConfig) -> str:
     """The agent that a binding means. Our own configurations name agents that are there."""
     if not config.profile.upstream:
-        # One text for all: the agent of a claim is looked at with each message.
+        # One text for all: the agent of a rule is looked at with each message.
         return intern(bound)
     # Upstream gives what an unknown agent would get to the default one, and knows all of them while none is listed.
     slug = agent_id(bound)
@@ -132,7 +134,7 @@ def _agent(bound: str, known: frozenset[str], config: GatewayConfig) -> str:
     return slug
 
 
-def _own_scopes(session: BindingSession, profile: Profile) -> tuple[DmScope | None, GroupScope | None]:
+def _own_scopes(session: RuleSessionConfig, profile: Profile) -> tuple[DmScope | None, GroupScope | None]:
     """Scopes that a binding sets itself. Upstream of March has no such thing."""
     return (None, None) if profile is Profile.OPENCLAW else (session.dm_scope, session.group_scope)
 
@@ -140,42 +142,42 @@ def _own_scopes(session: BindingSession, profile: Profile) -> tuple[DmScope | No
 # ---------------------------------------------------------------- explanation
 
 
-def judge(claim: Claim, query: RouteQuery) -> tuple[str, Reason | None]:
-    """The tier in which a claim stands for a message, and the first constraint that does not hold."""
-    lost = _lost_on(claim, query)
-    if claim.direct is None:
-        return claim.tier, lost
-    tier = _peer_tier(claim, query)
+def judge(rule: RouteRule, query: RouteQuery) -> tuple[str, Reason | None]:
+    """The tier in which a rule stands for a message, and the first constraint that does not hold."""
+    lost = _lost_on(rule, query)
+    if rule.direct is None:
+        return rule.tier, lost
+    tier = _peer_tier(rule, query)
     return (PEER, lost or Reason.OTHER_PEER) if tier is None else (tier, lost)
 
 
-def _peer_tier(claim: Claim, query: RouteQuery) -> str | None:
-    """The tier in which a claim's peer fits, or none."""
-    own = query.id is not None and _same_kind(claim, query.kind)
-    if claim.wild:
+def _peer_tier(rule: RouteRule, query: RouteQuery) -> str | None:
+    """The tier in which a rule's peer fits, or none."""
+    own = query.id is not None and _same_kind(rule, query.kind)
+    if rule.wild:
         return WILDCARD if own else None
-    if claim.peer is None:
+    if rule.peer is None:
         return None
-    if own and claim.peer == query.id:
+    if own and rule.peer == query.id:
         return PEER
-    return PARENT if claim.peer == query.parent and _same_kind(claim, query.parent_kind) else None
+    return PARENT if rule.peer == query.parent and _same_kind(rule, query.parent_kind) else None
 
 
-def _same_kind(claim: Claim, kind: ChatKind | None) -> bool:
+def _same_kind(rule: RouteRule, kind: ChatKind | None) -> bool:
     """Group and channel are one kind to a binding."""
-    return kind is not None and claim.direct is (kind is ChatKind.DIRECT)
+    return kind is not None and rule.direct is (kind is ChatKind.DIRECT)
 
 
-def _lost_on(claim: Claim, query: RouteQuery) -> Reason | None:
+def _lost_on(rule: RouteRule, query: RouteQuery) -> Reason | None:
     """The first constraint, other than the peer, that does not hold."""
-    if not claim.channel or claim.channel != query.channel:
+    if not rule.channel or rule.channel != query.channel:
         return Reason.OTHER_CHANNEL
-    if claim.account not in (ANY, query.account):
+    if rule.account not in (ANY, query.account):
         return Reason.OTHER_ACCOUNT
-    if claim.guild is not None and claim.guild != query.guild:
+    if rule.guild is not None and rule.guild != query.guild:
         return Reason.OTHER_GUILD
-    if claim.team is not None and claim.team != query.team:
+    if rule.team is not None and rule.team != query.team:
         return Reason.OTHER_TEAM
-    if claim.roles and not any(role in query.roles for role in claim.roles):
+    if rule.roles and not any(role in query.roles for role in rule.roles):
         return Reason.ROLE_MISSING
     return None
