@@ -16,7 +16,6 @@ TurnId = NewType("TurnId", str)
 IntentId = NewType("IntentId", str)
 DelegationId = NewType("DelegationId", str)
 SessionId = NewType("SessionId", str)
-AgentId = NewType("AgentId", str)
 
 
 class ChatKind(StrEnum):

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from trunkline.core.delivery.mirror_text import Remembered, mirror_text, plan_append
+from tests.conformance.upstream.transcript_append import MirroredLine, plan_append
+from trunkline.core.delivery.mirror_text import mirror_text
 from trunkline.core.profiles import Profile
 
 Fields = dict[str, Any]
@@ -32,6 +33,6 @@ def run(case: Fields, _: Profile) -> Fields:
     }
 
 
-def _line(given: Fields) -> Remembered:
+def _line(given: Fields) -> MirroredLine:
     text, key = given.get("text"), given.get("idempotency_key")
-    return Remembered(role=given.get("role") or "", text=text if isinstance(text, str) else "", key=key)
+    return MirroredLine(role=given.get("role") or "", text=text if isinstance(text, str) else "", key=key)

@@ -7,18 +7,18 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.backoff import (
-    Answers,
+from tests.conformance.upstream.queue_recovery import (
+    QueuedRow,
     Reconciled,
-    Replay,
-    Row,
+    RecoveryAnswers,
+    ReplayResult,
     SendState,
     eligibility,
-    is_permanent,
+    is_permanent_under,
     recovery_step,
-    wait_after,
 )
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.backoff import wait_after
 from trunkline.core.profiles import Profile
 
 Fields = dict[str, Any]
@@ -28,7 +28,7 @@ _MONTH = re.compile(r"\((20\d\d-\d\d)")
 _AUGUST = "2026-08"
 _RECONCILED = {"sent": Reconciled.SENT, "not_sent": Reconciled.NOT_SENT}
 #: what a send may come to beside an error of which nobody knows whether it was sent
-_REPLAYS = {"ok": Replay.SENT, "not_sent": Replay.UNSENT, "partial": Replay.PARTIAL}
+_REPLAYS = {"ok": ReplayResult.SENT, "not_sent": ReplayResult.UNSENT, "partial": ReplayResult.PARTIAL}
 
 
 def run(case: Fields, profile: Profile) -> Fields:
@@ -54,7 +54,7 @@ def _eligibility(given: Fields, _: Profile) -> Fields:
 
 
 def _permanent(given: Fields, profile: Profile) -> Fields:
-    return {"permanent": is_permanent(given["error"], profile)}
+    return {"permanent": is_permanent_under(given["error"], profile)}
 
 
 def _recovery(given: Fields, profile: Profile) -> Fields:
@@ -72,9 +72,9 @@ def _recovery(given: Fields, profile: Profile) -> Fields:
     }
 
 
-def _row(given: Fields) -> Row:
+def _row(given: Fields) -> QueuedRow:
     state = given.get("recovery_state")
-    return Row(
+    return QueuedRow(
         retries=given.get("retry_count") or 0,
         enqueued_at=given["enqueued_at"],
         last_attempt_at=given.get("last_attempt_at"),
@@ -82,16 +82,16 @@ def _row(given: Fields) -> Row:
     )
 
 
-def _answers(given: Fields) -> Answers:
+def _answers(given: Fields) -> RecoveryAnswers:
     """A send, or an adapter that is asked first; ``then`` is what the send comes to after that."""
     kind, error = given["kind"], given.get("error") or ""
     if kind == "reconcile_unavailable":
-        return Answers(reconciled=Reconciled.UNAVAILABLE)
+        return RecoveryAnswers(reconciled=Reconciled.UNAVAILABLE)
     if not kind.startswith("reconcile"):
-        return Answers(replay=_REPLAYS.get(kind, Replay.FAILED), error=error)
+        return RecoveryAnswers(replay=_REPLAYS.get(kind, ReplayResult.FAILED), error=error)
     then = given.get("then") or "ok"
     sent = _answers(then if isinstance(then, dict) else {"kind": then, "error": error})
-    return Answers(reconciled=_reconciled(given), replay=sent.replay, error=sent.error or error)
+    return RecoveryAnswers(reconciled=_reconciled(given), replay=sent.replay, error=sent.error or error)
 
 
 def _reconciled(given: Fields) -> Reconciled:

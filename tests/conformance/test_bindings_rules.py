@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conformance import bindings, delivery_router
+from tests.conformance.upstream.discord_bindings import OwnEchoes
 from trunkline.core.profiles import Profile
 
 MARCH, AUGUST = Profile.OPENCLAW, Profile.OPENCLAW_2026_08
@@ -357,3 +358,15 @@ def test_when_the_bot_fails_too_nothing_is_touched() -> None:
     found = reply("a", "b", webhook_fails=True, bot_fails=True)
     assert ([one["via"] for one in found["attempts"]], found["touched"]) == (["webhook", "bot"], 0)
     assert "error" in found
+
+
+def test_echoes_of_the_old_webhook_are_known_for_thirty_seconds() -> None:
+    echoes = OwnEchoes()
+    echoes.unbound("201", "wh1", now=0.0)
+    echoes.unbound("202", None, now=0.0)
+    assert [echoes.suppresses("201", name, 29.9) for name in ("wh1", "wh2")] == [True, False]
+    assert not echoes.suppresses("202", "wh1", 0.0)
+    assert not echoes.suppresses("201", "wh1", 30.0)
+    echoes.unbound("201", "wh1", now=40.0)
+    echoes.bound("201")
+    assert not echoes.suppresses("201", "wh1", 41.0)

@@ -5,28 +5,28 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trunkline.core.config import DeliveryConfig
-from trunkline.core.delivery.backoff import (
-    Answers,
+from tests.conformance.upstream.queue_recovery import (
     Bucket,
     Counted,
+    QueuedRow,
     Reconciled,
-    Replay,
-    Row,
+    RecoveryAnswers,
+    ReplayResult,
     SendState,
     eligibility,
-    is_permanent,
     recovery_step,
-    wait_after,
 )
-from trunkline.core.delivery.mirror_text import Remembered, media_name, mirror_text, plan_append
+from tests.conformance.upstream.transcript_append import MirroredLine, plan_append
+from trunkline.core.config import DeliveryConfig
+from trunkline.core.delivery.backoff import is_permanent, wait_after
+from trunkline.core.delivery.mirror_text import media_name, mirror_text
 from trunkline.core.delivery.policy import backoff, outcome_of, outcome_of_error
 from trunkline.core.errors import Ambiguous, PlatformError
 
 waits = st.lists(st.integers(0, 10**6), min_size=1, max_size=6).map(lambda steps: tuple(sorted(steps)))
 times = st.integers(0, 10**9)
 rows = st.builds(
-    Row,
+    QueuedRow,
     retries=st.integers(0, 7),
     enqueued_at=times,
     last_attempt_at=st.none() | times,
@@ -34,7 +34,9 @@ rows = st.builds(
 )
 words = st.sampled_from(["chat not found", "network down", "bot", "not", "member", "User x", " not in room", "\n", " "])
 texts = st.lists(words | st.text(max_size=5), max_size=6).map("".join)
-answers = st.builds(Answers, reconciled=st.sampled_from(Reconciled), replay=st.sampled_from(Replay), error=texts)
+answers = st.builds(
+    RecoveryAnswers, reconciled=st.sampled_from(Reconciled), replay=st.sampled_from(ReplayResult), error=texts
+)
 
 
 @given(waits, st.integers(-3, 20))
@@ -50,7 +52,7 @@ def test_the_live_gateway_waits_as_the_table_says(steps: tuple[int, ...], attemp
 
 
 @given(rows, times, waits)
-def test_a_row_is_due_exactly_when_its_time_has_come(row: Row, now: int, steps: tuple[int, ...]) -> None:
+def test_a_row_is_due_exactly_when_its_time_has_come(row: QueuedRow, now: int, steps: tuple[int, ...]) -> None:
     found = eligibility(row, now, steps)
     assert found.eligible is (found.remaining == 0)
     if not found.eligible:
@@ -61,7 +63,7 @@ def test_a_row_is_due_exactly_when_its_time_has_come(row: Row, now: int, steps: 
 
 @given(rows, times, answers, waits)
 def test_what_may_have_been_sent_is_sent_again_only_if_it_is_proven_unsent(
-    row: Row, now: int, told: Answers, steps: tuple[int, ...]
+    row: QueuedRow, now: int, told: RecoveryAnswers, steps: tuple[int, ...]
 ) -> None:
     found = recovery_step(row, now, told, waits=steps)
     proven = row.state is SendState.STARTED and told.reconciled is Reconciled.NOT_SENT
@@ -72,7 +74,7 @@ def test_what_may_have_been_sent_is_sent_again_only_if_it_is_proven_unsent(
 
 @given(rows, times, answers, waits)
 def test_a_row_is_kept_unless_it_was_sent_or_given_up(
-    row: Row, now: int, told: Answers, steps: tuple[int, ...]
+    row: QueuedRow, now: int, told: RecoveryAnswers, steps: tuple[int, ...]
 ) -> None:
     found = recovery_step(row, now, told, waits=steps)
     assert (found.row is None) is (found.bucket is not Bucket.PENDING)
@@ -86,9 +88,9 @@ def test_a_row_is_kept_unless_it_was_sent_or_given_up(
 
 
 @given(rows, answers, waits)
-def test_a_row_that_keeps_failing_is_given_up(row: Row, told: Answers, steps: tuple[int, ...]) -> None:
+def test_a_row_that_keeps_failing_is_given_up(row: QueuedRow, told: RecoveryAnswers, steps: tuple[int, ...]) -> None:
     now, looks = 2 * 10**9, 0
-    left: Row | None = row
+    left: QueuedRow | None = row
     while left is not None and looks < 20:
         found = recovery_step(left, now, told, waits=steps)
         left, now, looks = found.row, now + 10**7, looks + 1
@@ -128,10 +130,10 @@ def test_what_is_remembered_is_the_names_of_the_files_or_else_the_text(text: str
         assert set(found.split(", ")) & {part for one in media for part in media_name(one).split(", ")}
 
 
-@given(st.text(max_size=10), st.lists(st.builds(Remembered, role=st.just("user"), text=st.text(max_size=9))))
-def test_a_mirror_that_is_planned_again_changes_nothing(text: str, before: list[Remembered]) -> None:
+@given(st.text(max_size=10), st.lists(st.builds(MirroredLine, role=st.just("user"), text=st.text(max_size=9))))
+def test_a_mirror_that_is_planned_again_changes_nothing(text: str, before: list[MirroredLine]) -> None:
     for key in (None, "k1"):
         first = plan_append("s", text, (), key=key, sessions={"s"}, lines=before)
         if first.append:
-            lines = [*before, Remembered(role="assistant", text=first.text or "", key=key)]
+            lines = [*before, MirroredLine(role="assistant", text=first.text or "", key=key)]
             assert not plan_append("s", text, (), key=key, sessions={"s"}, lines=lines).append

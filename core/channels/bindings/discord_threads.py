@@ -30,8 +30,6 @@ from trunkline.core.values import Address, ChatKind, Identity
 
 #: longest name of a thread and of a webhook's persona, UTF-16 code units
 NAME_LIMIT, PERSONA_LIMIT = 100, 80
-#: what a webhook says comes back as a message; for so many seconds after unbinding it is known as our own (upstream)
-ECHO_SECONDS = 30.0
 #: how our webhooks are called, so that they are found again
 WEBHOOK_NAME = "Trunkline"
 
@@ -302,28 +300,6 @@ class DiscordThreads:
         if place.parent is not None:
             return raw_id(place.parent)
         return await self.manager.room_of(raw_id(place.conversation))
-
-
-class OwnEchoes:
-    """Webhooks of bindings that have ended: for a while, what they said may still come back (upstream's rule)."""
-
-    def __init__(self, seconds: float = ECHO_SECONDS) -> None:
-        self._seconds = seconds
-        self._until: dict[str, tuple[str, float]] = {}
-
-    def unbound(self, thread: str, webhook: str | None, now: float) -> None:
-        """A thread was unbound that this webhook spoke in."""
-        if webhook is not None:
-            self._until[thread] = webhook, now + self._seconds
-
-    def bound(self, thread: str) -> None:
-        """A thread is bound: nothing of before counts."""
-        self._until.pop(thread, None)
-
-    def suppresses(self, thread: str, webhook: str, now: float) -> bool:
-        """Whether what this webhook says in a thread is an echo of ours."""
-        self._until = {name: (own, until) for name, (own, until) in self._until.items() if now < until}
-        return self._until.get(thread, (None,))[0] == webhook
 
 
 # -------------------------------------------------------------------- texts

@@ -15,13 +15,37 @@ import msgspec
 
 from tests.conformance.upstream.bindings import Clock, Declared, UpstreamBind, UpstreamRecord
 from trunkline.core.bindings.records import ConversationRef, Placement
-from trunkline.core.channels.bindings.discord_threads import OwnEchoes, ThreadManager
+from trunkline.core.channels.bindings.discord_threads import ThreadManager
 from trunkline.core.errors import PlaceGone, PlatformError
 from trunkline.core.reasons import Reason
 
 DAY = 86_400_000
+#: a webhook's message comes back as an inbound one; for this long after unbinding it counts as an echo
+ECHO_SECONDS = 30.0
 _DIRECT = re.compile(r"\A(?:user|channel):", re.IGNORECASE)
 _SUBAGENT = "subagent"
+
+
+class OwnEchoes:
+    """Webhooks of bindings that have ended: for a while, what they said may still come back (upstream's rule)."""
+
+    def __init__(self, seconds: float = ECHO_SECONDS) -> None:
+        self._seconds = seconds
+        self._until: dict[str, tuple[str, float]] = {}
+
+    def unbound(self, thread: str, webhook: str | None, now: float) -> None:
+        """A thread was unbound that this webhook spoke in."""
+        if webhook is not None:
+            self._until[thread] = webhook, now + self._seconds
+
+    def bound(self, thread: str) -> None:
+        """A thread is bound: nothing of before counts."""
+        self._until.pop(thread, None)
+
+    def suppresses(self, thread: str, webhook: str, now: float) -> bool:
+        """Whether what this webhook says in a thread is an echo of ours."""
+        self._until = {name: (own, until) for name, (own, until) in self._until.items() if now < until}
+        return self._until.get(thread, (None,))[0] == webhook
 
 
 class BoundThread(msgspec.Struct, frozen=True, kw_only=True):

@@ -184,7 +184,7 @@ def test_a_configuration_cannot_be_changed(model: type[Model]) -> None:
         "PeerMatch": {"kind": "direct", "id": "1"},
         "RouteMatch": {"channel": "x"},
     }
-    needs["RouteBinding"] = {"agent": "main", "match": needs["RouteMatch"]}
+    needs["RouteRuleConfig"] = {"agent": "main", "match": needs["RouteMatch"]}
     value = model.model_validate(needs.get(model.__name__, {}))
     field = next(iter(model.model_fields))
     with pytest.raises(ValidationError, match="frozen"):

@@ -11,7 +11,6 @@ from trunkline.core.bindings.records import PlaceState
 from trunkline.core.channels.bindings.discord_threads import (
     DiscordChannel,
     DiscordThreads,
-    OwnEchoes,
     ThreadManagers,
     ThreadSettings,
     Webhook,
@@ -274,18 +273,6 @@ def test_a_persona_is_cut_to_what_discord_takes() -> None:
     assert persona(" worker ") == "\N{ROBOT FACE} worker"
     assert persona("") == "\N{ROBOT FACE} agent"
     assert len(persona("x" * 200).encode("utf-16-le")) // 2 == 80
-
-
-def test_echoes_of_the_old_webhook_are_known_for_thirty_seconds() -> None:
-    echoes = OwnEchoes()
-    echoes.unbound("201", "wh1", now=0.0)
-    echoes.unbound("202", None, now=0.0)
-    assert [echoes.suppresses("201", name, 29.9) for name in ("wh1", "wh2")] == [True, False]
-    assert not echoes.suppresses("202", "wh1", 0.0)
-    assert not echoes.suppresses("201", "wh1", 30.0)
-    echoes.unbound("201", "wh1", now=40.0)
-    echoes.bound("201")
-    assert not echoes.suppresses("201", "wh1", 41.0)
 
 
 def test_raw_ids_stay_as_they_are() -> None:
