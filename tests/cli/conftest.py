@@ -1,13 +1,11 @@
 """The command, called as its users call it: from the folder of the clone, by its arguments."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
 from trunkline.app.cli import main
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)

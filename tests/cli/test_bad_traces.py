@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
 from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.app.cli.run.web import command_of
 from trunkline.app.report.run_text import report
@@ -25,8 +26,6 @@ from trunkline.app.view.timeline.status_line import Mode, status_line
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Trace, encode_trace
 from trunkline.sim import judge, load_scenario, run_scenario
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,15 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from tests.support.paths import ROOT
 from trunkline.core.events import read_trace
 from trunkline.sim import BUGS, find_scenarios, load_scenario
 from trunkline.sim.events.world import WorldPerson
 
-ROOT = Path(__file__).parents[2]
 TOUR = "scenarios/tour/told-twice.yaml"
 B001 = "scenarios/museum/B001-announced-twice.yaml"
 MUSEUM = find_scenarios((ROOT / "scenarios" / "museum",))

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.support.paths import ROOT
 from trunkline.app.explain.decide import InboundQuestion, decide_inbound
 from trunkline.core.config import GatewayConfig
 from trunkline.core.decisions import BOUND_TIER
@@ -18,7 +19,6 @@ from trunkline.core.events.gateway import ConfigReloaded, InboundReceived, Route
 from trunkline.core.routing.route_rules import TIERS
 from trunkline.sim import ScenarioFile, find_scenarios, load_scenario, run_scenario, scenario_home
 
-ROOT = Path(__file__).parents[2]
 CONFIG = """\
 agents: [{id: main}, {id: ops}]
 bindings:

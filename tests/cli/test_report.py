@@ -13,11 +13,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.support.paths import ROOT
 from trunkline.app.cli.io.trace_input import believing, open_trace
 from trunkline.core.errors import UsageError
 from trunkline.core.events import read_trace
 
-ROOT = Path(__file__).parents[2]
 TOUR = "scenarios/tour/told-twice.yaml"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.app.pilot import press
+from tests.support.paths import ROOT
 from trunkline.app.runs.scenario_source import SimSource
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.state.workspace import Desk
@@ -17,8 +18,6 @@ from trunkline.app.view.faults.catalog import MAKERS
 from trunkline.core.events import encode_trace
 from trunkline.core.events.gateway import InboundAdmitted
 from trunkline.sim import scenario_home
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from tests.support.bench.terminal import Picture
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 TOUR = "scenarios/tour/told-twice.yaml"
 PATIENCE = 60
 #: the other screen of the terminal

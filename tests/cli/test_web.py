@@ -18,9 +18,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.support.paths import ROOT
 from trunkline.app.cli.run.web import command_of
 
-ROOT = Path(__file__).parents[2]
 SERVES = importlib.util.find_spec("textual_serve") is not None
 if TYPE_CHECKING or SERVES:
     from tests.support.browser import CHROMIUM, chromium

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.support.scenario.files import SCENARIOS
+from tests.support.paths import SCENARIO_FILES
 from trunkline.core.delivery.policy import RecoveryDecision
 from trunkline.core.events import encode_trace
 from trunkline.core.events.delivery import RecoveryDecided
@@ -28,7 +28,7 @@ SURE = ("B043-thread-reply-in-main", "B044-drifts-to-parent", "duplicate-push")
 
 
 def named(stem: str) -> ScenarioFile:
-    return load_scenario(next(path for path in SCENARIOS if path.stem == stem))
+    return load_scenario(next(path for path in SCENARIO_FILES if path.stem == stem))
 
 
 def explored(explorer: Explorer, sampling: Sampling) -> list[Tried]:
@@ -43,7 +43,7 @@ def causes(tried: list[Tried]) -> set[Cause | None]:
     return {difference.cause for one in tried for difference in one.differences}
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_everything_holds_wherever_the_gateway_ends(path):
     explorer = Explorer(load_scenario(path))
     tried = explored(explorer, SMALL)

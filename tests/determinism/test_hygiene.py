@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import anyio
 import anyio.lowlevel
@@ -19,10 +18,9 @@ import pytest
 
 from tests.determinism import _leftovers
 from tests.determinism._storm import SEEDS, on_sim
+from tests.support.paths import ROOT
 from trunkline.sim.loop import NODE, Node, SimLoop, SimTask, SimulationError, run
 from trunkline.sim.loop._compat import anyio_run_vars, anyio_task_states
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_runs_that_leave_everything_behind_make_no_noise() -> None:

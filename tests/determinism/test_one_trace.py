@@ -6,14 +6,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from tests.determinism._storm import SEEDS, Storm, digest, on_sim, on_sim_fifo, on_stock
+from tests.support.paths import ROOT
 from trunkline.sim.loop import run
 
-ROOT = Path(__file__).resolve().parents[2]
 PROCESSES = 12
 REPEATS = 20
 

@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
+from tests.support.paths import ROOT
 from trunkline.core.events import encode_trace
 from trunkline.sim import load_scenario, run_scenario
 
-ROOT = Path(__file__).parents[2]
 PROCESSES = 12
 REPEATS = 20
 #: hands, crash, recovery, threads, faults of the store and of the wire

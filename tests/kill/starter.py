@@ -14,8 +14,7 @@ from anyio.streams.stapled import StapledByteStream
 
 from tests.kill.child import Life
 from tests.kill.wire import Ended, Start, Started, Watch, Wire, encode
-
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
 
 
 class Starter:

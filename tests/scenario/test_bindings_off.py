@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.scenario.files import SCENARIOS
+from tests.support.paths import SCENARIO_FILES
 from trunkline.core.config import GatewayConfig, HandsConfig
 from trunkline.core.events import encode_event
 from trunkline.core.events.gateway import CompletionStep
@@ -130,7 +130,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     return Runs(monkeypatch)
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_off_every_run_is_as_it_was(path, runs: Runs) -> None:
     off = switched(load_scenario(path), on=False)
     now, before = runs.now(off), runs.before(off)
@@ -139,7 +139,9 @@ def test_off_every_run_is_as_it_was(path, runs: Runs) -> None:
 
 
 SPAWNING = [
-    path for path in SCENARIOS if any(action.delegate is not None for action in asked_for(load_scenario(path).scenario))
+    path
+    for path in SCENARIO_FILES
+    if any(action.delegate is not None for action in asked_for(load_scenario(path).scenario))
 ]
 
 
@@ -150,7 +152,7 @@ def test_many_scenarios_delegate() -> None:
 def test_on_it_is_another_story(runs: Runs) -> None:
     """What is compared can differ: with the switch on, the gateway as it was is asked for what it does not have."""
     stem = "B137-first-reply-in-parent"
-    on = switched(load_scenario(next(path for path in SCENARIOS if path.stem == stem)), on=True)
+    on = switched(load_scenario(next(path for path in SCENARIO_FILES if path.stem == stem)), on=True)
     now, before = runs.now(on), runs.before(on)
     assert set(runs.legacy.asked) == {"open_child"}
     assert now != before
@@ -160,6 +162,6 @@ def test_by_default_it_is_off(runs: Runs) -> None:
     """No configuration at all, and the default of every platform."""
     config = GatewayConfig()
     assert not any(config.channel(name).thread_bindings.spawn_subagent_sessions for name in ("discord", "telegram"))
-    path = next(path for path in SCENARIOS if path.stem == "B001-announced-twice")
+    path = next(path for path in SCENARIO_FILES if path.stem == "B001-announced-twice")
     file = load_scenario(path)
     assert runs.now(file) == runs.now(switched(file, on=False)) == runs.before(file)

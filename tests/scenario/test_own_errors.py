@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from tests.support.paths import SCENARIOS
 from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
@@ -16,7 +15,7 @@ from trunkline.sim.bugs import Bug
 from trunkline.sim.bugs.base import deciding
 from trunkline.sim.events.processes import ProcessCrashed
 
-TOUR = Path(__file__).parents[2] / "scenarios" / "tour" / "told-twice.yaml"
+TOUR = SCENARIOS / "tour" / "told-twice.yaml"
 
 
 def no_lane(*_: object, **__: object) -> None:

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from tests.support.scenario.files import SCENARIOS
+from tests.support.paths import SCENARIO_FILES
 from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
 
-FILES = {path: load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in SCENARIOS}
+FILES = {path: load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in SCENARIO_FILES}
 OWN_BUGS = [(path, bug) for path, file in FILES.items() for bug in file.scenario.bugs]
 #: the public reports that the first museum must retell
 REPORTS = {"B001", "B002", "B013", "B043", "B044", "B050", "B061", "B108"} | {
@@ -35,13 +35,13 @@ def violated(result):
 
 
 @pytest.mark.parametrize("seed", [None, 2, 77])
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_it_holds(path, seed):
     result = run_scenario(FILES[path], seed=seed)
     assert (violated(result), result.unmet) == (set(), ())
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_it_holds_in_plain_order_too(path):
     assert run_scenario(FILES[path], order="fifo").holds
 
@@ -78,21 +78,21 @@ def test_each_bug_switch_is_shown_by_a_scenario(bug):
 
 @pytest.mark.parametrize("report", sorted(REPORTS))
 def test_each_public_report_has_its_scenario_and_its_bug(report):
-    path = next(path for path in SCENARIOS if path.stem.startswith(report))
+    path = next(path for path in SCENARIO_FILES if path.stem.startswith(report))
     file = FILES[path]
     assert path.parent.name == "museum"
     assert file.scenario.source
     assert any(report in BUGS[bug].reports for bug in file.scenario.bugs)
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_it_carries_the_editor_line_and_claims_what_it_exercises(path):
     assert re.match(r"# yaml-language-server: \$schema=\.\./\.\./docs/scenario\.schema\.json\n", path.read_text())
     assert FILES[path].scenario.expect.exercised
 
 
 def test_the_tour_is_commented_line_by_line():
-    (tour,) = [path for path in SCENARIOS if path.parent.name == "tour"]
+    (tour,) = [path for path in SCENARIO_FILES if path.parent.name == "tour"]
     lines = tour.read_text().splitlines()
     comments = [line for line in lines if line.strip().startswith("#")]
     assert len(comments) >= 30
@@ -105,6 +105,6 @@ def test_whatever_the_latencies_are_the_order_is_kept(report):
 
 
 def test_bug_switches_do_nothing_to_runs_that_do_not_name_them():
-    file = FILES[SCENARIOS[0]]
+    file = FILES[SCENARIO_FILES[0]]
     run_scenario(file, bugs=list(BUGS))
     assert run_scenario(file).holds

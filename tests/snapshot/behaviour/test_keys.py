@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from tests.support.app.traces import ListedRuns
+from tests.support.paths import DOCS
 from trunkline.app.tui.keys import GROUPS, KEYS, as_markdown, bindings_of, footer_of, keys_of, show
 from trunkline.app.tui.screens.bindings.screen import BindingsScreen
 from trunkline.app.tui.screens.diff.screen import DiffScreen
@@ -78,5 +78,5 @@ def test_keys_are_shown_as_people_know_them():
 
 
 def test_the_document_is_made_from_the_table():
-    document = Path(__file__).parents[3] / "docs" / "keys.md"
+    document = DOCS / "keys.md"
     assert document.read_text(encoding="utf-8") == as_markdown(), "run: python -m trunkline.app.tui.keys > docs/keys.md"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from rich.color import Color as RichColor
@@ -11,6 +10,7 @@ from textual.app import App
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
+from tests.support.paths import ROOT
 from trunkline.app.tui.theme import (
     ASCII,
     CONTRAST,
@@ -25,7 +25,7 @@ from trunkline.app.tui.theme import (
 from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.row import Look
 
-TUI = Path(__file__).parents[3] / "app" / "tui"
+TUI = ROOT / "app" / "tui"
 THEMES = {**BUILTIN_THEMES, **{theme.name: theme for theme in OWN_THEMES}}
 COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]
 

@@ -15,6 +15,7 @@ import anyio
 import pytest
 from cyclopts import CycloptsError, MissingArgumentError
 
+from tests.support.paths import ROOT
 from trunkline.app.cli.commands import app
 from trunkline.core.events import BODIES, read_trace
 from trunkline.core.events.delivery import IntentSettled
@@ -22,7 +23,6 @@ from trunkline.core.events.gateway import InboundDropped
 from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
 from trunkline.sim.invariants import CHECKERS
 
-ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 PAGES = [path for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))) if path.is_file()]
 BY_NAME = [pytest.param(path, id=path.name) for path in PAGES]

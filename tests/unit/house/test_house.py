@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.support.paths import ROOT
+
 PACKAGES = ("core", "sim", "app")
 MAX_LINES = 400
 

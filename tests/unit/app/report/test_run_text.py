@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from pathlib import Path
 
 import msgspec
 import pytest
 
+from tests.support.paths import ROOT
 from trunkline.app.report.message_sections import queue_facts
 from trunkline.app.report.run_text import WORDS, normal_lines, plain_lines, report
 from trunkline.app.report.sections import Section, sections
@@ -28,7 +28,6 @@ from trunkline.sim import BUGS, INVARIANTS, load_scenario, run_scenario
 from trunkline.sim.invariants import judge
 from trunkline.sim.invariants.base import Verdict
 
-ROOT = Path(__file__).parents[4]
 HOME = ROOT / "scenarios"
 #: bound threads live in the hand-made traces of the Bindings screen
 SCENARIOS = (

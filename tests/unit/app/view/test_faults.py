@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
+from tests.support.paths import SCENARIOS
 from trunkline.app.runs.model import Run
 from trunkline.app.view.faults.catalog import PaletteContext, options
 from trunkline.app.view.faults.cursor_context import CursorContext, cursor_context, place_names
@@ -26,7 +26,6 @@ from trunkline.sim.events.world import PeerSaid
 from trunkline.sim.scenario import load_text
 from trunkline.sim.scenario.edit import step_text, text_of, tree_of, with_step
 
-SCENARIOS = Path(__file__).parents[4] / "scenarios"
 THREE = ("tour/told-twice", "faults/dead-thread", "museum/B050-topic-lost")
 EVERY = (
     *("defect", "lose-response", "drop", "again", "slow", "reorder", "rate-limit", "refuse", "not-ready", "connection"),

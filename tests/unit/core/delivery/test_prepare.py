@@ -2,18 +2,17 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from tests.support.paths import ROOT
 from trunkline.core.channels import rules_for
 from trunkline.core.config import ChannelConfig, GatewayConfig
 from trunkline.core.delivery.prepare import Recipe, chunk_text, normalised, pieces, recipe_for
 from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Style, StyleKind
 
-ROOT = Path(__file__).parents[4]
 PLAIN = Capabilities(text_limit=10_000)
 WHATSAPP = Recipe(strip_leading_blank_lines=True)
 HTML = Recipe(chunker=Chunker.MARKDOWN, markup=Markup.HTML)

@@ -1,14 +1,13 @@
 """Traces recorded before the modules moved still open, byte for byte, and are judged as they were then."""
 
-from pathlib import Path
-
 import pytest
 
+from tests.support.paths import FIXTURES
 from trunkline.app.cli import main
 from trunkline.core.events import encode_trace, read_trace
 from trunkline.sim import Status, judge
 
-FOLDER = Path(__file__).parents[3] / "fixtures" / "traces"
+FOLDER = FIXTURES / "traces"
 #: file -> the invariants that were violated when it was recorded
 VIOLATED = {
     "B105-bad-address-at-every-boot.1.own": ("L1", "L4", "L5", "L6", "R4"),

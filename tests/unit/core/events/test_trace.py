@@ -108,7 +108,7 @@ def test_a_line_is_json_that_names_its_kind(kind: str) -> None:
 
 
 def all_bodies(root: type[Body] = Body) -> set[type[Body]]:
-    mine = [kind for kind in root.__subclasses__() if kind.__module__.startswith("core.")]
+    mine = [kind for kind in root.__subclasses__() if kind.__module__.startswith("trunkline.")]
     return {*mine, *(found for kind in mine for found in all_bodies(kind))}
 
 

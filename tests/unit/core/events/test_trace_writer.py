@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import ROOT
 from trunkline.core.events import EventLog, Recording, TraceError, TraceHeader, read_trace
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
@@ -19,7 +20,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState
 from trunkline.sim.events.processes import ProcessStopped
 
-ROOT = Path(__file__).parents[4]
 HEADER = TraceHeader(scenario="mine", title="a gateway of mine")
 PLACE = Address(channel="discord", account="main", kind=ChatKind.CHANNEL, conversation="1")
 

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any, cast
 
 import anyio
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trunkline.sim.loop
+from tests.support.paths import ROOT
 from trunkline.sim.loop import (
     Deadlock,
     ForeignThread,
@@ -29,9 +29,6 @@ from trunkline.sim.loop import (
 )
 from trunkline.sim.loop._compat import check_aiosqlite, check_names, check_python, check_steps
 from trunkline.sim.loop._tasks import splitmix64
-
-ROOT = Path(__file__).resolve().parents[4]
-
 
 # What ends a run
 
@@ -275,9 +272,9 @@ def test_a_task_whose_steps_do_not_lead_to_it_is_refused() -> None:
 def test_the_import_itself_fails_on_another_python() -> None:
     code = (
         "import anyio._backends._asyncio, importlib.metadata, sys, types\n"
-        "package = types.ModuleType('sim')\n"  # instead of all that the package itself imports
+        "package = types.ModuleType('trunkline.sim')\n"  # instead of all that the package itself imports
         "package.__path__ = ['sim']\n"
-        "sys.modules['sim'] = package\n"
+        "sys.modules['trunkline.sim'] = package\n"
         "sys.version_info = (3, 99, 0, 'final', 0)\n"
         "import trunkline.sim.loop"
     )

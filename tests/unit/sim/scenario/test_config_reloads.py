@@ -3,13 +3,13 @@
 import sqlite3
 import string
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.factories import direct
+from tests.support.paths import FIXTURES
 from trunkline.core.config import DmScope, GatewayConfig
 from trunkline.core.store.sqlite.sql.sessions import lane_text
 from trunkline.core.values import ChatKind
@@ -19,7 +19,7 @@ from trunkline.sim.scenario.model.scenario import Reload, StoredSession
 from trunkline.sim.scenario.place_refs import is_session_key
 from trunkline.sim.store.preloaded import write_stored
 
-GOOD = Path(__file__).parents[3] / "fixtures" / "scenarios_good" / "lighthouse.yaml"
+GOOD = FIXTURES / "scenarios_good" / "lighthouse.yaml"
 BASE = GatewayConfig.model_validate(
     {
         "agents": [{"id": "main"}, {"id": "ops"}],

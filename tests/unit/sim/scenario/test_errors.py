@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import FIXTURES
 from trunkline.core.errors import UsageError
 from trunkline.sim.scenario import ScenarioError, load_scenario, load_text
 
-BAD = Path(__file__).parents[3] / "fixtures" / "scenarios_bad"
+BAD = FIXTURES / "scenarios_bad"
 MARK = "# error: "
 BUGS = {"double-reply", "lost-ack"}
 INVARIANTS = {"D1", "D2", "R3"}

@@ -6,18 +6,18 @@ import string
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.paths import FIXTURES
 from trunkline.sim.scenario import ScenarioError, load_scenario, load_text
 from trunkline.sim.scenario.problems import Report
 from trunkline.sim.scenario.yaml_reader import parse
 
-GOOD = Path(__file__).parents[3] / "fixtures" / "scenarios_good" / "harbour.yaml"
+GOOD = FIXTURES / "scenarios_good" / "harbour.yaml"
 
 
 @pytest.fixture(scope="module")

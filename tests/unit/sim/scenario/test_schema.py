@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.paths import DOCS
 from trunkline.sim.scenario import load_text, reference_text, schema_text
 from trunkline.sim.scenario.model.scenario import Action, Step
 from trunkline.sim.scenario.model_fields import fields_of, homes_of, walk
@@ -12,7 +13,6 @@ from trunkline.sim.scenario.schema import GENERATED, described, write
 from trunkline.sim.scenario.step_rules import AGENT_ACTIONS, STEP_ACTIONS
 from trunkline.sim.scenario.templates import SLOTS, fill, template_problem
 
-DOCS = Path(__file__).parents[4] / "docs"
 REMEDY = "run `python -m trunkline.sim.scenario docs`"
 
 
