@@ -13,7 +13,7 @@ from itertools import chain, islice
 
 from trunkline.core.delivery.chunking.break_points import breaks
 from trunkline.core.delivery.chunking.code_fences import Fence, fences, seems_open
-from trunkline.core.delivery.chunking.utf16 import accented, boundary, joined, reach, skip_blanks, units
+from trunkline.core.delivery.chunking.utf16 import accented, boundaries, boundary, reach, skip_blanks, units
 
 _SEPARATOR = re.compile(r"[\s\ufeff]?[\r\n]*")
 #: places that are tried before one is taken whose pieces look like fences and are none
@@ -110,12 +110,11 @@ class _Cutter:
         return boundary(self._text, max(stop, self._pos + 1), self._pos)
 
     def _within(self, stop: int) -> Iterator[int]:
-        """Places within a word, from the last one."""
+        """Places inside a word, the last one first."""
         cut = self._limit_at(stop)
         yield cut
-        for place in range(cut - 1, max(self._start_of_prose(cut), cut - _TRIES), -1):
-            if not joined(self._text, place, self._pos):
-                yield place
+        low = max(self._start_of_prose(cut), cut - _TRIES)
+        yield from (place for place in reversed(boundaries(self._text, self._pos, cut - 1)) if place > low)
 
     def _tears(self, cut: int) -> bool:
         """Whether a cut within a line of prose makes something of it that looks like a fence."""

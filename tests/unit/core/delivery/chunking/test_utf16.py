@@ -2,7 +2,7 @@
 
 import pytest
 
-from trunkline.core.delivery.chunking.utf16 import boundary, fits, joined, reach, skip_blanks, units, visible
+from trunkline.core.delivery.chunking.utf16 import boundaries, boundary, fits, reach, skip_blanks, units, visible
 
 
 @pytest.mark.parametrize(
@@ -63,21 +63,21 @@ def test_reach(text: str, room: int, stop: int) -> None:
 )
 def test_what_people_see_as_one_character_is_kept(cluster: str) -> None:
     text = f"a{cluster}b"
-    inside = [at for at in range(len(text) + 1) if joined(text, at, 0)]
-    assert inside == list(range(2, len(cluster) + 1))
+    inside = list(range(2, len(cluster) + 1))
+    assert boundaries(text, 0, len(text)) == [at for at in range(1, len(text) + 1) if at not in inside]
     assert all(boundary(text, at, 0) == 1 for at in inside)
 
 
 def test_characters_that_only_stand_together_are_parted() -> None:
     for text in ("ab", "🇩🇪🇫🇷", "漢字", "\n\u0301", "가가", "کم", "a\u200bb", "👍👍", "क ष", "ªº", "\u200da"):
         middle = len(text) // 2
-        assert not joined(text, middle, 0), text
+        assert boundaries(text, 0, middle)[-1] == middle, text
 
 
 def test_flags_pair_up_from_the_first() -> None:
     text = "🇩🇪🇫🇷🇮"
-    assert [at for at in range(6) if joined(text, at, 0)] == [1, 3]
-    assert [at for at in range(6) if joined(text, at, 1)] == [2, 4]
+    assert boundaries(text, 0, 5) == [2, 4, 5]
+    assert boundaries(text, 1, 5) == [3, 5]
 
 
 def test_a_cluster_without_end_is_cut_where_it_must() -> None:
