@@ -14,7 +14,7 @@ from pathlib import Path
 
 from trunkline.app.runs.model import RunSource
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 
 #: the exported file names a web font; the picture must not fetch anything
 FONT_FACE = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
@@ -65,14 +65,14 @@ def main() -> None:
     parser.add_argument("--start", action="store_true", help="stand at the start, not at the first violation")
     parser.add_argument("--made", action="store_true", help="use the hand-made runs of the tests")
     args = parser.parse_args()
-    desk = Desk(source_of(made=args.made), seed=args.seed or 0)
+    workspace = Workspace(source_of(made=args.made), seed=args.seed or 0)
     if args.scenario:
-        entry = next(one for one in desk.source.scenarios() if one.id == args.scenario)
+        entry = next(one for one in workspace.source.scenarios() if one.id == args.scenario)
         bugs = () if args.without_bugs else entry.bugs
-        seed = desk.seed_for(entry) if args.seed is None else args.seed
-        desk.open(entry, seed=seed, bugs=bugs, at_violation=not args.start)
+        seed = workspace.seed_for(entry) if args.seed is None else args.seed
+        workspace.open(entry, seed=seed, bugs=bugs, at_violation=not args.start)
     width, height = (int(part) for part in args.size.split("x"))
-    app = TrunklineApp(desk, ascii_only=args.ascii, theme=args.theme, clocked=False)
+    app = TrunklineApp(workspace, ascii_only=args.ascii, theme=args.theme, clocked=False)
     keys = [key for key in args.keys.split(",") if key]
     svg = asyncio.run(draw(app, (width, height), keys))
     args.target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The app: one desk, the screens over it, the clock that plays, and the themes."""
+"""The app: one workspace, the screens over it, the clock that plays, and the themes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from textual.timer import Timer
 
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
-from trunkline.app.tui.command_palette import TableCommands
-from trunkline.app.tui.platform.gc_idle import Quiet
-from trunkline.app.tui.platform.key_queue import InOrder
-from trunkline.app.tui.platform.terminal_lifecycle import Gentle
+from trunkline.app.tui.command_palette import KeyTableCommands
+from trunkline.app.tui.platform.gc_idle import IdleCollector
+from trunkline.app.tui.platform.key_queue import KeyQueue
+from trunkline.app.tui.platform.terminal_lifecycle import TerminalLifecycle
 from trunkline.app.tui.screens.bindings.screen import BindingsScreen
-from trunkline.app.tui.screens.dialog_base import Overlay
-from trunkline.app.tui.screens.dialogs.fault_palette import FaultScreen
-from trunkline.app.tui.screens.dialogs.help import HelpScreen
+from trunkline.app.tui.screens.dialog_base import Dialog
+from trunkline.app.tui.screens.dialogs.fault_palette import FaultPalette
+from trunkline.app.tui.screens.dialogs.help import HelpDialog
 from trunkline.app.tui.screens.diff.screen import DiffScreen
 from trunkline.app.tui.screens.hands.screen import HandsScreen
 from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
@@ -32,8 +32,8 @@ from trunkline.app.tui.screens.queue.screen import QueueScreen
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
-from trunkline.app.tui.state.notifications import Noted
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.notifications import NotificationLog
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
 from trunkline.app.view.faults.palette import FaultOption
 from trunkline.app.view.index.places import PlaceKey
@@ -41,7 +41,7 @@ from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 #: the screens of a run
-RUN_SCREENS: dict[str, Callable[[Desk], RunScreen]] = {
+RUN_SCREENS: dict[str, Callable[[Workspace], RunScreen]] = {
     "timeline": TimelineScreen,
     "sessions": SessionsScreen,
     "bindings": BindingsScreen,
@@ -57,12 +57,12 @@ FRAMES = 30
 LONGEST_FRAME = 0.25
 
 
-class TrunklineApp(InOrder, Noted, Gentle):
+class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle):
     """Travels over a computed run. `clocked=False` starts no timer; tests move time themselves."""
 
     CSS_PATH = "app.tcss"
     TITLE = "Trunkline"
-    COMMANDS = {TableCommands}
+    COMMANDS = {KeyTableCommands}
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny-wide"), (60, "-narrow"), (100, "-middle"), (176, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-tiny-high"), (16, "-short"), (32, "-tall")]
     #: overlays have no row of their own for it
@@ -70,7 +70,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
 
     def __init__(
         self,
-        desk: Desk,
+        workspace: Workspace,
         *,
         ascii_only: bool = False,
         theme: str | None = None,
@@ -81,7 +81,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
         super().__init__()
         for own in OWN_THEMES:
             self.register_theme(own)
-        self.desk = desk
+        self.workspace = workspace
         self.ascii_only = ascii_only
         self._palette: Palette | None = None
         self._play = play
@@ -89,7 +89,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
         self._timer: Timer | None = None
         self._last_tick = 0.0
         self._ticks = False
-        self._quiet = Quiet(self)
+        self._quiet = IdleCollector(self)
         #: those that were shown
         self._run_screens: dict[str, RunScreen] = {}
         #: the screen that opens, and where `-` leads from there
@@ -106,12 +106,12 @@ class TrunklineApp(InOrder, Noted, Gentle):
         self.set_class(self.ascii_only, "-ascii")
         self.theme_changed_signal.subscribe(self, lambda _theme: self._repaint())
         await self.push_screen(self._made(self._current))
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             self.choose()
-        elif self.desk.live is not None:
+        elif self.workspace.live is not None:
             self.clock(running=True)
         elif self._play:
-            self.desk.run.transport.play()
+            self.workspace.run.playback.play()
             self.clock(running=True)
 
     def on_unmount(self) -> None:
@@ -125,7 +125,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
     def _made(self, name: str) -> RunScreen:
         """A screen of the run, made when it is first shown: nine at once would delay the first picture."""
         if name not in self._run_screens:
-            screen = self._run_screens[name] = RUN_SCREENS[name](self.desk)
+            screen = self._run_screens[name] = RUN_SCREENS[name](self.workspace)
             screen.set_class(self.ascii_only, "-ascii")
             self.install_screen(screen, name)  # pyright: ignore[reportUnknownMemberType]
         return self._run_screens[name]
@@ -148,22 +148,22 @@ class TrunklineApp(InOrder, Noted, Gentle):
 
     def choose(self) -> None:
         """Open the scenario picker."""
-        self.push_screen(PickerScreen(self.desk), self._chosen)
+        self.push_screen(PickerScreen(self.workspace), self._chosen)
 
     def _chosen(self, opened: bool | None) -> None:
         if opened:
-            self.desk.run.transport.play()
+            self.workspace.run.playback.play()
             self.clock(running=True)
         self.sync()
 
     def place(self, options: tuple[FaultOption, ...], placed: Callable[[str | None], None]) -> None:
         """Open the fault palette."""
-        self.push_screen(FaultScreen(self.desk, options), placed)
+        self.push_screen(FaultPalette(self.workspace, options), placed)
 
     def open_entry(self, entry: ScenarioEntry) -> None:
         """Run a scenario with its defect and play it."""
         try:
-            self.desk.open(entry, seed=self.desk.seed_for(entry), bugs=entry.bugs)
+            self.workspace.open(entry, seed=self.workspace.seed_for(entry), bugs=entry.bugs)
         except UsageError as error:
             self.notify(error_text(error), severity="warning", markup=False)
             return
@@ -171,17 +171,17 @@ class TrunklineApp(InOrder, Noted, Gentle):
 
     def help(self, screen: str) -> None:
         """Open the help of a screen; what is chosen there is done here."""
-        self.push_screen(HelpScreen(screen), self._do)
+        self.push_screen(HelpDialog(screen), self._do)
 
     async def _do(self, action: str | None) -> None:
         if action:
             await self.run_action(f"screen.{action}")
 
-    def show_notes(self) -> None:
+    def show_notifications(self) -> None:
         """Open the list of what was told."""
-        from trunkline.app.tui.screens.dialogs.notifications import NotesScreen
+        from trunkline.app.tui.screens.dialogs.notifications import NotificationsDialog
 
-        self.push_screen(NotesScreen(self.notes))
+        self.push_screen(NotificationsDialog(self.notes))
 
     def action_command_palette(self) -> None:
         """Everything that can be done here, by its words; and moments and speeds as they are typed."""
@@ -190,7 +190,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
             self.push_screen(CommandPalette(placeholder=hint, id="--command-palette"))
 
     def sync(self) -> None:
-        """Show what the desk holds now."""
+        """Show what the workspace holds now."""
         self._quiet.used()
         if isinstance(self.screen, RunScreen):
             self.screen.sync()
@@ -204,7 +204,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
         """Do it; whoever did a thing once needs no hint for it any more."""
         self._quiet.used()
         if isinstance(action, str):
-            self.desk.looking.use(action, getattr(self.screen, "name_in_keys", ""))
+            self.workspace.view_options.use(action, getattr(self.screen, "name_in_keys", ""))
         return await super().run_action(action, default_namespace, namespaces)
 
     # ------------------------------------------------------------ time
@@ -229,9 +229,9 @@ class TrunklineApp(InOrder, Noted, Gentle):
     def _tick(self) -> None:
         now = monotonic()
         passed, self._last_tick = min(now - self._last_tick, LONGEST_FRAME), now
-        if self.desk.tick(passed):
+        if self.workspace.tick(passed):
             self.sync()
-        if not self.desk.ticking:
+        if not self.workspace.ticking:
             self.clock(running=False)
             self.sync()
 
@@ -253,7 +253,7 @@ class TrunklineApp(InOrder, Noted, Gentle):
     def _repaint(self) -> None:
         self._palette = None
         for screen in (*self._run_screens.values(), *self.screen_stack):
-            if isinstance(screen, RunScreen | Overlay):
+            if isinstance(screen, RunScreen | Dialog):
                 screen.repaint()
 
 
@@ -284,12 +284,12 @@ def launch(
     """
     if theme is not None:
         check_theme(theme)
-    desk = Desk(source, entry=entry, run=run, seed=seed, bugs=bugs, at_violation=at_violation)
+    workspace = Workspace(source, entry=entry, run=run, seed=seed, bugs=bugs, at_violation=at_violation)
     if run is None and entry is not None:
-        desk.open(entry, seed=seed, bugs=bugs, at_violation=at_violation)
-    if desk.opened is not None:
-        desk.run.transport.set_speed(speed)
-    app = TrunklineApp(desk, ascii_only=ascii, theme=theme, play=not at_violation, first=first)
+        workspace.open(entry, seed=seed, bugs=bugs, at_violation=at_violation)
+    if workspace.open_run is not None:
+        workspace.run.playback.set_speed(speed)
+    app = TrunklineApp(workspace, ascii_only=ascii, theme=theme, play=not at_violation, first=first)
     app.owns_process = True
     app.run()
     return app.return_value or app.return_code or 0
@@ -299,9 +299,9 @@ def launch_live(source: RunSource, live: LiveRun, *, ascii: bool = False, theme:
     """Open the app on a run that goes on, and follow it. The exit code is 1 when it was seen to be violated."""
     if theme is not None:
         check_theme(theme)
-    desk = Desk(source, live=live)
-    app = TrunklineApp(desk, ascii_only=ascii, theme=theme)
+    workspace = Workspace(source, live=live)
+    app = TrunklineApp(workspace, ascii_only=ascii, theme=theme)
     app.owns_process = True
     app.run()
-    broken = desk.live is not None and bool(desk.run.view.marks.stops)
+    broken = workspace.live is not None and bool(workspace.run.view.marks.stops)
     return app.return_value or app.return_code or int(broken)

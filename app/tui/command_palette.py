@@ -24,7 +24,7 @@ _HOW = "t 1.27 is a time in seconds, #14 an event, x8 a speed"
 _MOVES = "move"
 
 
-class TableCommands(Provider):
+class KeyTableCommands(Provider):
     """Commands made from the key table."""
 
     def _commands(self) -> Iterator[tuple[str, str, Callable[[], Any]]]:
@@ -34,7 +34,7 @@ class TableCommands(Provider):
         for key in keys_of(name):
             if key.group != _MOVES and key.id != "palette":
                 yield key.help, show(key.keys[0]), partial(screen.run_action, key.action)
-        for entry in app.desk.source.scenarios() if name else ():
+        for entry in app.workspace.source.scenarios() if name else ():
             yield f"scenario {entry.title}", entry.id, partial(app.open_entry, entry)
 
     async def discover(self) -> Hits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trunkline.app.tui.keys import SELDOM, Key, footer_of
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 
 #: keys in the footer, at most
 MOST_KEYS = 8
@@ -24,43 +24,43 @@ _LIVE = ("follow",)
 _ALONE = ("pin",)
 
 
-def footer_keys(desk: Desk, screen: str) -> list[Key]:
+def footer_keys(workspace: Workspace, screen: str) -> list[Key]:
     """The keys for what is open now, the most important first."""
     found = {key.id: key for key in footer_of(screen)}
-    wanted = [*ALWAYS, *_urgent(desk, screen)] if desk.opened is not None else ALWAYS
-    idle = set(_idle(desk, screen))
+    wanted = [*ALWAYS, *_urgent(workspace, screen)] if workspace.open_run is not None else ALWAYS
+    idle = set(_idle(workspace, screen))
     first = [found[name] for name in dict.fromkeys(wanted) if name in found and name not in idle]
     rest = [key for name, key in found.items() if key not in first and name not in idle and key.rank < SELDOM]
     return [*first, *rest][:MOST_KEYS]
 
 
-def _urgent(desk: Desk, screen: str) -> Iterator[str]:
+def _urgent(workspace: Workspace, screen: str) -> Iterator[str]:
     if screen == "bindings":
         yield "ask"
-    if screen == "diff" and desk.branch.other(desk.opened) is None:
+    if screen == "diff" and workspace.branch.other(workspace.open_run) is None:
         yield from _ALONE
-    if desk.live is not None and desk.live.going_on:
+    if workspace.live is not None and workspace.live.going_on:
         yield from _LIVE
-    if desk.branch.faults:
+    if workspace.branch.faults:
         yield from _BRANCH
-    elif screen != "diff" and desk.branch.other(desk.opened) is not None:
+    elif screen != "diff" and workspace.branch.other(workspace.open_run) is not None:
         yield from _TWO
-    stops = desk.run.view.marks.stops
-    if stops and stops[0] <= desk.cursor:
+    stops = workspace.run.view.marks.stops
+    if stops and stops[0] <= workspace.cursor:
         yield from _BROKEN
 
 
-def _idle(desk: Desk, screen: str) -> Iterator[str]:
+def _idle(workspace: Workspace, screen: str) -> Iterator[str]:
     """Keys that would do nothing but say why."""
     if screen == "diff":
         yield "diff"
-    if desk.opened is None:
+    if workspace.open_run is None:
         return
-    if desk.entry is None:
+    if workspace.entry is None:
         yield from ("fault", "bug")
-    elif not desk.bugs and not desk.entry.bugs:
+    elif not workspace.bugs and not workspace.entry.bugs:
         yield "bug"
-    if not desk.run.view.marks.stops and desk.finding.filter is None:
+    if not workspace.run.view.marks.stops and workspace.search.filter is None:
         yield "next_violation"
-    if not desk.has_twin:
+    if not workspace.has_twin:
         yield "twin"

@@ -190,12 +190,12 @@ def _ansi_palette() -> Palette:
 
 def readable(colour: Color, back: Color, least: float = CONTRAST) -> Color:
     """The colour, moved towards white or black until it stands out from its background."""
-    goal = back.get_contrast_text(1.0)
+    card_target = back.get_contrast_text(1.0)
     for step in range(21):
-        found = colour.blend(goal, step / 20)
+        found = colour.blend(card_target, step / 20)
         if contrast(found, back) >= least:
             return found
-    return goal
+    return card_target
 
 
 def contrast(one: Color, other: Color) -> float:

@@ -25,7 +25,7 @@ from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Feed
 from trunkline.app.tui.app import FRAMES, RUN_SCREENS, TrunklineApp
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.core.events import read_trace
 from trunkline.sim import judge
 
@@ -57,7 +57,7 @@ class Cost(NamedTuple):
 
 def app_of(run: Run) -> TrunklineApp:
     """The app over a run, without a clock."""
-    return TrunklineApp(Desk(ListedRuns(), seed=1, run=run), theme="textual-dark", clocked=False)
+    return TrunklineApp(Workspace(ListedRuns(), seed=1, run=run), theme="textual-dark", clocked=False)
 
 
 async def _spent(work: Callable[[], Awaitable[object]]) -> float:
@@ -82,7 +82,7 @@ async def _opened(path: Path) -> tuple[float, Run]:
 async def _go(one: TrunklineApp, screen: str, seq: int) -> None:
     one.show(screen)
     await settle(one)
-    one.desk.seek(seq)
+    one.workspace.seek(seq)
     one.sync()
     await settle(one)
 
@@ -96,7 +96,7 @@ async def _scrolled(one: TrunklineApp) -> dict[str, float]:
     """CPU seconds of a key, by screen: the worst of the keys, each the best of several."""
     costs: dict[str, float] = {}
     for screen in RUN_SCREENS:
-        await _go(one, screen, one.desk.run.view.last // 2)
+        await _go(one, screen, one.workspace.run.view.last // 2)
         await _key(one, "down")
         found = [[await _spent(lambda key=key: _key(one, key)) for key in KEYS] for _ in range(ROUNDS)]
         costs[screen] = max(median(times) for times in zip(*found, strict=True))
@@ -111,7 +111,7 @@ async def _sought(one: TrunklineApp) -> dict[str, float]:
         await _go(one, screen, 1)
         found: list[float] = []
         for _ in range(SEEKS):
-            one.desk.seek(dice.randrange(1, one.desk.run.view.last))
+            one.workspace.seek(dice.randrange(1, one.workspace.run.view.last))
 
             async def show() -> None:
                 one.sync()
@@ -141,19 +141,19 @@ async def _played(one: TrunklineApp) -> tuple[dict[str, Cost], float]:
 
 async def _frames(one: TrunklineApp, speed: float) -> tuple[list[float], float]:
     """CPU seconds of each frame of the screen that is shown, and events a second."""
-    transport = one.desk.run.transport
-    transport.set_speed(speed)
-    transport.seek(1)
+    playback = one.workspace.run.playback
+    playback.set_speed(speed)
+    playback.seek(1)
     found: list[float] = []
     for _ in range(PLAYED):
         # It stops at the few violations, and this does not.
-        transport.playing = True
+        playback.playing = True
         found.append(await _spent(lambda: _frame(one)))
-    return found, (transport.cursor - 1) / PLAYED * FRAMES
+    return found, (playback.cursor - 1) / PLAYED * FRAMES
 
 
 async def _frame(one: TrunklineApp) -> None:
-    one.desk.run.transport.tick(1 / FRAMES)
+    one.workspace.run.playback.tick(1 / FRAMES)
     one.sync()
     await settle(one)
 
@@ -174,27 +174,27 @@ async def _followed(path: Path, screen: str, *, start: int = 0) -> list[float]:
     written, lines = _beginning(path, start)
     # The budget of a frame is one of CPU time here: how busy the machine is should not matter.
     feed = Feed(written, clock=time.process_time)
-    desk = Desk(ListedRuns(), live=LiveRun(feed, clock=time.process_time))
-    one = TrunklineApp(desk, theme="textual-dark", clocked=False, first=screen)
+    workspace = Workspace(ListedRuns(), live=LiveRun(feed, clock=time.process_time))
+    one = TrunklineApp(workspace, theme="textual-dark", clocked=False, first=screen)
     costs: list[float] = []
     async with one.run_test(size=SIZE):
-        while desk.run.view.last < start:
-            desk.tick(0)
-        desk.run.transport.follow()
+        while workspace.run.view.last < start:
+            workspace.tick(0)
+        workspace.run.playback.follow()
         await _pulled(one)
         with written.open("ab", buffering=0) as file:
             for at in range(start + 1, len(lines), RATE // FRAMES):
                 file.write(b"".join(lines[at : at + RATE // FRAMES]))
-                desk.run.transport.follow()
+                workspace.run.playback.follow()
                 costs.append(await _spent(lambda: _pulled(one)))
-        assert desk.run.view.last >= len(lines) - 1 - RATE // FRAMES
+        assert workspace.run.view.last >= len(lines) - 1 - RATE // FRAMES
     # What a long run leaves alive is out of the collector's rounds; it ends here, and eight of them are much.
     gc.unfreeze()
     return costs
 
 
 async def _pulled(one: TrunklineApp) -> None:
-    one.desk.tick(1 / FRAMES)
+    one.workspace.tick(1 / FRAMES)
     one.sync()
     await settle(one)
 

@@ -15,7 +15,7 @@ from trunkline.app.cli.io.trace_input import open_trace
 from trunkline.app.cli.run.web import command_of
 from trunkline.app.report.run_text import report
 from trunkline.app.runs.model import Run
-from trunkline.app.tui.state.workspace import Opened
+from trunkline.app.tui.state.workspace import OpenRun
 from trunkline.app.view.diff.compare import Diff
 from trunkline.app.view.diff.text import as_lines
 from trunkline.app.view.explain.explanation import explain
@@ -160,8 +160,8 @@ def altered(content: bytes, dice: random.Random) -> bytes:
     return b"\n".join(lines) + b"\n"
 
 
-def opened(trace: Trace) -> Opened:
-    return Opened(Run(trace=trace, verdicts=judge(trace.events)))
+def opened(trace: Trace) -> OpenRun:
+    return OpenRun(Run(trace=trace, verdicts=judge(trace.events)))
 
 
 def look(trace: Trace, beside: RunView, dice: random.Random) -> None:

@@ -13,7 +13,7 @@ from tests.support.app.pilot import press
 from tests.support.paths import ROOT
 from trunkline.app.runs.scenario_source import SimSource
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.faults.catalog import MAKERS
 from trunkline.core.events import encode_trace
 from trunkline.core.events.gateway import InboundAdmitted
@@ -40,11 +40,11 @@ def shell(tmp_path):
 def opened(name: str, *, bugs: bool) -> TrunklineApp:
     source = SimSource((scenario_home() / f"{name}.yaml",))
     (entry,) = source.scenarios()
-    desk = Desk(source, seed=3)
-    desk.open(entry, seed=3, bugs=entry.bugs if bugs else ())
-    view = desk.run.view
-    desk.seek(next(event.seq for event in view.events if isinstance(event.body, InboundAdmitted)))
-    return TrunklineApp(desk, theme="textual-dark", clocked=False)
+    workspace = Workspace(source, seed=3)
+    workspace.open(entry, seed=3, bugs=entry.bugs if bugs else ())
+    view = workspace.run.view
+    workspace.seek(next(event.seq for event in view.events if isinstance(event.body, InboundAdmitted)))
+    return TrunklineApp(workspace, theme="textual-dark", clocked=False)
 
 
 def placing(name: str, later: int = 0) -> list[str]:
@@ -70,8 +70,8 @@ async def test_the_line_makes_the_same_run(shell, tmp_path, name, bugs, keys):
     one = opened(name, bugs=bugs)
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, *keys, "y", "c")
-        line, run = one.clipboard, one.desk.run.view.run
-        assert len(one.desk.branch.faults) == keys.count("i")
+        line, run = one.clipboard, one.workspace.run.view.run
+        assert len(one.workspace.branch.faults) == keys.count("i")
     assert "\n" not in line
     kept = tmp_path / "again.jsonl"
     done = shell(f"{line} --trace {kept}", ROOT)

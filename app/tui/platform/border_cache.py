@@ -21,7 +21,7 @@ from textual.strip import Strip
 KEPT = 400
 
 
-class Whole(Strip):
+class AcyclicStrip(Strip):
     """A strip that does not refer to itself.
 
     Textual's own keeps itself as its only part, so each line of each picture stays, with the hundred objects that it
@@ -36,7 +36,7 @@ class Whole(Strip):
         return [self] if cuts == [self.cell_length] else super().divide(cuts)
 
 
-class Frames(StylesCache):
+class BorderCache(StylesCache):
     """In place of what Textual gives a widget; for those whose style has a border at most around their lines."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Frames(StylesCache):
 
         def framed(content: Callable[[int], Strip]) -> Strip:
             before = (styles, y, size, content_size, padding, base_background, background)
-            make: Any = super(Frames, self).render_line
+            make: Any = super(BorderCache, self).render_line
             return make(*before, content, border_title, border_subtitle, *rest)
 
         line = y - styles.gutter.top
@@ -121,7 +121,7 @@ class Frames(StylesCache):
     def _filtered(self, segments: list[Segment], width: int, background: Color) -> Strip:
         for one in self._filters:
             segments = one.apply(segments, background)
-        return Whole(segments, width)
+        return AcyclicStrip(segments, width)
 
 
 def _sides(inside: list[Segment], whole: list[Segment]) -> tuple[list[Segment], list[Segment]] | None:

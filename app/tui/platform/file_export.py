@@ -31,7 +31,7 @@ def visible_text(app: App[Any]) -> str:
     return "\n".join(strip.text.rstrip() for strip in strips) + "\n"
 
 
-def working_folder() -> Path:
+def current_folder() -> Path:
     """The current folder, by its whole path; where somebody removed it meanwhile, writing into it says so."""
     try:
         return Path.cwd()

@@ -20,7 +20,7 @@ DUE = 10
 AFTER = 2.0
 
 
-class Quiet:
+class IdleCollector:
     """Moves full rounds of the collector to where nobody notices them."""
 
     def __init__(self, app: App[int]) -> None:

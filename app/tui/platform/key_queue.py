@@ -15,7 +15,7 @@ ROUNDS = 2
 PATIENCE = 1.0
 
 
-class InOrder(App[int]):
+class KeyQueue(App[int]):
     """For the app: holds each key until the one before it was done, and what it opened is there.
 
     A key goes to the widget with the focus and from there up to the app, queue by queue. Textual hands out the next

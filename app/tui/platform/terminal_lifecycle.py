@@ -29,7 +29,7 @@ _HANG_UP = 1
 _Handler = Callable[[int, FrameType | None], object]
 
 
-class Gentle(App[int]):
+class TerminalLifecycle(App[int]):
     """For the app: how it ends, and how it sleeps, when nobody pressed a key for it."""
 
     #: the process is the app's own, and so are its signals; tests keep theirs
@@ -54,7 +54,7 @@ class Gentle(App[int]):
     async def on_mount(self) -> None:
         """Mind the difference between two ways of being stopped."""
         if self.owns_process and hasattr(signal, "SIGCONT"):
-            _Sleep(self).watch()
+            _SuspendWatch(self).watch()
 
     def action_suspend_process(self) -> None:
         """Give the terminal back to the shell until it lets the app go on; says so where no shell could."""
@@ -78,7 +78,7 @@ class Gentle(App[int]):
         self._close_messages_no_wait()
 
 
-def _sleepless(app: Gentle) -> str:
+def _sleepless(app: TerminalLifecycle) -> str:
     """Why the app cannot be suspended; nothing where it can."""
     if app.is_web:
         return "a page of a browser cannot be suspended"
@@ -114,14 +114,14 @@ def _lost(failed: threading.ExceptHookArgs) -> None:
     threading.__excepthook__(failed)
 
 
-class _Sleep:
+class _SuspendWatch:
     """Whether the app gave the terminal back before it was stopped.
 
     With SIGTSTP the driver does, and takes it again when the process goes on. SIGSTOP asks nobody: the terminal is
     still taken then, and a driver that takes it twice never ends. So only the picture is drawn again.
     """
 
-    def __init__(self, app: Gentle) -> None:
+    def __init__(self, app: TerminalLifecycle) -> None:
         self._app = app
         self._asleep = False
         self._stop = signal.getsignal(signal.SIGTSTP)

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from trunkline.app.tui.platform.file_export import working_folder
-from trunkline.app.tui.screens.screen_base import Acting
+from trunkline.app.tui.platform.file_export import current_folder
+from trunkline.app.tui.screens.screen_base import ActionScreen
 from trunkline.app.tui.state.branching import offered, save, undo
 from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 
-class BranchActs(Acting):
+class BranchActions(ActionScreen):
     """For screens of a run: the actions of `i`, `u`, `W` and `p`."""
 
     def action_fault(self) -> None:
         """Choose what goes wrong at the cursor."""
         try:
-            choice = offered(self.desk)
+            choice = offered(self.workspace)
         except UsageError as error:
             self._warn(error)
             return
-        self.desk.run.transport.pause()
+        self.workspace.run.playback.pause()
         self.moved()
         self.trunkline.place(choice, self._placed)
 
     def _placed(self, word: str | None) -> None:
         if word:
-            diff = self.desk.branch.diff(self.desk.opened)
+            diff = self.workspace.branch.diff(self.workspace.open_run)
             then = "9 compares it with A, u takes it back, W keeps it"
             if diff is not None and diff.same:
                 then = "nothing came of it, this is the same run as A. u takes it back"
@@ -37,11 +37,11 @@ class BranchActs(Acting):
     def action_undo_fault(self) -> None:
         """Take the last fault back."""
         try:
-            fault = undo(self.desk)
+            fault = undo(self.workspace)
         except UsageError as error:
             self._warn(error)
             return
-        left = len(self.desk.branch.faults)
+        left = len(self.workspace.branch.faults)
         rest = f"{left} left" if left else "none is left"
         self.notify(f"taken back: {fault.word}; {rest}", timeout=4, markup=False)
         self.moved()
@@ -49,7 +49,7 @@ class BranchActs(Acting):
     def action_save_scenario(self) -> None:
         """Write the run as a scenario file into the current folder."""
         try:
-            path, said = save(self.desk, working_folder())
+            path, said = save(self.workspace, current_folder())
         except UsageError as error:
             self._warn(error)
             return
@@ -57,10 +57,10 @@ class BranchActs(Acting):
 
     def action_pin(self) -> None:
         """Pin the open run as A, or let it go."""
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             return
-        pinned = self.desk.branch.pin(self.desk.opened)
-        then = "rerun it or place a fault" if self.desk.entry else "choose a scenario with s"
+        pinned = self.workspace.branch.pin(self.workspace.open_run)
+        then = "rerun it or place a fault" if self.workspace.entry else "choose a scenario with s"
         text = f"this run is A now: {then}, then 9 compares" if pinned else "run A is let go"
         self.notify(text, timeout=4, markup=False)
         self.moved()

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
-from trunkline.app.tui.widgets.cards import Goal
+from trunkline.app.tui.widgets.cards import CardTarget
 
 if TYPE_CHECKING:
     from trunkline.app.tui.screens.run_screen import RunScreen
 
 
-def go_to_goal(screen: RunScreen, goal: Goal) -> None:
+def go_to_card_target(screen: RunScreen, card_target: CardTarget) -> None:
     """Show the screen that a card leads to, with the cursor and the thing that was selected there."""
-    known = screen.trunkline.has(goal.screen)
-    if goal.seq:
-        screen.desk.seek(goal.seq)
-    screen.trunkline.show(goal.screen if known else "timeline")
-    if known and goal.thing:
-        screen.trunkline.call_after_refresh(screen.trunkline.choose_thing, goal.thing)
+    known = screen.trunkline.has(card_target.screen)
+    if card_target.seq:
+        screen.workspace.seek(card_target.seq)
+    screen.trunkline.show(card_target.screen if known else "timeline")
+    if known and card_target.thing:
+        screen.trunkline.call_after_refresh(screen.trunkline.choose_thing, card_target.thing)
 
 
 def mark_columns(pane: Widget, screen: RunScreen) -> None:

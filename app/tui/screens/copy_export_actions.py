@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from trunkline.app.tui.platform.clipboard import copy, failure
 from trunkline.app.tui.platform.file_export import (
+    current_folder,
     picture,
     stem_of,
     trace_bytes,
     visible_text,
-    working_folder,
     write_new,
 )
-from trunkline.app.tui.screens.screen_base import Acting
+from trunkline.app.tui.screens.screen_base import ActionScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
@@ -30,29 +30,29 @@ _ROOM = 320
 _STAY = 8.0
 
 
-class Taking(Acting):
+class CopyExportActions(ActionScreen):
     """For screens of a run: the menus of what can be copied and written."""
 
     def action_yank(self) -> None:
         """Choose what to copy."""
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             self.notify("no run is open: s chooses a scenario", timeout=3)
             return
-        from trunkline.app.tui.screens.dialogs.menu import ChooseScreen
+        from trunkline.app.tui.screens.dialogs.menu import MenuDialog
 
-        found = copy_choices(self.desk.run.view, self.desk.cursor, row_text(self.pane))
-        self.trunkline.push_screen(ChooseScreen("Copy", found), lambda chosen: _copy(self.trunkline, chosen))
+        found = copy_choices(self.workspace.run.view, self.workspace.cursor, row_text(self.pane))
+        self.trunkline.push_screen(MenuDialog("Copy", found), lambda chosen: _copy(self.trunkline, chosen))
 
     def action_export(self) -> None:
         """Choose what to write."""
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             self.notify("no run is open: s chooses a scenario", timeout=3)
             return
-        from trunkline.app.tui.screens.dialogs.menu import ChooseScreen
+        from trunkline.app.tui.screens.dialogs.menu import MenuDialog
 
         # Taken now: the menu would be in the picture.
-        app, run = self.trunkline, self.desk.run.view.run
-        stem, folder = stem_of(run, self.desk.cursor), working_folder()
+        app, run = self.trunkline, self.workspace.run.view.run
+        stem, folder = stem_of(run, self.workspace.cursor), current_folder()
         contents = {
             ".svg": picture(app).encode(),
             ".txt": visible_text(app).encode(),
@@ -69,7 +69,7 @@ class Taking(Acting):
                 wanted[".jsonl"] = trace_bytes(run)
             _write(app, folder, stem, wanted)
 
-        app.push_screen(ChooseScreen("Write into the current folder", choices), write)
+        app.push_screen(MenuDialog("Write into the current folder", choices), write)
 
 
 def row_text(pane: RowList) -> str:

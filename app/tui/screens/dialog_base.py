@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-from trunkline.app.tui.screens.list_keys import Moves
-from trunkline.app.tui.widgets.row_list import Drawn, RowList
+from trunkline.app.tui.screens.list_keys import ListKeys
+from trunkline.app.tui.widgets.row_list import LineWidget, RowList
 
 if TYPE_CHECKING:
     from trunkline.app.tui.app import TrunklineApp
@@ -26,7 +26,7 @@ TYPING: list[BindingType] = [
 ]
 
 
-class Overlay(Moves, ModalScreen[Result], Generic[Result]):
+class Dialog(ListKeys, ModalScreen[Result], Generic[Result]):
     """A screen above the run, with one main list."""
 
     @property
@@ -48,9 +48,9 @@ class Overlay(Moves, ModalScreen[Result], Generic[Result]):
 
     def repaint(self) -> None:
         """The theme changed: draw everything anew."""
-        for drawn in self.query(Drawn):
+        for drawn in self.query(LineWidget):
             if isinstance(drawn, RowList):
-                drawn.forget()
+                drawn.invalidate()
             drawn.refresh()
 
     @property

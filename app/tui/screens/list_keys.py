@@ -7,7 +7,7 @@ from abc import abstractmethod
 from trunkline.app.tui.widgets.row_list import RowList
 
 
-class Moves:
+class ListKeys:
     """For screens: the actions of the arrow keys and their like, in terms of one step of so many rows."""
 
     @property

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from textual.app import ComposeResult
 
 from trunkline.app.tui.screens.run_screen import RunScreen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.cell_list import CursorList, Detail
 from trunkline.app.tui.widgets.row_list import RowList
 
@@ -18,8 +19,8 @@ Told = TypeVar("Told", bound=RowList)
 class ListAndDetail(RunScreen, Generic[Rows, Told]):
     """A list, what there is to tell of its selected row, and the pane that explains."""
 
-    def __init__(self, desk: Desk, rows: Rows, detail: Told, explains: RowList) -> None:
-        super().__init__(desk)
+    def __init__(self, workspace: Workspace, rows: Rows, detail: Told, explains: RowList) -> None:
+        super().__init__(workspace)
         self.list = rows
         self.detail = detail
         self._explains = explains
@@ -28,21 +29,21 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
         """Another row of a pane was selected."""
         raise NotImplementedError
 
-    def pick_row(self, pane: RowList, index: int) -> None:
+    def select_row(self, pane: RowList, index: int) -> None:
         """Select a row of a pane."""
         pane.select(index)
         self.picked(pane)
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
         """A click selects; a second one goes in."""
-        self.pick_row(message.rows, message.index)
+        self.select_row(message.rows, message.index)
         if message.again:
             self.action_enter()
 
     def _move(self, rows: int) -> None:
-        if self.desk.opened is not None:
+        if self.workspace.open_run is not None:
             pane = self.pane
-            self.pick_row(pane, max(0, min(pane.selected + rows, pane.count - 1)))
+            self.select_row(pane, max(0, min(pane.selected + rows, pane.count - 1)))
 
     def action_enter(self) -> None:
         """Go into what is selected."""
@@ -51,7 +52,7 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
     def go(self, seq: int | None) -> None:
         """To an event on the timeline."""
         if seq:
-            self.desk.seek(seq)
+            self.workspace.seek(seq)
             self.action_show("timeline")
 
     def action_left(self) -> None:
@@ -71,10 +72,11 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
 class ListScreen(ListAndDetail[CursorList, Detail]):
     """A list above the explanation of its selected row."""
 
-    CSS_PATH = "lists.tcss"
+    #: absolute: Textual resolves a relative path beside the module of the subclass
+    CSS_PATH = Path(__file__).with_name("lists.tcss")
 
-    def __init__(self, desk: Desk, rows: CursorList, detail: Detail) -> None:
-        super().__init__(desk, rows, detail, detail)
+    def __init__(self, workspace: Workspace, rows: CursorList, detail: Detail) -> None:
+        super().__init__(workspace, rows, detail, detail)
         self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
@@ -83,14 +85,14 @@ class ListScreen(ListAndDetail[CursorList, Detail]):
         yield self.detail
 
     def sync(self) -> None:
-        """Follow the desk. When the cursor moved to an event of a row, that one is selected."""
-        if self.desk.opened is not None:
+        """Follow the workspace. When the cursor moved to an event of a row, that one is selected."""
+        if self.workspace.open_run is not None:
             self.list.sync()
-            at = (self.desk.opened, self.desk.cursor, self.desk.subject)
+            at = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
             if at != self._seen:
                 self._seen = at
-                if self.desk.subject and self.list.count:
-                    self.list.follow(self.desk.subject)
+                if self.workspace.subject and self.list.count:
+                    self.list.follow(self.workspace.subject)
             self.detail.tell(self.list)
         self.refresh_bars()
 
@@ -101,13 +103,13 @@ class ListScreen(ListAndDetail[CursorList, Detail]):
     def picked(self, pane: RowList) -> None:
         """The moment stays: the queue would be another one at each row. Other screens select the same thing."""
         if pane is self.list:
-            self.desk.pick(self.list.target())
-            self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)
+            self.workspace.pick(self.list.target())
+            self._seen = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
         self.detail.tell(self.list)
 
     def action_enter(self) -> None:
         """Open or close a row of the list; else go to the event of the line."""
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             return
         if self.pane is self.list:
             self.enter_row()

@@ -8,13 +8,13 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Static
 
-from trunkline.app.tui.screens.branch_actions import BranchActs
-from trunkline.app.tui.screens.copy_export_actions import Taking
-from trunkline.app.tui.screens.search_actions import Finds
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.screens.branch_actions import BranchActions
+from trunkline.app.tui.screens.copy_export_actions import CopyExportActions
+from trunkline.app.tui.screens.search_actions import SearchActions
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
-from trunkline.app.tui.widgets.feed_status import FeedBar
-from trunkline.app.tui.widgets.row_list import Drawn, RowList
+from trunkline.app.tui.widgets.feed_status import FeedStatus
+from trunkline.app.tui.widgets.row_list import LineWidget, RowList
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
@@ -32,25 +32,25 @@ class TooSmall(Static):
         self.update(f"needs {wide}x{high}, has {size.width}x{size.height}\n\nq quits")
 
 
-class RunScreen(Taking, BranchActs, Finds):
+class RunScreen(CopyExportActions, BranchActions, SearchActions):
     """A screen over the open run."""
 
     name_in_keys = ""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         super().__init__()
-        self.desk = desk
+        self.workspace = workspace
         #: what was told last, for as long as it can be read
         self._said: tuple[str, int] | None = None
 
     def compose(self) -> ComposeResult:
         """Bars around the body of the screen."""
-        yield StatusBar(self.desk)
-        yield TabBar(self.desk, self.name_in_keys)
-        yield FeedBar(self.desk)
+        yield StatusBar(self.workspace)
+        yield TabBar(self.workspace, self.name_in_keys)
+        yield FeedStatus(self.workspace)
         with Container(id="body"):
             yield from self.compose_body()
-        yield KeyBar(self.desk, self.name_in_keys)
+        yield KeyBar(self.workspace, self.name_in_keys)
         yield TooSmall(id="too-small", markup=False)
 
     def compose_body(self) -> ComposeResult:
@@ -69,15 +69,15 @@ class RunScreen(Taking, BranchActs, Finds):
         self.sync()
 
     def sync(self) -> None:
-        """Show what the desk holds now."""
+        """Show what the workspace holds now."""
         raise NotImplementedError
 
     def refresh_bars(self) -> None:
         """Draw the bars anew, and say what could not be made for the panes."""
-        for text in self.desk.opened.late.untold() if self.desk.opened is not None else ():
+        for text in self.workspace.open_run.lazy.take_problems() if self.workspace.open_run is not None else ():
             self.notify(text, severity="warning", timeout=8, markup=False)
-        for bar in self.query(Drawn):
-            if isinstance(bar, FeedBar):
+        for bar in self.query(LineWidget):
+            if isinstance(bar, FeedStatus):
                 bar.sync()
             elif not isinstance(bar, RowList):
                 bar.refresh()
@@ -86,7 +86,7 @@ class RunScreen(Taking, BranchActs, Finds):
         """The theme changed: draw everything anew."""
         self.refresh_bars()
         for pane in self.panes():
-            pane.forget()
+            pane.invalidate()
 
     def panes(self) -> list[RowList]:
         """The panes, the main one first."""
@@ -102,7 +102,7 @@ class RunScreen(Taking, BranchActs, Finds):
 
     def tell(self, text: str) -> None:
         """Say why a key did nothing; once, however long the key is held."""
-        said = (text, self.desk.cursor)
+        said = (text, self.workspace.cursor)
         if said != self._said:
             self._said = said
             self.notify(text, timeout=3, markup=False)
@@ -112,24 +112,24 @@ class RunScreen(Taking, BranchActs, Finds):
         self._said = None
 
     def moved(self) -> None:
-        """The desk changed: show it, and stop the clock when nothing plays any more."""
-        if self.desk.opened is not None:
-            self.trunkline.clock(running=self.desk.ticking)
+        """The workspace changed: show it, and stop the clock when nothing plays any more."""
+        if self.workspace.open_run is not None:
+            self.trunkline.clock(running=self.workspace.ticking)
         self.sync()
 
     # ------------------------------------------------------------ time
 
     def action_play(self) -> None:
         """Play or pause."""
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             return
-        transport = self.desk.run.transport
-        if self.desk.live is not None and self.desk.live.going_on:
-            self.desk.live.hold(self.desk.run)
-        elif transport.playing:
-            transport.pause()
+        playback = self.workspace.run.playback
+        if self.workspace.live is not None and self.workspace.live.going_on:
+            self.workspace.live.hold(self.workspace.run)
+        elif playback.playing:
+            playback.pause()
         else:
-            transport.play()
+            playback.play()
         self.moved()
 
     def action_step(self) -> None:
@@ -141,44 +141,44 @@ class RunScreen(Taking, BranchActs, Finds):
         self._step(-1)
 
     def _step(self, events: int) -> None:
-        if self.desk.opened:
-            before = self.desk.cursor
-            self.desk.step(events)
-            if self.desk.cursor == before:
-                self._tell_end()
+        if self.workspace.open_run:
+            before = self.workspace.cursor
+            self.workspace.step(events)
+            if self.workspace.cursor == before:
+                self._notify_at_end()
             self.moved()
 
-    def _tell_end(self) -> None:
+    def _notify_at_end(self) -> None:
         """Why a step leads nowhere."""
-        if self.desk.cursor:
+        if self.workspace.cursor:
             self.tell("this is the last event: 0 goes back to the start")
         else:
             self.tell("this is before the first event: ] steps, Space plays")
 
     def action_delivery(self) -> None:
         """The next message on the wire."""
-        self._find(lambda: self.desk.step_delivery(1), "no later message")
+        self._find(lambda: self.workspace.step_delivery(1), "no later message")
 
     def action_delivery_back(self) -> None:
         """The previous message on the wire."""
-        self._find(lambda: self.desk.step_delivery(-1), "no earlier message")
+        self._find(lambda: self.workspace.step_delivery(-1), "no earlier message")
 
     def action_rewind(self) -> None:
         """Back to the start."""
-        if self.desk.opened and not self.desk.cursor:
-            self._tell_end()
+        if self.workspace.open_run and not self.workspace.cursor:
+            self._notify_at_end()
         self._seek(0)
 
     def action_run_to_end(self) -> None:
         """To the last event."""
-        if self.desk.opened:
-            if self.desk.cursor == self.desk.run.view.last:
-                self._tell_end()
-            self._seek(self.desk.run.view.last)
+        if self.workspace.open_run:
+            if self.workspace.cursor == self.workspace.run.view.last:
+                self._notify_at_end()
+            self._seek(self.workspace.run.view.last)
 
     def _seek(self, seq: int) -> None:
-        if self.desk.opened:
-            self.desk.seek(seq)
+        if self.workspace.open_run:
+            self.workspace.seek(seq)
             self.moved()
 
     def action_faster(self) -> None:
@@ -190,11 +190,11 @@ class RunScreen(Taking, BranchActs, Finds):
         self._speed(-1)
 
     def _speed(self, steps: int) -> None:
-        if self.desk.opened:
-            transport = self.desk.run.transport
-            before = transport.speed
-            transport.faster(steps)
-            if transport.speed == before:
+        if self.workspace.open_run:
+            playback = self.workspace.run.playback
+            before = playback.speed
+            playback.faster(steps)
+            if playback.speed == before:
                 self.tell(f"×{before:g} is the {'fastest' if steps > 0 else 'slowest'} there is")
             self.moved()
 
@@ -204,31 +204,31 @@ class RunScreen(Taking, BranchActs, Finds):
         """The next violation, round and round; while rows are filtered, the next of these."""
         if self._matching(1):
             return
-        self._find(lambda: self.desk.next_violation(1), "no invariant is broken in this run")
+        self._find(lambda: self.workspace.next_violation(1), "no invariant is broken in this run")
 
     def action_previous_violation(self) -> None:
         """The previous violation, round and round; while rows are filtered, the previous of these."""
         if self._matching(-1):
             return
-        self._find(lambda: self.desk.next_violation(-1), "no invariant is broken in this run")
+        self._find(lambda: self.workspace.next_violation(-1), "no invariant is broken in this run")
 
     def _matching(self, direction: int) -> bool:
         """Go to a row that the filter keeps, where there is a filter."""
-        if self.desk.opened is None or not self.filtered or self.desk.finding.filter is None:
+        if self.workspace.open_run is None or not self.filtered or self.workspace.search.filter is None:
             return False
-        self._find(lambda: self.desk.next_match(direction), "no row passes the filter: esc clears it")
+        self._find(lambda: self.workspace.next_match(direction), "no row passes the filter: esc clears it")
         return True
 
     def action_first_violation(self) -> None:
         """The first violation."""
-        self._find(self.desk.first_violation, "no invariant is broken in this run")
+        self._find(self.workspace.first_violation, "no invariant is broken in this run")
 
     def action_twin(self) -> None:
         """The other copy of a duplicate."""
-        self._find(self.desk.twin, "this event has no copy: n finds a violation")
+        self._find(self.workspace.twin, "this event has no copy: n finds a violation")
 
     def _find(self, go: Callable[[], bool], otherwise: str) -> None:
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             return
         if not go():
             self.tell(otherwise)
@@ -269,10 +269,10 @@ class RunScreen(Taking, BranchActs, Finds):
         """Leave the innermost thing: zoom, chain, filter, side pane."""
         if self._unzoom():
             self.call_after_refresh(self.moved)
-        elif self.desk.chain_of is not None:
-            self.desk.chain_of = None
-        elif self.filtered and self.desk.finding.filter is not None:
-            self.desk.finding.filter = None
+        elif self.workspace.chain_of is not None:
+            self.workspace.chain_of = None
+        elif self.filtered and self.workspace.search.filter is not None:
+            self.workspace.search.filter = None
         elif self.pane is self.panes()[0]:
             self.tell("nothing to leave here: q quits")
         else:
@@ -295,15 +295,15 @@ class RunScreen(Taking, BranchActs, Finds):
 
     def action_bug(self) -> None:
         """Run with the defect of the scenario, or without it."""
-        self._again(lambda: self.desk.rerun(bugs=self.desk.other_bugs()))
+        self._again(lambda: self.workspace.rerun(bugs=self.workspace.other_bugs()))
 
     def action_rerun(self) -> None:
         """Run again with the same seed."""
-        self._again(self.desk.rerun)
+        self._again(self.workspace.rerun)
 
     def action_reseed(self) -> None:
         """Run again with the next seed."""
-        self._again(lambda: self.desk.rerun(seed=self.desk.seed + 1))
+        self._again(lambda: self.workspace.rerun(seed=self.workspace.seed + 1))
 
     def _again(self, run: Callable[[], None]) -> None:
         """Compute the run anew and stand at its first violation, or at its end."""
@@ -312,7 +312,7 @@ class RunScreen(Taking, BranchActs, Finds):
         except UsageError as error:
             self.notify(error_text(error), severity="warning", markup=False)
             return
-        self.desk.arrive()
+        self.workspace.arrive()
         self.moved()
 
     def action_theme(self) -> None:
@@ -325,7 +325,7 @@ class RunScreen(Taking, BranchActs, Finds):
 
     def action_notes(self) -> None:
         """What was told above the footer."""
-        self.trunkline.show_notes()
+        self.trunkline.show_notifications()
 
     def action_palette(self) -> None:
         """The command palette."""

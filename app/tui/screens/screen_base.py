@@ -1,4 +1,4 @@
-"""What the acts of the screens of a run build on: a screen with a desk, which shows it and can say something."""
+"""What the acts of the screens of a run build on: a screen with a workspace, which shows it and can say something."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, cast
 
 from textual.screen import Screen
 
-from trunkline.app.tui.screens.list_keys import Moves
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.screens.list_keys import ListKeys
+from trunkline.app.tui.state.workspace import Workspace
 
 if TYPE_CHECKING:
     from trunkline.app.tui.app import TrunklineApp
 
 
-class Acting(Moves, Screen[None]):
+class ActionScreen(ListKeys, Screen[None]):
     """A screen over the open run, as far as its acts are concerned."""
 
-    desk: Desk
+    workspace: Workspace
     #: its rows are those that the filter keeps
     filtered = False
 
@@ -28,4 +28,4 @@ class Acting(Moves, Screen[None]):
 
     @abstractmethod
     def moved(self) -> None:
-        """The desk changed: show it."""
+        """The workspace changed: show it."""

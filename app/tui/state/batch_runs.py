@@ -17,10 +17,10 @@ from trunkline.core.errors import UsageError
 
 if TYPE_CHECKING:
     from trunkline.app.tui.screens.picker.screen import PickerScreen
-    from trunkline.app.tui.state.workspace import Desk
+    from trunkline.app.tui.state.workspace import Workspace
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class BatchJob(msgspec.Struct, frozen=True, kw_only=True):
     """A scenario to be run, with its defect or without."""
 
     entry: ScenarioEntry
@@ -28,26 +28,26 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     bugs: tuple[str, ...]
 
 
-class Ran(Message):
+class RunFinished(Message):
     """A run of a batch has ended."""
 
-    def __init__(self, batch: int, job: Job, result: Result) -> None:
+    def __init__(self, batch: int, job: BatchJob, result: Result) -> None:
         super().__init__()
         self.batch = batch
         self.job = job
         self.result = result
 
 
-def jobs_of(entries: Sequence[ScenarioEntry]) -> list[Job]:
+def jobs_of(entries: Sequence[ScenarioEntry]) -> list[BatchJob]:
     """Each scenario without a defect, and once more with the one that it shows; always with its own seed."""
     return [
-        Job(entry=entry, seed=entry.seed or 0, bugs=bugs)
+        BatchJob(entry=entry, seed=entry.seed or 0, bugs=bugs)
         for entry in entries
         for bugs in (((), entry.bugs) if entry.bugs else ((),))
     ]
 
 
-def result_for(source: RunSource, job: Job) -> Result:
+def result_for(source: RunSource, job: BatchJob) -> Result:
     """Compute one of them. What cannot be run is a result as well."""
     try:
         return result_of(source.run(job.entry, seed=job.seed, bugs=job.bugs))
@@ -55,12 +55,12 @@ def result_for(source: RunSource, job: Job) -> Result:
         return Result(seed=job.seed, failed=error_text(error))
 
 
-class RunAll:
+class BatchRun:
     """A batch of the picker: started, stopped, and how far it is."""
 
-    def __init__(self, screen: PickerScreen, desk: Desk) -> None:
+    def __init__(self, screen: PickerScreen, workspace: Workspace) -> None:
         self._screen = screen
-        self._desk = desk
+        self._desk = workspace
         #: set to end the batch that runs; none: none runs
         self._ended: Event | None = None
         self._number = 0
@@ -90,7 +90,7 @@ class RunAll:
         self._ended = None
         return True
 
-    def take(self, message: Ran) -> None:
+    def take(self, message: RunFinished) -> None:
         """Keep a result. What a stopped batch still brings counts too."""
         self._desk.results.note(message.job.entry, message.result, defect=bool(message.job.bugs))
         if message.batch == self._number and self._ended is not None:
@@ -98,8 +98,8 @@ class RunAll:
             if self._done == self._total:
                 self._ended = None
 
-    def _run(self, number: int, jobs: Sequence[Job], ended: Event) -> None:
+    def _run(self, number: int, jobs: Sequence[BatchJob], ended: Event) -> None:
         for job in jobs:
             if ended.is_set():
                 return
-            self._screen.post_message(Ran(number, job, result_for(self._desk.source, job)))
+            self._screen.post_message(RunFinished(number, job, result_for(self._desk.source, job)))

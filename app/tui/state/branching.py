@@ -20,7 +20,7 @@ from trunkline.sim.scenario import ScenarioError, ScenarioFile, load_text
 from trunkline.sim.scenario.edit import BRANCH
 
 if TYPE_CHECKING:
-    from trunkline.app.tui.state.workspace import Desk, Opened
+    from trunkline.app.tui.state.workspace import OpenRun, Workspace
 
 Result = TypeVar("Result")
 
@@ -35,12 +35,12 @@ class Branch:
         #: faults that were placed on the open run, in order
         self.faults: tuple[PlacedFault, ...] = ()
         #: run A, as somebody chose it
-        self.pinned: Opened | None = None
+        self.pinned: OpenRun | None = None
         #: run A, where nobody chose: the run that was open before this one was computed
-        self.before: Opened | None = None
+        self.before: OpenRun | None = None
         self._made: tuple[object, object, Diff] | None = None
 
-    def opens(self, was: Opened | None, again: tuple[PlacedFault, ...] | None) -> None:
+    def opens(self, was: OpenRun | None, again: tuple[PlacedFault, ...] | None) -> None:
         """Another run is opened; `again`: of the same scenario, with these faults."""
         if again is None:
             self.before = None
@@ -49,23 +49,23 @@ class Branch:
             self.before = was
         self.faults = again or ()
 
-    def pin(self, opened: Opened) -> bool:
+    def pin(self, opened: OpenRun) -> bool:
         """Make the open run A, or let it go again. True when it is pinned now."""
         self.pinned = None if self.pinned is opened else opened
         return self.pinned is not None
 
-    def other(self, opened: Opened | None) -> Opened | None:
+    def other(self, opened: OpenRun | None) -> OpenRun | None:
         """Run A; none while there is only one run."""
         found = self.pinned or self.before
         return found if found is not opened else None
 
-    def letter(self, opened: Opened) -> str:
+    def letter(self, opened: OpenRun) -> str:
         """Which of two runs this is: A where it is pinned, B where there is an A beside it; else nothing."""
         if self.pinned is opened:
             return "A"
         return "B" if self.other(opened) is not None else ""
 
-    def diff(self, opened: Opened | None) -> Diff | None:
+    def diff(self, opened: OpenRun | None) -> Diff | None:
         """The open run compared with run A, computed once; none while there is only one run."""
         other = self.other(opened)
         if opened is None or other is None:
@@ -90,56 +90,56 @@ def compute(
     return _source(source).run_file(_branched(source, entry, faults), seed=seed, bugs=bugs)
 
 
-def offered(desk: Desk) -> tuple[FaultOption, ...]:
+def offered(workspace: Workspace) -> tuple[FaultOption, ...]:
     """What can go wrong at the cursor. Raises `UsageError` where nothing can be placed."""
-    entry = _entry(desk)
-    file = _branched(desk.source, entry, desk.branch.faults)
-    view = desk.run.view
-    spot = cursor_context(view, file, desk.cursor)
+    entry = _entry(workspace)
+    file = _branched(workspace.source, entry, workspace.branch.faults)
+    view = workspace.run.view
+    spot = cursor_context(view, file, workspace.cursor)
     return options(
-        PaletteContext(spot=spot, ahead=upcoming_after(view, spot), file=file, on=desk.bugs, declared=entry.bugs)
+        PaletteContext(spot=spot, ahead=upcoming_after(view, spot), file=file, on=workspace.bugs, declared=entry.bugs)
     )
 
 
-def inject(desk: Desk, option: FaultOption, moment: FaultTime) -> PlacedFault:
+def inject(workspace: Workspace, option: FaultOption, moment: FaultTime) -> PlacedFault:
     """Run branch B: the same with one more fault. The cursor stays at its time. Raises `UsageError`."""
-    before = None if moment.bugs is None else desk.bugs
+    before = None if moment.bugs is None else workspace.bugs
     fault = PlacedFault(word=option.word, at=moment.at, step=moment.step, before=before)
-    _again(desk, (*desk.branch.faults, fault), desk.bugs if moment.bugs is None else moment.bugs)
+    _again(workspace, (*workspace.branch.faults, fault), workspace.bugs if moment.bugs is None else moment.bugs)
     return fault
 
 
-def undo(desk: Desk) -> PlacedFault:
+def undo(workspace: Workspace) -> PlacedFault:
     """Run the branch without its last fault. Raises `UsageError` when there is none."""
-    if not desk.branch.faults:
+    if not workspace.branch.faults:
         raise UsageError("no fault is placed on this run: i places one at the cursor")
-    *left, last = desk.branch.faults
-    _again(desk, tuple(left), desk.bugs if last.before is None else last.before)
+    *left, last = workspace.branch.faults
+    _again(workspace, tuple(left), workspace.bugs if last.before is None else last.before)
     return last
 
 
-def _again(desk: Desk, faults: tuple[PlacedFault, ...], bugs: tuple[str, ...]) -> None:
-    seq, at = desk.cursor, desk.run.view.time(desk.cursor)
-    desk.open(_entry(desk), seed=desk.seed, bugs=bugs, again=faults)
-    view = desk.run.view
-    desk.seek(seq if seq <= view.last and view.time(seq) == at else view.seq_at(at))
+def _again(workspace: Workspace, faults: tuple[PlacedFault, ...], bugs: tuple[str, ...]) -> None:
+    seq, at = workspace.cursor, workspace.run.view.time(workspace.cursor)
+    workspace.open(_entry(workspace), seed=workspace.seed, bugs=bugs, again=faults)
+    view = workspace.run.view
+    workspace.seek(seq if seq <= view.last and view.time(seq) == at else view.seq_at(at))
 
 
 # ---------------------------------------------------------------- keeping it
 
 
-def save(desk: Desk, folder: Path) -> tuple[Path, str]:
+def save(workspace: Workspace, folder: Path) -> tuple[Path, str]:
     """Write the open run as a scenario file that expects what was observed. The file, and what a run of it says.
 
     Nothing is overwritten: a name that is taken gets a number. Raises `UsageError`.
     """
     # What is open goes before what could be run: of a run that is watched or recorded, that is what is in the way.
-    entry, faults = _entry(desk), desk.branch.faults
-    source = _source(desk.source)
+    entry, faults = _entry(workspace), workspace.branch.faults
+    source = _source(workspace.source)
     file = _branched(source, entry, faults)
-    seen = desk.run.view.run
+    seen = workspace.run.view.run
     extra = [bug for bug in seen.trace.header.bugs if bug not in file.scenario.with_bugs]
-    sound = aside(lambda: source.run_file(file, seed=desk.seed, bugs=())) if extra else seen
+    sound = aside(lambda: source.run_file(file, seed=workspace.seed, bugs=())) if extra else seen
     words = [fault.word for fault in faults if fault.step is not None]
 
     def kept(bugs: list[str]) -> tuple[str, ScenarioFile]:
@@ -147,7 +147,7 @@ def save(desk: Desk, folder: Path) -> tuple[Path, str]:
         return text, load_text(text)
 
     def run(of: ScenarioFile, *bugs: str) -> Run:
-        return aside(lambda: source.run_file(of, seed=desk.seed, bugs=bugs))
+        return aside(lambda: source.run_file(of, seed=workspace.seed, bugs=bugs))
 
     try:
         _, draft = kept(extra)
@@ -176,16 +176,16 @@ def _write(folder: Path, stem: str, text: str) -> Path:
         raise UsageError(f"{error.filename or folder} cannot be written: {error.strerror or error}") from error
 
 
-def _entry(desk: Desk) -> ScenarioEntry:
-    if desk.opened is None:
+def _entry(workspace: Workspace) -> ScenarioEntry:
+    if workspace.open_run is None:
         raise UsageError("no run is open: s chooses a scenario")
-    if desk.entry is None:
-        name = desk.run.view.header.scenario.removesuffix(BRANCH)
+    if workspace.entry is None:
+        name = workspace.run.view.header.scenario.removesuffix(BRANCH)
         raise UsageError(
-            f"this is {desk.kind_of_trace}: faults and W need its scenario. "
+            f"this is {workspace.kind_of_trace}: faults and W need its scenario. "
             f"s chooses {name}; p first keeps this run as A"
         )
-    return desk.entry
+    return workspace.entry
 
 
 def _branched(source: RunSource, entry: ScenarioEntry, faults: tuple[PlacedFault, ...]) -> ScenarioFile:

@@ -18,7 +18,7 @@ OF_LIVES = ("messages", "queue", "hands")
 Made = TypeVar("Made")
 
 
-class Late:
+class LazyViews:
     """Makes the views of one run. Lines that can be read may contradict each other: the app says so, and goes on."""
 
     def __init__(self, view: RunView) -> None:
@@ -46,7 +46,7 @@ class Late:
         """Why a view is empty that should not be; nothing of one that is as it should be."""
         return self._why.get(name, self._why.get("lives", "") if name in OF_LIVES else "")
 
-    def untold(self) -> list[str]:
+    def take_problems(self) -> list[str]:
         """What could not be made since this was asked the last time, and why."""
         told, self._untold = self._untold, []
         return told

@@ -14,7 +14,7 @@ from trunkline.core.events import Event, Trace
 from trunkline.sim import judge
 
 if TYPE_CHECKING:
-    from trunkline.app.tui.state.workspace import Desk, Opened
+    from trunkline.app.tui.state.workspace import OpenRun, Workspace
 
 #: what a frame may spend on reading, judging and learning; the rest of it is for the picture
 FRAME = Budget(2000, 0.012)
@@ -24,8 +24,8 @@ SETTLING = 0.004
 SETTLED = 5000
 
 
-class Watching:
-    """Between a live run and the desk."""
+class LiveSession:
+    """Between a live run and the workspace."""
 
     def __init__(self, live: LiveRun) -> None:
         self.live = live
@@ -45,31 +45,31 @@ class Watching:
         """More is asked for, frame by frame."""
         return self.live.pulling
 
-    def begin(self, opened: Opened) -> None:
+    def begin(self, opened: OpenRun) -> None:
         """Show it from its end on, as soon as there is something."""
         self._mark(opened)
-        opened.transport.follow()
+        opened.playback.follow()
 
-    def hold(self, opened: Opened) -> bool:
+    def hold(self, opened: OpenRun) -> bool:
         """Read nothing for now, or read on. Whether it is held."""
-        self.live.paused = opened.transport.held = not self.live.paused
+        self.live.paused = opened.playback.held = not self.live.paused
         return self.live.paused
 
-    def read_on(self, opened: Opened) -> None:
+    def read_on(self, opened: OpenRun) -> None:
         """Read on, if it was held."""
-        self.live.paused = opened.transport.held = False
+        self.live.paused = opened.playback.held = False
 
-    def pull(self, desk: Desk) -> bool:
+    def pull(self, workspace: Workspace) -> bool:
         """Take what is new. Whether anything is to be shown anew."""
-        opened, before = desk.run, desk.run.view.last
-        opened.transport.stops_at_broken = desk.finding.breakpoints.on_broken
+        opened, before = workspace.run, workspace.run.view.last
+        opened.playback.stops_at_broken = workspace.search.breakpoints.on_broken
         done = self.live.pull(opened.grow, self.budget)
         if self.live.problem:
-            opened = desk.opened = _rescued(opened, self.live)
+            opened = workspace.open_run = _rescued(opened, self.live)
         if self.live.feed.header is not None:
             opened.view.header = self.live.feed.header
         if done and not self.live.problem:
-            opened.transport.grown(desk.finding.met(opened, before))
+            opened.playback.grown(workspace.search.met(opened, before))
             self._settle(done)
         self._mark(opened)
         until = perf_counter() + self.settling
@@ -77,13 +77,13 @@ class Watching:
         said, self._said = self._said, self.live.said()
         return bool(done) or settled or said != self._said
 
-    def _mark(self, opened: Opened) -> None:
-        view, transport = opened.view, opened.transport
-        view.growing = transport.live = self.going_on
-        transport.cut = not self.going_on and (self.live.feed.flow is not FeedState.ENDED or bool(self.live.problem))
-        view.lost(self.said() if transport.cut else "")
+    def _mark(self, opened: OpenRun) -> None:
+        view, playback = opened.view, opened.playback
+        view.growing = playback.live = self.going_on
+        playback.cut = not self.going_on and (self.live.feed.flow is not FeedState.ENDED or bool(self.live.problem))
+        view.lost(self.said() if playback.cut else "")
         if not self.going_on:
-            transport.following = transport.held = False
+            playback.following = playback.held = False
 
     def _settle(self, events: int) -> None:
         self._unsettled += events
@@ -102,7 +102,7 @@ class Watching:
         self.live.feed.close()
 
 
-def _rescued(was: Opened, live: LiveRun) -> Opened:
+def _rescued(was: OpenRun, live: LiveRun) -> OpenRun:
     """What made no sense may have been learnt by half: the run anew, up to the event before it."""
     first = live.doubted[0].seq
     tried = _up_to(was, was.view.events[: first - 1])
@@ -112,12 +112,12 @@ def _rescued(was: Opened, live: LiveRun) -> Opened:
     return _up_to(was, [*was.view.events[: first - 1], *live.doubted[:good]])
 
 
-def _up_to(was: Opened, events: Sequence[Event]) -> Opened:
-    from trunkline.app.tui.state.workspace import Opened
+def _up_to(was: OpenRun, events: Sequence[Event]) -> OpenRun:
+    from trunkline.app.tui.state.workspace import OpenRun
 
-    kept = Opened(Run(trace=Trace(header=was.view.header, events=tuple(events)), verdicts=judge(events)))
-    end, transport = kept.view.last, kept.transport
-    transport.seek(end)
-    if not was.transport.following:
-        transport.seek(was.transport.cursor)
+    kept = OpenRun(Run(trace=Trace(header=was.view.header, events=tuple(events)), verdicts=judge(events)))
+    end, playback = kept.view.last, kept.playback
+    playback.seek(end)
+    if not was.playback.following:
+        playback.seek(was.playback.cursor)
     return kept

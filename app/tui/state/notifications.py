@@ -21,7 +21,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     severity: SeverityLevel
 
 
-class Noted(App[int]):
+class NotificationLog(App[int]):
     """For the app: notes of one line, which cover as little as can be, and a list of those that went away."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ A_TIMER = 0.5
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)
 
 
-class Transport:
+class Playback:
     """Cursor, head and playing state of one run. `cursor` 0 is before the first event."""
 
     def __init__(self, view: RunView, visible: Container[int], *, start: int = 0) -> None:

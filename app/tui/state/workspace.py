@@ -1,4 +1,4 @@
-"""What is open: the run, its views, the cursor and the switches. One desk for the whole app; screens only show it."""
+"""The open run, its views, the cursor and the switches: one workspace for the whole app, which the screens show."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from trunkline.app.gc_policy import LARGE, calm, release
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
 from trunkline.app.tui.state.branching import Branch, aside, compute
-from trunkline.app.tui.state.filter_and_breakpoints import Finding
-from trunkline.app.tui.state.lazy_views import OF_LIVES, Late, Made
-from trunkline.app.tui.state.live_session import Watching
-from trunkline.app.tui.state.playback import Transport
-from trunkline.app.tui.state.view_options import Looking
+from trunkline.app.tui.state.lazy_views import OF_LIVES, LazyViews, Made
+from trunkline.app.tui.state.live_session import LiveSession
+from trunkline.app.tui.state.playback import Playback
+from trunkline.app.tui.state.search import Search
+from trunkline.app.tui.state.view_options import ViewOptions
 from trunkline.app.view.explain.explanation import Explanation, explain, reproduction
 from trunkline.app.view.faults.palette import PlacedFault
 from trunkline.app.view.hands.runs import Hands
@@ -32,7 +32,7 @@ from trunkline.core.events import Event
 from trunkline.sim.invariants.base import Verdict
 
 
-class Opened:
+class OpenRun:
     """One run with everything that is computed of it once."""
 
     def __init__(self, run: Run, *, at_violation: bool = False) -> None:
@@ -41,21 +41,21 @@ class Opened:
             self.lanes = Lanes(self.view)
             self.folded = Timeline(self.view, self.lanes)
             self.verdicts = Verdicts(self.view)
-        self.late = Late(self.view)
+        self.lazy = LazyViews(self.view)
         self._sessions: Sessions | None = None
         #: those that are being made, and whether anybody has asked since the last ones were
         self._making: Sessions | None = None
         self._wanted = False
-        self.transport = Transport(self.view, self.folded)
+        self.playback = Playback(self.view, self.folded)
         self._unfolded: Timeline | None = None
         if at_violation and self.view.marks.stops:
-            self.transport.stop_at_violation(self.view.marks.stops[0])
+            self.playback.stop_at_violation(self.view.marks.stops[0])
 
     @property
     def unfolded(self) -> Timeline:
         """The timeline with a row for every event, made when first asked for."""
         if self._unfolded is None:
-            self._unfolded = self.late.make(
+            self._unfolded = self.lazy.make(
                 "internal events", lambda: Timeline(self.view, self.lanes, unfolded=True), lambda _: self.folded
             )
         return self._unfolded
@@ -69,13 +69,13 @@ class Opened:
                 timeline.grow(lanes_changed=changed)
         self.verdicts.grow()
         made = vars(self)
-        if "lives" in made and not self.late.why("lives"):
+        if "lives" in made and not self.lazy.why("lives"):
             self.lives.grow(events)
         for name in OF_LIVES:
-            if name in made and not self.late.why(name):
+            if name in made and not self.lazy.why(name):
                 made[name].grow()
 
-    def make_like(self, other: Opened) -> None:
+    def make_like(self, other: OpenRun) -> None:
         """Make now what was made late of another run."""
         for name in ("lives", "messages", "queue", "hands"):
             if name in vars(other):
@@ -87,16 +87,16 @@ class Opened:
     def sessions(self) -> Sessions:
         """The sessions and their alignments, made when first asked for; while the run grows, as `settle` makes them."""
         known = self._sessions
-        resting = not self.view.growing or self.transport.held
+        resting = not self.view.growing or self.playback.held
         if known is None or (resting and self._stale(known)):
-            known = self.late.make("sessions", lambda: Sessions(self.view), Sessions)
+            known = self.lazy.make("sessions", lambda: Sessions(self.view), Sessions)
             self._sessions, self._making = known, None
         self._wanted = True
         return known
 
     def _stale(self, sessions: Sessions) -> bool:
         """Whether more has come since they were made; those that cannot be made stay as they are."""
-        return sessions.last != self.view.last and not self.late.why("sessions")
+        return sessions.last != self.view.last and not self.lazy.why("sessions")
 
     def settle(self, late: Callable[[], bool]) -> bool:
         """Make what cannot learn anew, as far as there is time. Whether something is new now."""
@@ -111,7 +111,7 @@ class Opened:
     @cached_property
     def lives(self) -> Lives:
         """The life of every message, made when first asked for."""
-        return self.late.make("lives", lambda: Lives(self.view.events), lambda none: Lives(none.events))
+        return self.lazy.make("lives", lambda: Lives(self.view.events), lambda none: Lives(none.events))
 
     @cached_property
     def messages(self) -> Messages:
@@ -130,11 +130,11 @@ class Opened:
 
     def _of_lives(self, name: str, make: Callable[[RunView, Lives], Made]) -> Made:
         lives = self.lives
-        view = self.late.nothing if self.late.why("lives") else self.view
-        return self.late.make(name, lambda: make(view, lives), lambda none: make(none, Lives(none.events)))
+        view = self.lazy.nothing if self.lazy.why("lives") else self.view
+        return self.lazy.make(name, lambda: make(view, lives), lambda none: make(none, Lives(none.events)))
 
 
-class Desk:
+class Workspace:
     """The open run and how it is looked at."""
 
     def __init__(
@@ -150,15 +150,15 @@ class Desk:
     ) -> None:
         self.source = source
         #: where the open run comes from while it goes on
-        self.live = Watching(live) if live is not None else None
+        self.live = LiveSession(live) if live is not None else None
         self.entry = entry
         self.seed = seed
         self.bugs = bugs
-        self.opened = Opened(run, at_violation=at_violation) if run else None
+        self.open_run = OpenRun(run, at_violation=at_violation) if run else None
         #: run A, and the faults that were placed on the open run
         self.branch = Branch()
-        self.finding = Finding()
-        self.looking = Looking()
+        self.search = Search()
+        self.view_options = ViewOptions()
         #: what scenarios came to, the last time that each was run
         self.results = Results()
         self.show_internal = False
@@ -168,8 +168,8 @@ class Desk:
         #: run and cursor when a row of a list was selected, and the event that it stands for
         self._picked: tuple[object, int, int] | None = None
         if live is not None and self.live is not None:
-            self.opened = Opened(live.begin())
-            self.live.begin(self.opened)
+            self.open_run = OpenRun(live.begin())
+            self.live.begin(self.open_run)
 
     # ------------------------------------------------------------ runs
 
@@ -189,13 +189,13 @@ class Desk:
         run = self._compute(entry, seed, bugs, again or ())
         if not again:
             self.results.note(entry, result_of(run), defect=bool(bugs))
-        if self.opened is not None and self.opened.view.last >= LARGE:
+        if self.open_run is not None and self.open_run.view.last >= LARGE:
             release()
-        self.branch.opens(self.opened, again)
+        self.branch.opens(self.open_run, again)
         if self.live is not None:
             self.live.leave()
             self.live = None
-        self.opened = Opened(run, at_violation=at_violation)
+        self.open_run = OpenRun(run, at_violation=at_violation)
         self.entry, self.seed, self.bugs = entry, seed, bugs
         self.chain_of = None
 
@@ -233,19 +233,19 @@ class Desk:
     # ------------------------------------------------------------ what is shown
 
     @property
-    def run(self) -> Opened:
+    def run(self) -> OpenRun:
         """The open run. Only asked for while one is open."""
-        assert self.opened is not None
-        return self.opened
+        assert self.open_run is not None
+        return self.open_run
 
     def unmade(self, view: str) -> str:
         """Why a view has nothing to show, where the trace makes no sense; else nothing."""
-        return self.opened.late.why(view) if self.opened is not None else ""
+        return self.open_run.lazy.why(view) if self.open_run is not None else ""
 
     @property
     def timeline(self) -> Picked:
         """The rows as they are folded and filtered now."""
-        return self.finding.kept(self.run, self.all_rows)
+        return self.search.kept(self.run, self.all_rows)
 
     @property
     def all_rows(self) -> Timeline:
@@ -255,31 +255,31 @@ class Desk:
     @property
     def cursor(self) -> int:
         """The event that every screen stands on."""
-        return self.run.transport.cursor
+        return self.run.playback.cursor
 
     def pick(self, seq: int | None) -> None:
         """A row was selected: the cursor stays, and other screens select what belongs to this event."""
-        self._picked = (self.opened, self.cursor, seq) if seq else None
+        self._picked = (self.open_run, self.cursor, seq) if seq else None
 
     @property
     def subject(self) -> int:
         """The event that is looked at: that of the selected row, until the cursor moves; else the cursor's."""
-        if self._picked is not None and self._picked[:2] == (self.opened, self.cursor):
+        if self._picked is not None and self._picked[:2] == (self.open_run, self.cursor):
             return self._picked[2]
         return self.cursor
 
     def status(self) -> StatusLine | None:
         """The facts of the status line; none while nothing is open."""
-        if self.opened is None:
+        if self.open_run is None:
             return None
-        transport = self.opened.transport
+        playback = self.open_run.playback
         return status_line(
-            self.opened.view,
-            seq=transport.cursor,
-            head=transport.head,
-            mode=transport.mode,
-            speed=transport.speed,
-            letter=self.branch.letter(self.opened),
+            self.open_run.view,
+            seq=playback.cursor,
+            head=playback.head,
+            mode=playback.mode,
+            speed=playback.speed,
+            letter=self.branch.letter(self.open_run),
         )
 
     def why(self) -> Explanation:
@@ -298,31 +298,31 @@ class Desk:
 
     def seek(self, seq: int) -> None:
         """Put the cursor on an event."""
-        self.run.transport.seek(seq)
+        self.run.playback.seek(seq)
 
     def tick(self, seconds: float) -> bool:
         """Let wall time pass. True when the cursor moved, or the run has grown."""
         if self.live is not None and self.live.pulling:
             return self.live.pull(self)
-        self.finding.arm(self.run)
-        return self.run.transport.tick(seconds)
+        self.search.arm(self.run)
+        return self.run.playback.tick(seconds)
 
     def follow(self) -> None:
         """Stand at the end, and stay there when the run grows."""
         if self.live is not None:
             self.live.read_on(self.run)
-        self.run.transport.follow()
+        self.run.playback.follow()
 
     @property
     def ticking(self) -> bool:
         """Time has to pass: something plays, or more of the run may come."""
         if self.live is not None and self.live.going_on:
             return self.live.pulling
-        return self.opened is not None and self.opened.transport.playing
+        return self.open_run is not None and self.open_run.playback.playing
 
     def next_timer(self) -> bool:
         """Move to the next event that a timer brings. False when there is none."""
-        return self._go(self.run.transport.next_timer())
+        return self._go(self.run.playback.next_timer())
 
     def next_match(self, direction: int) -> bool:
         """Move to the next or previous row that the filter keeps, round and round. False when it keeps none."""
@@ -372,12 +372,12 @@ class Desk:
 
     def arrive(self) -> None:
         """Stand where the run tells most: at its first violation, else at its end."""
-        transport = self.run.transport
+        playback = self.run.playback
         stops = self.run.view.marks.stops
         if stops:
-            transport.stop_at_violation(stops[0])
+            playback.stop_at_violation(stops[0])
         else:
-            transport.seek(self.run.view.last)
+            playback.seek(self.run.view.last)
 
     def toggle_chain(self) -> None:
         """Light the causal chain of the event under the cursor, or everything again."""

@@ -12,8 +12,8 @@ from textual.strip import Strip
 
 from trunkline.app.tui.footer_keys import footer_keys
 from trunkline.app.tui.keys import KEYS, Key, show
-from trunkline.app.tui.state.workspace import Desk
-from trunkline.app.tui.widgets.row_list import Drawn
+from trunkline.app.tui.state.workspace import Workspace
+from trunkline.app.tui.widgets.row_list import LineWidget
 from trunkline.app.view.text.cells import cut, middle_cut
 from trunkline.app.view.timeline.status_line import Mode, StatusLine
 
@@ -43,12 +43,12 @@ ROOMY = 96
 Piece = tuple[int, str, Style, str]
 
 
-class StatusBar(Drawn):
+class StatusBar(LineWidget):
     """Where am I: scenario, seed, mode, time, event, verdict, defects."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         super().__init__()
-        self.desk = desk
+        self.workspace = workspace
         self._places: list[tuple[int, int, str]] = []
 
     def render_line(self, y: int) -> Strip:
@@ -56,7 +56,7 @@ class StatusBar(Drawn):
         width = self.size.width
         canvas = self.canvas(width, self.palette.bar)
         self._places = []
-        status = self.desk.status()
+        status = self.workspace.status()
         if status is None:
             canvas.put(1, "no run is open", self.palette.bar)
             return self.finish(canvas)
@@ -106,7 +106,7 @@ def _fitting(pieces: Sequence[Piece], width: int) -> list[tuple[str, Style, str]
     return [pieces[index][1:] for index in sorted(chosen)]
 
 
-class Banner(Drawn):
+class Banner(LineWidget):
     """The name of the house, above the picker."""
 
     def render_line(self, y: int) -> Strip:
@@ -117,12 +117,12 @@ class Banner(Drawn):
         return self.finish(canvas)
 
 
-class TabBar(Drawn):
+class TabBar(LineWidget):
     """The screens that exist, by their number."""
 
-    def __init__(self, desk: Desk, current: str) -> None:
+    def __init__(self, workspace: Workspace, current: str) -> None:
         super().__init__()
-        self.desk = desk
+        self.workspace = workspace
         self.current = current
         self._places: list[tuple[int, int, str]] = []
 
@@ -161,12 +161,12 @@ class TabBar(Drawn):
         return least, 0
 
     def _badge(self, screen: str) -> str:
-        opened = self.desk.opened if screen == BADGED else None
-        broken = opened.verdicts.broken(self.desk.cursor) if opened else 0
+        opened = self.workspace.open_run if screen == BADGED else None
+        broken = opened.verdicts.broken(self.workspace.cursor) if opened else 0
         return f" ✗{broken}" if broken else ""
 
     def _title(self) -> str:
-        opened = self.desk.opened
+        opened = self.workspace.open_run
         return opened.view.header.title if opened else ""
 
     async def on_click(self, event: events.Click) -> None:
@@ -176,12 +176,12 @@ class TabBar(Drawn):
                 await self.run_action(f"screen.show({screen!r})")
 
 
-class KeyBar(Drawn):
+class KeyBar(LineWidget):
     """The most useful keys of a screen, as many as fit in one line."""
 
-    def __init__(self, desk: Desk, screen: str) -> None:
+    def __init__(self, workspace: Workspace, screen: str) -> None:
         super().__init__()
-        self.desk = desk
+        self.workspace = workspace
         self.screen_name = screen
         self._places: list[tuple[int, int, Key]] = []
 
@@ -204,7 +204,7 @@ class KeyBar(Drawn):
         """The most important keys that fit, in the order of the table."""
         chosen: list[Key] = []
         used = 0
-        for key in footer_keys(self.desk, self.screen_name):
+        for key in footer_keys(self.workspace, self.screen_name):
             size = cell_len(self._key(key)) + 1 + cell_len(self._word(key)) + 2
             if used + size <= width + 2:
                 chosen.append(key)
@@ -215,9 +215,9 @@ class KeyBar(Drawn):
         return show(key.keys[0])
 
     def _word(self, key: Key) -> str:
-        if key.id == "next_violation" and self.desk.finding.filter and getattr(self.screen, "filtered", False):
+        if key.id == "next_violation" and self.workspace.search.filter and getattr(self.screen, "filtered", False):
             return "Next row"
-        return "Pause" if key.id == "play" and self.desk.ticking else key.footer
+        return "Pause" if key.id == "play" and self.workspace.ticking else key.footer
 
     async def on_click(self, event: events.Click) -> None:
         """Do what the key under the pointer does."""

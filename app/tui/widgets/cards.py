@@ -9,11 +9,11 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.columns import ListColumn, spread
 from trunkline.app.tui.widgets.fact_list import FactList
-from trunkline.app.tui.widgets.row_list import Drawn, RowList
+from trunkline.app.tui.widgets.row_list import LineWidget, RowList
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.overview.cards import (
     CardRow,
@@ -38,7 +38,7 @@ BRIEF = 60
 _BOTH_ENDS = frozenset({"conversation", "place"})
 
 
-class Goal(msgspec.Struct, frozen=True, kw_only=True):
+class CardTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where Enter leads: a screen, an event for the cursor (0 leaves it), and the thing to be selected there."""
 
     screen: str
@@ -54,11 +54,11 @@ class Card(RowList):
     #: the screen that shows the same whole
     screen_name = ""
     #: from these inner widths on, these columns; the widest first
-    layouts: tuple[tuple[int, tuple[Col, ...]], ...] = ()
+    layouts: tuple[tuple[int, tuple[ListColumn, ...]], ...] = ()
 
-    def __init__(self, desk: Desk, *, id: str) -> None:  # noqa: A002
+    def __init__(self, workspace: Workspace, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.desk = desk
+        self.workspace = workspace
         self.rows: Sequence[CardRow] = ()
 
     @property
@@ -76,32 +76,32 @@ class Card(RowList):
         return row.later, *row.cells.values()
 
     def fill(self) -> None:
-        """Take rows and title from the desk."""
+        """Take rows and title from the workspace."""
         raise NotImplementedError
 
     def sync(self) -> None:
-        """Follow the desk."""
-        if self.desk.opened is not None:
+        """Follow the workspace."""
+        if self.workspace.open_run is not None:
             self.fill()
             self.select(self.selected)
 
-    def goal(self) -> Goal:
+    def card_target(self) -> CardTarget:
         """Where Enter leads from here."""
         row = self.row(self.selected) if 0 <= self.selected < self.count else None
-        return Goal(screen=self.screen_name, thing=row.thing if row else "")
+        return CardTarget(screen=self.screen_name, thing=row.thing if row else "")
 
     def on_focus(self) -> None:
         """The first row stands for the card."""
         self.select(max(self.selected, 0))
-        self.forget()
+        self.invalidate()
 
     def on_blur(self) -> None:
         """Only one row of the screen is selected."""
         self.selected = -1
-        self.forget()
+        self.invalidate()
 
     @property
-    def columns(self) -> tuple[Col, ...]:
+    def columns(self) -> tuple[ListColumn, ...]:
         """The columns that there is room for."""
         return next(columns for least, columns in self.layouts if self.size.width >= least)
 
@@ -135,22 +135,31 @@ class FamiliesCard(Card):
 
     hint = "the invariants, each with its evidence"
     screen_name = "invariants"
-    _SIGNS = (Col("sign", 1), Col("letter", 1))
+    _SIGNS = (ListColumn("sign", 1), ListColumn("letter", 1))
     layouts = (
-        (38, (*_SIGNS, Col("name", 15), Col("ids", 0), Col("count", 3, True), Col("at", 5, True))),
-        (0, (*_SIGNS, Col("name", 0), Col("brief", 9, True))),
+        (
+            38,
+            (
+                *_SIGNS,
+                ListColumn("name", 15),
+                ListColumn("ids", 0),
+                ListColumn("count", 3, True),
+                ListColumn("at", 5, True),
+            ),
+        ),
+        (0, (*_SIGNS, ListColumn("name", 0), ListColumn("brief", 9, True))),
     )
 
     def fill(self) -> None:
         """The families at the cursor."""
-        verdicts = self.desk.run.verdicts
-        self.rows = family_rows(verdicts, self.desk.cursor)
-        broken = verdicts.broken(self.desk.cursor)
-        self.entitle(f"Invariants ✗{broken}" if broken else "Invariants", self._span if self.rows else "")
+        verdicts = self.workspace.run.verdicts
+        self.rows = family_rows(verdicts, self.workspace.cursor)
+        broken = verdicts.broken(self.workspace.cursor)
+        self.set_titles(f"Invariants ✗{broken}" if broken else "Invariants", self._span if self.rows else "")
 
     @property
     def _span(self) -> str:
-        return f"ok:{self.desk.run.view.so_far or ' in the whole run'}"
+        return f"ok:{self.workspace.run.view.so_far or ' in the whole run'}"
 
     def empty_text(self) -> str:
         """A trace that nobody judged."""
@@ -163,24 +172,24 @@ class LatestCard(FactList):
     @property
     def hint(self) -> str:
         """What the hint line promises of Enter."""
-        broken = self.desk.run.verdicts.broken(self.desk.cursor)
+        broken = self.workspace.run.verdicts.broken(self.workspace.cursor)
         return "see it on the timeline" if broken else "see the run on the timeline"
 
     def sync(self) -> None:
-        """Follow the desk."""
-        if self.desk.opened is None or not self.size.width:
+        """Follow the workspace."""
+        if self.workspace.open_run is None or not self.size.width:
             return
-        run, cursor = self.desk.run, self.desk.cursor
-        story = self.desk.entry.story if self.desk.entry else ""
+        run, cursor = self.workspace.run, self.workspace.cursor
+        story = self.workspace.entry.story if self.workspace.entry else ""
         facts = latest_facts(run.view, run.verdicts, cursor, story, brief=self.size.width < BRIEF)
-        self.entitle(latest_title(run.view, run.verdicts, cursor))
+        self.set_titles(latest_title(run.view, run.verdicts, cursor))
         before = [line.fact for line in self.lines[:1]]
         self.write(facts, anew=before != facts[:1])
 
-    def goal(self) -> Goal:
+    def card_target(self) -> CardTarget:
         """The event of the selected line, else of the violation."""
-        found = self.desk.run.verdicts.latest(self.desk.cursor)
-        return Goal(screen="timeline", seq=self.target() or (found[0].at if found else 0))
+        found = self.workspace.run.verdicts.latest(self.workspace.cursor)
+        return CardTarget(screen="timeline", seq=self.target() or (found[0].at if found else 0))
 
     def on_resize(self) -> None:
         """Wrap again."""
@@ -194,18 +203,24 @@ class SessionsCard(Card):
     hint = "its transcript beside what people saw"
     screen_name = "sessions"
     heading = 1
-    _SHORT = (Col("conversation", 0), Col("in", 3, True), Col("out", 3, True), Col("2×", 2, True), Col("≠", 2, True))
-    layouts = ((38, (*_SHORT, Col("last", 8, True))), (0, _SHORT))
+    _SHORT = (
+        ListColumn("conversation", 0),
+        ListColumn("in", 3, True),
+        ListColumn("out", 3, True),
+        ListColumn("2×", 2, True),
+        ListColumn("≠", 2, True),
+    )
+    layouts = ((38, (*_SHORT, ListColumn("last", 8, True))), (0, _SHORT))
 
     def fill(self) -> None:
         """The sessions at the cursor, those to come dim."""
-        found = self.desk.run.sessions.rows(self.desk.cursor)
-        self.rows = [session_row(row, self.desk.cursor) for row in found]
-        self.entitle(f"Sessions {sum(bool(row.key) for row in found)}")
+        found = self.workspace.run.sessions.rows(self.workspace.cursor)
+        self.rows = [session_row(row, self.workspace.cursor) for row in found]
+        self.set_titles(f"Sessions {sum(bool(row.key) for row in found)}")
 
     def empty_text(self) -> str:
         """Nobody was spoken to."""
-        return self.desk.unmade("sessions") or "no session in this run"
+        return self.workspace.unmade("sessions") or "no session in this run"
 
 
 class QueueCard(Card):
@@ -213,17 +228,17 @@ class QueueCard(Card):
 
     hint = "the queue"
     screen_name = "queue"
-    _STATE = (Col("state", 9), Col("copy", 2, True))
-    _MIDDLE = (Col("sign", 1), Col("place", 18), Col("text", 0), *_STATE)
+    _STATE = (ListColumn("state", 9), ListColumn("copy", 2, True))
+    _MIDDLE = (ListColumn("sign", 1), ListColumn("place", 18), ListColumn("text", 0), *_STATE)
     layouts = (
-        (84, (Col("sign", 1), Col("id", 14), *_MIDDLE[1:3], Col("tries", 7), *_STATE)),
-        (64, (*_MIDDLE[:3], Col("tries", 7), *_STATE)),
+        (84, (ListColumn("sign", 1), ListColumn("id", 14), *_MIDDLE[1:3], ListColumn("tries", 7), *_STATE)),
+        (64, (*_MIDDLE[:3], ListColumn("tries", 7), *_STATE)),
         (50, _MIDDLE),
-        (0, (Col("sign", 1), Col("place", 14), Col("text", 0), *_STATE)),
+        (0, (ListColumn("sign", 1), ListColumn("place", 14), ListColumn("text", 0), *_STATE)),
     )
 
-    def __init__(self, desk: Desk, *, id: str) -> None:  # noqa: A002
-        super().__init__(desk, id=id)
+    def __init__(self, workspace: Workspace, *, id: str) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self._intents: list[str] = []
 
     @property
@@ -233,21 +248,21 @@ class QueueCard(Card):
 
     def row(self, index: int) -> CardRow:
         """Made when drawn: there may be many."""
-        view = self.desk.run.view
-        return queue_row(view, view.at(self.desk.cursor).intents[self._intents[index]])
+        view = self.workspace.run.view
+        return queue_row(view, view.at(self.workspace.cursor).intents[self._intents[index]])
 
-    def goal(self) -> Goal:
+    def card_target(self) -> CardTarget:
         """The queue selects by the cursor: a row chosen by hand moves it, the card as such does not."""
         moved = 0 < self.selected < self.count
-        return Goal(screen=self.screen_name, seq=self.row(self.selected).seq if moved else 0)
+        return CardTarget(screen=self.screen_name, seq=self.row(self.selected).seq if moved else 0)
 
     def fill(self) -> None:
         """The intents at the cursor."""
-        run, cursor = self.desk.run, self.desk.cursor
+        run, cursor = self.workspace.run, self.workspace.cursor
         self._intents = list(reversed(run.view.at(cursor).intents))
         brief = self.size.width < BRIEF
         told = queue_line(run.queue.ledger(cursor), brief=brief)
-        self.entitle("Queue  cannot be summed" if self.desk.unmade("queue") else f"Queue  {told}")
+        self.set_titles("Queue  cannot be summed" if self.workspace.unmade("queue") else f"Queue  {told}")
 
     def empty_text(self) -> str:
         """Nothing was to be said."""
@@ -259,18 +274,24 @@ class BindingsCard(Card):
 
     hint = "the life of the binding"
     screen_name = "bindings"
-    _SHORT = (Col("sign", 1), Col("id", 3), Col("status", 7), Col("conversation", 0), Col("ends", 8, True))
+    _SHORT = (
+        ListColumn("sign", 1),
+        ListColumn("id", 3),
+        ListColumn("status", 7),
+        ListColumn("conversation", 0),
+        ListColumn("ends", 8, True),
+    )
     layouts = (
-        (60, (*_SHORT[:3], Col("conversation", 18), Col("session", 0), *_SHORT[4:])),
+        (60, (*_SHORT[:3], ListColumn("conversation", 18), ListColumn("session", 0), *_SHORT[4:])),
         (0, _SHORT),
     )
 
     def fill(self) -> None:
         """The bindings at the cursor, those to come dim."""
-        view, cursor = self.desk.run.view, self.desk.cursor
+        view, cursor = self.workspace.run.view, self.workspace.cursor
         numbers = range(len(view.bindings))
         self.rows = LazySequence(numbers, lambda index: binding_row(view, view.bindings.nth(index, cursor), cursor))
-        self.entitle(f"Bindings {self.count}" if self.rows else "Bindings")
+        self.set_titles(f"Bindings {self.count}" if self.rows else "Bindings")
 
     def empty_text(self) -> str:
         """Nothing is bound in the whole run."""
@@ -282,14 +303,14 @@ class RecentCard(Card):
 
     hint = "the event on the timeline"
     screen_name = "timeline"
-    _TOLD = (Col("tag", 3), Col("way", 22), Col("text", 0))
+    _TOLD = (ListColumn("tag", 3), ListColumn("way", 22), ListColumn("text", 0))
     layouts = (
-        (56, (Col("#", 5, True), Col("at", 8, True), *_TOLD)),
-        (0, (Col("#", 4, True), Col("tag", 3), Col("way", 15), Col("text", 0))),
+        (56, (ListColumn("#", 5, True), ListColumn("at", 8, True), *_TOLD)),
+        (0, (ListColumn("#", 4, True), ListColumn("tag", 3), ListColumn("way", 15), ListColumn("text", 0))),
     )
 
-    def __init__(self, desk: Desk, *, id: str) -> None:  # noqa: A002
-        super().__init__(desk, id=id)
+    def __init__(self, workspace: Workspace, *, id: str) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self._newest = -1
 
     @property
@@ -299,25 +320,25 @@ class RecentCard(Card):
 
     def row(self, index: int) -> CardRow:
         """Made when drawn: there may be many."""
-        run = self.desk.run
+        run = self.workspace.run
         return recent_row(run.folded, run.lanes, self._newest - index)
 
-    def goal(self) -> Goal:
+    def card_target(self) -> CardTarget:
         """The event of the row."""
         inside = 0 <= self.selected < self.count
-        return Goal(screen=self.screen_name, seq=self.row(self.selected).seq if inside else 0)
+        return CardTarget(screen=self.screen_name, seq=self.row(self.selected).seq if inside else 0)
 
     def fill(self) -> None:
         """Up to the cursor."""
-        self._newest = self.desk.run.folded.row_at(self.desk.cursor)
-        self.entitle(f"Recent: {count(self.count, 'row')} of the timeline" if self.count else "Recent")
+        self._newest = self.workspace.run.folded.row_at(self.workspace.cursor)
+        self.set_titles(f"Recent: {count(self.count, 'row')} of the timeline" if self.count else "Recent")
 
     def empty_text(self) -> str:
         """Before the first event that is shown."""
         return "nothing yet: ] steps, Space plays"
 
 
-class HintLine(Drawn):
+class HintLine(LineWidget):
     """One line that says what Enter does now."""
 
     def __init__(self) -> None:

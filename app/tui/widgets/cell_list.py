@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.columns import ListColumn, spread
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.explain.explanation import explain
@@ -30,14 +30,14 @@ class CursorList(RowList):
     heading = 1
 
     #: from these widths on, these columns; the widest first
-    layouts: tuple[tuple[int, tuple[Col, ...]], ...] = ()
+    layouts: tuple[tuple[int, tuple[ListColumn, ...]], ...] = ()
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.desk = desk
+        self.workspace = workspace
 
     def sync(self) -> None:
-        """Follow the desk; the selection stays."""
+        """Follow the workspace; the selection stays."""
         raise NotImplementedError
 
     def follow(self, seq: int) -> None:
@@ -54,21 +54,21 @@ class CursorList(RowList):
 
     def keep(self) -> None:
         """Draw anew, with the selection where it was; at first on what is wrong, if anything is."""
-        self.forget()
+        self.invalidate()
         self.select(self.selected if self.selected >= 0 else next(iter(self.marks()), 0))
 
     # ------------------------------------------------------------ drawing
 
     @property
-    def columns(self) -> tuple[Col, ...]:
+    def columns(self) -> tuple[ListColumn, ...]:
         """Those that there is room for."""
         return next(columns for least, columns in self.layouts if self.size.width >= least)
 
-    def places(self, columns: Sequence[Col], width: int) -> list[tuple[int, int]]:
+    def places(self, columns: Sequence[ListColumn], width: int) -> list[tuple[int, int]]:
         """Where the columns are; the first cells of a line belong to its tag."""
         return spread(columns, width - 2, GAP)
 
-    def put_titles(self, columns: Sequence[Col], width: int) -> Canvas:
+    def put_titles(self, columns: Sequence[ListColumn], width: int) -> Canvas:
         """The line of titles. `width` is that of a heading, one cell wider than a row."""
         canvas = self.canvas(width)
         for col, (x, size) in zip(columns, self.places(columns, width - 1), strict=True):
@@ -76,7 +76,9 @@ class CursorList(RowList):
             canvas.put(x + size - cell_len(text) if col.right else x, text, self.palette.dim)
         return canvas
 
-    def put_cells(self, canvas: Canvas, columns: Sequence[Col], cells: Mapping[str, Cell], *, later: bool) -> Canvas:
+    def put_cells(
+        self, canvas: Canvas, columns: Sequence[ListColumn], cells: Mapping[str, Cell], *, later: bool
+    ) -> Canvas:
         """Each cell in the column of its name; the longer text where it fits."""
         for col, (x, size) in zip(columns, self.places(columns, canvas.width), strict=True):
             cell = cells.get(col.title)
@@ -96,23 +98,29 @@ class CursorList(RowList):
 class Detail(FactList):
     """Tells of the selected row of a list."""
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(desk, id=id)
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self._told: tuple[object, ...] = ()
         self._of: CursorList | None = None
 
     def tell(self, rows: CursorList) -> None:
         """Show what there is to tell of the selected row, as it is at the cursor."""
         self._of = rows
-        if self.desk.opened is None or not self.size.width:
+        if self.workspace.open_run is None or not self.size.width:
             return
-        told = (self.desk.opened, self.subject(rows), self.desk.cursor, self.size.width, self.desk.run.view.last)
+        told = (
+            self.workspace.open_run,
+            self.subject(rows),
+            self.workspace.cursor,
+            self.size.width,
+            self.workspace.run.view.last,
+        )
         if told == self._told:
             return
         anew = told[:2] != self._told[:2]
         self._told = told
         title, facts = self.facts(rows)
-        self.entitle(title)
+        self.set_titles(title)
         self.write(facts, anew=anew)
 
     def subject(self, rows: CursorList) -> object:
@@ -121,7 +129,7 @@ class Detail(FactList):
 
     def facts(self, rows: CursorList) -> tuple[str, Sequence[Fact]]:
         """A title, and what to tell."""
-        why = explain(self.desk.run.view, rows.target() or 0)
+        why = explain(self.workspace.run.view, rows.target() or 0)
         return why.title, why.lines
 
     def on_resize(self) -> None:

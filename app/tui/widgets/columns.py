@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 
-class Col(msgspec.Struct, frozen=True):
+class ListColumn(msgspec.Struct, frozen=True):
     """One column. `width` 0 takes what the others leave; `right` aligns numbers."""
 
     title: str
@@ -15,7 +15,7 @@ class Col(msgspec.Struct, frozen=True):
     right: bool = False
 
 
-def spread(columns: Sequence[Col], width: int, gap: int = 2) -> list[tuple[int, int]]:
+def spread(columns: Sequence[ListColumn], width: int, gap: int = 2) -> list[tuple[int, int]]:
     """Start and width of each column in a line of `width` cells."""
     fixed = sum(column.width for column in columns) + gap * (len(columns) - 1)
     flexible = max(sum(column.width == 0 for column in columns), 1)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from rich.cells import cell_len
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.text.cells import wrap
@@ -27,9 +27,9 @@ class WhyLine(msgspec.Struct, frozen=True):
 class FactList(RowList):
     """A list of facts. What was recorded after the cursor is dim."""
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.desk = desk
+        self.workspace = workspace
         self.lines: list[WhyLine] = []
         #: facts and width that the lines were wrapped from
         self._wrapped_from: tuple[list[Fact], int] = ([], 0)
@@ -52,7 +52,7 @@ class FactList(RowList):
     def cache_key(self, index: int) -> object:
         """A line looks the same wherever it stands, but for what lies after the cursor."""
         line = self.lines[index]
-        return line, line.fact.seq > self.desk.cursor
+        return line, line.fact.seq > self.workspace.cursor
 
     def target(self) -> int | None:
         """The event that the selected line names."""
@@ -71,7 +71,7 @@ class FactList(RowList):
         line = self.lines[index]
         canvas = self.canvas(width)
         style = self.palette.tone(line.fact.tone)
-        if line.fact.seq > self.desk.cursor:
+        if line.fact.seq > self.workspace.cursor:
             style = self.palette.dim
         if line.first:
             canvas.put(0, line.fact.label, self.palette.primary)
@@ -84,8 +84,8 @@ class FactList(RowList):
 class Inspector(FactList):
     """Explains the event under the cursor."""
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(desk, id=id)
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self.border_title = "Why"
         self._shown: tuple[object, ...] = ()
 
@@ -94,16 +94,16 @@ class Inspector(FactList):
         return "nothing to explain yet"
 
     def sync(self) -> None:
-        """Follow the desk."""
-        if self.desk.opened is None or not self.size.width:
+        """Follow the workspace."""
+        if self.workspace.open_run is None or not self.size.width:
             return
-        shown = (self.desk.opened, self.desk.cursor, self.size.width, self.desk.run.view.last)
+        shown = (self.workspace.open_run, self.workspace.cursor, self.size.width, self.workspace.run.view.last)
         if shown == self._shown:
             return
         moved = self._shown[:2] != shown[:2]
         self._shown = shown
-        why = self.desk.why()
-        self.entitle(why.title)
+        why = self.workspace.why()
+        self.set_titles(why.title)
         self.write(why.lines, anew=moved)
 
     def on_resize(self) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.style import Style
 from textual.strip import Strip
 
-from trunkline.app.tui.state.workspace import Desk
-from trunkline.app.tui.widgets.row_list import Drawn
+from trunkline.app.tui.state.workspace import Workspace
+from trunkline.app.tui.widgets.row_list import LineWidget
 from trunkline.app.view.text.cells import clean, cut, wrap
 from trunkline.app.view.timeline.status_line import Mode
 
@@ -14,12 +14,12 @@ from trunkline.app.view.timeline.status_line import Mode
 MOST = 3
 
 
-class FeedBar(Drawn):
+class FeedStatus(LineWidget):
     """Hidden while all is well."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         super().__init__()
-        self.desk = desk
+        self.workspace = workspace
         self._lines: list[str] = []
 
     def sync(self) -> None:
@@ -36,8 +36,8 @@ class FeedBar(Drawn):
         self.refresh()
 
     def _said(self) -> str:
-        live = self.desk.live
-        if live is None or self.desk.opened is None:
+        live = self.workspace.live
+        if live is None or self.workspace.open_run is None:
             return ""
         said = clean(live.said())
         if live.going_on:
@@ -50,7 +50,7 @@ class FeedBar(Drawn):
 
     def render_line(self, y: int) -> Strip:
         """One of the lines."""
-        status = self.desk.status()
+        status = self.workspace.status()
         broken = status is not None and status.mode is not Mode.WAITING
         canvas = self.canvas(self.size.width)
         style = self.palette.bad if broken else self.palette.warn

@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from trunkline.app.tui.platform.border_cache import Frames
+from trunkline.app.tui.platform.border_cache import BorderCache
 from trunkline.app.tui.theme import ASCII, Palette
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.scroll_rail import rail, thin
@@ -32,7 +32,7 @@ MARGIN = 2
 CACHE = 500
 
 
-class Drawn(Widget):
+class LineWidget(Widget):
     """A widget that draws lines with the palette of the theme."""
 
     #: the widget's own style while a picture is drawn: asking for it per line is dear
@@ -40,7 +40,7 @@ class Drawn(Widget):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
-        self._styles_cache = Frames()
+        self._styles_cache = BorderCache()
 
     @property
     def palette(self) -> Palette:
@@ -56,7 +56,7 @@ class Drawn(Widget):
         """An empty line."""
         return Canvas(width, style or self.palette.base)
 
-    def entitle(self, title: str, subtitle: str | None = None) -> None:
+    def set_titles(self, title: str, subtitle: str | None = None) -> None:
         """Set the titles in the frame; what people wrote is never read as markup."""
         self.border_title = self._plain(title)
         if subtitle is not None:
@@ -72,13 +72,13 @@ class Drawn(Widget):
         return canvas.strip(look, back=back, edge=edge, ascii_only=self.ascii_only)
 
 
-class RowList(Drawn, can_focus=True):
+class RowList(LineWidget, can_focus=True):
     """Subclasses say how many rows there are and draw one; this one keeps the selection in view."""
 
     #: lines above the rows
     heading = 0
 
-    class Chosen(Message):
+    class Clicked(Message):
         """A row was clicked; `again` when it was the selected one."""
 
         def __init__(self, rows: RowList, index: int, *, again: bool) -> None:
@@ -161,7 +161,7 @@ class RowList(Drawn, can_focus=True):
         self.top = max(0, min(top, self.count - self.page))
         self.refresh()
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Draw every row anew."""
         self._cache.clear()
         self.refresh()
@@ -242,10 +242,10 @@ class RowList(Drawn, can_focus=True):
             return
         if offset.x >= self.size.width - 1 and self.count > self.page:
             # The rail is the whole of the list: a click on it goes to that part.
-            self.post_message(self.Chosen(self, line * self.count // self.page, again=False))
+            self.post_message(self.Clicked(self, line * self.count // self.page, again=False))
         elif self.top + line < self.count:
             index = self.top + line
-            self.post_message(self.Chosen(self, index, again=index == self.selected))
+            self.post_message(self.Clicked(self, index, again=index == self.selected))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Look further down; the selection stays."""

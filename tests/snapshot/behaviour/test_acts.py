@@ -12,7 +12,7 @@ from trunkline.app.runs.scenario_source import SimSource, load
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.diff.diff_list import DiffList
 from trunkline.app.tui.state.branching import aside
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.faults.catalog import MAKERS
 from trunkline.core.events import Body
 from trunkline.core.events.bindings import BindingBound
@@ -49,11 +49,11 @@ WAYS = (
 def opened(name: str, kind: type[Body]) -> TrunklineApp:
     source = SimSource((scenario_home() / f"{name}.yaml",))
     (entry,) = source.scenarios()
-    desk = Desk(source, seed=1)
-    desk.open(entry, seed=1, bugs=entry.bugs)
-    view = desk.run.view
-    desk.seek(next(event.seq for event in view.events if isinstance(event.body, kind)))
-    return TrunklineApp(desk, theme="textual-dark", clocked=False)
+    workspace = Workspace(source, seed=1)
+    workspace.open(entry, seed=1, bugs=entry.bugs)
+    view = workspace.run.view
+    workspace.seek(next(event.seq for event in view.events if isinstance(event.body, kind)))
+    return TrunklineApp(workspace, theme="textual-dark", clocked=False)
 
 
 @pytest.mark.parametrize(("name", "kind", "fault"), WAYS, ids=lambda value: value if isinstance(value, str) else "")
@@ -61,10 +61,10 @@ async def test_from_the_duplicate_to_a_file_in_ci(name, kind, fault, tmp_path, m
     monkeypatch.chdir(tmp_path)
     one = opened(name, kind)
     async with one.run_test(size=(80, 24)) as pilot:
-        before, cursor = one.desk.run.view.run, one.desk.cursor
+        before, cursor = one.workspace.run.view.run, one.workspace.cursor
         await press(pilot, "i", *["j"] * list(MAKERS).index(fault), "enter")
-        assert [len(one.desk.branch.faults), one.desk.cursor >= cursor - 1] == [1, True]
-        after = one.desk.run.view.run
+        assert [len(one.workspace.branch.faults), one.workspace.cursor >= cursor - 1] == [1, True]
+        after = one.workspace.run.view.run
         await press(pilot, "9", "n")
         diff = one.screen.query_one(DiffList).diff
         assert diff is not None and diff.a.run is before and diff.b.run is after
@@ -74,7 +74,7 @@ async def test_from_the_duplicate_to_a_file_in_ci(name, kind, fault, tmp_path, m
         said = list(one._notifications)[-1].message
         assert f"trunkline run {kept.name}" in said
         await press(pilot, "u")
-        assert one.desk.run.view.run.trace == before.trace
+        assert one.workspace.run.view.run.trace == before.trace
         assert "no difference" in text_of(one)
     code = aside(lambda: run_in_ci(monkeypatch, kept))
     report = capsys.readouterr().out

@@ -8,14 +8,14 @@ from textual.events import MouseScrollDown
 from tests.support.app.pilot import SIZES, app, play_out, press, settle, text_of, until
 from tests.support.app.traces import DEFECT, ENTRIES, ListedRuns
 from trunkline.app.tui.app import TrunklineApp, launch
-from trunkline.app.tui.screens.dialogs.help import HelpScreen, KeyList
+from trunkline.app.tui.screens.dialogs.help import HelpDialog, KeyList
 from trunkline.app.tui.screens.picker.scenario_list import ScenarioList
 from trunkline.app.tui.screens.picker.screen import PickerScreen
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.sessions.session_list import SessionList
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
-from trunkline.app.tui.state.playback import Transport
+from trunkline.app.tui.state.playback import Playback
 from trunkline.app.tui.theme import CYCLE
 from trunkline.app.view.timeline.status_line import Mode
 from trunkline.core.errors import UsageError
@@ -23,8 +23,8 @@ from trunkline.core.errors import UsageError
 pytestmark = pytest.mark.anyio
 
 
-def transport(one: TrunklineApp) -> Transport:
-    return one.desk.run.transport
+def playback(one: TrunklineApp) -> Playback:
+    return one.workspace.run.playback
 
 
 def lane_of(one: TrunklineApp) -> Swimlane:
@@ -32,24 +32,24 @@ def lane_of(one: TrunklineApp) -> Swimlane:
 
 
 def asked(one: TrunklineApp) -> list[tuple[str, int, tuple[str, ...]]]:
-    assert isinstance(one.desk.source, ListedRuns)
-    return one.desk.source.asked
+    assert isinstance(one.workspace.source, ListedRuns)
+    return one.workspace.source.asked
 
 
 async def test_space_plays_to_the_violation_and_on():
     one = app(at_violation=False)
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "space")
-        assert transport(one).playing
-        play_out(transport(one))
+        assert playback(one).playing
+        play_out(playback(one))
         one.sync()
         await settle(one)
-        assert transport(one).mode is Mode.AUTO_PAUSED
+        assert playback(one).mode is Mode.AUTO_PAUSED
         assert "AUTO-PAUSED" in text_of(one)
         await press(pilot, "space")
-        assert transport(one).playing
+        assert playback(one).playing
         await press(pilot, "space")
-        assert not transport(one).playing
+        assert not playback(one).playing
 
 
 async def test_the_clock_stops_when_nothing_plays():
@@ -67,7 +67,7 @@ async def test_the_clock_stops_when_nothing_plays():
 async def test_steps_seeks_and_the_ends():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
-        last = one.desk.run.view.last
+        last = one.workspace.run.view.last
         for keys, expected in (
             (("0",), 0),
             (("]", "]"), 2),
@@ -87,7 +87,7 @@ async def test_steps_seeks_and_the_ends():
             (("!",), 57),
         ):
             await press(pilot, *keys)
-            assert one.desk.cursor == expected, keys
+            assert one.workspace.cursor == expected, keys
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -107,7 +107,7 @@ async def test_a_smaller_terminal_keeps_the_row():
         await settle(one)
         lane = lane_of(one)
         assert lane.top <= lane.selected < lane.top + lane.page
-        assert one.desk.cursor == 57
+        assert one.workspace.cursor == 57
 
 
 async def test_one_cursor_for_all_screens():
@@ -119,7 +119,7 @@ async def test_one_cursor_for_all_screens():
         assert one.screen.query_one(SessionList).selected == 0
         await press(pilot, "tab", "j", "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == 63
+        assert one.workspace.cursor == 63
         await press(pilot, "-")
         assert isinstance(one.screen, SessionsScreen)
 
@@ -128,7 +128,7 @@ async def test_a_fact_leads_to_its_event():
     one = app()
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "enter", "j", "j", "j", "j", "j", "enter")
-        assert one.desk.cursor == 12
+        assert one.workspace.cursor == 12
         assert one.focused is lane_of(one)
 
 
@@ -137,7 +137,7 @@ async def test_the_defect_is_switched_off_and_on():
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "d")
         assert "all hold" in text_of(one)
-        assert transport(one).mode is Mode.ENDED
+        assert playback(one).mode is Mode.ENDED
         await press(pilot, "d")
         assert "✗ D2 R1" in text_of(one)
         assert asked(one)[-2:] == [(ENTRIES[0].id, 7, ()), (ENTRIES[0].id, 7, (DEFECT,))]
@@ -168,11 +168,11 @@ async def test_help_is_typed_into_and_executes():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "?", *"unfold")
-        assert isinstance(one.screen, HelpScreen)
+        assert isinstance(one.screen, HelpDialog)
         assert [key.id for key in one.screen.list.shown] == ["fold"]
         await press(pilot, "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.show_internal
+        assert one.workspace.show_internal
 
 
 async def test_help_finds_a_key_by_itself():
@@ -192,7 +192,7 @@ async def test_the_palette_holds_the_keys_and_the_scenarios():
         await press(pilot, *"mirrored")
         await until(one, lambda: "play or pause" not in text_of(one) and "mirrored" in text_of(one))
         await press(pilot, "enter")
-        await until(one, lambda: one.desk.entry == ENTRIES[1])
+        await until(one, lambda: one.workspace.entry == ENTRIES[1])
 
 
 async def test_the_picker_opens_by_itself_and_runs():
@@ -204,8 +204,8 @@ async def test_the_picker_opens_by_itself_and_runs():
         assert isinstance(one.screen, PickerScreen), "there is nothing to go back to"
         await press(pilot, "d", "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.bugs == ()
-        assert transport(one).playing
+        assert one.workspace.bugs == ()
+        assert playback(one).playing
 
 
 async def test_the_picker_filters_and_explains_what_cannot_run():
@@ -225,12 +225,12 @@ async def test_escape_leaves_the_innermost_thing_and_never_quits():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "c", "tab", "z")
-        assert one.desk.chain_of is not None
+        assert one.workspace.chain_of is not None
         assert one.screen.query_one("#body").has_class("-zoom")
         await press(pilot, "escape")
         assert not one.screen.query_one("#body").has_class("-zoom")
         await press(pilot, "escape")
-        assert one.desk.chain_of is None
+        assert one.workspace.chain_of is None
         await press(pilot, "escape", "escape")
         assert one.focused is lane_of(one)
         assert one.is_running
@@ -258,11 +258,11 @@ async def test_the_mouse_selects_scrolls_and_presses():
         first = lane.top
         await pilot.click(lane, offset=(20, 4))
         await settle(one)
-        assert one.desk.cursor == one.desk.timeline.seqs[first + 1]
+        assert one.workspace.cursor == one.workspace.timeline.seqs[first + 1]
         await press(pilot, "0")
         lane.post_message(MouseScrollDown(lane, 1, 1, 0, 1, 0, False, False, False))
         await settle(one)
-        assert (lane.top, one.desk.cursor) == (3, 0)
+        assert (lane.top, one.workspace.cursor) == (3, 0)
         await pilot.click("TabBar", offset=(text_of(one).splitlines()[1].index("4 Sess"), 0))
         await settle(one)
         assert isinstance(one.screen, SessionsScreen)
@@ -275,7 +275,7 @@ async def test_a_footer_key_can_be_clicked():
         x = text_of(one).splitlines()[-1].index("Step")
         await pilot.click(bar, offset=(x, 0))
         await settle(one)
-        assert one.desk.cursor == 58
+        assert one.workspace.cursor == 58
 
 
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (100, 30), (120, 40), (200, 60)])

@@ -10,8 +10,8 @@ from textual.events import Key, Paste
 
 from tests.support.app.pilot import app, settle, text_of
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.dialogs.filter import FilterScreen
-from trunkline.app.tui.screens.dialogs.help import HelpScreen
+from trunkline.app.tui.screens.dialogs.filter import FilterDialog
+from trunkline.app.tui.screens.dialogs.help import HelpDialog
 from trunkline.app.tui.screens.picker.screen import PickerScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 
@@ -34,17 +34,17 @@ async def type_fast(one: TrunklineApp, *keys: str) -> None:
 
 
 def filter_of(one: TrunklineApp) -> Any:
-    return one.desk.finding.filter
+    return one.workspace.search.filter
 
 
 async def test_a_filter_is_typed_and_taken_at_once():
     one = app()
     async with one.run_test(size=(80, 24)):
-        at = one.desk.cursor
+        at = one.workspace.cursor
         await type_fast(one, "slash", *"told")
-        assert isinstance(one.screen, FilterScreen)
+        assert isinstance(one.screen, FilterDialog)
         assert one.screen.words.value == "told"
-        assert one.desk.cursor == at
+        assert one.workspace.cursor == at
         await type_fast(one, "enter", "slash", "escape", "z")
         assert isinstance(one.screen, TimelineScreen)
         assert str(filter_of(one)) == "told"
@@ -57,12 +57,12 @@ async def test_a_letter_of_a_menu_goes_to_the_menu(monkeypatch: pytest.MonkeyPat
     async with one.run_test(size=(80, 24)):
         await type_fast(one, "y", "r")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.chain_of is None
+        assert one.workspace.chain_of is None
         copied = one.clipboard
         await type_fast(one, "y", "c", "c")
         assert one.clipboard.startswith("trunkline run") and one.clipboard != copied
         # The second c came when the menu was gone.
-        assert one.desk.chain_of is not None
+        assert one.workspace.chain_of is not None
         await type_fast(one, "x", "j")
         assert isinstance(one.screen, TimelineScreen)
         assert suffixes(tmp_path) == [".jsonl"]
@@ -72,7 +72,7 @@ async def test_help_is_typed_into_and_does_what_was_found():
     one = app()
     async with one.run_test(size=(80, 24)):
         await type_fast(one, "question_mark", *"last")
-        assert isinstance(one.screen, HelpScreen)
+        assert isinstance(one.screen, HelpDialog)
         assert one.screen.words.value == "last"
 
 
@@ -82,7 +82,7 @@ async def test_the_picker_is_open_before_its_filter_is_typed():
         await type_fast(one, "s", "slash", "n", "o")
         assert isinstance(one.screen, PickerScreen)
         assert "no" in text_of(one)
-        assert one.desk.cursor
+        assert one.workspace.cursor
 
 
 async def test_screens_are_gone_through_as_fast_as_they_are_named():
@@ -90,7 +90,7 @@ async def test_screens_are_gone_through_as_fast_as_they_are_named():
     async with one.run_test(size=(80, 24)):
         await type_fast(one, *"123456789", "2", "0", "right_square_bracket", "right_square_bracket")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == 2
+        assert one.workspace.cursor == 2
 
 
 async def test_what_is_pasted_waits_too():
@@ -100,7 +100,7 @@ async def test_what_is_pasted_waits_too():
         one.post_message(Paste("ops"))
         for _ in range(3):
             await settle(one)
-        assert isinstance(one.screen, FilterScreen)
+        assert isinstance(one.screen, FilterDialog)
         assert one.screen.words.value == "ops"
 
 

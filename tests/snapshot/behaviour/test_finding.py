@@ -6,9 +6,9 @@ import pytest
 from textual.widgets import Input
 
 from tests.support.app.pilot import app, press, settle, text_of, until
-from trunkline.app.tui.screens.dialogs.alternatives import WhyNotScreen
-from trunkline.app.tui.screens.dialogs.breakpoints import BreaksScreen
-from trunkline.app.tui.screens.dialogs.filter import FilterScreen
+from trunkline.app.tui.screens.dialogs.alternatives import AlternativesDialog
+from trunkline.app.tui.screens.dialogs.breakpoints import BreakpointsDialog
+from trunkline.app.tui.screens.dialogs.filter import FilterDialog
 from trunkline.app.tui.screens.messages.message_list import MessageList
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
@@ -73,13 +73,13 @@ async def test_the_filter_is_shown_followed_and_cleared():
         lane = one.screen.query_one(Swimlane)
         assert lane.count == 2
         assert f"/v:dup  2 of {whole} rows, esc clears" in text_of(one)
-        first, second = one.desk.timeline.seqs
+        first, second = one.workspace.timeline.seqs
         await press(pilot, "0", "n")
-        assert one.desk.cursor == first
+        assert one.workspace.cursor == first
         await press(pilot, "n")
-        assert one.desk.cursor == second
+        assert one.workspace.cursor == second
         await press(pilot, "N")
-        assert one.desk.cursor == first
+        assert one.workspace.cursor == first
         await press(pilot, "slash")
         assert one.screen.query_one(Input).value == "v:dup"
         await press(pilot, "escape", "escape")
@@ -107,7 +107,7 @@ async def test_a_filter_that_is_none_keeps_the_box_open():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "slash", *"v:purple", "enter")
-        assert isinstance(one.screen, FilterScreen)
+        assert isinstance(one.screen, FilterDialog)
         assert "no verdict is called purple" in text_of(one)
 
 
@@ -115,28 +115,28 @@ async def test_a_breakpoint_is_set_stops_and_is_removed():
     one = app(at_violation=False)
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "b", *"turn", "enter", "escape")
-        (point,) = one.desk.finding.breakpoints.set
+        (point,) = one.workspace.search.breakpoints.set
         assert point.on is On.FILTER
         await press(pilot, "b", "down", "enter")
-        assert one.desk.finding.breakpoints.set == ()
-        assert isinstance(one.screen, BreaksScreen)
+        assert one.workspace.search.breakpoints.set == ()
+        assert isinstance(one.screen, BreakpointsDialog)
         await press(pilot, "up", "enter", "escape")
-        assert not one.desk.finding.breakpoints.on_broken
-        one.desk.run.transport.play()
+        assert not one.workspace.search.breakpoints.on_broken
+        one.workspace.run.playback.play()
         for _ in range(3000):
-            one.desk.tick(0.1)
-        assert one.desk.run.transport.mode is Mode.ENDED
+            one.workspace.tick(0.1)
+        assert one.workspace.run.playback.mode is Mode.ENDED
 
 
 async def test_why_not_leads_to_the_decision():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
-        before = one.desk.cursor
+        before = one.workspace.cursor
         await press(pilot, "w", "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor < before
+        assert one.workspace.cursor < before
         await press(pilot, "w", *"nowhere at all")
-        assert isinstance(one.screen, WhyNotScreen)
+        assert isinstance(one.screen, AlternativesDialog)
         assert "no place of this run is called so" in text_of(one)
 
 
@@ -144,8 +144,8 @@ async def test_timers_and_the_end():
     one = app(at_violation=False)
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "full_stop")
-        view = one.desk.run.view
-        assert view.time(one.desk.cursor) >= 0.5
+        view = one.workspace.run.view
+        assert view.time(one.workspace.cursor) >= 0.5
         await press(pilot, "F")
         assert "FOLLOWING" in text_of(one)
         await press(pilot, "full_stop")
@@ -159,11 +159,11 @@ async def test_moments_and_speeds_that_are_typed():
         screen = one.screen
         assert isinstance(screen, TimelineScreen)
         screen.go_to("#14")
-        assert one.desk.cursor == 14
+        assert one.workspace.cursor == 14
         screen.go_to("t 1.0")
-        assert one.desk.run.view.time(one.desk.cursor) <= 1.0
+        assert one.workspace.run.view.time(one.workspace.cursor) <= 1.0
         screen.go_to("x8")
-        assert one.desk.run.transport.speed == 8
+        assert one.workspace.run.playback.speed == 8
         screen.go_to("#99999")
         await settle(one)
         assert ["there is no event 99999" in note.message for note in one._notifications] == [True]
@@ -176,14 +176,14 @@ async def test_the_palette_goes_to_a_moment():
         await press(pilot, "colon", "number_sign", "1", "4")
         await until(one, lambda: "go to this moment: #14" in text_of(one))
         await press(pilot, "enter")
-        await until(one, lambda: one.desk.cursor == 14)
+        await until(one, lambda: one.workspace.cursor == 14)
 
 
 async def test_without_a_run_nothing_is_looked_for():
     one = app(None)
     async with one.run_test(size=(80, 24)) as pilot:
         await settle(one)
-        screen = TimelineScreen(one.desk)
+        screen = TimelineScreen(one.workspace)
         await one.push_screen(screen)
         await press(pilot, "slash", "w", "b", "full_stop", "F")
         assert one.screen is screen

@@ -31,7 +31,7 @@ async def test_after_a_violation_next_twin_and_fault_are_shown_on_every_screen(n
         shown = last_line(one)
         assert all(word in shown for word in ("i Fault", "t Twin", "? Help", "q Quit")), shown
         assert "n Next" in shown
-        assert len(footer_keys(one.desk, name)) <= MOST_KEYS
+        assert len(footer_keys(one.workspace, name)) <= MOST_KEYS
         await press(pilot, "0")
         assert "t Twin" not in last_line(one)
         assert "i Fault" in last_line(one)
@@ -41,14 +41,14 @@ async def test_after_a_violation_next_twin_and_fault_are_shown_on_every_screen(n
 async def test_on_a_branch_it_can_be_taken_back_and_kept(name):
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
-        one.desk.open(ENTRIES[0], seed=7, bugs=(), at_violation=False)
+        one.workspace.open(ENTRIES[0], seed=7, bugs=(), at_violation=False)
         await press(pilot, "r")
         one.show(name)
         await settle(one)
         assert "run B" in first_line(one)
         assert "u Undo" not in last_line(one)
         # The hand-made source cannot place any: the footer only asks whether there are some.
-        one.desk.branch.faults = (object(),)  # type: ignore[assignment]
+        one.workspace.branch.faults = (object(),)  # type: ignore[assignment]
         one.screen.sync()  # type: ignore[attr-defined]
         await settle(one)
         shown = last_line(one)
@@ -65,7 +65,7 @@ async def test_the_letter_of_the_run_is_there_as_soon_as_there_are_two():
         await press(pilot, "r")
         assert "run B" in first_line(one)
         await press(pilot, "p", "p")
-        assert isinstance(one.desk.source, ListedRuns)
+        assert isinstance(one.workspace.source, ListedRuns)
 
 
 async def test_what_was_told_is_one_line_and_stays_in_the_notes():
@@ -90,5 +90,5 @@ async def test_asking_for_a_violation_where_there_is_none_leaves_the_cursor():
     one = app(bugs=False)
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "0", "]", "]", "exclamation_mark")
-        assert one.desk.cursor == 2
+        assert one.workspace.cursor == 2
         assert "no invariant is broken" in one.notes[0].text

@@ -44,7 +44,7 @@ async def test_another_frame_and_another_title_are_drawn():
         after = lines(pane)
         assert [strip.text for strip in after] == [strip.text for strip in before]
         assert all(new != old for old, new in zip(before, after, strict=True))
-        pane.entitle("Another")
+        pane.set_titles("Another")
         assert "Another" in lines(pane)[0].text
 
 

@@ -19,7 +19,7 @@ from trunkline.app.tui.screens.picker.screen import PickerScreen
 from trunkline.app.tui.screens.queue.screen import QueueScreen
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 
 SCREENS = {
     "overview": OverviewScreen,
@@ -41,7 +41,7 @@ def test_every_screen_of_the_table_exists():
 
 @pytest.mark.parametrize("name", SCREENS)
 def test_every_action_exists_and_every_binding_is_made(name):
-    screen = SCREENS[name](Desk(ListedRuns()))
+    screen = SCREENS[name](Workspace(ListedRuns()))
     for key in keys_of(name):
         method = key.action.partition("(")[0]
         assert callable(getattr(screen, f"action_{method}", None)), key

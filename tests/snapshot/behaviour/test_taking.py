@@ -11,7 +11,7 @@ from tests.support.app.pilot import app, press, settle, text_of
 from tests.support.app.traces import DEFECT, ENTRIES
 from trunkline.app.tui.platform import clipboard
 from trunkline.app.tui.platform import file_export as export
-from trunkline.app.tui.screens.dialogs.menu import ChooseScreen
+from trunkline.app.tui.screens.dialogs.menu import MenuDialog
 from trunkline.app.tui.screens.sessions.session_list import SessionList
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.view.explain.copy_choices import event_line
@@ -68,10 +68,10 @@ def test_picture_of_the_write_menu(snap_compare, monkeypatch):
 @pytest.mark.parametrize(
     ("keys", "expected"),
     {
-        "row": (("r",), lambda one: event_line(one.desk.run.view, 57)),
-        "row by Enter": (("enter",), lambda one: event_line(one.desk.run.view, 57)),
-        "decision": (("d",), lambda one: explain(one.desk.run.view, 57).title),
-        "id": (("i",), lambda one: one.desk.run.view.event(57).intent),
+        "row": (("r",), lambda one: event_line(one.workspace.run.view, 57)),
+        "row by Enter": (("enter",), lambda one: event_line(one.workspace.run.view, 57)),
+        "decision": (("d",), lambda one: explain(one.workspace.run.view, 57).title),
+        "id": (("i",), lambda one: one.workspace.run.view.event(57).intent),
         "command": (("c",), lambda _: COMMAND),
         "command from the end": (("end", "enter"), lambda _: COMMAND),
     }.values(),
@@ -90,7 +90,7 @@ async def test_the_decision_has_every_line_of_the_why_pane():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "y", "d")
-        for fact in explain(one.desk.run.view, 57).lines:
+        for fact in explain(one.workspace.run.view, 57).lines:
             assert fact.text in one.clipboard and fact.mark in one.clipboard
 
 
@@ -110,7 +110,7 @@ async def test_closing_the_menu_copies_nothing():
     async with one.run_test(size=(80, 24)) as pilot:
         for key in ("escape", "q"):
             await press(pilot, "y")
-            assert isinstance(one.screen, ChooseScreen)
+            assert isinstance(one.screen, MenuDialog)
             await press(pilot, key)
             assert isinstance(one.screen, TimelineScreen)
         assert (one.clipboard, toasts(one)) == ("", [])
@@ -183,7 +183,7 @@ async def test_everything_is_written_and_nothing_overwritten(here):
     async with one.run_test(size=(80, 24)) as pilot:
         seen = text_of(one)
         await press(pilot, "x", "a", "x", "a")
-        run = one.desk.run.view.run
+        run = one.workspace.run.view.run
     stem = "bound-completion-twice-seed7-at57"
     names = {f"{stem}{number}{end}" for number in ("", "-2") for end in (".svg", ".txt", ".jsonl")}
     assert {path.name for path in here.iterdir()} == names
@@ -252,6 +252,6 @@ def test_a_full_disk_leaves_no_half_file(tmp_path, monkeypatch):
 
 def test_names_of_scenarios_cannot_lead_elsewhere():
     one = app()
-    header = one.desk.run.view.run.trace.header
-    assert "/" not in export.stem_of(one.desk.run.view.run, 3)
-    assert header.scenario in export.stem_of(one.desk.run.view.run, 3)
+    header = one.workspace.run.view.run.trace.header
+    assert "/" not in export.stem_of(one.workspace.run.view.run, 3)
+    assert header.scenario in export.stem_of(one.workspace.run.view.run, 3)

@@ -14,8 +14,8 @@ from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Budget, Feed
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.messages.message_list import MessageList
-from trunkline.app.tui.state.live_session import Watching
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.live_session import LiveSession
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.index.messages import Lives
 from trunkline.app.view.timeline.status_line import Mode
 from trunkline.core.events import Event, encode_event
@@ -41,7 +41,7 @@ class Growing:
         self.path = folder / "run.jsonl"
         self.feed = Feed(self.path)
         self.feed.name = "run.jsonl"
-        self.app = TrunklineApp(Desk(ListedRuns(), live=LiveRun(self.feed)), theme="textual-dark", clocked=False)
+        self.app = TrunklineApp(Workspace(ListedRuns(), live=LiveRun(self.feed)), theme="textual-dark", clocked=False)
         # A busy machine must not change a picture: a frame has all the time that it needs.
         self.live.budget, self.live.settling = Budget(2000, 60.0), 60.0
         self.done = 0
@@ -57,17 +57,17 @@ class Growing:
         self.frame()
 
     def frame(self) -> None:
-        self.app.desk.tick(1 / 30)
+        self.app.workspace.tick(1 / 30)
         self.app.sync()
 
     @property
-    def live(self) -> Watching:
-        assert self.app.desk.live is not None
-        return self.app.desk.live
+    def live(self) -> LiveSession:
+        assert self.app.workspace.live is not None
+        return self.app.workspace.live
 
     @property
     def mode(self) -> Mode:
-        status = self.app.desk.status()
+        status = self.app.workspace.status()
         assert status is not None
         return status.mode
 
@@ -138,19 +138,19 @@ async def test_it_follows_the_end_and_stops_at_the_first_violation(growing: Grow
     async with one.run_test(size=(80, 24)) as pilot:
         assert growing.mode is Mode.WAITING
         growing.tell(10)
-        assert (growing.mode, one.desk.cursor) == (Mode.LIVE, 10)
+        assert (growing.mode, one.workspace.cursor) == (Mode.LIVE, 10)
         growing.tell(20)
-        assert (growing.mode, one.desk.cursor) == (Mode.LIVE, 20)
+        assert (growing.mode, one.workspace.cursor) == (Mode.LIVE, 20)
         growing.tell(len(LINES) - 1)
-        assert (growing.mode, one.desk.cursor) == (Mode.AUTO_PAUSED, BROKEN)
+        assert (growing.mode, one.workspace.cursor) == (Mode.AUTO_PAUSED, BROKEN)
         await settle(one)
         ahead = len(LINES) - 1 - BROKEN
         assert f"AUTO-PAUSED −{ahead}" in text_of(one)
         await press(pilot, "F")
-        assert (growing.mode, one.desk.cursor) == (Mode.LIVE, len(LINES) - 1)
+        assert (growing.mode, one.workspace.cursor) == (Mode.LIVE, len(LINES) - 1)
         growing.tell(len(LINES))
         # What only the end can break is broken there.
-        assert (growing.mode, one.desk.cursor, one.desk.ticking) == (Mode.AUTO_PAUSED, len(LINES), False)
+        assert (growing.mode, one.workspace.cursor, one.workspace.ticking) == (Mode.AUTO_PAUSED, len(LINES), False)
         await press(pilot, "F")
         assert growing.mode is Mode.FOLLOWING
         # From here on it is a run like any other.
@@ -165,10 +165,10 @@ async def test_rewound_the_cursor_stays_and_what_lies_ahead_is_counted(growing: 
         await press(pilot, "[", "[", "[")
         growing.tell(20)
         await settle(one)
-        assert (growing.mode, one.desk.cursor) == (Mode.REWOUND, 7)
+        assert (growing.mode, one.workspace.cursor) == (Mode.REWOUND, 7)
         assert "REWOUND −13" in text_of(one)
         await press(pilot, "F")
-        assert (growing.mode, one.desk.cursor) == (Mode.LIVE, 20)
+        assert (growing.mode, one.workspace.cursor) == (Mode.LIVE, 20)
 
 
 async def test_paused_it_reads_nothing_and_no_timer_runs(growing: Growing, monkeypatch: pytest.MonkeyPatch):
@@ -184,14 +184,14 @@ async def test_paused_it_reads_nothing_and_no_timer_runs(growing: Growing, monke
         growing.write(*LINES[10:20])
         monkeypatch.setattr(Feed, "pull", lambda *_: pytest.fail("read while paused"))
         await pilot.pause(0.2)
-        assert one.desk.tick(1.0) is False
-        assert one.desk.run.view.last == 10
+        assert one.workspace.tick(1.0) is False
+        assert one.workspace.run.view.last == 10
         assert "Pause" not in text_of(one).splitlines()[-1]
         monkeypatch.undo()
         await press(pilot, "space")
         assert one._timer._active.is_set()
         growing.frame()
-        assert (growing.mode, one.desk.run.view.last, one.desk.cursor) == (Mode.LIVE, 20, 20)
+        assert (growing.mode, one.workspace.run.view.last, one.workspace.cursor) == (Mode.LIVE, 20, 20)
 
 
 async def test_following_reads_on(growing: Growing):
@@ -199,7 +199,7 @@ async def test_following_reads_on(growing: Growing):
         growing.tell(5)
         await press(pilot, "space", "F")
         growing.tell(9)
-        assert (growing.mode, growing.app.desk.cursor) == (Mode.LIVE, 9)
+        assert (growing.mode, growing.app.workspace.cursor) == (Mode.LIVE, 9)
 
 
 async def test_a_breakpoint_stops_following(growing: Growing):
@@ -210,15 +210,15 @@ async def test_a_breakpoint_stops_following(growing: Growing):
         growing.tell(3)
         kind = TRACE.events[14].kind
         at = next(event.seq for event in TRACE.events[3:] if event.kind == kind)
-        one.desk.finding.toggle(Breakpoint(On.KIND, kind))
+        one.workspace.search.toggle(Breakpoint(On.KIND, kind))
         growing.tell(30)
-        assert (growing.mode, one.desk.cursor) == (Mode.BREAKPOINT, at)
+        assert (growing.mode, one.workspace.cursor) == (Mode.BREAKPOINT, at)
 
 
 async def test_every_screen_grows_and_ends_as_the_same_run_opened_whole(growing: Growing):
     one = growing.app
     whole = TrunklineApp(
-        Desk(ListedRuns(), run=Run(trace=TRACE, verdicts=judge(TRACE.events))), theme="textual-dark", clocked=False
+        Workspace(ListedRuns(), run=Run(trace=TRACE, verdicts=judge(TRACE.events))), theme="textual-dark", clocked=False
     )
     async with one.run_test(size=(120, 40)) as pilot:
         # Each is made while there is little, and learns.
@@ -228,7 +228,7 @@ async def test_every_screen_grows_and_ends_as_the_same_run_opened_whole(growing:
         for until, screen in zip(range(16, len(LINES), (len(LINES) - 16) // 9), SCREENS, strict=False):
             await press(pilot, screen)
             growing.tell(until)
-            assert one.desk.run.view.last == until
+            assert one.workspace.run.view.last == until
             await settle(one)
             assert "LIVE" in text_of(one) or "AUTO-PAUSED" in text_of(one)
         growing.tell(len(LINES))
@@ -250,18 +250,18 @@ async def test_messages_are_listed_as_they_come(growing: Growing):
         before = one.screen.query_one(MessageList).count
         growing.tell(len(LINES))
         after = one.screen.query_one(MessageList).count
-        assert after == len(one.desk.run.messages) > before
+        assert after == len(one.workspace.run.messages) > before
 
 
 async def test_a_filter_grows_along(growing: Growing):
     one = growing.app
     async with one.run_test(size=(120, 40)):
         growing.tell(12)
-        one.desk.finding.look_for("k:wire")
-        before = list(one.desk.timeline.seqs)
+        one.workspace.search.set_filter("k:wire")
+        before = list(one.workspace.timeline.seqs)
         growing.tell(len(LINES))
         wire = [event.seq for event in TRACE.events if event.kind.startswith("wire")]
-        assert set(before) < set(one.desk.timeline.seqs) <= set(wire)
+        assert set(before) < set(one.workspace.timeline.seqs) <= set(wire)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ async def test_another_run_lets_it_go(growing: Growing):
     async with one.run_test(size=(80, 24)):
         growing.tell(20)
         one.open_entry(ENTRIES[0])
-        assert one.desk.live is None
+        assert one.workspace.live is None
         assert growing.feed._fd is None
 
 
@@ -309,9 +309,9 @@ async def test_lines_that_make_no_sense_leave_what_came_before(
         growing.tell(24)
         monkeypatch.undo()
         await settle(one)
-        assert (growing.mode, one.desk.run.view.last, one.desk.cursor) == (Mode.CUT, bad - 1, bad - 1)
+        assert (growing.mode, one.workspace.run.view.last, one.workspace.cursor) == (Mode.CUT, bad - 1, bad - 1)
         assert f"run.jsonl:{bad + 1}: its lines can be read, but what they tell makes no sense" in text_of(one)
-        assert one.desk.run.view.cut
+        assert one.workspace.run.view.cut
         for screen in SCREENS:
             await press(pilot, screen)
 
@@ -328,10 +328,10 @@ async def test_a_frame_takes_no_more_than_its_budget(growing: Growing):
 
     live = LiveRun(Feed(growing.path, clock=clock), clock=clock)
     growing.write(HEADER, *LINES)
-    desk = Desk(ListedRuns(), live=live)
-    assert desk.live is not None
+    workspace = Workspace(ListedRuns(), live=live)
+    assert workspace.live is not None
     before = now[0]
-    desk.live.budget = Budget(10_000, 0.004)
-    desk.live.pull(desk)
+    workspace.live.budget = Budget(10_000, 0.004)
+    workspace.live.pull(workspace)
     assert now[0] - before < 0.012
-    assert desk.run.view.last < len(LINES)
+    assert workspace.run.view.last < len(LINES)

@@ -11,7 +11,7 @@ from tests.support.app.traces import ENTRIES
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.bindings.binding_list import BindingList, BindingRecord
 from trunkline.app.tui.screens.bindings.screen import BindingsScreen
-from trunkline.app.tui.screens.dialogs.resolve_place import AskScreen
+from trunkline.app.tui.screens.dialogs.resolve_place import ResolvePlaceDialog
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 
@@ -109,7 +109,7 @@ async def test_another_binding_is_chosen_without_moving_the_cursor():
     one = bound()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "$", "5", "j", "j")
-        assert one.desk.cursor == one.desk.run.view.last
+        assert one.workspace.cursor == one.workspace.run.view.last
         assert record_of(one)[0].startswith("b3 expired")
         await press(pilot, "G")
         assert record_of(one)[0] == "b5 active"
@@ -120,8 +120,8 @@ async def test_a_line_of_the_record_leads_to_its_event():
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "$", "5", "j", "enter", "G", "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.run.view.event(one.desk.cursor).kind == "binding.ended"
-        assert one.desk.run.view.event(one.desk.cursor).binding == "b2"
+        assert one.workspace.run.view.event(one.workspace.cursor).kind == "binding.ended"
+        assert one.workspace.run.view.event(one.workspace.cursor).binding == "b2"
 
 
 async def test_a_click_selects_and_a_second_one_goes_in():
@@ -160,12 +160,12 @@ async def test_the_question_is_answered_and_the_answer_taken_along():
     one = bound()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "$", "5", "o")
-        assert isinstance(one.screen, AskScreen)
+        assert isinstance(one.screen, ResolvePlaceDialog)
         assert "resolve discord #random → b5" in text_of(one)
         await press(pilot, *"nowhere")
         assert "no place of this run is called 'nowhere'" in text_of(one)
         await press(pilot, "enter")
-        assert isinstance(one.screen, AskScreen), "there is no answer to take along"
+        assert isinstance(one.screen, ResolvePlaceDialog), "there is no answer to take along"
         one.screen.query_one(Input).value = "discord:main/502"
         await settle(one)
         await press(pilot, "enter")
@@ -198,7 +198,7 @@ async def test_without_a_run_there_is_nothing_to_ask():
     one = app(None)
     async with one.run_test(size=(80, 24)) as pilot:
         await settle(one)
-        screen = BindingsScreen(one.desk)
+        screen = BindingsScreen(one.workspace)
         await one.push_screen(screen)
         await press(pilot, "o", "j", "enter")
         assert one.screen is screen

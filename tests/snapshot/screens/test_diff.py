@@ -11,12 +11,12 @@ from tests.support.app.pilot import SIZES, app, press, settle, text_of
 from trunkline.app.runs.scenario_source import SimSource, load
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.dialogs.fault_list import FaultList
-from trunkline.app.tui.screens.dialogs.fault_palette import FaultScreen
+from trunkline.app.tui.screens.dialogs.fault_palette import FaultPalette
 from trunkline.app.tui.screens.diff.diff_list import DiffList
 from trunkline.app.tui.screens.diff.screen import DiffScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.state.branching import aside
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.diff.compare import DiffMark
 from trunkline.app.view.faults.catalog import MAKERS
 from trunkline.core.errors import UsageError
@@ -33,9 +33,9 @@ def told_twice(*, bugs: bool = True, **settings) -> TrunklineApp:
     """The app over the real tour: only real scenarios can be branched."""
     source = SimSource((scenario_home() / "tour",))
     entry = source.scenarios()[0]
-    desk = Desk(source, seed=1)
-    desk.open(entry, seed=1, bugs=entry.bugs if bugs else (), at_violation=bugs)
-    return TrunklineApp(desk, theme=settings.pop("theme", "textual-dark"), clocked=False, **settings)
+    workspace = Workspace(source, seed=1)
+    workspace.open(entry, seed=1, bugs=entry.bugs if bugs else (), at_violation=bugs)
+    return TrunklineApp(workspace, theme=settings.pop("theme", "textual-dark"), clocked=False, **settings)
 
 
 def pressing(*keys: str):
@@ -58,8 +58,8 @@ def without_toasts(*keys: str):
 
 def at_the_answer(one: TrunklineApp) -> None:
     """The cursor where the first answer is prepared."""
-    view = one.desk.run.view
-    one.desk.seek(next(event.seq for event in view.events if isinstance(event.body, IntentPrepared)))
+    view = one.workspace.run.view
+    one.workspace.seek(next(event.seq for event in view.events if isinstance(event.body, IntentPrepared)))
 
 
 def down_to(name: str) -> list[str]:
@@ -139,7 +139,7 @@ async def test_a_row_of_a_alone_stays_selected_while_the_cursor_stands_before_it
         one.screen.go(index)
         await settle(one)
         assert list_of(one).selected == index
-        assert one.desk.cursor == diff.seq_at(index)
+        assert one.workspace.cursor == diff.seq_at(index)
         await press(pilot, "enter", "enter")
         assert isinstance(one.screen, DiffScreen)
         assert "A only" in [note.message for note in one._notifications][-1] or "in A only" in text_of(one)
@@ -149,11 +149,11 @@ async def test_the_cursor_is_shared():
     one = app()
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "d", "9", "g", "j", "j", "j")
-        seq = one.desk.cursor
+        seq = one.workspace.cursor
         assert seq
         await press(pilot, "enter", "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == seq
+        assert one.workspace.cursor == seq
         await press(pilot, "]", "9")
         diff = list_of(one).diff
         assert diff is not None
@@ -167,9 +167,9 @@ async def test_two_runs_are_shown_from_where_they_part_once_and_the_cursor_is_sh
         diff = list_of(one).diff
         assert diff is not None and diff.first is not None
         assert list_of(one).selected == diff.first
-        assert one.desk.cursor == diff.seq_at(diff.first) > 0
+        assert one.workspace.cursor == diff.seq_at(diff.first) > 0
         await press(pilot, "2", "0", "9")
-        assert one.desk.cursor == 0
+        assert one.workspace.cursor == 0
         await press(pilot, "d")
         other = list_of(one).diff
         assert other is not diff and other is not None
@@ -179,7 +179,7 @@ async def test_two_runs_are_shown_from_where_they_part_once_and_the_cursor_is_sh
 async def test_a_pinned_run_stays_a():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
-        pinned = one.desk.opened
+        pinned = one.workspace.open_run
         await press(pilot, "p", "9")
         assert "pinned as A" in text_of(one)
         await press(pilot, "r", "R")
@@ -187,7 +187,7 @@ async def test_a_pinned_run_stays_a():
         assert diff is not None and pinned is not None
         assert diff.a is pinned.view
         await press(pilot, "p", "p")
-        assert one.desk.branch.pinned is None
+        assert one.workspace.branch.pinned is None
 
 
 # ---------------------------------------------------------------- faults
@@ -196,22 +196,22 @@ async def test_a_pinned_run_stays_a():
 async def test_a_fault_makes_branch_b_and_is_taken_back():
     one = lost()
     async with one.run_test(size=(120, 40)) as pilot:
-        was, cursor = one.desk.run, one.desk.cursor
+        was, cursor = one.workspace.run, one.workspace.cursor
         await press(pilot, "i", "j")
-        assert isinstance(one.screen, FaultScreen)
+        assert isinstance(one.screen, FaultPalette)
         assert "accepted, and its answer is lost" in text_of(one)
         await press(pilot, "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert (one.desk.cursor, one.desk.branch.before) == (cursor, was)
+        assert (one.workspace.cursor, one.workspace.branch.before) == (cursor, was)
         assert "told-twice-branch" in text_of(one)
-        kinds = {event.kind for event in one.desk.run.view.events}
+        kinds = {event.kind for event in one.workspace.run.view.events}
         assert "wire.response_lost" in kinds
         await press(pilot, "9", "n")
         diff = list_of(one).diff
         assert diff is not None
         assert diff.counts[DiffMark.ONLY_B]
         await press(pilot, "u")
-        assert one.desk.branch.faults == ()
+        assert one.workspace.branch.faults == ()
         assert "no difference" in text_of(one)
         await press(pilot, "u")
         assert "no fault is placed" in list(one._notifications)[-1].message
@@ -220,39 +220,39 @@ async def test_a_fault_makes_branch_b_and_is_taken_back():
 async def test_faults_are_kept_when_it_is_run_again_and_two_are_compared_with_none():
     one = lost()
     async with one.run_test(size=(120, 40)) as pilot:
-        was = one.desk.run
+        was = one.workspace.run
         await press(pilot, *down_to("crash"), "enter", *down_to("clock"), "enter", "R")
-        assert [fault.word for fault in one.desk.branch.faults] == ["crash", "clock jump"]
-        assert one.desk.branch.before is was
-        assert one.desk.seed == 2
+        assert [fault.word for fault in one.workspace.branch.faults] == ["crash", "clock jump"]
+        assert one.workspace.branch.before is was
+        assert one.workspace.seed == 2
 
 
 async def test_what_cannot_be_placed_is_said_and_a_second_click_places():
     one = lost()
     async with one.run_test(size=(120, 40)) as pilot:
-        one.desk.seek(0)
+        one.workspace.seek(0)
         await press(pilot, *down_to("archive"))
         assert "the cursor is in no conversation; put it on a message" in text_of(one)
         await press(pilot, "enter", "l", "h")
-        assert isinstance(one.screen, FaultScreen)
+        assert isinstance(one.screen, FaultPalette)
         await press(pilot, "g")
         await pilot.click(FaultList, offset=(4, 1))
         await settle(one)
         await pilot.click(FaultList, offset=(4, 1))
         await settle(one)
-        assert [fault.word for fault in one.desk.branch.faults] == ["drop ack"]
+        assert [fault.word for fault in one.workspace.branch.faults] == ["drop ack"]
 
 
 async def test_a_fault_can_be_placed_later_and_the_preview_names_what_it_strikes():
     one = lost()
     async with one.run_test(size=(120, 40)) as pilot:
-        view = one.desk.run.view
+        view = one.workspace.run.view
         await press(pilot, *down_to("crash"), "right", "l", "h")
         told = next(line for line in text_of(one).splitlines() if "what " in line)
         seq = int(told.split("(#")[1].split(",")[0])
         assert "after 1  (2 of " in text_of(one)
         await press(pilot, "enter")
-        branch = one.desk.run.view
+        branch = one.workspace.run.view
         crash = next(event for event in branch.events if isinstance(event.body, ProcessCrashed))
         assert view.events[:seq] == branch.events[:seq]
         assert crash.at == pytest.approx(view.time(seq) + 1e-6)
@@ -261,15 +261,15 @@ async def test_a_fault_can_be_placed_later_and_the_preview_names_what_it_strikes
 async def test_the_fix_is_tried_and_taken_back():
     one = told_twice()
     async with one.run_test(size=(120, 40)) as pilot:
-        assert one.desk.bugs
+        assert one.workspace.bugs
         await press(pilot, "i")
         assert "the fix: without hand-announces-too" in text_of(one)
         await press(pilot, "enter", "9")
         diff = list_of(one).diff
         assert diff is not None
-        assert (one.desk.bugs, bool(diff.a.violations()), bool(diff.b.violations())) == ((), True, False)
+        assert (one.workspace.bugs, bool(diff.a.violations()), bool(diff.b.violations())) == ((), True, False)
         await press(pilot, "u")
-        assert (len(one.desk.bugs), one.desk.branch.faults) == (1, ())
+        assert (len(one.workspace.bugs), one.workspace.branch.faults) == (1, ())
         assert "no difference" in text_of(one)
 
 
@@ -279,7 +279,7 @@ async def test_runs_without_their_scenario_cannot_be_branched():
         await press(pilot, "i", "W")
         assert isinstance(one.screen, TimelineScreen)
         assert ["cannot be changed" in note.message for note in one._notifications] == [True, True]
-        one.desk.entry = None
+        one.workspace.entry = None
         await press(pilot, "i")
         message = list(one._notifications)[-1].message
         assert "recorded trace" in message and "s chooses" in message
@@ -364,7 +364,7 @@ def test_the_palette_on_a_branch_tells_what_is_placed_and_when(snap_compare, siz
 @ALL
 def test_the_palette_where_little_can_be_placed(snap_compare, size):
     one = told_twice()
-    one.desk.seek(one.desk.run.view.last)
+    one.workspace.seek(one.workspace.run.view.last)
     assert snap_compare(one, terminal_size=size, run_before=pressing(*down_to("hand-twice")))
 
 
@@ -380,7 +380,7 @@ def test_a_fault_that_cannot_be_run_is_said_in_the_palette(snap_compare, monkeyp
 
 def test_a_pinned_trace_waits_for_run_b(snap_compare):
     one = lost()
-    one.desk.entry = None
+    one.workspace.entry = None
     assert snap_compare(one, terminal_size=(80, 24), run_before=without_toasts("p", "9"))
 
 

@@ -15,23 +15,23 @@ from tests.support.app.traces import ENTRIES, ListedRuns
 from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.dialogs.bookmarks import MarksScreen
-from trunkline.app.tui.screens.dialogs.filter import FilterScreen
-from trunkline.app.tui.screens.dialogs.help import HelpScreen, KeyList
-from trunkline.app.tui.screens.dialogs.lanes import LanesScreen
+from trunkline.app.tui.screens.dialogs.bookmarks import BookmarksDialog
+from trunkline.app.tui.screens.dialogs.filter import FilterDialog
+from trunkline.app.tui.screens.dialogs.help import HelpDialog, KeyList
+from trunkline.app.tui.screens.dialogs.lanes import LanesDialog
 from trunkline.app.tui.screens.diff.screen import DiffScreen
-from trunkline.app.tui.screens.picker.scenario_list import ScenarioList, Story
+from trunkline.app.tui.screens.picker.scenario_list import ScenarioList, ScenarioStory
 from trunkline.app.tui.screens.picker.screen import PickerScreen
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.theme import CYCLE
 from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
 from trunkline.app.tui.widgets.cards import QueueCard, SessionsCard
 from trunkline.app.tui.widgets.fact_list import Inspector
-from trunkline.app.tui.widgets.two_chats import TwoChats
+from trunkline.app.tui.widgets.two_conversations import TwoConversations
 from trunkline.app.view.labels.legend import SIGNS
 from trunkline.app.view.timeline.lanes import Column
 from trunkline.app.view.timeline.status_line import Mode
@@ -96,7 +96,7 @@ def test_picker_with_results(snap_compare, size):
 
 @ALL
 def test_picker_on_a_scenario_that_cannot_be_loaded(snap_compare, size):
-    one = TrunklineApp(Desk(WithUnread()), theme="textual-dark", clocked=False)
+    one = TrunklineApp(Workspace(WithUnread()), theme="textual-dark", clocked=False)
     assert snap_compare(one, terminal_size=size, run_before=pressing("G", "enter"))
 
 
@@ -151,11 +151,11 @@ async def test_a_runs_everything_unseen_with_the_defect_and_without():
         await settle(one)
         await run_all(pilot)
         assert isinstance(one.screen, PickerScreen)
-        assert one.desk.opened is None
-        assert isinstance(one.desk.source, ListedRuns)
+        assert one.workspace.open_run is None
+        assert isinstance(one.workspace.source, ListedRuns)
         first, second, third = ENTRIES[:3]
-        assert one.desk.source.asked[:2] == [(first.id, 0, ()), (first.id, 0, first.bugs)]
-        results = one.desk.results
+        assert one.workspace.source.asked[:2] == [(first.id, 0, ()), (first.id, 0, first.bugs)]
+        results = one.workspace.results
         assert results.sound(first).words.startswith("✓ holds")
         assert results.defect(first).cell == "✗ D2 R1"
         assert results.sound(second).cell == "✗ D1 M1"
@@ -178,8 +178,8 @@ async def test_a_batch_can_be_stopped_and_only_what_is_listed_is_run():
         assert picker.all.progress == ""
         assert one.screen is picker, "Escape ends the batch first"
         await one.workers.wait_for_complete()
-        assert isinstance(one.desk.source, ListedRuns)
-        assert {name for name, _seed, _bugs in one.desk.source.asked} <= {"mirror-elsewhere"} | {
+        assert isinstance(one.workspace.source, ListedRuns)
+        assert {name for name, _seed, _bugs in one.workspace.source.asked} <= {"mirror-elsewhere"} | {
             entry.id for entry in ENTRIES[2:]
         }
 
@@ -187,15 +187,15 @@ async def test_a_batch_can_be_stopped_and_only_what_is_listed_is_run():
 async def test_the_story_tells_what_goes_wrong_what_is_expected_and_what_came_of_it():
     path = Path("scenarios/faults/crash-while-taking.yaml")
     source = SimSource((path,))
-    one = TrunklineApp(Desk(source), theme="textual-dark", clocked=False)
+    one = TrunklineApp(Workspace(source), theme="textual-dark", clocked=False)
     async with one.run_test(size=WIDE) as pilot:
         await settle(one)
-        story = "\n".join(line for line, _style in one.screen.query_one(Story).lines)
+        story = "\n".join(line for line, _style in one.screen.query_one(ScenarioStory).lines)
         assert "the gateway is killed, at inbound.received" in story
         assert "with the defect: L1 broken" in story
         assert "with the defect: not run yet" in story
         await run_all(pilot)
-        story = "\n".join(line for line, _style in one.screen.query_one(Story).lines)
+        story = "\n".join(line for line, _style in one.screen.query_one(ScenarioStory).lines)
         assert "without a defect: ✓ holds" in story
         assert "as it should with the defect" in story
 
@@ -204,14 +204,14 @@ async def test_the_story_follows_the_theme():
     one = open_app(None)
     async with one.run_test(size=(120, 40)) as pilot:
         await settle(one)
-        before = one.screen.query_one(Story).lines
+        before = one.screen.query_one(ScenarioStory).lines
         await press(pilot, "T")
-        assert [style for _, style in one.screen.query_one(Story).lines] != [style for _, style in before]
+        assert [style for _, style in one.screen.query_one(ScenarioStory).lines] != [style for _, style in before]
         assert notes(one) == ["theme textual-light"]
 
 
 async def test_what_a_defect_breaks_finds_its_scenario():
-    one = TrunklineApp(Desk(SimSource((Path("scenarios/museum"),))), clocked=False)
+    one = TrunklineApp(Workspace(SimSource((Path("scenarios/museum"),))), clocked=False)
     async with one.run_test(size=(120, 40)) as pilot:
         await settle(one)
         await press(pilot, "/", *"m1")
@@ -222,11 +222,11 @@ async def test_what_a_defect_breaks_finds_its_scenario():
 
 async def test_each_problem_of_a_file_has_a_line_of_its_own(tmp_path):
     (tmp_path / "x.yaml").write_text("id: x\ntitle: 3\n")
-    one = TrunklineApp(Desk(SimSource((tmp_path,))), clocked=False)
+    one = TrunklineApp(Workspace(SimSource((tmp_path,))), clocked=False)
     async with one.run_test(size=(120, 40)) as pilot:
         await settle(one)
         await press(pilot, "enter")
-        lines = [line for line, _style in one.screen.query_one(Story).lines]
+        lines = [line for line, _style in one.screen.query_one(ScenarioStory).lines]
         assert not any("↵" in line for line in lines)
         assert sum(line.startswith(f"{tmp_path}"[:10]) for line in lines) > 3
 
@@ -236,14 +236,14 @@ async def test_a_gateway_that_breaks_leaves_the_picker_open_and_is_a_result(monk
         raise RuntimeError("the gateway fell over")
 
     monkeypatch.setattr(trunkline.app.runs.scenario_source, "run_scenario", broken)
-    one = TrunklineApp(Desk(SimSource((Path("scenarios/tour"),))), theme="textual-dark", clocked=False)
+    one = TrunklineApp(Workspace(SimSource((Path("scenarios/tour"),))), theme="textual-dark", clocked=False)
     async with one.run_test(size=(120, 40)) as pilot:
         await settle(one)
         await press(pilot, "enter")
         assert isinstance(one.screen, PickerScreen)
-        story = " ".join(line.strip() for line, _style in one.screen.query_one(Story).lines)
+        story = " ".join(line.strip() for line, _style in one.screen.query_one(ScenarioStory).lines)
         assert "told-twice, seed 1: its run broke: RuntimeError: the gateway fell over" in story
-        assert one.desk.results.defect(one.screen.list.entries[0]).cell == "! failed"
+        assert one.workspace.results.defect(one.screen.list.entries[0]).cell == "! failed"
 
 
 # ---------------------------------------------------------------- all panes at once
@@ -253,7 +253,7 @@ async def test_the_side_column_is_there_where_there_is_room_and_follows_the_curs
     one = open_app()
     async with one.run_test(size=WIDE) as pilot:
         await settle(one)
-        chats = one.screen.query_one(TwoChats)
+        chats = one.screen.query_one(TwoConversations)
         assert [row.tag for row in chats.rows if row.tag] == ["1×", "2×"]
         assert {row.side for row in chats.rows if row.tag} == {0, 1}
         assert chats.rows[chats.selected].seen.seq == 57
@@ -270,7 +270,7 @@ async def test_nothing_of_the_side_column_is_made_in_a_small_terminal():
     one = open_app()
     async with one.run_test(size=(120, 40)):
         await settle(one)
-        assert not one.screen.query(TwoChats)
+        assert not one.screen.query(TwoConversations)
 
 
 async def test_backslash_hides_the_side_column_and_the_focus_does_not_get_lost():
@@ -300,7 +300,7 @@ async def test_a_pane_of_the_side_column_can_be_zoomed():
     one = open_app()
     async with one.run_test(size=WIDE) as pilot:
         await settle(one)
-        chats = one.screen.query_one(TwoChats)
+        chats = one.screen.query_one(TwoConversations)
         small = chats.size
         chats.focus()
         await press(pilot, "z")
@@ -321,7 +321,7 @@ async def test_any_size_keeps_the_selected_event_in_view(screen):
             assert isinstance(one.screen, RunScreen)
             pane = one.screen.pane
             assert pane.top <= max(pane.selected, 0) < pane.top + pane.page, size
-            assert one.desk.cursor == 57
+            assert one.workspace.cursor == 57
 
 
 # ---------------------------------------------------------------- lanes and marks
@@ -340,7 +340,7 @@ async def test_lanes_are_hidden_and_shown_and_rows_stay():
         lane = one.screen.query_one(Swimlane)
         rows, columns = lane.count, columns_of(lane)
         await press(pilot, "L", *"deploy", "enter")
-        assert isinstance(one.screen, LanesScreen)
+        assert isinstance(one.screen, LanesDialog)
         await press(pilot, "escape")
         assert lane.count == rows
         assert len(columns_of(lane)) == len(columns) - 1
@@ -353,7 +353,7 @@ async def test_the_timeline_can_be_drawn_without_any_lane():
     one = open_app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "L")
-        for _ in range(len(one.desk.run.lanes.all) - 1):
+        for _ in range(len(one.workspace.run.lanes.all) - 1):
             await press(pilot, "down", "enter")
         await press(pilot, "escape")
         assert len(columns_of(one.screen.query_one(Swimlane))) == 1
@@ -364,14 +364,14 @@ async def test_marks_are_set_gone_to_and_removed():
     one = open_app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "apostrophe", *"dup", "enter")
-        assert one.desk.looking.marks(one.desk.run) == {57: "dup"}
+        assert one.workspace.view_options.marks(one.workspace.run) == {57: "dup"}
         assert "57'" in text_of(one)
         await press(pilot, "g", "apostrophe", "enter")
-        assert one.desk.cursor == 57, "the mark is what Enter takes where there is none here"
+        assert one.workspace.cursor == 57, "the mark is what Enter takes where there is none here"
         await press(pilot, "apostrophe", "enter")
-        assert one.desk.looking.marks(one.desk.run) == {}
+        assert one.workspace.view_options.marks(one.workspace.run) == {}
         await press(pilot, "r", "apostrophe")
-        assert isinstance(one.screen, MarksScreen)
+        assert isinstance(one.screen, BookmarksDialog)
 
 
 # ---------------------------------------------------------------- hints and silent keys
@@ -401,7 +401,7 @@ async def test_the_overview_tells_what_the_run_is_about_when_its_hints_are_known
         await press(pilot, "1")
         assert "Enter: see it on the timeline   Tab: the next card" in text_of(one)
         await press(pilot, "tab", "enter", "1")
-        assert one.desk.run.view.run.trace.header.title in text_of(one)
+        assert one.workspace.run.view.run.trace.header.title in text_of(one)
 
 
 @pytest.mark.parametrize(
@@ -439,13 +439,13 @@ async def test_clicks_on_names_of_lanes_filter_and_on_the_rest_of_the_line_choos
         at = (2 + lane._gutter + column.x, 2)
         await pilot.click(lane, offset=at)
         await settle(one)
-        assert str(one.desk.finding.filter) == "lane:deploy"
+        assert str(one.workspace.search.filter) == "lane:deploy"
         await pilot.click(lane, offset=at)
         await settle(one)
-        assert one.desk.finding.filter is None
+        assert one.workspace.search.filter is None
         await pilot.click(lane, offset=(4, 1))
         await settle(one)
-        assert isinstance(one.screen, LanesScreen)
+        assert isinstance(one.screen, LanesDialog)
 
 
 async def test_a_click_on_the_ruler_goes_to_that_part_of_the_run():
@@ -456,7 +456,7 @@ async def test_a_click_on_the_ruler_goes_to_that_part_of_the_run():
         assert lane.count > lane.page
         await pilot.click(lane, offset=(lane.outer_size.width - 2, 3 + lane.page - 1))
         await settle(one)
-        assert one.desk.cursor > one.desk.run.view.last * 3 // 4
+        assert one.workspace.cursor > one.workspace.run.view.last * 3 // 4
         assert lane.top <= lane.selected < lane.top + lane.page
 
 
@@ -469,7 +469,7 @@ async def test_clicks_on_status_tabs_and_footer():
                 await pilot.click(StatusBar, offset=(start + 1, 0))
                 break
         await settle(one)
-        assert one.desk.cursor == 57
+        assert one.workspace.cursor == 57
         start, _end, _screen = one.screen.query_one(TabBar)._places[3]
         await pilot.click(TabBar, offset=(start + 1, 0))
         await settle(one)
@@ -477,7 +477,7 @@ async def test_clicks_on_status_tabs_and_footer():
         place = next(place for place in one.screen.query_one(KeyBar)._places if place[2].id == "help")
         await pilot.click(KeyBar, offset=(place[0], 0))
         await settle(one)
-        assert isinstance(one.screen, HelpScreen)
+        assert isinstance(one.screen, HelpDialog)
 
 
 async def test_the_mode_in_the_status_line_plays():
@@ -487,7 +487,7 @@ async def test_the_mode_in_the_status_line_plays():
         start = next(start for start, _end, action in one.screen.query_one(StatusBar)._places if action == "play")
         await pilot.click(StatusBar, offset=(start, 0))
         await settle(one)
-        assert one.desk.run.transport.mode is Mode.PLAYING
+        assert one.workspace.run.playback.mode is Mode.PLAYING
 
 
 # ---------------------------------------------------------------- help and palette
@@ -500,7 +500,7 @@ async def test_the_help_explains_every_sign_and_a_sign_does_nothing():
         found = one.screen.query_one(KeyList)
         assert {sign.meaning for sign in SIGNS} <= {key.help for key in found.all}
         await press(pilot, "!", "!", "enter")
-        assert isinstance(one.screen, HelpScreen)
+        assert isinstance(one.screen, HelpDialog)
         assert notes(one) == ["a sign to read, no key to press"]
 
 
@@ -523,7 +523,7 @@ async def test_the_palette_goes_to_what_is_typed_and_stays_on_the_screen():
         await press(pilot, *"#14")
         await until(one, lambda: "go to this moment: #14" in text_of(one))
         await press(pilot, "enter")
-        await until(one, lambda: one.desk.cursor == 14)
+        await until(one, lambda: one.workspace.cursor == 14)
         assert isinstance(one.screen, TimelineScreen)
 
 
@@ -531,16 +531,16 @@ async def test_keys_of_the_front_work_on_a_real_run():
     """Everything once, on a scenario as it is shipped: nothing breaks, and the cursor stays where it belongs."""
     file = load(Path("scenarios/museum/B133-same-thread-id.yaml"))
     entry = entry_of(file)
-    desk = Desk(SimSource((Path("scenarios/museum"),)))
-    desk.open(entry, seed=1, bugs=entry.bugs, at_violation=True)
-    one = TrunklineApp(desk, theme="textual-dark", clocked=False)
+    workspace = Workspace(SimSource((Path("scenarios/museum"),)))
+    workspace.open(entry, seed=1, bugs=entry.bugs, at_violation=True)
+    one = TrunklineApp(workspace, theme="textual-dark", clocked=False)
     async with one.run_test(size=WIDE) as pilot:
         for key in (*"1234567892", "L", "escape", "apostrophe", "escape", "b", "escape", "w", "escape", "/", "escape"):
             await press(pilot, key)
         assert isinstance(one.screen, TimelineScreen)
-        assert not isinstance(one.screen, FilterScreen)
+        assert not isinstance(one.screen, FilterDialog)
         assert one.screen.query_one(Inspector).count > 3
-        assert one.desk.cursor == 53
+        assert one.workspace.cursor == 53
 
 
 @pytest.mark.parametrize(

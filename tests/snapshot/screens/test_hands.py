@@ -61,7 +61,7 @@ async def test_enter_goes_to_the_record_and_from_there_to_an_event():
         assert isinstance(one.screen, HandsScreen)
         await press(pilot, "enter", "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.run.view.event(one.desk.cursor).kind == "delegation.accepted"
+        assert one.workspace.run.view.event(one.workspace.cursor).kind == "delegation.accepted"
 
 
 async def test_what_nobody_was_told_of_is_marked():

@@ -79,21 +79,21 @@ async def test_the_broken_one_is_selected_and_its_evidence_leads_to_the_timeline
         assert detail(one).target() == 57, "the violation itself is selected"
         await press(pilot, "G", "k", "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == 50
+        assert one.workspace.cursor == 50
 
 
 async def test_next_and_previous_violation_select_what_they_break():
     one = app(ENTRIES[1], at_violation=False)
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "8")
-        mirror, copy = one.desk.run.view.marks.stops
+        mirror, copy = one.workspace.run.view.marks.stops
         assert "violated later" in text_of(one)
         await press(pilot, "n")
-        assert (one.desk.cursor, chosen(one), detail(one).target()) == (mirror, "M1", mirror)
+        assert (one.workspace.cursor, chosen(one), detail(one).target()) == (mirror, "M1", mirror)
         await press(pilot, "n")
-        assert (one.desk.cursor, chosen(one), detail(one).target()) == (copy, "D1", copy)
+        assert (one.workspace.cursor, chosen(one), detail(one).target()) == (copy, "D1", copy)
         await press(pilot, "N")
-        assert (one.desk.cursor, chosen(one)) == (mirror, "M1")
+        assert (one.workspace.cursor, chosen(one)) == (mirror, "M1")
         assert "✗1" in text_of(one).splitlines()[1]
 
 
@@ -110,7 +110,7 @@ async def test_the_list_moves_without_moving_the_cursor():
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "8", "g")
-        assert (chosen(one), one.desk.cursor) == ("D1", 57)
+        assert (chosen(one), one.workspace.cursor) == ("D1", 57)
         await press(pilot, "G")
         assert chosen(one) == "V1"
         assert "not a proof" in text_of(one)
@@ -148,7 +148,7 @@ async def test_without_a_run_nothing_breaks():
     one = app(None)
     async with one.run_test(size=(80, 24)) as pilot:
         await settle(one)
-        screen = InvariantsScreen(one.desk)
+        screen = InvariantsScreen(one.workspace)
         await one.push_screen(screen)
         await press(pilot, "j", "enter", "n")
         assert one.screen is screen

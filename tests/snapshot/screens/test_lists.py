@@ -140,15 +140,15 @@ async def test_a_click_selects_a_session_and_a_click_on_its_transcript_moves_the
     one = app(run=near_keys())
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "$", "4")
-        cursor = one.desk.cursor
+        cursor = one.workspace.cursor
         sessions, sides = one.screen.query_one(SessionList), one.screen.query_one(Alignment)
         await pilot.click(sessions, offset=(20, 4))
         await settle(one)
-        assert (sessions.selected, one.desk.cursor) == (2, cursor)
+        assert (sessions.selected, one.workspace.cursor) == (2, cursor)
         assert "channel:OPS" in str(sides.border_title)
         await pilot.click(sides, offset=(20, 2))
         await settle(one)
-        assert one.desk.cursor == sides.pairs[0].seq < cursor
+        assert one.workspace.cursor == sides.pairs[0].seq < cursor
         await pilot.click(sides, offset=(20, 2))
         await settle(one)
         assert isinstance(one.screen, TimelineScreen)

@@ -78,14 +78,14 @@ async def test_a_row_of_an_opened_message_leads_to_its_event():
         target = list_of(one).target()
         await press(pilot, "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == target
+        assert one.workspace.cursor == target
 
 
 async def test_the_cursor_selects_the_message_of_its_event():
     one = app(run=queued())
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, *REWOUND)
-        life = one.desk.run.lives.of_event(one.desk.run.view.event(one.desk.cursor))
+        life = one.workspace.run.lives.of_event(one.workspace.run.view.event(one.workspace.cursor))
         chosen = list_of(one).target()
         if life is not None:
             assert chosen == life.seq

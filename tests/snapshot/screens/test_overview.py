@@ -33,8 +33,8 @@ def pressing(*keys: str):
 
 def touring() -> TrunklineApp:
     """As `trunkline tour` opens it: on the Overview, playing from the start."""
-    desk = app(at_violation=False).desk
-    return TrunklineApp(desk, theme="textual-dark", clocked=False, play=True, first="overview")
+    workspace = app(at_violation=False).workspace
+    return TrunklineApp(workspace, theme="textual-dark", clocked=False, play=True, first="overview")
 
 
 def nothing() -> Run:
@@ -90,12 +90,12 @@ async def test_the_tour_opens_here_plays_and_leads_to_the_violation():
     async with one.run_test(size=(80, 24)) as pilot:
         await settle(one)
         assert isinstance(one.screen, OverviewScreen)
-        transport = one.desk.run.transport
-        assert transport.playing
-        play_out(transport)
+        playback = one.workspace.run.playback
+        assert playback.playing
+        play_out(playback)
         one.sync()
         await settle(one)
-        assert transport.mode is Mode.AUTO_PAUSED
+        assert playback.mode is Mode.AUTO_PAUSED
         picture = text_of(one)
         assert "✗ D2" in picture
         assert "1×" in picture
@@ -103,7 +103,7 @@ async def test_the_tour_opens_here_plays_and_leads_to_the_violation():
         assert "Enter: see it on the timeline" in picture
         await press(pilot, "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == 57
+        assert one.workspace.cursor == 57
         await press(pilot, "-")
         assert isinstance(one.screen, OverviewScreen)
 
@@ -116,7 +116,7 @@ async def test_a_line_of_the_violation_leads_to_its_event():
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "1", "j", "j", "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == 50
+        assert one.workspace.cursor == 50
 
 
 async def test_a_family_leads_to_its_worst_invariant():
@@ -129,7 +129,7 @@ async def test_a_family_leads_to_its_worst_invariant():
         await settle(one)
         assert one.screen.list.chosen is not None
         assert one.screen.list.chosen.id == "R1"
-        assert one.desk.cursor == 57, "the cursor goes along as it is"
+        assert one.workspace.cursor == 57, "the cursor goes along as it is"
 
 
 async def test_a_session_is_selected_on_its_screen():
@@ -140,7 +140,7 @@ async def test_a_session_is_selected_on_its_screen():
         await settle(one)
         assert one.screen.list.chosen is not None
         assert one.screen.list.chosen.place == "telegram/@bo"
-        assert one.desk.cursor == 57
+        assert one.workspace.cursor == 57
 
 
 async def test_a_binding_is_selected_on_its_screen():
@@ -162,10 +162,10 @@ async def test_the_queue_keeps_the_cursor_unless_a_row_is_chosen():
         one.screen.query_one("#queue").focus()
         await press(pilot, "enter")
         assert isinstance(one.screen, QueueScreen)
-        assert one.desk.cursor == 57
+        assert one.workspace.cursor == 57
         await press(pilot, "-", "j", "enter")
         assert isinstance(one.screen, QueueScreen)
-        assert one.desk.run.view.event(one.desk.cursor).intent == "i3"
+        assert one.workspace.run.view.event(one.workspace.cursor).intent == "i3"
 
 
 async def test_a_recent_row_leads_to_its_event():
@@ -175,7 +175,7 @@ async def test_a_recent_row_leads_to_its_event():
         one.screen.query_one("#recent").focus()
         await press(pilot, "j", "j", "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == 46
+        assert one.workspace.cursor == 46
 
 
 async def test_a_click_selects_and_a_second_one_goes():
@@ -189,7 +189,7 @@ async def test_a_click_selects_and_a_second_one_goes():
         await pilot.click("#recent", offset=(6, 2))
         await settle(one)
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == 50
+        assert one.workspace.cursor == 50
 
 
 async def test_a_card_zooms_at_every_size_and_gives_the_room_back():
@@ -215,7 +215,7 @@ async def test_without_a_run_nothing_breaks():
     one = app(None)
     async with one.run_test(size=(80, 24)) as pilot:
         await settle(one)
-        screen = OverviewScreen(one.desk)
+        screen = OverviewScreen(one.workspace)
         await one.push_screen(screen)
         await press(pilot, "j", "enter", "n", "e")
         assert one.screen is screen

@@ -85,23 +85,23 @@ async def test_enter_leads_to_the_event_of_a_row():
         target = list_of(one).target()
         await press(pilot, "enter")
         assert isinstance(one.screen, TimelineScreen)
-        assert one.desk.cursor == target
-        assert one.desk.run.view.event(one.desk.cursor).kind == "intent.settled"
+        assert one.workspace.cursor == target
+        assert one.workspace.run.view.event(one.workspace.cursor).kind == "intent.settled"
 
 
 async def test_the_selected_message_is_selected_on_the_other_screens_and_the_moment_stays():
     one = app(run=queued())
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "$", "6", "g", "j")
-        cursor, queue = one.desk.cursor, one.desk.run.queue
+        cursor, queue = one.workspace.cursor, one.workspace.run.queue
         row = queue.rows[list_of(one).selected]
         sums = [line for line in text_of(one).splitlines() if "prepared " in line]
         await press(pilot, "3")
         messages = one.screen.query_one(MessageList)
-        assert one.desk.run.messages.lives.of_event(one.desk.run.view.event(messages.target() or 0)) is row
-        assert one.desk.cursor == cursor
+        assert one.workspace.run.messages.lives.of_event(one.workspace.run.view.event(messages.target() or 0)) is row
+        assert one.workspace.cursor == cursor
         await press(pilot, "6", "j")
         assert [line for line in text_of(one).splitlines() if "prepared " in line] == sums
         # The cursor moves: what is selected is what it stands on.
         await press(pilot, "[")
-        assert one.desk.subject == one.desk.cursor == cursor - 1
+        assert one.workspace.subject == one.workspace.cursor == cursor - 1

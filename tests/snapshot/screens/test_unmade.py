@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import trunkline.app.tui.state.workspace as desk
+import trunkline.app.tui.state.workspace as workspace
 from tests.support.app.pilot import app, press, settle, text_of
 from trunkline.app.view.index.messages import Lives
 from trunkline.app.view.timeline.timeline import Timeline
@@ -28,9 +28,9 @@ def broken(*_: Any, **__: Any) -> Any:
 
 
 def breaks(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    made = getattr(desk, name)
+    made = getattr(workspace, name)
     monkeypatch.setattr(
-        desk, name, lambda view, *more, **how: broken() if getattr(view, "last", 1) else made(view, *more, **how)
+        workspace, name, lambda view, *more, **how: broken() if getattr(view, "last", 1) else made(view, *more, **how)
     )
 
 
@@ -53,7 +53,7 @@ async def test_a_screen_says_that_it_cannot_be_made(name, size, monkeypatch):
 
 
 async def test_without_the_lives_of_messages_three_screens_say_so(monkeypatch):
-    monkeypatch.setattr(desk, "Lives", lambda events: broken() if events else Lives(events))
+    monkeypatch.setattr(workspace, "Lives", lambda events: broken() if events else Lives(events))
     one = app()
     async with one.run_test(size=(120, 40)) as pilot:
         for key in ("3", "6", "7", "1", "4"):
@@ -69,12 +69,12 @@ async def test_internal_events_that_make_no_sense_stay_folded(monkeypatch):
     def timeline(view: Any, lanes: Any, *, unfolded: bool = False) -> Timeline:
         return broken() if unfolded else Timeline(view, lanes)
 
-    monkeypatch.setattr(desk, "Timeline", timeline)
+    monkeypatch.setattr(workspace, "Timeline", timeline)
     one = app()
     async with one.run_test(size=(80, 24)) as pilot:
-        one.desk.show_internal = True
+        one.workspace.show_internal = True
         one.sync()
         await settle(one)
-        assert one.desk.timeline.seqs == one.desk.run.folded.seqs
+        assert one.workspace.timeline.seqs == one.workspace.run.folded.seqs
         assert ["internal events" in note.message for note in one._notifications] == [True]
         await press(pilot, "j", "]")

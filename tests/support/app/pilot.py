@@ -16,8 +16,8 @@ from textual.pilot import Pilot
 from tests.support.app.traces import ENTRIES, ListedRuns
 from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.state.playback import Transport
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.playback import Playback
+from trunkline.app.tui.state.workspace import Workspace
 
 SIZES = ((80, 24), (120, 40))
 ROUNDS = 3
@@ -35,10 +35,10 @@ def app(
     run: Run | None = None,
 ) -> TrunklineApp:
     """The app on a hand-made run, or on the picker."""
-    desk = Desk(ListedRuns(), seed=7, run=run)
+    workspace = Workspace(ListedRuns(), seed=7, run=run)
     if entry is not None and run is None:
-        desk.open(entry, seed=7, bugs=entry.bugs if bugs else (), at_violation=at_violation)
-    return TrunklineApp(desk, theme=theme, ascii_only=ascii_only, clocked=False)
+        workspace.open(entry, seed=7, bugs=entry.bugs if bugs else (), at_violation=at_violation)
+    return TrunklineApp(workspace, theme=theme, ascii_only=ascii_only, clocked=False)
 
 
 async def settle(one: App[Any]) -> None:
@@ -58,12 +58,12 @@ async def until(one: App[Any], seen: Callable[[], bool]) -> None:
             await settle(one)
 
 
-def play_out(transport: Transport) -> None:
+def play_out(playback: Playback) -> None:
     """Let time pass until nothing plays any more."""
     for _ in range(MOST_FRAMES):
-        if not transport.playing:
+        if not playback.playing:
             return
-        transport.tick(0.1)
+        playback.tick(0.1)
     raise AssertionError(f"it still plays after {MOST_FRAMES} frames")
 
 

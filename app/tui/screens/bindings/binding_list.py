@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.columns import ListColumn, spread
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, life_bar
@@ -20,11 +20,11 @@ from trunkline.app.view.text.cells import cut, middle_cut, seconds
 from trunkline.app.view.text.fact import Fact
 
 LIFE = "life"
-_STATUS, _ID, _PLACE = Col("status", 9), Col("id", 6), Col("conversation", 18)
-_LIFE, _TOUCHES, _ENDS = Col(LIFE, 0), Col("used", 4, True), Col("ends", 8, True)
+_STATUS, _ID, _PLACE = ListColumn("status", 9), ListColumn("id", 6), ListColumn("conversation", 18)
+_LIFE, _TOUCHES, _ENDS = ListColumn(LIFE, 0), ListColumn("used", 4, True), ListColumn("ends", 8, True)
 _NARROW = (_STATUS, _ID, _PLACE, _LIFE, _TOUCHES, _ENDS)
-_ROOMY = (_STATUS, _ID, Col("conversation", 22), Col("session", 26), _LIFE, _TOUCHES, _ENDS)
-_WIDE = (_STATUS, _ID, Col("conversation", 22), Col("label", 12), Col("by", 12), *_ROOMY[3:])
+_ROOMY = (_STATUS, _ID, ListColumn("conversation", 22), ListColumn("session", 26), _LIFE, _TOUCHES, _ENDS)
+_WIDE = (_STATUS, _ID, ListColumn("conversation", 22), ListColumn("label", 12), ListColumn("by", 12), *_ROOMY[3:])
 #: from these widths on the session, and who bound it as what, have columns
 ROOMY, WIDE = 96, 150
 #: shape of a status
@@ -47,9 +47,9 @@ class BindingList(RowList):
 
     heading = 1
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.desk = desk
+        self.workspace = workspace
         self.border_title = "Bindings"
         self.rows: list[BindingRow] = []
         self._wrong: tuple[int, ...] = ()
@@ -64,15 +64,15 @@ class BindingList(RowList):
         return "no conversation is bound in this run"
 
     def sync(self) -> None:
-        """Follow the desk; the selection stays."""
-        if self.desk.opened is None:
+        """Follow the workspace; the selection stays."""
+        if self.workspace.open_run is None:
             return
-        view, cursor = self.desk.run.view, self.desk.cursor
+        view, cursor = self.workspace.run.view, self.workspace.cursor
         self.rows = view.bindings.rows(cursor)
         alive = active(self.rows, cursor, view.time(cursor))
-        view = self.desk.run.view
-        self.entitle(f"Bindings {self.count}  {alive} active" if self.rows else "Bindings", "o asks the resolver")
-        self.forget()
+        view = self.workspace.run.view
+        self.set_titles(f"Bindings {self.count}  {alive} active" if self.rows else "Bindings", "o asks the resolver")
+        self.invalidate()
         self._wrong = tuple(at for at, row in enumerate(self.rows) if view.bindings.misused(row.id, cursor))
         self.select(self.selected if self.selected >= 0 else next(iter(self._wrong), 0))
 
@@ -94,7 +94,7 @@ class BindingList(RowList):
     # ------------------------------------------------------------ drawing
 
     @property
-    def _columns(self) -> tuple[Col, ...]:
+    def _columns(self) -> tuple[ListColumn, ...]:
         width = self.size.width
         return _WIDE if width >= WIDE else _ROOMY if width >= ROOMY else _NARROW
 
@@ -111,14 +111,14 @@ class BindingList(RowList):
         return canvas
 
     def _draw_scale(self, canvas: Canvas, x: int, size: int) -> None:
-        bindings = self.desk.run.view.bindings
+        bindings = self.workspace.run.view.bindings
         start, end = bindings.span
         first, last = f"{start:.1f} s", f"{end:.1f} s"
         if cell_len(first) + cell_len(last) + 5 <= size:
             # The cells at both ends are the cursor's.
             canvas.put(x + 1, first, self.palette.dim)
             canvas.put(x + size - cell_len(last) - 1, last, self.palette.dim)
-        now = bindings.time(self.desk.cursor)
+        now = bindings.time(self.workspace.cursor)
         if now >= start:
             canvas.put(x + column(now, bindings.span, size), "▼", self.palette.primary + Style(bold=True))
 
@@ -126,8 +126,8 @@ class BindingList(RowList):
         """One binding."""
         row = self.rows[index]
         canvas = self.canvas(width)
-        bindings = self.desk.run.view.bindings
-        standing = bindings.standing(row, self.desk.cursor)
+        bindings = self.workspace.run.view.bindings
+        standing = bindings.standing(row, self.workspace.cursor)
         wrong = index in self._wrong
         texts = self._texts(row, standing, wrong=wrong)
         for col, (x, size) in zip(self._columns, spread(self._columns, width - 2), strict=True):
@@ -145,8 +145,8 @@ class BindingList(RowList):
         ends = row.ended_at if row.ended_at is not None else row.expires_at
         return {
             "status": f"{'✗' if wrong else SHAPES[standing]} {standing}",
-            "id": self.desk.run.view.bindings.name(row.id),
-            "conversation": title(self.desk.run.view.places, row.conversation),
+            "id": self.workspace.run.view.bindings.name(row.id),
+            "conversation": title(self.workspace.run.view.places, row.conversation),
             "label": row.label or "·",
             "by": row.by or "·",
             "session": row.session_key,
@@ -156,9 +156,9 @@ class BindingList(RowList):
 
     def _life(self, row: BindingRow, width: int) -> Sequence[BarCell]:
         """The whole life, whatever the cursor: what lies after it is faint."""
-        bindings = self.desk.run.view.bindings
-        whole = bindings.row(row.id, self.desk.run.view.last) or row
-        now = bindings.time(self.desk.cursor)
+        bindings = self.workspace.run.view.bindings
+        whole = bindings.row(row.id, self.workspace.run.view.last) or row
+        now = bindings.time(self.workspace.cursor)
         return life_bar(whole, bindings.points(row.id), bindings.span, now, width)
 
     def _draw_life(self, canvas: Canvas, x: int, cells: Sequence[BarCell]) -> None:
@@ -200,25 +200,25 @@ _EMPTY = (
 class BindingRecord(FactList):
     """The fields of the selected binding, who resolves to it, and its story."""
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(desk, id=id)
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self.border_title = "Binding"
         self._chosen: BindingRow | None = None
         self._shown: tuple[object, ...] = ()
 
     def show(self, row: BindingRow | None) -> None:
         """Tell of one binding as it is at the cursor; of none, what bindings are."""
-        if self.desk.opened is None or not self.size.width:
+        if self.workspace.open_run is None or not self.size.width:
             return
         anew = row is None or self._chosen is None or row.id != self._chosen.id
-        shown = (self.desk.opened, row, self.desk.cursor, self.size.width, self.desk.run.view.last)
+        shown = (self.workspace.open_run, row, self.workspace.cursor, self.size.width, self.workspace.run.view.last)
         if shown == self._shown:
             return
         self._chosen, self._shown = row, shown
-        view = self.desk.run.view
-        self.entitle(f"Binding {view.bindings.name(row.id)}" if row else "Binding")
+        view = self.workspace.run.view
+        self.set_titles(f"Binding {view.bindings.name(row.id)}" if row else "Binding")
         told = (Fact(label=label, text=text) for label, text in _EMPTY)
-        facts = record_facts(view, row, self.desk.cursor) if row else told
+        facts = record_facts(view, row, self.workspace.cursor) if row else told
         self.write(facts, anew=anew)
 
     def on_resize(self) -> None:

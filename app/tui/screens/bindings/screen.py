@@ -6,9 +6,9 @@ from textual.app import ComposeResult
 
 from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.bindings.binding_list import BindingList, BindingRecord
-from trunkline.app.tui.screens.dialogs.resolve_place import AskScreen
+from trunkline.app.tui.screens.dialogs.resolve_place import ResolvePlaceDialog
 from trunkline.app.tui.screens.list_screen import ListAndDetail
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import Inspector
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.explain.resolver import Resolution, answer
@@ -25,9 +25,11 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord]):
     BINDINGS = bindings_of("bindings")
     name_in_keys = "bindings"
 
-    def __init__(self, desk: Desk) -> None:
-        self.inspector = Inspector(desk, id="why")
-        super().__init__(desk, BindingList(desk, id="bindings"), BindingRecord(desk, id="record"), self.inspector)
+    def __init__(self, workspace: Workspace) -> None:
+        self.inspector = Inspector(workspace, id="why")
+        super().__init__(
+            workspace, BindingList(workspace, id="bindings"), BindingRecord(workspace, id="record"), self.inspector
+        )
         self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
@@ -37,8 +39,8 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord]):
         yield self.inspector
 
     def sync(self) -> None:
-        """Follow the desk. When the cursor moved to an event of a binding, that one is selected."""
-        if self.desk.opened is not None:
+        """Follow the workspace. When the cursor moved to an event of a binding, that one is selected."""
+        if self.workspace.open_run is not None:
             self.list.sync()
             self._fit()
             self._follow()
@@ -59,12 +61,12 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord]):
         self.call_after_refresh(self.sync)
 
     def _follow(self) -> None:
-        at = (self.desk.opened, self.desk.cursor, self.desk.subject)
+        at = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
         if at == self._seen:
             return
         self._seen = at
-        view = self.desk.run.view
-        found = view.bindings.concerned(view.event(self.desk.subject)) if self.desk.subject else None
+        view = self.workspace.run.view
+        found = view.bindings.concerned(view.event(self.workspace.subject)) if self.workspace.subject else None
         if found is not None:
             self.list.choose(found)
 
@@ -79,8 +81,8 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord]):
         if pane is not self.list:
             return
         if self.list.chosen is not None:
-            self.desk.pick(self.list.chosen.since)
-            self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)
+            self.workspace.pick(self.list.chosen.since)
+            self._seen = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
         self.detail.show(self.list.chosen)
 
     def action_enter(self) -> None:
@@ -95,15 +97,15 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord]):
 
     def action_ask(self) -> None:
         """Ask the resolver where a conversation goes."""
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             self.notify("no run is open: s chooses a scenario", timeout=3)
             return
-        self.trunkline.push_screen(AskScreen(self.desk), self._answered)
+        self.trunkline.push_screen(ResolvePlaceDialog(self.workspace), self._answered)
 
     def _answered(self, found: Resolution | None) -> None:
-        if found is None or self.desk.opened is None:
+        if found is None or self.workspace.open_run is None:
             return
         if found.binding is not None:
             self.list.choose(found.binding.id)
             self.detail.show(self.list.chosen)
-        self.notify(answer(self.desk.run.view, found), title=found.because, timeout=6, markup=False)
+        self.notify(answer(self.workspace.run.view, found), title=found.because, timeout=6, markup=False)

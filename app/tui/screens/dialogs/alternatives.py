@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.explain.alternatives import Alternative, why_not
 from trunkline.app.view.text.cells import clean
 
 
-class WhyNotScreen(TypedScreen[int]):
+class AlternativesDialog(SearchDialog[int]):
     """Ends with the event of the decision that was chosen, or with nothing."""
 
     hint = "type a place, Enter goes to the decision, Esc closes"
     placeholder = "why not there: type a place"
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        event = desk.run.view.event(desk.cursor) if desk.cursor else None
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        event = workspace.run.view.event(workspace.cursor) if workspace.cursor else None
         self.title_text = f"Why not elsewhere?  #{event.seq} {event.kind}" if event else "Why not elsewhere?"
-        self._answers = why_not(desk.run.view, desk.cursor) if event else []
+        self._answers = why_not(workspace.run.view, workspace.cursor) if event else []
         self._shown: list[Alternative] = []
         super().__init__()
         self.list.wraps = True

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.text.cells import clean, seconds
 from trunkline.app.view.text.fact import Tone
 
 
-class MarksScreen(TypedScreen[int]):
+class BookmarksDialog(SearchDialog[int]):
     """Ends with the event to go to, if one was chosen. What is typed names the mark that is set."""
 
     title_text = "Marks: moments to come back to"
     hint = "Enter sets, goes or removes, Esc closes"
     placeholder = "a name for a mark here, or nothing"
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
         self._seqs: list[int] = []
         super().__init__()
 
     def show(self, text: str) -> None:
         """The moment of the cursor first, then every mark in order of time."""
-        run, here = self.desk.run, self.desk.cursor
-        marks = self.desk.looking.marks(run)
+        run, here = self.workspace.run, self.workspace.cursor
+        marks = self.workspace.view_options.marks(run)
         name = " ".join(text.split())
         items: list[Item] = []
         if here in marks and not name:
@@ -41,13 +41,13 @@ class MarksScreen(TypedScreen[int]):
             self.list.choose(1)
 
     def _what(self, seq: int) -> str:
-        index = self.desk.all_rows.row_at(seq)
-        return self.desk.all_rows.rows[index].text if index >= 0 else "before the first event"
+        index = self.workspace.all_rows.row_at(seq)
+        return self.workspace.all_rows.rows[index].text if index >= 0 else "before the first event"
 
     def take(self) -> None:
         """Set or remove the mark here, or go to another."""
         index = self.list.chosen
-        here, marks = self.desk.cursor, self.desk.looking.marks(self.desk.run)
+        here, marks = self.workspace.cursor, self.workspace.view_options.marks(self.workspace.run)
         name = " ".join(self.words.value.split())
         if index > 0:
             self.dismiss(self._seqs[index - 1])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.text.cells import count, error_text
 from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.breakpoints import Breakpoint, On
@@ -17,15 +17,15 @@ _WHAT = {
 }
 
 
-class BreaksScreen(TypedScreen[None]):
+class BreakpointsDialog(SearchDialog[None]):
     """Enter sets or removes the selected line. The line typed becomes a filter to stop at."""
 
     title_text = "Breakpoints: where playing stops"
     hint = "Enter sets or removes, Esc closes"
     placeholder = "a filter to stop at: k:fallback, lane:ops v:dup, a word"
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
         self._lines: list[Breakpoint | None] = []
         super().__init__()
 
@@ -34,11 +34,11 @@ class BreaksScreen(TypedScreen[None]):
         self._write(text, keep=False)
         if text.strip():
             # What is typed is what Enter takes.
-            self.list.choose(1 + len(self.desk.finding.breakpoints.set))
+            self.list.choose(1 + len(self.workspace.search.breakpoints.set))
 
     def _write(self, text: str, *, keep: bool) -> None:
-        points, run = self.desk.finding.breakpoints, self.desk.run
-        field = self.desk.finding.field(run)
+        points, run = self.workspace.search.breakpoints, self.workspace.run
+        field = self.workspace.search.field(run)
         on = points.on_broken
         items = [
             Item(
@@ -52,9 +52,9 @@ class BreaksScreen(TypedScreen[None]):
         for one in points.set:
             items.append(Item(mark="●", name=str(one), text=f"set  {count(len(field.hits(one)), 'event')}"))
             self._lines.append(one)
-        index = self.desk.all_rows.row_at(self.desk.cursor)
-        row = self.desk.all_rows.rows[index] if index >= 0 else None
-        for one in field.offers(self.desk.cursor, row, text):
+        index = self.workspace.all_rows.row_at(self.workspace.cursor)
+        row = self.workspace.all_rows.rows[index] if index >= 0 else None
+        for one in field.offers(self.workspace.cursor, row, text):
             if one not in points.set:
                 hits = count(len(field.hits(one)), "event")
                 items.append(Item(mark="+", name=str(one), text=f"{_WHAT[one.on]}: {hits}", tone=Tone.DIM))
@@ -63,7 +63,7 @@ class BreaksScreen(TypedScreen[None]):
 
     def take(self) -> None:
         """Set or remove the selected one."""
-        points = self.desk.finding.breakpoints
+        points = self.workspace.search.breakpoints
         index = self.list.chosen
         one = self._lines[index] if 0 <= index < len(self._lines) else None
         if one is None:

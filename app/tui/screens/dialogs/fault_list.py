@@ -39,7 +39,7 @@ class FaultList(RowList):
         option = self.chosen
         if option is not None and option.moments:
             self._numbers[option.id] = max(0, min(self.number_of(option) + by, len(option.moments) - 1))
-            self.forget()
+            self.invalidate()
 
     def cache_key(self, index: int) -> object:
         """A row tells the moment that is chosen."""

@@ -9,11 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
-from trunkline.app.tui.screens.dialog_base import Overlay
+from trunkline.app.tui.screens.dialog_base import Dialog
 from trunkline.app.tui.screens.dialogs.fault_list import FaultList
 from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.state.branching import inject
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.faults.palette import FaultOption, fault_label, placed_words
@@ -28,7 +28,7 @@ class Preview(FactList):
     can_focus = False
 
 
-class FaultScreen(Overlay[str]):
+class FaultPalette(Dialog[str]):
     """Ends with the words of the fault that was placed, or with nothing when it is closed."""
 
     CSS_PATH = "fault_palette.tcss"
@@ -47,16 +47,16 @@ class FaultScreen(Overlay[str]):
         Binding("ctrl+c", "quit", "quit", show=False),
     ]
 
-    def __init__(self, desk: Desk, options: tuple[FaultOption, ...]) -> None:
+    def __init__(self, workspace: Workspace, options: tuple[FaultOption, ...]) -> None:
         super().__init__()
-        self.desk = desk
+        self.workspace = workspace
         self.list = FaultList(options, id="faults")
-        self.preview = Preview(desk, id="preview")
+        self.preview = Preview(workspace, id="preview")
         self._error = ""
 
     def compose(self) -> ComposeResult:
         """The list above, the selected fault below."""
-        at = f"after #{self.desk.cursor}, t={seconds(self.desk.run.view.time(self.desk.cursor))} s"
+        at = f"after #{self.workspace.cursor}, t={seconds(self.workspace.run.view.time(self.workspace.cursor))} s"
         with Container(id="fault-box") as box:
             box.border_title = f"What goes wrong {at}?"
             arrows = "<- ->" if self.trunkline.ascii_only else "← →"
@@ -88,14 +88,14 @@ class FaultScreen(Overlay[str]):
             yield Fact(label="failed", text=self._error, tone=Tone.BAD)
         if option is not None:
             yield from _told(option, self.list.number_of(option))
-        words = ", ".join(placed_words(self.desk.branch.faults))
+        words = ", ".join(placed_words(self.workspace.branch.faults))
         if words:
             yield Fact(label="placed", text=f"{words}  (u takes the last one back)", tone=Tone.WARN)
         moment = None if option is None else option.moment(self.list.number_of(option))
         if moment is not None and moment.step is not None:
             yield Fact(label="step", text=clean(moment.written), tone=Tone.DIM)
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
         """A click selects; a second one places it."""
         if message.rows is not self.list:
             return
@@ -125,7 +125,7 @@ class FaultScreen(Overlay[str]):
             self._tell()
             return
         try:
-            fault = inject(self.desk, option, moment)
+            fault = inject(self.workspace, option, moment)
         except UsageError as error:
             self._error = error_text(error)
             self._tell()

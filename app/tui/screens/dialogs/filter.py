@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.text.cells import error_text
 from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.filters import FIELDS, VERDICTS, Filter, Matcher, parse_filter
@@ -15,17 +15,17 @@ from trunkline.core.errors import UsageError
 SHOWN = 200
 
 
-class FilterScreen(TypedScreen[str]):
+class FilterDialog(SearchDialog[str]):
     """Ends with the text of the filter, blank for none; or with nothing when it is closed."""
 
     title_text = "Filter the rows"
     hint = "Enter keeps these rows, an empty line all, Esc closes"
     placeholder = "words, k:wire, lane:ops, v:dup, sess:key, id:m1; ! keeps the others"
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
         self._wrong = False
-        super().__init__(str(desk.finding.filter or ""))
+        super().__init__(str(workspace.search.filter or ""))
 
     def show(self, text: str) -> None:
         """The rows that would be kept; while nothing is typed, what can be."""
@@ -39,7 +39,7 @@ class FilterScreen(TypedScreen[str]):
         self.list.write(self._kept(filter_) if filter_ else self._syntax())
 
     def _kept(self, filter_: Filter) -> Iterator[Item]:
-        run, rows = self.desk.run, self.desk.all_rows.rows
+        run, rows = self.workspace.run, self.workspace.all_rows.rows
         found = Matcher(run.view, run.lanes).rows(filter_, rows)
         tone = Tone.GOOD if found else Tone.WARN
         yield Item(mark="✓" if found else "✗", name=f"{len(found)} of {len(rows)} rows", tone=tone)

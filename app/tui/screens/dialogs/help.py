@@ -8,7 +8,7 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from trunkline.app.tui.keys import GROUPS, RUN, Key, keys_of
-from trunkline.app.tui.screens.dialog_base import TYPING, Overlay
+from trunkline.app.tui.screens.dialog_base import TYPING, Dialog
 from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
@@ -50,7 +50,7 @@ class KeyList(RowList):
         """The key of the selected line."""
         return self.shown[self._lines[self.selected][0]] if 0 <= self.selected < self.count else None
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Wrap anew."""
         room = max(self.size.width - _KEYS - 10, 20)
         self._lines = [
@@ -58,11 +58,11 @@ class KeyList(RowList):
             for index, key in enumerate(self.shown)
             for line, text in enumerate(wrap(key.help, room))
         ]
-        super().forget()
+        super().invalidate()
 
     def on_resize(self) -> None:
         """Wrap anew."""
-        self.forget()
+        self.invalidate()
         super().on_resize()
 
     def empty_text(self) -> str:
@@ -77,7 +77,7 @@ class KeyList(RowList):
         ]
         exact = [key for key in self.all if words.strip() in (*key.keys, *key.shown.split(), *key.footer.split())]
         self.shown = exact + [key for key in self.shown if key not in exact]
-        self.forget()
+        self.invalidate()
         self.select(0)
 
     def draw(self, index: int, width: int) -> Canvas:
@@ -99,7 +99,7 @@ def _as_key(sign: Sign) -> Key:
     return Key(id=sign.text, keys=(sign.text,), action="", group=_SIGN, help=sign.meaning, screens=())
 
 
-class HelpScreen(Overlay[str]):
+class HelpDialog(Dialog[str]):
     """Ends with the action that was chosen, if any."""
 
     CSS_PATH = "help.tcss"
@@ -135,7 +135,7 @@ class HelpScreen(Overlay[str]):
             return
         self.dismiss(chosen.action if chosen else None)
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
         """A click selects; a second one does it."""
         self.list.select(message.index)
         if message.again:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.text.cells import clean, count
 from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.lane_filter import Choosable, choosable
 
 
-class LanesScreen(TypedScreen[None]):
+class LanesDialog(SearchDialog[None]):
     """Enter hides or shows the selected lane. Rows stay, whatever is hidden: an arrow then leads out of the picture."""
 
     title_text = "Lanes: which of them are drawn"
     hint = "Enter hides or shows, Esc closes"
     placeholder = "name of a place or a hand"
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
         self._lanes: list[Choosable | None] = []
         super().__init__()
         self.list.nothing = "no lane is called so"
@@ -29,8 +29,8 @@ class LanesScreen(TypedScreen[None]):
             self.list.choose(1)
 
     def _write(self, text: str, *, keep: bool) -> None:
-        run, hidden = self.desk.run, self.desk.looking.hidden
-        every = choosable(run.view, run.lanes, self.desk.all_rows.rows, hidden)
+        run, hidden = self.workspace.run, self.workspace.view_options.hidden
+        every = choosable(run.view, run.lanes, self.workspace.all_rows.rows, hidden)
         wanted = text.casefold().split()
         found = [one for one in every if all(word in one.name.casefold() for word in wanted)]
         gone = sum(one.hidden for one in every)
@@ -48,7 +48,7 @@ class LanesScreen(TypedScreen[None]):
         index = self.list.chosen
         if not 0 <= index < len(self._lanes):
             return
-        one, hidden = self._lanes[index], self.desk.looking.hidden
+        one, hidden = self._lanes[index], self.workspace.view_options.hidden
         if one is None:
             hidden.clear()
         else:

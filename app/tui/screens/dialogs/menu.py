@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
-from trunkline.app.tui.screens.dialog_base import Overlay
+from trunkline.app.tui.screens.dialog_base import Dialog
 from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
@@ -40,7 +40,7 @@ class ChoiceList(RowList):
         return canvas
 
 
-class ChooseScreen(Overlay[Choice]):
+class MenuDialog(Dialog[Choice]):
     """Ends with what was chosen, or with nothing."""
 
     CSS_PATH = "menu.tcss"
@@ -81,7 +81,7 @@ class ChooseScreen(Overlay[Choice]):
             event.prevent_default()
             self.dismiss(found)
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
         """A click takes a line."""
         self.dismiss(self.list.choices[message.index])
 

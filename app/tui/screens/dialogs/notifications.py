@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trunkline.app.tui.screens.dialogs.search_dialog import Item, TypedScreen
+from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
 from trunkline.app.tui.state.notifications import Note
 from trunkline.app.view.text.cells import clean
 from trunkline.app.view.text.fact import Tone
@@ -12,7 +12,7 @@ from trunkline.app.view.text.fact import Tone
 _SIGNS = {"information": ("·", Tone.PLAIN), "warning": ("!", Tone.WARN), "error": ("✗", Tone.BAD)}
 
 
-class NotesScreen(TypedScreen[None]):
+class NotificationsDialog(SearchDialog[None]):
     """The newest first; what is typed filters them."""
 
     title_text = "Notes: what was told"

@@ -8,9 +8,9 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Input
 
-from trunkline.app.tui.screens.dialog_base import TYPING, Overlay
+from trunkline.app.tui.screens.dialog_base import TYPING, Dialog
 from trunkline.app.tui.screens.run_screen import TooSmall
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.view.explain.resolver import Resolution, answer, read_place, resolution_facts, resolve
 from trunkline.app.view.text.cells import error_text, seconds
@@ -28,17 +28,17 @@ class Answers(FactList):
         return "this run has no place: channel:account/conversation[/thread] can be typed"
 
 
-class AskScreen(Overlay[Resolution]):
+class ResolvePlaceDialog(Dialog[Resolution]):
     """Ends with the answer, or with nothing when it is closed."""
 
     CSS_PATH = "resolve_place.tcss"
     AUTO_FOCUS = "#asked"
     BINDINGS = TYPING
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         super().__init__()
-        self.desk = desk
-        self.list = Answers(desk, id="answers")
+        self.workspace = workspace
+        self.list = Answers(workspace, id="answers")
         self.asked = Input(
             placeholder="a place of this run, or channel:account/conversation[/thread]", id="asked", compact=True
         )
@@ -47,7 +47,7 @@ class AskScreen(Overlay[Resolution]):
 
     def compose(self) -> ComposeResult:
         """A line to type in above the answer."""
-        at = f"after #{self.desk.cursor}, t={seconds(self.desk.run.view.time(self.desk.cursor))} s"
+        at = f"after #{self.workspace.cursor}, t={seconds(self.workspace.run.view.time(self.workspace.cursor))} s"
         with Container(id="ask") as box:
             box.border_title = f"Where does a conversation go {at}?"
             box.border_subtitle = "type a conversation, Enter takes the answer along, Esc closes"
@@ -72,7 +72,7 @@ class AskScreen(Overlay[Resolution]):
         self.list.write(self._facts(text), anew=True)
 
     def _facts(self, text: str) -> Iterator[Fact]:
-        view, cursor = self.desk.run.view, self.desk.cursor
+        view, cursor = self.workspace.run.view, self.workspace.cursor
         self._found = None
         if not text.strip():
             for place in view.places.in_order():

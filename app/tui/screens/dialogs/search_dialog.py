@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Input
 
-from trunkline.app.tui.screens.dialog_base import TYPING, Overlay
+from trunkline.app.tui.screens.dialog_base import TYPING, Dialog
 from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
@@ -67,7 +67,7 @@ class ItemList(RowList):
         """Show these; `keep`: the selection stays where it is."""
         self.items = list(items)
         self._wrap()
-        self.forget()
+        self.invalidate()
         self.select(max(self.selected, 0) if keep else 0)
 
     def on_resize(self) -> None:
@@ -103,7 +103,7 @@ class ItemList(RowList):
         return canvas
 
 
-class TypedScreen(Overlay[Result], Generic[Result]):
+class SearchDialog(Dialog[Result], Generic[Result]):
     """Subclasses give the titles and the lines, and say what Enter does."""
 
     CSS_PATH = "search_dialog.tcss"
@@ -140,7 +140,7 @@ class TypedScreen(Overlay[Result], Generic[Result]):
         """Do what Enter does."""
         self.take()
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
         """A click selects; a second one takes."""
         self.list.select(message.index)
         if message.again:

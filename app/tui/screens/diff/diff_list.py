@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.style import Style
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.columns import ListColumn, spread
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.diff.compare import Diff, DiffMark, DiffRow
@@ -17,9 +17,9 @@ from trunkline.app.view.diff.text import delta, facts_of, header, row_text, row_
 from trunkline.app.view.text.cells import clean, cut, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 
-_MARK, _A, _B, _AT = Col("", 1), Col("A", 7, True), Col("B", 7, True), Col("t", 10, True)
-_NARROW = (_MARK, _A, _B, _AT, Col("what happened", 0))
-_ROOMY = (_MARK, _A, _B, _AT, Col("later", 8, True), Col("what happened", 0))
+_MARK, _A, _B, _AT = ListColumn("", 1), ListColumn("A", 7, True), ListColumn("B", 7, True), ListColumn("t", 10, True)
+_NARROW = (_MARK, _A, _B, _AT, ListColumn("what happened", 0))
+_ROOMY = (_MARK, _A, _B, _AT, ListColumn("later", 8, True), ListColumn("what happened", 0))
 #: from this width on there is a column for how much later it is
 ROOMY = 96
 
@@ -38,9 +38,9 @@ class DiffList(RowList):
 
     heading = 2
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.desk = desk
+        self.workspace = workspace
         self.diff: Diff | None = None
         self.border_title = "Diff"
 
@@ -51,9 +51,9 @@ class DiffList(RowList):
 
     def empty_text(self) -> str:
         """There is nothing to compare."""
-        opened, branch = self.desk.opened, self.desk.branch
+        opened, branch = self.workspace.open_run, self.workspace.branch
         if opened is not None and branch.pinned is opened:
-            if self.desk.entry is None:
+            if self.workspace.entry is None:
                 return "this recorded run is pinned as A: s chooses a scenario, and its run is B"
             return "this run is pinned as A: run it again, or place a fault, and that is B"
         return "one run is open, and it takes two to compare"
@@ -62,12 +62,12 @@ class DiffList(RowList):
         """Show a comparison, or that there is none."""
         self.diff = diff
         if diff is None:
-            self.entitle("Diff", "")
+            self.set_titles("Diff", "")
             self.select(-1)
         else:
             room = max(self.size.width - 8, 20)
-            self.entitle(cut(f"A {run_name(diff.a)}", room), cut(f"B {run_name(diff.b)}", room))
-        self.forget()
+            self.set_titles(cut(f"A {run_name(diff.a)}", room), cut(f"B {run_name(diff.b)}", room))
+        self.invalidate()
 
     def on_resize(self) -> None:
         """Titles are as long as there is room."""
@@ -86,7 +86,7 @@ class DiffList(RowList):
     # ------------------------------------------------------------ drawing
 
     @property
-    def _columns(self) -> tuple[Col, ...]:
+    def _columns(self) -> tuple[ListColumn, ...]:
         return _ROOMY if self.size.width >= ROOMY else _NARROW
 
     def draw_heading(self, line: int, width: int) -> Canvas:
@@ -111,7 +111,7 @@ class DiffList(RowList):
         return index, self._is_later(index)
 
     def _is_later(self, index: int) -> bool:
-        return self.diff is not None and self.diff.seq_at(index) > self.desk.cursor
+        return self.diff is not None and self.diff.seq_at(index) > self.workspace.cursor
 
     def draw(self, index: int, width: int) -> Canvas:
         """One row."""
@@ -150,8 +150,8 @@ def _seq(seq: int) -> str:
 class DiffRecord(FactList):
     """The selected row at length: both sides, and everything that differs; without two runs, how to get them."""
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(desk, id=id)
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self.border_title = "Row"
         self._diff: Diff | None = None
         self._row: DiffRow | None = None
@@ -162,13 +162,13 @@ class DiffRecord(FactList):
         if not self.size.width:
             return
         if diff is None:
-            self.entitle("Two runs")
+            self.set_titles("Two runs")
             facts = [Fact(label=label, text=text) for label, text in _EMPTY]
         elif row is None:
-            self.entitle("Row")
+            self.set_titles("Row")
             facts = [Fact(label="", text="no row is selected: j and n select one", tone=Tone.DIM)]
         else:
-            self.entitle(f"Row {row.mark.value}")
+            self.set_titles(f"Row {row.mark.value}")
             facts = list(facts_of(diff, row))
         self.write(facts, anew=True)
 

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.diff.diff_list import DiffList, DiffRecord
 from trunkline.app.tui.screens.run_screen import RunScreen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.diff.compare import Diff
 
@@ -19,10 +19,10 @@ class DiffScreen(RunScreen):
     BINDINGS = bindings_of("diff")
     name_in_keys = "diff"
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self.list = DiffList(desk, id="rows")
-        self.record = DiffRecord(desk, id="record")
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self.list = DiffList(workspace, id="rows")
+        self.record = DiffRecord(workspace, id="record")
         self._seen: tuple[object, int] | None = None
         #: the pair of runs that was shown here
         self._met: Diff | None = None
@@ -33,26 +33,26 @@ class DiffScreen(RunScreen):
         yield self.record
 
     def sync(self) -> None:
-        """Follow the desk. When the cursor moved to another event, its row is selected."""
-        diff = self.desk.branch.diff(self.desk.opened)
+        """Follow the workspace. When the cursor moved to another event, its row is selected."""
+        diff = self.workspace.branch.diff(self.workspace.open_run)
         self.set_class(diff is None, "-one")
         self.list.show(diff)
         if diff is not None:
-            if diff is not self._met and not self.desk.ticking:
+            if diff is not self._met and not self.workspace.ticking:
                 self._met = diff
                 self._meet(diff)
-            at = (diff, self.desk.cursor)
+            at = (diff, self.workspace.cursor)
             if at != self._seen:
                 self._seen = at
-                self.list.select(diff.row_of(self.desk.cursor))
+                self.list.select(diff.row_of(self.workspace.cursor))
         self.record.show(diff, self.list.chosen)
         self.refresh_bars()
 
     def _meet(self, diff: Diff) -> None:
         """Two runs that were not compared before: begin where they part. From then on the cursor is the shared one."""
         if diff.first is not None:
-            self.desk.seek(diff.seq_at(diff.first))
-            self._seen = (diff, self.desk.cursor)
+            self.workspace.seek(diff.seq_at(diff.first))
+            self._seen = (diff, self.workspace.cursor)
             self.list.select(diff.first)
 
     def go(self, index: int) -> None:
@@ -61,13 +61,13 @@ class DiffScreen(RunScreen):
         if diff is None or not diff.rows:
             return
         index = max(0, min(index, len(diff.rows) - 1))
-        self.desk.seek(diff.seq_at(index))
+        self.workspace.seek(diff.seq_at(index))
         # What only A has is no event of the open run: its row stays selected all the same.
-        self._seen = (diff, self.desk.cursor)
+        self._seen = (diff, self.workspace.cursor)
         self.list.select(index)
         self.moved()
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
         """A click selects a row; a second one goes in."""
         if message.rows is self.list:
             self.go(message.index)
@@ -120,7 +120,7 @@ class DiffScreen(RunScreen):
         if not row.b:
             self.notify("this happened in A only: it is no event of the open run", timeout=3)
             return
-        self.desk.seek(self.record.target() or row.b)
+        self.workspace.seek(self.record.target() or row.b)
         self.action_show("timeline")
 
     def action_why(self) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.cell_list import CursorList, Detail
-from trunkline.app.tui.widgets.columns import Col
+from trunkline.app.tui.widgets.columns import ListColumn
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.hands.facts import HAND_WORDS, hand_facts, spoken
 from trunkline.app.view.hands.runs import OUTCOMES, OVER, HandRow, HandState
@@ -17,42 +17,42 @@ from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.values import HandOutcome
 
 _NARROW = (
-    Col("state", 12),
-    Col("id", 3),
-    Col("hand", 8),
-    Col("origin", 11),
-    Col("age", 7, True),
-    Col("ended", 7),
-    Col("callback", 4),
-    Col("said", 0),
+    ListColumn("state", 12),
+    ListColumn("id", 3),
+    ListColumn("hand", 8),
+    ListColumn("origin", 11),
+    ListColumn("age", 7, True),
+    ListColumn("ended", 7),
+    ListColumn("callback", 4),
+    ListColumn("said", 0),
 )
 _ROOMY = (
-    Col("state", 14),
-    Col("id", 3),
-    Col("hand", 11),
-    Col("agent", 7),
-    Col("origin", 14),
-    Col("age", 8, True),
-    Col("deadline", 8, True),
-    Col("ended", 7),
-    Col("callback", 8),
-    Col("said", 0),
-    Col("broken", 6),
+    ListColumn("state", 14),
+    ListColumn("id", 3),
+    ListColumn("hand", 11),
+    ListColumn("agent", 7),
+    ListColumn("origin", 14),
+    ListColumn("age", 8, True),
+    ListColumn("deadline", 8, True),
+    ListColumn("ended", 7),
+    ListColumn("callback", 8),
+    ListColumn("said", 0),
+    ListColumn("broken", 6),
 )
 _WIDE = (
-    Col("state", 14),
-    Col("id", 4),
-    Col("hand", 16),
-    Col("agent", 10),
-    Col("task", 0),
-    Col("origin", 20),
-    Col("session", 30),
-    Col("age", 9, True),
-    Col("deadline", 9, True),
-    Col("ended", 8),
-    Col("callback", 8),
-    Col("said", 28),
-    Col("broken", 9),
+    ListColumn("state", 14),
+    ListColumn("id", 4),
+    ListColumn("hand", 16),
+    ListColumn("agent", 10),
+    ListColumn("task", 0),
+    ListColumn("origin", 20),
+    ListColumn("session", 30),
+    ListColumn("age", 9, True),
+    ListColumn("deadline", 9, True),
+    ListColumn("ended", 8),
+    ListColumn("callback", 8),
+    ListColumn("said", 28),
+    ListColumn("broken", 9),
 )
 ROOMY, WIDE = 96, 160
 
@@ -62,8 +62,8 @@ class HandList(CursorList):
 
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(desk, id=id)
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self.border_title = "Hands"
         self.rows: list[HandRow] = []
 
@@ -74,22 +74,22 @@ class HandList(CursorList):
 
     def empty_text(self) -> str:
         """Nothing was delegated."""
-        return self.desk.unmade("hands") or "no hand was given work in this run"
+        return self.workspace.unmade("hands") or "no hand was given work in this run"
 
     def sync(self) -> None:
-        """Follow the desk; the selection stays."""
-        if self.desk.opened is None:
+        """Follow the workspace; the selection stays."""
+        if self.workspace.open_run is None:
             return
-        self.rows = self.desk.run.hands.rows(self.desk.cursor)
+        self.rows = self.workspace.run.hands.rows(self.workspace.cursor)
         begun = sum(row.state is not HandState.LATER for row in self.rows)
         over = sum(row.state in OVER for row in self.rows)
         title = f"Hands {begun}/{self.count}  {over} reported back" if self.rows else "Hands"
-        self.entitle(title, "Enter goes to the record, and from there to an event" if self.rows else "")
+        self.set_titles(title, "Enter goes to the record, and from there to an event" if self.rows else "")
         self.keep()
 
     def follow(self, seq: int) -> None:
         """Select the run that an event is about."""
-        found = self.desk.run.hands.concerned(self.desk.run.view.event(seq))
+        found = self.workspace.run.hands.concerned(self.workspace.run.view.event(seq))
         index = next((at for at, row in enumerate(self.rows) if row.id == found), None)
         if index is not None:
             self.select(index)
@@ -120,7 +120,7 @@ class HandList(CursorList):
         return self.put_cells(canvas, self.columns, self._cells(row), later=row.state is HandState.LATER)
 
     def _cells(self, row: HandRow) -> dict[str, Cell]:
-        places = self.desk.run.view.places
+        places = self.workspace.run.view.places
         slow = row.overran or (row.waits or 0.0) > 0
         return {
             "state": _state(row),
@@ -141,7 +141,7 @@ class HandList(CursorList):
     def _said(self, row: HandRow, *, slow: bool) -> Cell:
         if row.said:
             twice = len(row.said) > 1 and bool(row.broken)
-            text = spoken(self.desk.run.view, row)
+            text = spoken(self.workspace.run.view, row)
             several = len({one.address.lane for one in row.said}) > 1
             number = f"{len(row.said)}× " if several else ""
             cell = place_cell(number + text)
@@ -201,5 +201,5 @@ class HandRecord(Detail):
         row = rows.chosen if isinstance(rows, HandList) else None
         if row is None:
             return "Hand", [Fact(label=label, text=text) for label, text in _EMPTY]
-        run = self.desk.run
-        return f"Hand {row.name}  {clean(row.hand)}", list(hand_facts(run.view, run.hands, row, self.desk.cursor))
+        run = self.workspace.run
+        return f"Hand {row.name}  {clean(row.hand)}", list(hand_facts(run.view, run.hands, row, self.workspace.cursor))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.hands.hand_list import HandList, HandRecord
 from trunkline.app.tui.screens.list_screen import ListScreen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 
 #: lines that the list may always take
 LEAST_MOST = 9
@@ -17,8 +17,8 @@ class HandsScreen(ListScreen):
     BINDINGS = bindings_of("hands")
     name_in_keys = "hands"
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk, HandList(desk, id="hands"), HandRecord(desk, id="record"))
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, HandList(workspace, id="hands"), HandRecord(workspace, id="record"))
 
     def sync(self) -> None:
         """The list is as high as its runs, within bounds: a record is long."""

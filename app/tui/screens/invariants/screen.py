@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.invariants.verdict_list import VerdictDetail, VerdictList
 from trunkline.app.tui.screens.list_screen import ListAndDetail
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import Inspector
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
@@ -20,9 +20,11 @@ class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail]):
     BINDINGS = bindings_of("invariants")
     name_in_keys = "invariants"
 
-    def __init__(self, desk: Desk) -> None:
-        self.inspector = Inspector(desk, id="why")
-        super().__init__(desk, VerdictList(desk, id="invariants"), VerdictDetail(desk, id="verdict"), self.inspector)
+    def __init__(self, workspace: Workspace) -> None:
+        self.inspector = Inspector(workspace, id="why")
+        super().__init__(
+            workspace, VerdictList(workspace, id="invariants"), VerdictDetail(workspace, id="verdict"), self.inspector
+        )
         self._seen: tuple[object, int] | None = None
 
     def compose_body(self) -> ComposeResult:
@@ -32,13 +34,13 @@ class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail]):
         yield self.inspector
 
     def sync(self) -> None:
-        """Follow the desk. When the cursor moved to an event of a violation, that invariant is selected."""
-        if self.desk.opened is not None:
+        """Follow the workspace. When the cursor moved to an event of a violation, that invariant is selected."""
+        if self.workspace.open_run is not None:
             self.list.sync()
             moved = self._follow()
             self.detail.show(self.list.chosen)
             if moved:
-                self.detail.point(self.desk.cursor)
+                self.detail.point(self.workspace.cursor)
             self.inspector.sync()
         self.refresh_bars()
 
@@ -48,14 +50,14 @@ class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail]):
 
     def _follow(self) -> bool:
         """Select the invariant that the event under the cursor breaks; true when the cursor has moved."""
-        at = (self.desk.opened, self.desk.cursor)
+        at = (self.workspace.open_run, self.workspace.cursor)
         if at == self._seen:
             return False
         self._seen = at
-        found = self.desk.run.verdicts.concerned(self.desk.cursor)
+        found = self.workspace.run.verdicts.concerned(self.workspace.cursor)
         chosen = self.list.chosen
         # An event may break several: the one that is looked at stays.
-        broken = {violation.invariant for violation in self.desk.run.view.marks.of(self.desk.cursor)}
+        broken = {violation.invariant for violation in self.workspace.run.view.marks.of(self.workspace.cursor)}
         if found is not None and (chosen is None or chosen.id not in broken):
             self.list.choose(found)
         return True

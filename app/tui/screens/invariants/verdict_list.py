@@ -7,17 +7,30 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.style import Style
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.columns import ListColumn, spread
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.invariants.results import SIGNS, InvariantStatus, VerdictRow
 from trunkline.app.view.text.cells import clean, cut
 
-_SIGN, _ID, _STATUS, _NUMBER = Col("", 1), Col("id", 3), Col("status", 14), Col("✗", 4, True)
-_NARROW = (_SIGN, _ID, Col("invariant", 0), _STATUS, _NUMBER, Col("first", 6, True))
-_ROOMY = (_SIGN, _ID, Col("invariant", 38), _STATUS, _NUMBER, Col("first", 6, True), Col("promise", 0))
+_SIGN, _ID, _STATUS, _NUMBER = (
+    ListColumn("", 1),
+    ListColumn("id", 3),
+    ListColumn("status", 14),
+    ListColumn("✗", 4, True),
+)
+_NARROW = (_SIGN, _ID, ListColumn("invariant", 0), _STATUS, _NUMBER, ListColumn("first", 6, True))
+_ROOMY = (
+    _SIGN,
+    _ID,
+    ListColumn("invariant", 38),
+    _STATUS,
+    _NUMBER,
+    ListColumn("first", 6, True),
+    ListColumn("promise", 0),
+)
 #: from this width on the promise has a column
 ROOMY = 108
 
@@ -27,9 +40,9 @@ class VerdictList(RowList):
 
     heading = 1
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.desk = desk
+        self.workspace = workspace
         self.border_title = "Invariants"
         self.rows: list[VerdictRow] = []
 
@@ -47,13 +60,13 @@ class VerdictList(RowList):
         return "no invariant was asked about this run"
 
     def sync(self) -> None:
-        """Follow the desk; the selection stays."""
-        if self.desk.opened is None:
+        """Follow the workspace; the selection stays."""
+        if self.workspace.open_run is None:
             return
-        self.rows = self.desk.run.verdicts.rows(self.desk.cursor)
-        span = self.desk.run.view.so_far or " of the whole run"
-        self.entitle(self._title(), f"status at the cursor, ok times{span}")
-        self.forget()
+        self.rows = self.workspace.run.verdicts.rows(self.workspace.cursor)
+        span = self.workspace.run.view.so_far or " of the whole run"
+        self.set_titles(self._title(), f"status at the cursor, ok times{span}")
+        self.invalidate()
         self.select(self.selected if self.selected >= 0 else self._worst())
 
     def _title(self) -> str:
@@ -79,7 +92,7 @@ class VerdictList(RowList):
     # ------------------------------------------------------------ drawing
 
     @property
-    def _columns(self) -> tuple[Col, ...]:
+    def _columns(self) -> tuple[ListColumn, ...]:
         return _ROOMY if self.size.width >= ROOMY else _NARROW
 
     def draw_heading(self, line: int, width: int) -> Canvas:
@@ -120,8 +133,8 @@ class VerdictList(RowList):
 class VerdictDetail(FactList):
     """The promise of the selected invariant, and its violations with what proves them."""
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(desk, id=id)
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self.border_title = "Invariant"
         self._chosen: VerdictRow | None = None
         self._shown: tuple[object, ...] = ()
@@ -132,15 +145,15 @@ class VerdictDetail(FactList):
 
     def show(self, row: VerdictRow | None) -> None:
         """Tell of one invariant as it is at the cursor."""
-        if self.desk.opened is None or not self.size.width:
+        if self.workspace.open_run is None or not self.size.width:
             return
-        shown = (self.desk.opened, row, self.desk.cursor, self.size.width, self.desk.run.view.last)
+        shown = (self.workspace.open_run, row, self.workspace.cursor, self.size.width, self.workspace.run.view.last)
         if shown == self._shown:
             return
         anew = row is None or self._chosen is None or row.id != self._chosen.id
         self._chosen, self._shown = row, shown
-        self.entitle(f"{row.id} {row.title}" if row else "Invariant", "Enter: its event on the timeline")
-        self.write(self.desk.run.verdicts.facts(row.id, self.desk.cursor) if row else (), anew=anew)
+        self.set_titles(f"{row.id} {row.title}" if row else "Invariant", "Enter: its event on the timeline")
+        self.write(self.workspace.run.verdicts.facts(row.id, self.workspace.cursor) if row else (), anew=anew)
 
     def point(self, seq: int) -> None:
         """Select the violation that was seen at an event, if it is one of these."""

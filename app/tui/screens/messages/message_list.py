@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.style import Style
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.cell_list import CursorList
-from trunkline.app.tui.widgets.columns import Col
+from trunkline.app.tui.widgets.columns import ListColumn
 from trunkline.app.view.index.message import Life, Try
 from trunkline.app.view.labels.messages import Cell
 from trunkline.app.view.messages.rows import Line
@@ -17,43 +17,43 @@ from trunkline.app.view.timeline.filters import Filter
 from trunkline.core.events import Event
 
 _NARROW = (
-    Col("", 2),
-    Col("message", 0),
-    Col("admitted", 5),
-    Col("routed", 10),
-    Col("prepared", 5),
-    Col("tried", 5),
-    Col("wire", 7),
-    Col("acked", 5),
-    Col("mirrored", 4),
-    Col("terminal", 11),
+    ListColumn("", 2),
+    ListColumn("message", 0),
+    ListColumn("admitted", 5),
+    ListColumn("routed", 10),
+    ListColumn("prepared", 5),
+    ListColumn("tried", 5),
+    ListColumn("wire", 7),
+    ListColumn("acked", 5),
+    ListColumn("mirrored", 4),
+    ListColumn("terminal", 11),
 )
 _ROOMY = (
-    Col("", 2),
-    Col("message", 0),
-    Col("admitted", 8),
-    Col("routed", 14),
-    Col("prepared", 8),
-    Col("tried", 5),
-    Col("wire", 16),
-    Col("acked", 8),
-    Col("mirrored", 8),
-    Col("terminal", 12),
-    Col("broken", 6),
+    ListColumn("", 2),
+    ListColumn("message", 0),
+    ListColumn("admitted", 8),
+    ListColumn("routed", 14),
+    ListColumn("prepared", 8),
+    ListColumn("tried", 5),
+    ListColumn("wire", 16),
+    ListColumn("acked", 8),
+    ListColumn("mirrored", 8),
+    ListColumn("terminal", 12),
+    ListColumn("broken", 6),
 )
 _WIDE = (
-    Col("", 2),
-    Col("id", 18),
-    Col("message", 0),
-    Col("admitted", 13),
-    Col("routed", 28),
-    Col("prepared", 14),
-    Col("tried", 13),
-    Col("wire", 22),
-    Col("acked", 10),
-    Col("mirrored", 8),
-    Col("terminal", 24),
-    Col("broken", 9),
+    ListColumn("", 2),
+    ListColumn("id", 18),
+    ListColumn("message", 0),
+    ListColumn("admitted", 13),
+    ListColumn("routed", 28),
+    ListColumn("prepared", 14),
+    ListColumn("tried", 13),
+    ListColumn("wire", 22),
+    ListColumn("acked", 10),
+    ListColumn("mirrored", 8),
+    ListColumn("terminal", 24),
+    ListColumn("broken", 9),
 )
 ROOMY, WIDE = 96, 160
 
@@ -63,8 +63,8 @@ class MessageList(CursorList):
 
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(desk, id=id)
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self.border_title = "Messages"
         self._opened: set[str] = set()
         #: what is listed: a message, or one of the rows below it
@@ -85,44 +85,44 @@ class MessageList(CursorList):
 
     def empty_text(self) -> str:
         """Nothing was to be said, or no message passes the filter."""
-        kept = self.desk.finding.filter
-        if self.desk.opened is not None and kept is not None and len(self.desk.run.messages):
-            return f"/{kept}: none of {len(self.desk.run.messages)} messages, esc clears"
-        return self.desk.unmade("messages") or "no message: nothing was to be said in this run"
+        kept = self.workspace.search.filter
+        if self.workspace.open_run is not None and kept is not None and len(self.workspace.run.messages):
+            return f"/{kept}: none of {len(self.workspace.run.messages)} messages, esc clears"
+        return self.workspace.unmade("messages") or "no message: nothing was to be said in this run"
 
     def sync(self) -> None:
-        """Follow the desk; what is opened stays so."""
-        if self.desk.opened is None:
+        """Follow the workspace; what is opened stays so."""
+        if self.workspace.open_run is None:
             return
-        if self._of is not self.desk.opened:
-            self._of, self._opened = self.desk.opened, set()
+        if self._of is not self.workspace.open_run:
+            self._of, self._opened = self.workspace.open_run, set()
             self._list()
-        elif self._filter is not self.desk.finding.filter or self._grown():
+        elif self._filter is not self.workspace.search.filter or self._grown():
             self._list()
         else:
             self._append()
-        messages = self.desk.run.messages
-        wrong = messages.wrong(self.desk.cursor)
+        messages = self.workspace.run.messages
+        wrong = messages.wrong(self.workspace.cursor)
         if self._filter is None and not self._opened:
             # All are listed and none is opened: their numbers are those of the rows.
             self._wrong, self._broken = tuple(wrong), None
         else:
             self._mark({messages.lives[at].id for at in wrong})
-        title = f"Messages {messages.begun(self.desk.cursor)}/{len(messages)}" if len(messages) else "Messages"
-        self.entitle(title, self._subtitle(len(messages)))
+        title = f"Messages {messages.begun(self.workspace.cursor)}/{len(messages)}" if len(messages) else "Messages"
+        self.set_titles(title, self._subtitle(len(messages)))
         self.keep()
 
     def _grown(self) -> bool:
         """Whether the messages are others than those listed. What a filter keeps is found anew as a run has grown."""
-        lives, (_, last) = self.desk.run.messages.lives, self._listed
+        lives, (_, last) = self.workspace.run.messages.lives, self._listed
         if self._filter is None and not self._opened:
             return lives.reordered != self._reordered
-        most = last // 8 if self.desk.run.view.growing else 0
+        most = last // 8 if self.workspace.run.view.growing else 0
         return lives.last > last + most
 
     def _append(self) -> None:
         """Where all are listed, those that came since come last."""
-        lives, (length, _) = self.desk.run.messages.lives, self._listed
+        lives, (length, _) = self.workspace.run.messages.lives, self._listed
         if self._filter is None and not self._opened and len(lives) > length:
             self._rows.extend((lives[at], None) for at in range(length, len(lives)))
             self._listed, self._broken = (len(lives), lives.last), None
@@ -142,12 +142,12 @@ class MessageList(CursorList):
 
     def _list(self) -> None:
         self._rows = []
-        lives = self.desk.run.messages.lives
+        lives = self.workspace.run.messages.lives
         self._listed, self._reordered = (len(lives), lives.last), lives.reordered
-        self._filter = self.desk.finding.filter
-        kept = self.desk.finding.messages(self.desk.run)
+        self._filter = self.workspace.search.filter
+        kept = self.workspace.search.messages(self.workspace.run)
         self._broken = None
-        messages = self.desk.run.messages
+        messages = self.workspace.run.messages
         for life in messages.lives:
             if not kept(life.id):
                 continue
@@ -157,7 +157,7 @@ class MessageList(CursorList):
 
     def follow(self, seq: int) -> None:
         """Select the attempt that an event belongs to where it is listed, else the message."""
-        view, messages = self.desk.run.view, self.desk.run.messages
+        view, messages = self.workspace.run.view, self.workspace.run.messages
         event = view.event(seq)
         life = messages.lives.of_event(event)
         if life is None:
@@ -177,7 +177,7 @@ class MessageList(CursorList):
         if not 0 <= self.selected < self.count or self._rows[self.selected][1] is not None:
             return False
         life = self._rows[self.selected][0]
-        if not self.desk.run.messages.parts(life):
+        if not self.workspace.run.messages.parts(life):
             return False
         self._opened ^= {life.id}
         self._list()
@@ -195,7 +195,7 @@ class MessageList(CursorList):
         if not 0 <= index < self.count:
             return None
         life, part = self._rows[index]
-        messages, cursor = self.desk.run.messages, self.desk.cursor
+        messages, cursor = self.workspace.run.messages, self.workspace.cursor
         return messages.head(life, cursor) if part is None else messages.part(life, part, cursor)
 
     def draw_heading(self, line: int, width: int) -> Canvas:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.screens.messages.message_list import MessageList
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.cell_list import Detail
 
 
@@ -16,5 +16,5 @@ class MessagesScreen(ListScreen):
     name_in_keys = "messages"
     filtered = True
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk, MessageList(desk, id="messages"), Detail(desk, id="why"))
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, MessageList(workspace, id="messages"), Detail(workspace, id="why"))

@@ -6,9 +6,9 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from trunkline.app.tui.keys import bindings_of
-from trunkline.app.tui.screens.card_targets import go_to_goal, mark_columns
+from trunkline.app.tui.screens.card_targets import go_to_card_target, mark_columns
 from trunkline.app.tui.screens.run_screen import RunScreen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.cards import (
     BindingsCard,
     Card,
@@ -35,14 +35,14 @@ class OverviewScreen(RunScreen):
     BINDINGS = bindings_of("overview")
     name_in_keys = "overview"
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self.families = FamiliesCard(desk, id="families")
-        self.sessions = SessionsCard(desk, id="sessions")
-        self.latest = LatestCard(desk, id="latest")
-        self.queue = QueueCard(desk, id="queue")
-        self.bindings_card = BindingsCard(desk, id="bindings")
-        self.recent = RecentCard(desk, id="recent")
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self.families = FamiliesCard(workspace, id="families")
+        self.sessions = SessionsCard(workspace, id="sessions")
+        self.latest = LatestCard(workspace, id="latest")
+        self.queue = QueueCard(workspace, id="queue")
+        self.bindings_card = BindingsCard(workspace, id="bindings")
+        self.recent = RecentCard(workspace, id="recent")
         self.hint = HintLine()
 
     @property
@@ -68,8 +68,8 @@ class OverviewScreen(RunScreen):
         return list(self.cards)
 
     def sync(self) -> None:
-        """Every card follows the desk."""
-        if self.desk.opened is not None:
+        """Every card follows the workspace."""
+        if self.workspace.open_run is not None:
             for card in self.cards:
                 card.sync()
             self._fit()
@@ -136,19 +136,21 @@ class OverviewScreen(RunScreen):
         return next((card for card in self.cards if card is self.focused), self.latest)
 
     def _tell(self) -> None:
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             return
-        hint = self.card.hint if self.trunkline.has(self.card.goal().screen) else "see it on the timeline"
-        self.hint.tell(card_hints(hint, self.desk.run.view.run.trace.header.title, self.desk.looking.used))
+        hint = self.card.hint if self.trunkline.has(self.card.card_target().screen) else "see it on the timeline"
+        self.hint.tell(
+            card_hints(hint, self.workspace.run.view.run.trace.header.title, self.workspace.view_options.used)
+        )
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
         """A click selects; a second one goes to the screen."""
         message.rows.select(message.index)
         if message.again:
             self.action_enter()
 
     def _move(self, rows: int) -> None:
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             return
         pane = self.pane
         pane.select(max(0, min(pane.selected + rows, pane.count - 1)))
@@ -163,9 +165,9 @@ class OverviewScreen(RunScreen):
 
     def action_enter(self) -> None:
         """To the screen that shows the card, with what is selected in it."""
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             return
-        go_to_goal(self, self.card.goal())
+        go_to_card_target(self, self.card.card_target())
 
     def action_why(self) -> None:
         """The latest violation, large; again: as before."""

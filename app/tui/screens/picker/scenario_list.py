@@ -72,7 +72,7 @@ class ScenarioList(RowList):
         wanted = self.words.lower().split()
         self.shown = tuple(entry for entry in self.entries if all(word in _haystack(entry) for word in wanted))
         self.head()
-        self.forget()
+        self.invalidate()
         self.select(self.shown.index(kept) if kept in self.shown else 0)
 
     def head(self) -> None:
@@ -83,7 +83,7 @@ class ScenarioList(RowList):
             for at, title in enumerate(_RESULTS)
         )
         said = self.running or self.results.summary(self.shown)
-        self.entitle(f"Scenarios {len(self.shown)}{f'   {said}' if said else ''}", self._below())
+        self.set_titles(f"Scenarios {len(self.shown)}{f'   {said}' if said else ''}", self._below())
 
     def _below(self) -> str:
         if self.running:
@@ -142,7 +142,7 @@ def _haystack(entry: ScenarioEntry) -> str:
     return " ".join((entry.id, entry.title, entry.source, str(entry.path), *entry.tags, *entry.breaks)).lower()
 
 
-class Story(RowList):
+class ScenarioStory(RowList):
     """What a scenario tells, where it comes from, which defect it shows."""
 
     def __init__(self, results: Results, *, id: str | None = None) -> None:  # noqa: A002
@@ -163,26 +163,26 @@ class Story(RowList):
     def show(self, entry: ScenarioEntry | None, *, bugs: tuple[str, ...], seed: int) -> None:
         """Tell the story of a scenario."""
         self._entry, self._bugs, self._seed, self._error = entry, bugs, seed, ""
-        self.entitle(entry.id if entry else "Story")
+        self.set_titles(entry.id if entry else "Story")
         self.top, self.selected = 0, -1
-        self.forget()
+        self.invalidate()
 
     def fail(self, message: str) -> None:
         """Say why the scenario cannot be run."""
         self._error = message
         self.top = 0
-        self.forget()
+        self.invalidate()
 
     def on_resize(self) -> None:
         """Wrap again."""
-        self.forget()
+        self.invalidate()
         super().on_resize()
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Wrap and style every line anew: another theme, width, or result."""
         width = max(self.size.width - 3, 10)
         self.lines = [(line, style) for text, style in self._paragraphs() for line in _hanging(text, width)]
-        super().forget()
+        super().invalidate()
 
     def _paragraphs(self) -> list[tuple[str, Style]]:
         entry, palette = self._entry, self.palette

@@ -8,11 +8,11 @@ from textual.widgets import Input
 
 from trunkline.app.runs.model import ScenarioEntry
 from trunkline.app.tui.keys import bindings_of
-from trunkline.app.tui.screens.dialog_base import Overlay
-from trunkline.app.tui.screens.picker.scenario_list import ScenarioList, Story
+from trunkline.app.tui.screens.dialog_base import Dialog
+from trunkline.app.tui.screens.picker.scenario_list import ScenarioList, ScenarioStory
 from trunkline.app.tui.screens.run_screen import TooSmall
-from trunkline.app.tui.state.batch_runs import Ran, RunAll
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.batch_runs import BatchRun, RunFinished
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.bars import Banner, KeyBar
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.picker.scenario_results import Result
@@ -20,7 +20,7 @@ from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 
-class PickerScreen(Overlay[bool]):
+class PickerScreen(Dialog[bool]):
     """A list of scenarios beside the story of the selected one. Ends with whether a run was opened."""
 
     CSS_PATH = "screen.tcss"
@@ -28,16 +28,16 @@ class PickerScreen(Overlay[bool]):
     AUTO_FOCUS = "#scenarios"
     name_in_keys = "picker"
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         super().__init__()
-        self.desk = desk
-        self.list = ScenarioList(desk.source.scenarios(), desk.results, id="scenarios")
-        self.story = Story(desk.results, id="story")
+        self.workspace = workspace
+        self.list = ScenarioList(workspace.source.scenarios(), workspace.results, id="scenarios")
+        self.story = ScenarioStory(workspace.results, id="story")
         self.search = Input(placeholder="name, title, tag, or what its defect breaks: D2", id="search", compact=True)
         self.search.cursor_blink = False
         #: scenarios whose defect was switched off here
         self._without: set[str] = set()
-        self.all = RunAll(self, desk)
+        self.all = BatchRun(self, workspace)
         self._headed = self.list.heading
 
     def compose(self) -> ComposeResult:
@@ -48,27 +48,27 @@ class PickerScreen(Overlay[bool]):
                 yield self.search
                 yield self.list
             yield self.story
-        yield KeyBar(self.desk, "picker")
+        yield KeyBar(self.workspace, "picker")
         yield TooSmall(id="too-small", markup=False)
 
     def on_mount(self) -> None:
         """Start at the scenario that is open."""
         self.search.display = False
-        if self.desk.entry is not None:
-            self.list.choose(self.desk.entry.id)
-            if self.desk.entry.bugs and not self.desk.bugs:
-                self._without.add(self.desk.entry.id)
+        if self.workspace.entry is not None:
+            self.list.choose(self.workspace.entry.id)
+            if self.workspace.entry.bugs and not self.workspace.bugs:
+                self._without.add(self.workspace.entry.id)
         self.changed()
 
     def changed(self) -> None:
         """Tell the story of the selected scenario."""
         entry = self.list.chosen
-        self.story.show(entry, bugs=self._bugs(entry), seed=self.desk.seed_for(entry) if entry else 0)
+        self.story.show(entry, bugs=self._bugs(entry), seed=self.workspace.seed_for(entry) if entry else 0)
 
     def _bugs(self, entry: ScenarioEntry | None) -> tuple[str, ...]:
         return entry.bugs if entry and entry.id not in self._without else ()
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
         """A click selects; a second one runs."""
         if message.rows is not self.list:
             return
@@ -107,7 +107,7 @@ class PickerScreen(Overlay[bool]):
             self.all.start(self.list.shown)
         self.told()
 
-    def on_ran(self, message: Ran) -> None:
+    def on_run_finished(self, message: RunFinished) -> None:
         """One more result is there."""
         self.all.take(message)
         self.told()
@@ -120,12 +120,12 @@ class PickerScreen(Overlay[bool]):
         """Show the results as they are now."""
         self.list.running = self.all.progress
         self.list.head()
-        self.list.forget()
+        self.list.invalidate()
         if self.list.heading != self._headed:
             # The titles take a line from the rows. Otherwise whoever scrolls meanwhile is left alone.
             self._headed = self.list.heading
             self.list.reveal()
-        self.story.forget()
+        self.story.invalidate()
 
     def _move(self, rows: int) -> None:
         if self.focused is self.story:
@@ -149,10 +149,10 @@ class PickerScreen(Overlay[bool]):
             return
         self.all.stop()
         try:
-            self.desk.open(entry, seed=self.desk.seed_for(entry), bugs=self._bugs(entry))
+            self.workspace.open(entry, seed=self.workspace.seed_for(entry), bugs=self._bugs(entry))
         except UsageError as error:
-            self.desk.results.note(
-                entry, Result(seed=self.desk.seed_for(entry), failed=error_text(error)), defect=bool(entry.bugs)
+            self.workspace.results.note(
+                entry, Result(seed=self.workspace.seed_for(entry), failed=error_text(error)), defect=bool(entry.bugs)
             )
             self.told()
             self.story.fail(error_text(error))
@@ -167,7 +167,7 @@ class PickerScreen(Overlay[bool]):
             self.search.value = ""
             self.search.display = False
             self.list.focus()
-        elif self.desk.opened is not None:
+        elif self.workspace.open_run is not None:
             self.dismiss(False)
         else:
             self.notify("choose a scenario, or press q to quit", timeout=3)

@@ -6,44 +6,44 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.cell_list import CursorList, Detail
-from trunkline.app.tui.widgets.columns import Col
+from trunkline.app.tui.widgets.columns import ListColumn
 from trunkline.app.view.queue.rows import Ledger, QueueLine
 from trunkline.app.view.text.cells import cut, wrap
 from trunkline.app.view.text.fact import Fact
 
 _NARROW = (
-    Col("state", 11),
-    Col("what", 0),
-    Col("place", 10),
-    Col("tries", 8),
-    Col("owner", 6),
-    Col("age", 7, True),
-    Col("until, why", 15),
+    ListColumn("state", 11),
+    ListColumn("what", 0),
+    ListColumn("place", 10),
+    ListColumn("tries", 8),
+    ListColumn("owner", 6),
+    ListColumn("age", 7, True),
+    ListColumn("until, why", 15),
 )
 _ROOMY = (
-    Col("state", 12),
-    Col("id", 12),
-    Col("what", 0),
-    Col("place", 16),
-    Col("tries", 11),
-    Col("owner", 12),
-    Col("age", 7, True),
-    Col("until, why", 24),
+    ListColumn("state", 12),
+    ListColumn("id", 12),
+    ListColumn("what", 0),
+    ListColumn("place", 16),
+    ListColumn("tries", 11),
+    ListColumn("owner", 12),
+    ListColumn("age", 7, True),
+    ListColumn("until, why", 24),
 )
 _WIDE = (
-    Col("state", 12),
-    Col("id", 16),
-    Col("what", 0),
-    Col("place", 20),
-    Col("session", 46),
-    Col("tries", 14),
-    Col("owner", 13),
-    Col("age", 8, True),
-    Col("due", 8, True),
-    Col("why", 32),
+    ListColumn("state", 12),
+    ListColumn("id", 16),
+    ListColumn("what", 0),
+    ListColumn("place", 20),
+    ListColumn("session", 46),
+    ListColumn("tries", 14),
+    ListColumn("owner", 13),
+    ListColumn("age", 8, True),
+    ListColumn("due", 8, True),
+    ListColumn("why", 32),
 )
 ROOMY, WIDE = 96, 160
 #: lines for the names of those who break the sum
@@ -55,8 +55,8 @@ class QueueList(CursorList):
 
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(desk, id=id)
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
         self.border_title = "Queue"
         self._sums: list[str] = []
         self._ledger: Ledger | None = None
@@ -65,20 +65,20 @@ class QueueList(CursorList):
     @property
     def count(self) -> int:
         """Messages and marks; none while nothing was queued."""
-        if self.desk.opened is None or self.desk.run.queue.empty:
+        if self.workspace.open_run is None or self.workspace.run.queue.empty:
             return 0
-        return len(self.desk.run.queue.rows)
+        return len(self.workspace.run.queue.rows)
 
     def empty_text(self) -> str:
         """Nothing was queued."""
         none = "nothing was put into the queue in this run: nothing was to be said"
-        return self.desk.unmade("queue") or none
+        return self.workspace.unmade("queue") or none
 
     def sync(self) -> None:
-        """Follow the desk; the selection stays."""
-        if self.desk.opened is None:
+        """Follow the workspace; the selection stays."""
+        if self.workspace.open_run is None:
             return
-        queue, cursor = self.desk.run.queue, self.desk.cursor
+        queue, cursor = self.workspace.run.queue, self.workspace.cursor
         self._ledger = queue.ledger(cursor)
         self._wrong = tuple(queue.wrong(cursor))
         room = max(self.size.width - 3, 10)
@@ -89,12 +89,12 @@ class QueueList(CursorList):
         self._sums += names
         self.heading = len(self._sums) + 1
         title = "Queue" if queue.empty else f"Queue {self._ledger.total}"
-        self.entitle(title, "" if queue.empty else "Enter: its event on the timeline")
+        self.set_titles(title, "" if queue.empty else "Enter: its event on the timeline")
         self.keep()
 
     def follow(self, seq: int) -> None:
         """Select the message that an event is part of, or the mark that it is."""
-        queue, event = self.desk.run.queue, self.desk.run.view.event(seq)
+        queue, event = self.workspace.run.queue, self.workspace.run.view.event(seq)
         found = queue.place(queue.lives.of_event(event))
         if found is None:
             found = next((at for at, row in enumerate(queue.rows) if row is event), None)
@@ -115,8 +115,8 @@ class QueueList(CursorList):
     def _line(self, index: int) -> QueueLine | None:
         if not 0 <= index < self.count:
             return None
-        queue = self.desk.run.queue
-        return queue.line(queue.rows[index], self.desk.cursor)
+        queue = self.workspace.run.queue
+        return queue.line(queue.rows[index], self.workspace.cursor)
 
     def draw_heading(self, line: int, width: int) -> Canvas:
         """The sum, then the titles."""
@@ -158,8 +158,8 @@ class QueueRecord(Detail):
         if not rows.count:
             return "Queue", [Fact(label=label, text=text) for label, text in _EMPTY]
         title, lines = super().facts(rows)
-        queue = self.desk.run.queue
-        own = list(queue.facts(queue.rows[rows.selected], self.desk.cursor)) if rows.selected >= 0 else []
+        queue = self.workspace.run.queue
+        own = list(queue.facts(queue.rows[rows.selected], self.workspace.cursor)) if rows.selected >= 0 else []
         label, at = "", 0
         for at, fact in enumerate(lines):  # noqa: B007 -- the place is what is looked for
             label = fact.label or label

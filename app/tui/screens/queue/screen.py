@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.screens.queue.queue_list import QueueList, QueueRecord
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 
 
 class QueueScreen(ListScreen):
@@ -14,5 +14,5 @@ class QueueScreen(ListScreen):
     BINDINGS = bindings_of("queue")
     name_in_keys = "queue"
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk, QueueList(desk, id="queue"), QueueRecord(desk, id="why"))
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, QueueList(workspace, id="queue"), QueueRecord(workspace, id="why"))

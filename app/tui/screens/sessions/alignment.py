@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rich.cells import cell_len
 from rich.style import Style
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
@@ -30,9 +30,9 @@ class Alignment(RowList):
 
     heading = 1
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.desk = desk
+        self.workspace = workspace
         self.row: SessionListRow | None = None
         self.pairs: Sequence[AlignedPair] = ()
         self._index: AlignmentIndex | None = None
@@ -57,18 +57,18 @@ class Alignment(RowList):
         if row is None:
             return
         self.row, self._blame = row, blame or self._blame
-        self.pairs = self.desk.run.sessions.pairs(row.owner)
+        self.pairs = self.workspace.run.sessions.pairs(row.owner)
         room = max(self.size.width - 6, 20)
         name = middle_cut(f"Transcript of {row.title}" if row.key else f"{row.place}: no session", room)
-        self._index = self.desk.run.sessions.index(row.owner)
+        self._index = self.workspace.run.sessions.index(row.owner)
         self._judge()
         ahead = len(self._index.wrong) - row.differences
         agree = f"{row.differences} ≠" if row.differences else "both sides agree" if self.pairs else ""
         agree += f", {ahead} ≠ ahead" if ahead else ""
         copies = f"{row.copies} seen again  " if row.copies else ""
-        self.entitle(name, copies + agree)
-        self.forget()
-        self.select(self._index.row_at(self.desk.cursor))
+        self.set_titles(name, copies + agree)
+        self.invalidate()
+        self.select(self._index.row_at(self.workspace.cursor))
 
     def _judge(self) -> None:
         if self._wrong[0] is self.pairs and self._wrong[1] is self._blame:
@@ -82,14 +82,14 @@ class Alignment(RowList):
         """What the conversations of a session are called beside each message, where there are several."""
         if len(found) < 2:
             return {}
-        places = self.desk.run.view.places
+        places = self.workspace.run.view.places
         labels = {place: places.label(places.at(place).address) for place in found}
         short = {place: label.rpartition("/")[2] for place, label in labels.items()}
         return short if len(set(short.values())) == len(found) else labels
 
     def on_resize(self) -> None:
         """Fit the title anew."""
-        if self.desk.opened:
+        if self.workspace.open_run:
             self.sync(self.row)
         super().on_resize()
 
@@ -121,7 +121,7 @@ class Alignment(RowList):
         pair = self.pairs[index]
         canvas = self.canvas(width)
         middle = self._middle(width)
-        cursor = self.desk.cursor
+        cursor = self.workspace.cursor
         canvas.put(0, f"{pair.seq:>4}", self.palette.dim)
         if self.size.width >= ROOMY:
             canvas.put(5, f"{seconds(pair.at):>9}", self.palette.dim)
@@ -144,13 +144,13 @@ class Alignment(RowList):
 
     def _draw_reset(self, canvas: Canvas, line: Line, width: int) -> None:
         text = cut(f"── reset: {line.text} begins, and knows nothing of the above ", width - self._gutter - 2)
-        style = self.palette.accent if line.seq <= self.desk.cursor else self.palette.faint
+        style = self.palette.accent if line.seq <= self.workspace.cursor else self.palette.faint
         canvas.put(self._gutter, text + "─" * max(width - self._gutter - 2 - cell_len(text), 0), style)
 
     def _draw_sides(self, canvas: Canvas, pair: AlignedPair, middle: int, width: int) -> None:
         left_room, right_room = middle - self._gutter - 2, width - middle - 2
         right = middle + 2
-        cursor = self.desk.cursor
+        cursor = self.workspace.cursor
         if pair.line is not None:
             style = self.palette.base if pair.line.seq <= cursor else self.palette.faint
             role = pair.line.earlier or pair.line.role
@@ -184,7 +184,7 @@ class Alignment(RowList):
         if seen.place not in self._several:
             return 0
         text = f" {middle_cut(self._several[seen.place], _PLACE)}"
-        style = self.palette.dim if seen.seq <= self.desk.cursor else self.palette.faint
+        style = self.palette.dim if seen.seq <= self.workspace.cursor else self.palette.faint
         canvas.put(end - cell_len(text), text, style)
         return cell_len(text)
 
@@ -198,12 +198,12 @@ class Alignment(RowList):
         return self.palette.warn + Style(italic=True) if pair.wrong else self.palette.dim
 
     def _tag(self, pair: AlignedPair) -> str:
-        copy = self.desk.run.view.marks.copies.get(pair.seen.seq) if pair.seen else None
+        copy = self.workspace.run.view.marks.copies.get(pair.seen.seq) if pair.seen else None
         return f"bot {copy.number}×" if copy else "bot"
 
     def _seen_style(self, pair: AlignedPair) -> Style:
         seq = pair.seen.seq if pair.seen else 0
-        copy = self.desk.run.view.marks.copies.get(seq)
+        copy = self.workspace.run.view.marks.copies.get(seq)
         if copy:
             return self.palette.fill_bad if copy.number > 1 else self.palette.bad + Style(underline=True)
         if pair.difference is TranscriptDifference.TEXT:

@@ -8,7 +8,7 @@ from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.list_screen import ListAndDetail
 from trunkline.app.tui.screens.sessions.alignment import Alignment
 from trunkline.app.tui.screens.sessions.session_list import SessionList
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import Inspector
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
@@ -24,9 +24,11 @@ class SessionsScreen(ListAndDetail[SessionList, Alignment]):
     BINDINGS = bindings_of("sessions")
     name_in_keys = "sessions"
 
-    def __init__(self, desk: Desk) -> None:
-        self.inspector = Inspector(desk, id="why")
-        super().__init__(desk, SessionList(desk, id="sessions"), Alignment(desk, id="sides"), self.inspector)
+    def __init__(self, workspace: Workspace) -> None:
+        self.inspector = Inspector(workspace, id="why")
+        super().__init__(
+            workspace, SessionList(workspace, id="sessions"), Alignment(workspace, id="sides"), self.inspector
+        )
         self._seen: tuple[object, int, int] | None = None
 
     def compose_body(self) -> ComposeResult:
@@ -36,31 +38,31 @@ class SessionsScreen(ListAndDetail[SessionList, Alignment]):
         yield self.inspector
 
     def sync(self) -> None:
-        """Follow the desk. When the cursor moved to another event, its session is selected."""
-        if self.desk.opened is not None:
+        """Follow the workspace. When the cursor moved to another event, its session is selected."""
+        if self.workspace.open_run is not None:
             self.list.sync()
             most = 8 if self.trunkline.size.height < HIGH else 12
             self.list.styles.height = max(min(self.list.count + 3, most), 5)
-            at = (self.desk.opened, self.desk.cursor, self.desk.subject)
+            at = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
             if at != self._seen:
                 self._seen = at
-                owner = self.desk.run.sessions.owner_of(self.desk.subject)
+                owner = self.workspace.run.sessions.owner_of(self.workspace.subject)
                 if owner is not None:
                     self.list.choose(owner)
-                elif self.desk.subject == self.desk.run.view.last:
+                elif self.workspace.subject == self.workspace.run.view.last:
                     self.list.begin()
             self.detail.sync(self.list.chosen, self.list.blame)
             self.inspector.sync()
         self.refresh_bars()
 
-    def pick_row(self, pane: RowList, index: int) -> None:
+    def select_row(self, pane: RowList, index: int) -> None:
         """Select a session; a row of the sides moves the cursor, and the session stays."""
         if pane is self.detail and pane.count:
-            self.desk.seek(self.detail.pairs[index].seq)
-            self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)
+            self.workspace.seek(self.detail.pairs[index].seq)
+            self._seen = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
             self.moved()
         else:
-            super().pick_row(pane, index)
+            super().select_row(pane, index)
 
     def choose(self, thing: str | PlaceKey) -> None:
         """Select a session."""
@@ -73,8 +75,8 @@ class SessionsScreen(ListAndDetail[SessionList, Alignment]):
             return
         self.list.keep()
         if self.list.chosen is not None:
-            self.desk.pick(self.list.chosen.since)
-            self._seen = (self.desk.opened, self.desk.cursor, self.desk.subject)
+            self.workspace.pick(self.list.chosen.since)
+            self._seen = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
         self.detail.sync(self.list.chosen)
 
     def action_enter(self) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from rich.cells import cell_len
 from rich.style import Style
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import Col, spread
+from trunkline.app.tui.widgets.columns import ListColumn, spread
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.sessions.similar_keys import cut_around, group_similar
@@ -17,9 +17,15 @@ from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.app.view.text.cells import cut, middle_cut, seconds
 
-_COUNTS = (Col("in", 4, True), Col("out", 4, True), Col("2×", 3, True), Col("≠", 3, True))
-_NARROW = (Col("conversation", 19), Col("session key", 0), *_COUNTS, Col("broken", 6))
-_ROOMY = (Col("conversation", 26), Col("session key", 0), *_COUNTS, Col("last", 8, True), Col("broken", 11))
+_COUNTS = (ListColumn("in", 4, True), ListColumn("out", 4, True), ListColumn("2×", 3, True), ListColumn("≠", 3, True))
+_NARROW = (ListColumn("conversation", 19), ListColumn("session key", 0), *_COUNTS, ListColumn("broken", 6))
+_ROOMY = (
+    ListColumn("conversation", 26),
+    ListColumn("session key", 0),
+    *_COUNTS,
+    ListColumn("last", 8, True),
+    ListColumn("broken", 11),
+)
 #: from this width on there is room for more
 ROOMY = 96
 
@@ -29,9 +35,9 @@ class SessionList(RowList):
 
     heading = 1
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.desk = desk
+        self.workspace = workspace
         self.border_title = "Sessions"
         self.rows: list[SessionListRow] = []
         #: line -> where its key differs from one beside it that is almost the same
@@ -50,14 +56,14 @@ class SessionList(RowList):
 
     def empty_text(self) -> str:
         """No run, or nobody spoke."""
-        return self.desk.unmade("sessions") or "no session: nobody was spoken to in this run"
+        return self.workspace.unmade("sessions") or "no session: nobody was spoken to in this run"
 
     def sync(self) -> None:
-        """Follow the desk; the selection stays."""
-        if self.desk.opened is None:
+        """Follow the workspace; the selection stays."""
+        if self.workspace.open_run is None:
             return
         chosen = self.chosen
-        rows = self.desk.run.sessions.rows(self.desk.cursor)
+        rows = self.workspace.run.sessions.rows(self.workspace.cursor)
         names = [row.name for row in rows]
         if names != self._names:
             self._names = names
@@ -66,19 +72,19 @@ class SessionList(RowList):
         self.rows = [rows[at] for at in self._order]
         self._judge()
         near = f"{len(self._spots)} keys almost the same: what differs is reversed" if self._spots else ""
-        self.entitle(f"Sessions {sum(bool(row.key) for row in self.rows)}", near)
-        self.forget()
+        self.set_titles(f"Sessions {sum(bool(row.key) for row in self.rows)}", near)
+        self.invalidate()
         if chosen is not None and chosen.owner == self._kept:
             self.choose(chosen.owner)
         else:
             self.begin()
 
     def _judge(self) -> None:
-        sessions, view = self.desk.run.sessions, self.desk.run.view
+        sessions, view = self.workspace.run.sessions, self.workspace.run.view
         known = (view.last, len(view.violations()))
         if self.blame is None or self.blame.sessions is not sessions or self.blame.known != known:
             self.blame = SessionViolations(sessions)
-        blame, cursor = self.blame, self.desk.cursor
+        blame, cursor = self.blame, self.workspace.cursor
         wrong = (row.copies or row.differences or blame.session(row.owner, cursor) for row in self.rows)
         self._wrong = tuple(at for at, found in enumerate(wrong) if found)
 
@@ -117,7 +123,7 @@ class SessionList(RowList):
         return canvas
 
     @property
-    def _columns(self) -> tuple[Col, ...]:
+    def _columns(self) -> tuple[ListColumn, ...]:
         return _ROOMY if self.size.width >= ROOMY else _NARROW
 
     def draw(self, index: int, width: int) -> Canvas:
@@ -126,7 +132,7 @@ class SessionList(RowList):
         canvas = self.canvas(width)
         columns = self._columns
         texts = self._texts(row)
-        later = row.since > self.desk.cursor
+        later = row.since > self.workspace.cursor
         for column, (x, size) in zip(columns, spread(columns, width - 2), strict=True):
             text = texts[column.title]
             style = self.palette.faint if later else self.palette.base
@@ -157,5 +163,5 @@ class SessionList(RowList):
             "session key": row.title or "no session",
             **{name: str(number) if number else "·" for name, number in counts.items()},
             "last": seconds(row.last) if row.last else "·",
-            "broken": self.blame.session(row.owner, self.desk.cursor) if self.blame else "",
+            "broken": self.blame.session(row.owner, self.workspace.cursor) if self.blame else "",
         }

@@ -25,7 +25,7 @@ _LINES = {
 _STOPS = {Look.UNKNOWN: "?", Look.SUPPRESSED: "╳", Look.DEAD: "✗", Look.RETRY: "↻"}
 
 
-class Pen:
+class RowPainter:
     """Draws one row into the part of the line that belongs to the lanes."""
 
     def __init__(self, palette: Palette, canvas: Canvas, layout: Layout, left: int) -> None:

@@ -6,14 +6,14 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from trunkline.app.tui.keys import bindings_of
-from trunkline.app.tui.screens.card_targets import go_to_goal, mark_columns
+from trunkline.app.tui.screens.card_targets import go_to_card_target, mark_columns
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.cards import BindingsCard, Card, FamiliesCard, QueueCard, SessionsCard
 from trunkline.app.tui.widgets.fact_list import Inspector
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.tui.widgets.two_chats import TwoChats
+from trunkline.app.tui.widgets.two_conversations import TwoConversations
 from trunkline.app.view.timeline.lanes import LaneKind
 
 #: from this size on there is room for the side column
@@ -34,10 +34,10 @@ class TimelineScreen(RunScreen):
     name_in_keys = "timeline"
     filtered = True
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self.lane = Swimlane(desk, id="lane")
-        self.inspector = Inspector(desk, id="why")
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+        self.lane = Swimlane(workspace, id="lane")
+        self.inspector = Inspector(workspace, id="why")
         #: the side column, made when there is room for it for the first time
         self.side: Container | None = None
         self._wanted = True
@@ -50,12 +50,12 @@ class TimelineScreen(RunScreen):
             yield self.inspector
 
     def sync(self) -> None:
-        """Every pane follows the desk."""
+        """Every pane follows the workspace."""
         self.lane.sync()
         self.inspector.sync()
         if self.side is not None and self.side.display and self._side_is_due():
             for pane in self.side.query(RowList):
-                if isinstance(pane, Card | TwoChats):
+                if isinstance(pane, Card | TwoConversations):
                     pane.sync()
             self._fit()
         self.refresh_bars()
@@ -65,7 +65,7 @@ class TimelineScreen(RunScreen):
     def _side_is_due(self) -> bool:
         """While the run plays, nobody reads five more panes thirty times a second."""
         self._frame = (self._frame + 1) % SIDE_EVERY
-        return self._frame == 0 or self.desk.opened is None or not self.desk.run.transport.playing
+        return self._frame == 0 or self.workspace.open_run is None or not self.workspace.run.playback.playing
 
     @property
     def _roomy(self) -> bool:
@@ -79,9 +79,13 @@ class TimelineScreen(RunScreen):
     async def _show_side(self) -> None:
         shown = self._wanted and self._roomy
         if shown and self.side is None:
-            desk = self.desk
-            cards = (FamiliesCard(desk, id="families"), QueueCard(desk, id="queue"), SessionsCard(desk, id="sessions"))
-            more = (BindingsCard(desk, id="bindings"), TwoChats(desk, id="chats"))
+            workspace = self.workspace
+            cards = (
+                FamiliesCard(workspace, id="families"),
+                QueueCard(workspace, id="queue"),
+                SessionsCard(workspace, id="sessions"),
+            )
+            more = (BindingsCard(workspace, id="bindings"), TwoConversations(workspace, id="chats"))
             self.side = Container(*cards, *more, id="side", classes="column")
             await self.query_one("#body").mount(self.side)
         if self.side is not None:
@@ -130,17 +134,17 @@ class TimelineScreen(RunScreen):
 
     # ------------------------------------------------------------ rows
 
-    def on_row_list_chosen(self, message: RowList.Chosen) -> None:
+    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
         """A click on a row moves the cursor; elsewhere it selects, and a second one goes in."""
         if message.rows is self.lane:
-            self.desk.seek(self.desk.timeline.seqs[message.index])
+            self.workspace.seek(self.workspace.timeline.seqs[message.index])
             self.moved()
         elif message.again:
             self.action_enter()
         else:
             message.rows.select(message.index)
 
-    def on_swimlane_lane_chosen(self, message: Swimlane.LaneChosen) -> None:
+    def on_swimlane_lane_clicked(self, message: Swimlane.LaneClicked) -> None:
         """A click on the name of a lane keeps its rows, a second one shows all again; beside the names: the picker."""
         lane = message.lane
         if lane is None:
@@ -150,16 +154,16 @@ class TimelineScreen(RunScreen):
         else:
             word = max(lane.label.split(), key=len)
             text = f"lane:{word}"
-            now = self.desk.finding.filter
-            self.desk.finding.look_for("" if now is not None and str(now) == text else text)
+            now = self.workspace.search.filter
+            self.workspace.search.set_filter("" if now is not None and str(now) == text else text)
             self.moved()
 
     def _move(self, rows: int) -> None:
-        if self.desk.opened is None:
+        if self.workspace.open_run is None:
             return
         pane = self.pane
         if pane is self.lane:
-            self.desk.step_rows(rows)
+            self.workspace.step_rows(rows)
             self.moved()
         else:
             pane.select(max(pane.selected + rows, 0))
@@ -184,11 +188,11 @@ class TimelineScreen(RunScreen):
             self.inspector.select(max(self.inspector.selected, 0))
             return
         if isinstance(pane, Card):
-            go_to_goal(self, pane.goal())
+            go_to_card_target(self, pane.card_target())
             return
-        target = pane.target() if isinstance(pane, Inspector | TwoChats) else None
+        target = pane.target() if isinstance(pane, Inspector | TwoConversations) else None
         if target is not None:
-            self.desk.seek(target)
+            self.workspace.seek(target)
             self.lane.focus()
             self.moved()
         else:
@@ -201,13 +205,13 @@ class TimelineScreen(RunScreen):
 
     def action_chain(self) -> None:
         """Light the causal chain of the event, or everything again."""
-        if self.desk.opened:
-            if not self.desk.cursor:
+        if self.workspace.open_run:
+            if not self.workspace.cursor:
                 self.tell("nothing has happened yet, so nothing caused it: ] steps")
-            self.desk.toggle_chain()
+            self.workspace.toggle_chain()
             self.moved()
 
     def action_fold(self) -> None:
         """Show or hide the events inside the gateway."""
-        self.desk.show_internal = not self.desk.show_internal
+        self.workspace.show_internal = not self.workspace.show_internal
         self.moved()

@@ -13,8 +13,8 @@ from rich.style import Style
 from textual import events
 from textual.message import Message
 
-from trunkline.app.tui.screens.timeline.row_painter import Pen
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.screens.timeline.row_painter import RowPainter
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.text.cells import cut, seconds
@@ -42,16 +42,16 @@ HIGH = 14
 class Swimlane(RowList):
     """Rows of `trunkline.app.view.timeline.timeline` between lanes."""
 
-    class LaneChosen(Message):
+    class LaneClicked(Message):
         """The name of a lane was clicked, or what tells that some are out of sight."""
 
         def __init__(self, lane: Lane | None) -> None:
             super().__init__()
             self.lane = lane
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.desk = desk
+        self.workspace = workspace
         self.border_title = "Timeline"
         #: leftmost lane of the window, where not all fit
         self.first_lane = 0
@@ -68,43 +68,43 @@ class Swimlane(RowList):
 
     @property
     def _audiences(self) -> bool:
-        opened = self.desk.opened
+        opened = self.workspace.open_run
         return self._roomy and self.size.height >= HIGH and opened is not None and opened.lanes.several_audiences
 
     @property
     def timeline(self) -> Picked:
         """The rows as they are folded now."""
-        return self.desk.timeline
+        return self.workspace.timeline
 
     @property
     def count(self) -> int:
         """All rows of the run; what lies in the future is drawn faintly."""
-        return len(self.timeline.rows) if self.desk.opened else 0
+        return len(self.timeline.rows) if self.workspace.open_run else 0
 
     def empty_text(self) -> str:
         """No run is open, or no row passes the filter."""
-        kept = self.desk.finding.filter
-        if self.desk.opened is not None and kept is not None:
-            return f"/{kept}: none of {len(self.desk.all_rows.rows)} rows, esc clears"
-        if self.desk.opened is not None:
+        kept = self.workspace.search.filter
+        if self.workspace.open_run is not None and kept is not None:
+            return f"/{kept}: none of {len(self.workspace.all_rows.rows)} rows, esc clears"
+        if self.workspace.open_run is not None:
             return "no row yet: nothing has happened that has one"
         return "no run is open: s chooses a scenario"
 
     def sync(self) -> None:
-        """Follow the desk."""
-        if self.desk.opened is None:
+        """Follow the workspace."""
+        if self.workspace.open_run is None:
             return
         timeline = self.timeline
         self._wish = timeline.wish
-        shown = (timeline, timeline.version, self.desk.chain_of)
+        shown = (timeline, timeline.version, self.workspace.chain_of)
         if shown != self._shown:
             self._shown = shown
-            self.forget()
+            self.invalidate()
         self._lay_out()
-        rows = {self.timeline.row_at(seq) for seq in self.desk.looking.marks(self.desk.run)}
+        rows = {self.timeline.row_at(seq) for seq in self.workspace.view_options.marks(self.workspace.run)}
         self._bookmarked = frozenset(self.timeline.rows[index].seq for index in rows if index >= 0)
-        self.select(self.timeline.row_at(self.desk.cursor))
-        self.entitle("Timeline", self._subtitle())
+        self.select(self.timeline.row_at(self.workspace.cursor))
+        self.set_titles("Timeline", self._subtitle())
 
     @property
     def windowed(self) -> bool:
@@ -118,12 +118,12 @@ class Swimlane(RowList):
             return False
         self.first_lane = max(0, min(layout.before + lanes, layout.before + layout.after))
         self._lay_out(follow=False)
-        self.forget()
+        self.invalidate()
         return True
 
     def on_resize(self) -> None:
         """Lay the lanes out anew."""
-        if self.desk.opened:
+        if self.workspace.open_run:
             self._lay_out()
         super().on_resize()
 
@@ -131,38 +131,38 @@ class Swimlane(RowList):
         room = self.size.width - 1 - self._gutter
         if room <= 0:
             return
-        index = self.timeline.row_at(self.desk.cursor)
+        index = self.timeline.row_at(self.workspace.cursor)
         row = self.timeline.rows[index] if index >= 0 else None
         focus = {row.start, row.end} if row and follow else set[int]()
-        hidden = self.desk.looking.hidden_in(self.desk.run)
-        lanes = self.desk.run.lanes
+        hidden = self.workspace.view_options.hidden_in(self.workspace.run)
+        lanes = self.workspace.run.lanes
         layout = lay_out(lanes, room, wish=self._wish, first=self.first_lane, focus=focus, hidden=hidden)
         if layout != self.layout_now:
             self.layout_now = layout
             self.first_lane = layout.before
-            self.forget()
+            self.invalidate()
 
     def _subtitle(self) -> str:
         """What the frame says: what to do here, else what is folded or lit."""
-        desk, used = self.desk, self.desk.looking.used
-        kept, transport = desk.finding.filter, desk.run.transport
+        workspace, used = self.workspace, self.workspace.view_options.used
+        kept, playback = workspace.search.filter, workspace.run.playback
         if kept is not None:
-            return f"/{kept}  {self.count} of {len(desk.all_rows.rows)} rows, esc clears"
-        if desk.chain_of is not None:
+            return f"/{kept}  {self.count} of {len(workspace.all_rows.rows)} rows, esc clears"
+        if workspace.chain_of is not None:
             return "only the causal chain is lit, c ends"
         hint = timeline_hints(
             Situation(
-                broken=transport.cursor in desk.run.view.marks.stops,
-                twin=desk.has_twin,
-                defect=bool(desk.bugs),
-                other=desk.branch.other(desk.opened) is not None,
-                rewound=transport.cursor < transport.head,
-                start=not transport.cursor,
+                broken=playback.cursor in workspace.run.view.marks.stops,
+                twin=workspace.has_twin,
+                defect=bool(workspace.bugs),
+                other=workspace.branch.other(workspace.open_run) is not None,
+                rewound=playback.cursor < playback.head,
+                start=not playback.cursor,
             ),
             used,
         )
-        key = "" if "fold" in used else ", m folds" if desk.show_internal else ", m unfolds"
-        folded = "every event" if desk.show_internal else "inside of the gateway folded"
+        key = "" if "fold" in used else ", m folds" if workspace.show_internal else ", m unfolds"
+        folded = "every event" if workspace.show_internal else "inside of the gateway folded"
         return hint or folded + key
 
     # ------------------------------------------------------------ mouse
@@ -174,7 +174,7 @@ class Swimlane(RowList):
             return
         x = offset.x - self._gutter
         found = next((one for one in self.layout_now.columns if one.left <= x < one.left + one.width), None)
-        self.post_message(self.LaneChosen(found.lane if found else None))
+        self.post_message(self.LaneClicked(found.lane if found else None))
 
     # ------------------------------------------------------------ drawing
 
@@ -185,7 +185,12 @@ class Swimlane(RowList):
     def cache_key(self, index: int) -> object:
         """A row looks different in the future, and as long as its mirror lies there."""
         row = self.timeline.rows[index]
-        return index, row.seq > self.desk.cursor, row.mirror_seq > self.desk.cursor, row.seq in self._bookmarked
+        return (
+            index,
+            row.seq > self.workspace.cursor,
+            row.mirror_seq > self.workspace.cursor,
+            row.seq in self._bookmarked,
+        )
 
     @property
     def _gutter(self) -> int:
@@ -199,7 +204,7 @@ class Swimlane(RowList):
         """Platforms, or lanes."""
         canvas = self.canvas(width)
         layout = self.layout_now
-        if self.desk.opened is None or layout is None:
+        if self.workspace.open_run is None or layout is None:
             return canvas
         if line == 0:
             self._draw_groups(canvas, layout)
@@ -215,7 +220,7 @@ class Swimlane(RowList):
         if self._roomy:
             canvas.put(8, "t (s)", style)
         current = self.timeline.rows[self.selected] if 0 <= self.selected < self.count else None
-        bound = self.desk.run.view.bindings.bound(self.desk.cursor)
+        bound = self.workspace.run.view.bindings.bound(self.workspace.cursor)
         for column in layout.columns:
             chosen = current is not None and column.index in (current.start, current.end)
             self._draw_label(canvas, column, chosen=chosen, bound=column.lane.place in bound)
@@ -247,7 +252,7 @@ class Swimlane(RowList):
     def _token(self, lane: Lane) -> str:
         """The token that the account of a lane speaks with at the cursor, where one was ever changed."""
         assert lane.place is not None
-        run, cursor = self.desk.run, self.desk.cursor
+        run, cursor = self.workspace.run, self.workspace.cursor
         return run.lanes.tokens.badge(lane.place[:2], cursor, run.view.time(cursor))
 
     def _draw_label(self, canvas: Canvas, column: Column, *, chosen: bool, bound: bool) -> None:
@@ -272,13 +277,13 @@ class Swimlane(RowList):
         if layout is None:
             return canvas
         self._draw_gutter(canvas, row)
-        pen = Pen(self.palette, canvas, layout, self._gutter)
+        pen = RowPainter(self.palette, canvas, layout, self._gutter)
         pen.draw_rails()
         if row.is_note:
             pen.draw_note(row)
         else:
             pen.draw_arrow(row)
-        if row.seq > self.desk.cursor or not self.desk.lit(row.seq):
+        if row.seq > self.workspace.cursor or not self.workspace.lit(row.seq):
             canvas.restyle(self.palette.faint)
         return canvas
 
@@ -299,7 +304,7 @@ class Swimlane(RowList):
             canvas.put(at, row.mirror, palette.warn)
         x += 6
         if self._roomy:
-            style = palette.faint if row.mirror_seq > self.desk.cursor else palette.warn if wrong else palette.dim
+            style = palette.faint if row.mirror_seq > self.workspace.cursor else palette.warn if wrong else palette.dim
             canvas.put(x, row.mirror, style)
             x += 3
         canvas.put(x, row.bracket, palette.bad)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.app.traces import bound_completion, foreign_mirror
 from trunkline.app.runs.model import ScenarioEntry
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
-from trunkline.app.tui.state.workspace import Opened
+from trunkline.app.tui.state.workspace import OpenRun
 from trunkline.app.view.labels.legend import SIGNS
 from trunkline.app.view.labels.scenario_faults import troubles
 from trunkline.app.view.picker.scenario_results import NO_DEFECT, NOT_RUN, Result, Results, result_of
@@ -158,7 +158,7 @@ def test_the_overview_tells_the_title_when_nothing_is_left_to_hint():
 
 
 def test_lanes_are_hidden_by_their_names():
-    opened = Opened(bound_completion(bug=True, seed=7))
+    opened = OpenRun(bound_completion(bug=True, seed=7))
     every = choosable(opened.view, opened.lanes, opened.folded.rows, {"discord/#ops"})
     assert [(one.name, one.rows, one.hidden) for one in every][:2] == [
         ("discord/#ops", 4, True),
@@ -174,7 +174,7 @@ def test_lanes_are_hidden_by_their_names():
 
 
 def test_the_gateway_can_not_be_hidden():
-    opened = Opened(bound_completion(bug=True, seed=7))
+    opened = OpenRun(bound_completion(bug=True, seed=7))
     assert "GATEWAY" not in {one.name for one in choosable(opened.view, opened.lanes, (), ())}
     assert hidden_lanes(opened.view, opened.lanes, {"GATEWAY"}) == frozenset()
 
@@ -183,7 +183,7 @@ def test_the_gateway_can_not_be_hidden():
 
 
 def test_both_copies_of_a_doubled_message_stand_side_by_side():
-    view = Opened(bound_completion(bug=True, seed=7)).view
+    view = OpenRun(bound_completion(bug=True, seed=7)).view
     places = pair_of(view, 57)
     assert [view.places.short(view.places.at(place)) for place in places] == ["#ops", "#ops/deploy"]
     shown = beside(view, places)
@@ -192,13 +192,13 @@ def test_both_copies_of_a_doubled_message_stand_side_by_side():
 
 
 def test_without_a_copy_the_two_that_spoke_last_stand_side_by_side():
-    view = Opened(bound_completion(bug=False, seed=7)).view
+    view = OpenRun(bound_completion(bug=False, seed=7)).view
     assert len(pair_of(view, view.last)) == 2
     assert len(pair_of(view, 0)) == 2, "before anything happened: those that will speak first"
 
 
 def test_a_run_with_one_conversation_has_one_column():
-    view = Opened(foreign_mirror()).view
+    view = OpenRun(foreign_mirror()).view
     places = pair_of(view, view.last)
     assert len(places) == 1
     assert {one.side for one in beside(view, places)} == {0}

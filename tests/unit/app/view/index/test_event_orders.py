@@ -31,7 +31,7 @@ from tests.support.app.traces import (
 )
 from tests.unit.app.view.index.test_growth import SCENARIOS, at_once, check, told, trace_of
 from trunkline.app.runs.model import Run
-from trunkline.app.tui.state.workspace import Opened
+from trunkline.app.tui.state.workspace import OpenRun
 from trunkline.app.view.index.message import Life
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event, Trace
@@ -207,10 +207,10 @@ def numbered(of: Trace, order: Sequence[Event]) -> Trace:
     return Trace(header=of.header, events=tuple(events))
 
 
-def grown(of: Trace, dice: Random, *, always: bool = False) -> Opened:
+def grown(of: Trace, dice: Random, *, always: bool = False) -> OpenRun:
     """It grows by pieces; whatever a screen may ask is asked in between, at any moment, or not. `always`: all of it."""
     judging = Judge(CHECKERS)
-    opened = Opened(Run(trace=Trace(header=of.header, events=()), verdicts=judging.verdicts()))
+    opened = OpenRun(Run(trace=Trace(header=of.header, events=()), verdicts=judging.verdicts()))
     done = 0
     while done < len(of.events):
         piece = of.events[done : done + dice.choice((1, 1, 1, 2, 7))]
@@ -225,7 +225,7 @@ def grown(of: Trace, dice: Random, *, always: bool = False) -> Opened:
     return opened
 
 
-ASKS: list[Callable[[Opened, int], object]] = [
+ASKS: list[Callable[[OpenRun, int], object]] = [
     lambda opened, seq: opened.view.at(seq),
     lambda opened, seq: opened.hands.rows(seq),
     lambda opened, _seq: opened.hands.rows(opened.view.last),
@@ -261,7 +261,7 @@ def try_order(name: str, seed: int, *, always: bool = False) -> None:
         in_order(slow)
 
 
-def in_order(opened: Opened) -> None:
+def in_order(opened: OpenRun) -> None:
     """What both ways to open a run could get wrong alike."""
     view, lives = opened.view, opened.lives
     assert [life.seq for life in lives] == sorted(life.seq for life in lives)

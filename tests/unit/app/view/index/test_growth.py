@@ -15,7 +15,7 @@ from tests.support.app.traces import bound_completion, foreign_mirror
 from tests.support.bench.long_runs import long_trace
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import load
-from trunkline.app.tui.state.workspace import Opened
+from trunkline.app.tui.state.workspace import OpenRun
 from trunkline.app.view.queue.rows import Many
 from trunkline.app.view.timeline.lanes import lay_out
 from trunkline.core.events import Event, Trace
@@ -40,15 +40,15 @@ def whole(path: Path, last: int) -> dict[str, object]:
     return told(at_once(trace_of(path), last))
 
 
-def at_once(trace: Trace, last: int) -> Opened:
+def at_once(trace: Trace, last: int) -> OpenRun:
     events = trace.events[:last]
-    return Opened(Run(trace=Trace(header=trace.header, events=events), verdicts=judge(events)))
+    return OpenRun(Run(trace=Trace(header=trace.header, events=events), verdicts=judge(events)))
 
 
-def grown(trace: Trace, sizes: Sequence[int], *, last: int | None = None) -> Opened:
+def grown(trace: Trace, sizes: Sequence[int], *, last: int | None = None) -> OpenRun:
     """The same, a piece at a time; every view is made at the start and looked at after each piece."""
     judging = Judge(CHECKERS)
-    opened = Opened(Run(trace=Trace(header=trace.header, events=()), verdicts=judging.verdicts()))
+    opened = OpenRun(Run(trace=Trace(header=trace.header, events=()), verdicts=judging.verdicts()))
     look(opened)
     done, turn = 0, 0
     last = len(trace.events) if last is None else last
@@ -64,7 +64,7 @@ def grown(trace: Trace, sizes: Sequence[int], *, last: int | None = None) -> Ope
     return opened
 
 
-def look(opened: Opened) -> None:
+def look(opened: OpenRun) -> None:
     """Have everything made and kept that a screen would."""
     last = opened.view.last
     opened.view.at(last)
@@ -73,7 +73,7 @@ def look(opened: Opened) -> None:
     _ = [opened.messages.head(life, last) for life in opened.lives]
 
 
-def told(opened: Opened) -> dict[str, object]:
+def told(opened: OpenRun) -> dict[str, object]:
     """Everything that the screens ask for, at some moments."""
     view = opened.view
     moments = sorted({0, view.last // 3, view.last // 2, view.last})
@@ -98,14 +98,14 @@ def told(opened: Opened) -> dict[str, object]:
     return found
 
 
-def _parts(opened: Opened, name: str) -> Iterator[object]:
+def _parts(opened: OpenRun, name: str) -> Iterator[object]:
     life = opened.lives.of(name)
     assert life is not None
     for part in opened.messages.parts(life):
         yield opened.messages.part(life, part, opened.view.last)
 
 
-def _at(opened: Opened, seq: int) -> Iterator[tuple[str, object]]:
+def _at(opened: OpenRun, seq: int) -> Iterator[tuple[str, object]]:
     view = opened.view
     moment = view.at(seq)
     yield "moment", (moment, list(moment.sessions), list(moment.intents))

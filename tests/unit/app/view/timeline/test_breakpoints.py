@@ -3,76 +3,76 @@
 import pytest
 
 from tests.support.app.traces import ENTRIES, ListedRuns
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.timeline.breakpoints import Breakpoint, Breakpoints, Field, On
 from trunkline.app.view.timeline.seek_syntax import read_moment, read_speed
 from trunkline.app.view.timeline.status_line import Mode
 from trunkline.core.errors import UsageError
 
 
-def desk(*, bugs: bool = True) -> Desk:
-    found = Desk(ListedRuns())
+def workspace(*, bugs: bool = True) -> Workspace:
+    found = Workspace(ListedRuns())
     found.open(ENTRIES[0], seed=7, bugs=ENTRIES[0].bugs if bugs else ())
     return found
 
 
-def play(one: Desk) -> None:
-    transport = one.run.transport
-    transport.play()
+def play(one: Workspace) -> None:
+    playback = one.run.playback
+    playback.play()
     for _ in range(5000):
         one.tick(0.1)
-        if not transport.playing:
+        if not playback.playing:
             return
     raise AssertionError("it never stopped")
 
 
 def test_it_stops_at_a_kind():
-    one = desk()
-    one.finding.toggle(Breakpoint(On.KIND, "turn.started"))
+    one = workspace()
+    one.search.toggle(Breakpoint(On.KIND, "turn.started"))
     play(one)
-    transport = one.run.transport
-    assert transport.mode is Mode.BREAKPOINT
+    playback = one.run.playback
+    assert playback.mode is Mode.BREAKPOINT
     assert one.run.view.event(one.cursor).kind == "turn.started"
     play(one)
     assert one.cursor > 0
-    assert transport.mode in (Mode.BREAKPOINT, Mode.AUTO_PAUSED)
+    assert playback.mode in (Mode.BREAKPOINT, Mode.AUTO_PAUSED)
 
 
 def test_it_stops_at_a_lane_at_a_filter_and_at_an_invariant():
-    one = desk()
-    field = one.finding.field(one.run)
+    one = workspace()
+    field = one.search.field(one.run)
     lane = next(name for name in field.names if "deploy" in name)
     points = (Breakpoint(On.LANE, lane), Breakpoint(On.FILTER, "v:dup"), Breakpoint(On.INVARIANT, "D2"))
     for point in points:
         hits = field.hits(point)
         assert hits, point
-        one.finding.breakpoints = Breakpoints()
-        one.finding.toggle(point)
+        one.search.breakpoints = Breakpoints()
+        one.search.toggle(point)
         one.seek(0)
         play(one)
         assert one.cursor == min(hits)
 
 
 def test_broken_invariants_stop_it_unless_switched_off():
-    one = desk()
+    one = workspace()
     play(one)
-    assert one.run.transport.mode is Mode.AUTO_PAUSED
+    assert one.run.playback.mode is Mode.AUTO_PAUSED
     one.seek(0)
-    one.finding.breakpoints.on_broken = False
+    one.search.breakpoints.on_broken = False
     play(one)
-    assert one.run.transport.mode is Mode.ENDED
+    assert one.run.playback.mode is Mode.ENDED
     one.seek(0)
-    one.finding.breakpoints.on_broken = True
+    one.search.breakpoints.on_broken = True
     play(one)
-    assert one.run.transport.mode is Mode.AUTO_PAUSED
+    assert one.run.playback.mode is Mode.AUTO_PAUSED
 
 
 def test_they_stay_when_another_run_is_opened():
-    one = desk()
-    one.finding.toggle(Breakpoint(On.KIND, "turn.started"))
+    one = workspace()
+    one.search.toggle(Breakpoint(On.KIND, "turn.started"))
     one.rerun(bugs=())
     play(one)
-    assert one.run.transport.mode is Mode.BREAKPOINT
+    assert one.run.playback.mode is Mode.BREAKPOINT
 
 
 def test_setting_twice_removes():
@@ -91,8 +91,8 @@ def test_a_filter_that_is_none_is_refused():
 
 
 def test_what_is_offered_is_of_the_event_under_the_cursor():
-    one = desk()
-    field: Field = one.finding.field(one.run)
+    one = workspace()
+    field: Field = one.search.field(one.run)
     stop = one.run.view.marks.stops[0]
     row = one.timeline.rows[one.timeline.row_at(stop)]
     offers = list(field.offers(stop, row, "ship"))
@@ -105,7 +105,7 @@ def test_what_is_offered_is_of_the_event_under_the_cursor():
 
 
 def test_a_time_is_the_last_event_up_to_it():
-    view = desk().run.view
+    view = workspace().run.view
     for event in view.events:
         seq = read_moment(view, f"t {event.at:.6f}")
         assert view.time(seq) == event.at
@@ -114,7 +114,7 @@ def test_a_time_is_the_last_event_up_to_it():
 
 
 def test_a_number_is_an_event():
-    view = desk().run.view
+    view = workspace().run.view
     assert read_moment(view, "#14") == 14
     assert read_moment(view, " # 0") == 0
 
@@ -122,7 +122,7 @@ def test_a_number_is_an_event():
 @pytest.mark.parametrize("text", ["#99999", "t 99999", "soon", "", "t -1"])
 def test_what_is_no_moment_is_told(text):
     with pytest.raises(UsageError):
-        read_moment(desk().run.view, text)
+        read_moment(workspace().run.view, text)
 
 
 def test_speeds():
@@ -130,7 +130,7 @@ def test_speeds():
 
 
 def test_the_next_timer_is_half_a_second_away_or_more():
-    one = desk()
+    one = workspace()
     seen = []
     while one.next_timer():
         seen.append(one.cursor)
@@ -144,19 +144,19 @@ def test_the_next_timer_is_half_a_second_away_or_more():
 
 
 def test_following_ends_with_the_first_move():
-    one = desk()
+    one = workspace()
     one.follow()
-    assert (one.cursor, one.run.transport.mode) == (one.run.view.last, Mode.FOLLOWING)
+    assert (one.cursor, one.run.playback.mode) == (one.run.view.last, Mode.FOLLOWING)
     one.step(-1)
-    assert one.run.transport.mode is Mode.REWOUND
+    assert one.run.playback.mode is Mode.REWOUND
 
 
-# ---------------------------------------------------------------- the filter of the desk
+# ---------------------------------------------------------------- the filter of the workspace
 
 
 def test_moving_goes_from_match_to_match_and_round():
-    one = desk()
-    one.finding.look_for("v:dup")
+    one = workspace()
+    one.search.set_filter("v:dup")
     first, second = one.timeline.seqs
     one.seek(0)
     stops = []
@@ -166,7 +166,7 @@ def test_moving_goes_from_match_to_match_and_round():
     assert stops == [first, second, first]
     assert one.next_match(-1)
     assert one.cursor == second
-    one.finding.look_for("nobodysaysthis")
+    one.search.set_filter("nobodysaysthis")
     assert not one.next_match(1)
-    one.finding.look_for("")
+    one.search.set_filter("")
     assert one.timeline is one.all_rows

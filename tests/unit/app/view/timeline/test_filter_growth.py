@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.app.traces import DEPLOY, DM, OPS, PLACES, Author
 from trunkline.app.runs.model import Run
-from trunkline.app.tui.state.filter_and_breakpoints import Finding
-from trunkline.app.tui.state.workspace import Opened
+from trunkline.app.tui.state.search import Search
+from trunkline.app.tui.state.workspace import OpenRun
 from trunkline.core.events import Trace
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.delivery import Fallback
@@ -25,10 +25,10 @@ JUDGED = ("v:dup", "v:bad", "v:leak", "!v:bad", "!v:dup")
 OTHERS = ("v:fb", "v:mirror", "k:wire", "lane:#ops", "mirrored", "FB")
 
 
-def growing(trace: Trace) -> tuple[Opened, Callable[[int], None]]:
+def growing(trace: Trace) -> tuple[OpenRun, Callable[[int], None]]:
     """A run that goes on, and how it goes on to an event."""
     judging = Judge(CHECKERS)
-    opened = Opened(Run(trace=Trace(header=trace.header, events=()), verdicts=judging.verdicts()))
+    opened = OpenRun(Run(trace=Trace(header=trace.header, events=()), verdicts=judging.verdicts()))
     opened.view.growing = True
 
     def until(last: int) -> None:
@@ -41,17 +41,17 @@ def growing(trace: Trace) -> tuple[Opened, Callable[[int], None]]:
     return opened, until
 
 
-def kept(finding: Finding, opened: Opened) -> list[int]:
-    found = finding.kept(opened, opened.folded)
+def kept(search: Search, opened: OpenRun) -> list[int]:
+    found = search.kept(opened, opened.folded)
     assert [row.seq for row in found.rows] == found.seqs
     assert list(found.broken) == sorted({found.row_at(one.at) for one in opened.view.violations()} - {-1})
     return list(found.seqs)
 
 
-def anew(text: str, opened: Opened) -> list[int]:
-    finding = Finding()
-    finding.look_for(text)
-    return list(finding.kept(opened, opened.folded).seqs)
+def anew(text: str, opened: OpenRun) -> list[int]:
+    search = Search()
+    search.set_filter(text)
+    return list(search.kept(opened, opened.folded).seqs)
 
 
 def copied_late() -> Trace:
@@ -76,18 +76,18 @@ def copied_late() -> Trace:
 def test_what_a_violation_names_is_there_with_it(text: str):
     trace = copied_late()
     opened, until = growing(trace)
-    findings: list[Finding] = []
+    findings: list[Search] = []
     shown: set[tuple[int, ...]] = set()
     for last in range(1, len(trace.events)):
         if not last % 7:
             # It may be asked for at any time.
-            findings.append(Finding())
-            findings[-1].look_for(text)
+            findings.append(Search())
+            findings[-1].set_filter(text)
         until(last)
         rows = anew(text, opened)
         shown.add(tuple(rows))
-        for finding in findings:
-            assert kept(finding, opened) == rows, last
+        for search in findings:
+            assert kept(search, opened) == rows, last
     # It is about something.
     assert len(shown) > 1
 
@@ -113,22 +113,22 @@ def late_fallback() -> Trace:
 def test_all_rows_are_judged_anew_when_the_run_rests(text: str, rests: str):
     trace = late_fallback()
     opened, until = growing(trace)
-    findings: list[Finding] = []
+    findings: list[Search] = []
     for last in range(1, len(trace.events) + 1):
         if not last % 7:
-            findings.append(Finding())
-            findings[-1].look_for(text)
+            findings.append(Search())
+            findings[-1].set_filter(text)
         until(last)
-        for finding in findings:
-            kept(finding, opened)
+        for search in findings:
+            kept(search, opened)
     if rests == "paused":
-        opened.transport.held = True
+        opened.playback.held = True
     else:
         opened.view.growing = False
     rows = anew(text, opened)
     accepted = next(event.seq for event in trace.events if isinstance(event.body, WireAccepted))
     assert text != "v:fb" or accepted in rows
-    for finding in findings:
-        assert kept(finding, opened) == rows
-    whole = Opened(Run(trace=trace, verdicts=judge(trace.events)))
+    for search in findings:
+        assert kept(search, opened) == rows
+    whole = OpenRun(Run(trace=trace, verdicts=judge(trace.events)))
     assert anew(text, whole) == rows

@@ -1,20 +1,20 @@
 """The clock of the screens: playing, stopping, seeking."""
 
 from tests.support.app.traces import ENTRIES, ListedRuns, bound_completion
-from trunkline.app.tui.state.playback import LONGEST, Transport
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.playback import LONGEST, Playback
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.timeline.lanes import Lanes
 from trunkline.app.view.timeline.status_line import Mode
 from trunkline.app.view.timeline.timeline import Timeline
 
 
-def transport(*, bug: bool = True) -> Transport:
+def playback(*, bug: bool = True) -> Playback:
     view = RunView(bound_completion(bug=bug))
-    return Transport(view, frozenset(Timeline(view, Lanes(view)).seqs))
+    return Playback(view, frozenset(Timeline(view, Lanes(view)).seqs))
 
 
-def play(clock: Transport, seconds: float = 60.0, tick: float = 0.03) -> float:
+def play(clock: Playback, seconds: float = 60.0, tick: float = 0.03) -> float:
     """Let wall time pass until it stops by itself; returns how long that took."""
     passed = 0.0
     while clock.playing and passed < seconds:
@@ -24,7 +24,7 @@ def play(clock: Transport, seconds: float = 60.0, tick: float = 0.03) -> float:
 
 
 def test_playing_stops_at_the_violation():
-    clock = transport()
+    clock = playback()
     clock.play()
     assert clock.mode is Mode.PLAYING
     play(clock)
@@ -33,7 +33,7 @@ def test_playing_stops_at_the_violation():
 
 
 def test_playing_goes_on_after_it_and_ends():
-    clock = transport()
+    clock = playback()
     clock.play()
     play(clock)
     clock.play()
@@ -42,14 +42,14 @@ def test_playing_goes_on_after_it_and_ends():
 
 
 def test_playing_from_the_end_starts_again():
-    clock = transport(bug=False)
+    clock = playback(bug=False)
     clock.seek(clock.view.last)
     clock.play()
     assert clock.cursor == 0
 
 
 def test_no_wait_is_long_and_no_row_flashes_by():
-    clock = transport(bug=False)
+    clock = playback(bug=False)
     rows = sum(seq in clock.visible for seq in range(1, clock.view.last + 1))
     clock.play()
     passed = play(clock)
@@ -57,7 +57,7 @@ def test_no_wait_is_long_and_no_row_flashes_by():
 
 
 def test_speed_divides_the_time():
-    slow, fast = transport(bug=False), transport(bug=False)
+    slow, fast = playback(bug=False), playback(bug=False)
     fast.faster(1)
     assert fast.speed == 2
     slow.play()
@@ -66,7 +66,7 @@ def test_speed_divides_the_time():
 
 
 def test_speed_has_ends():
-    clock = transport()
+    clock = playback()
     clock.faster(99)
     clock.faster(1)
     assert clock.speed == 4096
@@ -75,14 +75,14 @@ def test_speed_has_ends():
 
 
 def test_looking_back_is_rewound():
-    clock = transport()
+    clock = playback()
     clock.seek(40)
     clock.seek(12)
     assert (clock.mode, clock.head) == (Mode.REWOUND, 40)
 
 
 def test_seeking_stays_inside():
-    clock = transport()
+    clock = playback()
     clock.seek(-3)
     assert clock.cursor == 0
     clock.seek(10_000)
@@ -90,19 +90,19 @@ def test_seeking_stays_inside():
 
 
 def test_a_paused_clock_does_not_move():
-    clock = transport()
+    clock = playback()
     assert not clock.tick(10)
     assert clock.cursor == 0
 
 
-def desk() -> Desk:
-    found = Desk(ListedRuns())
+def workspace() -> Workspace:
+    found = Workspace(ListedRuns())
     found.open(ENTRIES[0], seed=7, bugs=ENTRIES[0].bugs, at_violation=True)
     return found
 
 
 def test_the_twin_goes_round():
-    one = desk()
+    one = workspace()
     second = one.cursor
     assert one.twin()
     assert one.cursor < second
@@ -111,7 +111,7 @@ def test_the_twin_goes_round():
 
 
 def test_the_switch_runs_with_and_without_the_defect():
-    one = desk()
+    one = workspace()
     one.rerun(bugs=one.other_bugs())
     assert one.run.view.marks.stops == []
     assert not one.next_violation(1)
@@ -120,7 +120,7 @@ def test_the_switch_runs_with_and_without_the_defect():
 
 
 def test_violations_go_round():
-    one = desk()
+    one = workspace()
     one.open(ENTRIES[1], seed=3, bugs=())
     stops = one.run.view.marks.stops
     seen = []
@@ -133,7 +133,7 @@ def test_violations_go_round():
 
 
 def test_the_chain_lights_what_belongs_together():
-    one = desk()
+    one = workspace()
     one.toggle_chain()
     lit = [row.text for row in one.timeline.rows if one.lit(row.seq)]
     assert "“ship it”" in lit

@@ -1,4 +1,4 @@
-"""What the desk looks for: the filter of the rows, and the breakpoints. Both stay when another run is opened."""
+"""What the workspace looks for: the filter of the rows, and the breakpoints. Both stay when another run is opened."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from trunkline.core.events.delivery import MirrorAppended
 from trunkline.sim.events.wire import WireAccepted
 
 if TYPE_CHECKING:
-    from trunkline.app.tui.state.workspace import Opened
+    from trunkline.app.tui.state.workspace import OpenRun
 
 
-class _Kept:
+class _FilteredRows:
     """The rows that one filter keeps of one timeline; of a run that grows, only those that can be others now."""
 
     def __init__(self, timeline: Timeline, filter_: Filter) -> None:
@@ -38,7 +38,7 @@ class _Kept:
             return False
         return self._version == timeline.version or (not resting and len(timeline.seqs) * 8 < self._length * 9)
 
-    def rows(self, opened: Opened) -> Kept:
+    def rows(self, opened: OpenRun) -> Kept:
         """Those that it keeps by now."""
         self._kept.version = self._of.version
         last, marks = opened.view.last, opened.view.marks
@@ -62,32 +62,32 @@ class _Kept:
         return {seq for seq in found if seq <= self._done and seq in self._of}
 
 
-class Finding:
+class Search:
     """One for the whole app. What it computes of a run is computed once for it."""
 
     def __init__(self) -> None:
         self.filter: Filter | None = None
         self.breakpoints = Breakpoints()
-        self._kept: _Kept | None = None
+        self._kept: _FilteredRows | None = None
         self._armed: tuple[object, ...] = ()
         self._field: tuple[object, Field] | None = None
 
     # ------------------------------------------------------------ filter
 
-    def look_for(self, text: str) -> None:
+    def set_filter(self, text: str) -> None:
         """Filter the rows; a blank text shows all of them. Raises `UsageError`."""
         self.filter = parse_filter(text)
 
-    def kept(self, opened: Opened, timeline: Timeline) -> Picked:
+    def kept(self, opened: OpenRun, timeline: Timeline) -> Picked:
         """The rows that the filter keeps; all of them where there is none."""
         if self.filter is None:
             return timeline
-        resting = not opened.view.growing or opened.transport.held
+        resting = not opened.view.growing or opened.playback.held
         if self._kept is None or not self._kept.fits(timeline, self.filter, resting=resting):
-            self._kept = _Kept(timeline, self.filter)
+            self._kept = _FilteredRows(timeline, self.filter)
         return self._kept.rows(opened)
 
-    def messages(self, opened: Opened) -> Callable[[str], bool]:
+    def messages(self, opened: OpenRun) -> Callable[[str], bool]:
         """Whether the filter keeps a message, by its intent; all of them where there is none."""
         kept = self.filter
         if kept is None:
@@ -97,13 +97,13 @@ class Finding:
 
     # ------------------------------------------------------------ breakpoints
 
-    def field(self, opened: Opened) -> Field:
+    def field(self, opened: OpenRun) -> Field:
         """The open run, as breakpoints see it."""
         if self._field is None or self._field[0] is not opened:
             self._field = opened, Field(opened.view, opened.lanes, opened.folded.rows)
         return self._field[1]
 
-    def met(self, opened: Opened, since: int) -> frozenset[int]:
+    def met(self, opened: OpenRun, since: int) -> frozenset[int]:
         """The events after `since` at which a breakpoint stops, of a run that has grown."""
         if not self.breakpoints.set:
             return frozenset()
@@ -114,11 +114,11 @@ class Finding:
         """Set a breakpoint, or remove it. Whether it is set now. Raises `UsageError`."""
         return self.breakpoints.toggle(one)
 
-    def arm(self, opened: Opened) -> None:
+    def arm(self, opened: OpenRun) -> None:
         """Tell the clock of a run where to stop."""
         asked = (opened, self.breakpoints.set, self.breakpoints.on_broken)
         if asked == self._armed:
             return
         self._armed = asked
-        opened.transport.stops_at_broken = self.breakpoints.on_broken
-        opened.transport.breaks = self.breakpoints.stops(self.field(opened)) if self.breakpoints.set else frozenset()
+        opened.playback.stops_at_broken = self.breakpoints.on_broken
+        opened.playback.breaks = self.breakpoints.stops(self.field(opened)) if self.breakpoints.set else frozenset()

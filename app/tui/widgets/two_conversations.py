@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 
-from trunkline.app.tui.state.workspace import Desk
+from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
@@ -18,14 +18,14 @@ from trunkline.app.view.text.cells import cut, middle_cut, quoted
 _TAG = 3
 
 
-class TwoChats(RowList):
+class TwoConversations(RowList):
     """The conversation of the cursor, and that of the other copy or the one before."""
 
     heading = 1
 
-    def __init__(self, desk: Desk, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.desk = desk
+        self.workspace = workspace
         self.border_title = "Side by side"
         self.border_subtitle = "as people saw them"
         self.places: tuple[PlaceKey, ...] = ()
@@ -45,11 +45,11 @@ class TwoChats(RowList):
         return "nobody sees anything in this run"
 
     def sync(self) -> None:
-        """Follow the desk."""
-        if self.desk.opened is None:
+        """Follow the workspace."""
+        if self.workspace.open_run is None:
             return
-        view = self.desk.run.view
-        self.places = pair_of(view, self.desk.cursor)
+        view = self.workspace.run.view
+        self.places = pair_of(view, self.workspace.cursor)
         if self._made_of != (view, view.last):
             self._made_of = (view, view.last)
             self._made.clear()
@@ -57,12 +57,12 @@ class TwoChats(RowList):
             self._made[self.places] = beside(view, self.places)
         if self.rows is not self._made[self.places]:
             self.rows = self._made[self.places]
-            self.forget()
-        self.select(bisect_right(self.rows, self.desk.cursor, key=lambda row: row.seen.seq) - 1)
+            self.invalidate()
+        self.select(bisect_right(self.rows, self.workspace.cursor, key=lambda row: row.seen.seq) - 1)
 
     def cache_key(self, index: int) -> object:
         """A message looks different while it lies in the future."""
-        return index, self.rows[index].seen.seq > self.desk.cursor
+        return index, self.rows[index].seen.seq > self.workspace.cursor
 
     def target(self) -> int | None:
         """The event of the selected message."""
@@ -80,7 +80,7 @@ class TwoChats(RowList):
         """The names of the two."""
         canvas = self.canvas(width)
         half = (width - 1) // 2
-        view = self.desk.run.view if self.desk.opened else None
+        view = self.workspace.run.view if self.workspace.open_run else None
         for side, place in enumerate(self.places if view else ()):
             name = view.places.label(view.places.at(place).address) if view else ""
             canvas.put(side * (half + 1), middle_cut(name, half - 2), self.palette.primary)
@@ -106,6 +106,6 @@ class TwoChats(RowList):
         at = canvas.put(x + _TAG, who, palette.dim) + 1
         room = half - 2 - _TAG - cell_len(who) - 1
         canvas.put(at, cut(quoted(row.seen.text), room), style)
-        if row.seen.seq > self.desk.cursor:
+        if row.seen.seq > self.workspace.cursor:
             canvas.restyle(palette.faint)
         return canvas
