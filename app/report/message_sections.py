@@ -8,7 +8,7 @@ from trunkline.app.view.hands.facts import hand_facts
 from trunkline.app.view.hands.runs import Hands
 from trunkline.app.view.index.message import Life, Part
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe
+from trunkline.app.view.kinds import describe
 from trunkline.app.view.labels.messages import Cell, says
 from trunkline.app.view.messages.rows import Messages
 from trunkline.app.view.queue.rows import Queue

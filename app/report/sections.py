@@ -14,7 +14,7 @@ from trunkline.app.view.hands.runs import Hands
 from trunkline.app.view.index.messages import Lives
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED
-from trunkline.app.view.labels.events import describe
+from trunkline.app.view.kinds import describe
 from trunkline.app.view.messages.rows import Messages
 from trunkline.app.view.queue.rows import Queue
 from trunkline.app.view.sessions.transcripts import AlignedPair, SessionListRow, Sessions

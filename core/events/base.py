@@ -13,11 +13,13 @@ BODIES: dict[str, type[Body]] = {}
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Base of all bodies. A subclass with a `kind` registers itself.
 
-    They hold plain values only, so the garbage collector need not look at them.
+    Bodies hold plain values only, so the garbage collector does not track them.
     """
 
     #: the dotted name in the trace, e.g. ``wire.accepted``
     kind: ClassVar[str] = ""
+    #: what records it: a ``gateway`` process, a simulated ``platform``, or the runner of the simulator, ``sim``
+    recorded_by: ClassVar[str] = "gateway"
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -25,13 +27,14 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
             known = BODIES.setdefault(cls.kind, cls)
             if known.__qualname__ != cls.__qualname__:
                 raise TypeError(f"{cls.__name__} and {known.__name__} are both of kind {cls.kind!r}")
-            # msgspec makes a class with slots a second time: the last one is the one that is used.
+            # msgspec creates a class with slots twice; the second one is used.
             BODIES[cls.kind] = cls
 
 
 class RunEnded(Body, frozen=True, kw_only=True):
-    """The run is over; always the last event of a whole trace. `open` names what never came to rest."""
+    """The run is over; always the last event of a complete trace. `open` names what never came to rest."""
 
     kind: ClassVar[str] = "run.ended"
+    recorded_by: ClassVar[str] = "sim"
     at_rest: bool
     open: tuple[str, ...] = ()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from trunkline.core.events.base import Body
+from trunkline.sim.events.base import SimBody
 
 
-class ProcessCrashed(Body, frozen=True, kw_only=True):
+class ProcessCrashed(SimBody, frozen=True, kw_only=True):
     """The process died: no callback of it ever runs again."""
 
     kind: ClassVar[str] = "process.crashed"
@@ -16,20 +16,20 @@ class ProcessCrashed(Body, frozen=True, kw_only=True):
     frames: tuple[str, ...] = ()
 
 
-class ProcessFrozen(Body, frozen=True, kw_only=True):
+class ProcessFrozen(SimBody, frozen=True, kw_only=True):
     """The gateway process stands still, as if suspended: it does nothing, and does not know it."""
 
     kind: ClassVar[str] = "process.frozen"
     why: str
 
 
-class ProcessThawed(Body, frozen=True, kw_only=True):
+class ProcessThawed(SimBody, frozen=True, kw_only=True):
     """The gateway process goes on where it stood still."""
 
     kind: ClassVar[str] = "process.thawed"
 
 
-class ProcessStopped(Body, frozen=True, kw_only=True):
+class ProcessStopped(SimBody, frozen=True, kw_only=True):
     """The process ended in order."""
 
     kind: ClassVar[str] = "process.stopped"

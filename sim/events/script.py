@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from trunkline.core.events.base import Body
+from trunkline.sim.events.base import SimBody
 
 
-class RunPhase(Body, frozen=True, kw_only=True):
+class RunPhase(SimBody, frozen=True, kw_only=True):
     """A phase began: ``faults`` (the script runs), ``healed`` (no new faults), ``rest`` (nothing is open)."""
 
     kind: ClassVar[str] = "run.phase"
     phase: str
 
 
-class BugEnabled(Body, frozen=True, kw_only=True):
+class BugEnabled(SimBody, frozen=True, kw_only=True):
     """A bug switch is on in this run."""
 
     kind: ClassVar[str] = "bug.enabled"
@@ -22,7 +22,7 @@ class BugEnabled(Body, frozen=True, kw_only=True):
     sentence: str
 
 
-class FaultFired(Body, frozen=True, kw_only=True):
+class FaultFired(SimBody, frozen=True, kw_only=True):
     """A fault of the scenario took effect."""
 
     kind: ClassVar[str] = "fault.fired"
@@ -30,7 +30,7 @@ class FaultFired(Body, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class ScriptSkipped(Body, frozen=True, kw_only=True):
+class ScriptSkipped(SimBody, frozen=True, kw_only=True):
     """A step of the script could not happen; the run does not show what the scenario meant."""
 
     kind: ClassVar[str] = "script.skipped"
@@ -38,7 +38,7 @@ class ScriptSkipped(Body, frozen=True, kw_only=True):
     why: str
 
 
-class ClientAsked(Body, frozen=True, kw_only=True):
+class ClientAsked(SimBody, frozen=True, kw_only=True):
     """A client outside of the gateway asks it to send something; with `dry_run`, only to say what it would do."""
 
     kind: ClassVar[str] = "client.asked"
@@ -47,7 +47,7 @@ class ClientAsked(Body, frozen=True, kw_only=True):
     dry_run: bool = False
 
 
-class ClientTold(Body, frozen=True, kw_only=True):
+class ClientTold(SimBody, frozen=True, kw_only=True):
     """What a client was told of its send: the status of its outcome, or ``failed`` or ``refused``."""
 
     kind: ClassVar[str] = "client.told"

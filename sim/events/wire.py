@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Transport
+from trunkline.sim.events.base import PlatformBody
 
 
-class WireAccepted(Body, frozen=True, kw_only=True):
+class WireAccepted(PlatformBody, frozen=True, kw_only=True):
     """The platform accepted a chunk: it is visible to people at `address` from now on."""
 
     kind: ClassVar[str] = "wire.accepted"
@@ -39,7 +39,7 @@ class WireAccepted(Body, frozen=True, kw_only=True):
     payload: str | None = None
 
 
-class WireDeduplicated(Body, frozen=True, kw_only=True):
+class WireDeduplicated(PlatformBody, frozen=True, kw_only=True):
     """The platform recognised an idempotency key and gave the first receipt again; nothing new is visible."""
 
     kind: ClassVar[str] = "wire.deduplicated"
@@ -50,7 +50,7 @@ class WireDeduplicated(Body, frozen=True, kw_only=True):
     attempt: int
 
 
-class WireRefused(Body, frozen=True, kw_only=True):
+class WireRefused(PlatformBody, frozen=True, kw_only=True):
     """The platform refused a request; nothing is visible."""
 
     kind: ClassVar[str] = "wire.refused"
@@ -65,7 +65,7 @@ class WireRefused(Body, frozen=True, kw_only=True):
     credential: int = 0
 
 
-class WireResponseLost(Body, frozen=True, kw_only=True):
+class WireResponseLost(PlatformBody, frozen=True, kw_only=True):
     """The platform's answer to a request never reached the gateway."""
 
     kind: ClassVar[str] = "wire.response_lost"
@@ -74,7 +74,7 @@ class WireResponseLost(Body, frozen=True, kw_only=True):
     attempt: int
 
 
-class WireLookedUp(Body, frozen=True, kw_only=True):
+class WireLookedUp(PlatformBody, frozen=True, kw_only=True):
     """The platform was asked whether it has a send with this key."""
 
     kind: ClassVar[str] = "wire.looked_up"

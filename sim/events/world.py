@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from trunkline.core.events.base import Body
 from trunkline.core.values import Address, Idempotency, Peer
+from trunkline.sim.events.base import PlatformBody, SimBody
 
 
-class WorldLimits(Body, frozen=True, kw_only=True):
+class WorldLimits(SimBody, frozen=True, kw_only=True):
     """What the operator has configured about delivery: the bounds that invariants hold the gateway to."""
 
     kind: ClassVar[str] = "world.limits"
@@ -24,7 +24,7 @@ class WorldLimits(Body, frozen=True, kw_only=True):
     recovery_rate: float | None = None
 
 
-class WorldAccount(Body, frozen=True, kw_only=True):
+class WorldAccount(SimBody, frozen=True, kw_only=True):
     """A bot account of the gateway exists on a platform."""
 
     kind: ClassVar[str] = "world.account"
@@ -37,7 +37,7 @@ class WorldAccount(Body, frozen=True, kw_only=True):
     nameless: bool = False
 
 
-class WorldPerson(Body, frozen=True, kw_only=True):
+class WorldPerson(SimBody, frozen=True, kw_only=True):
     """A person exists on a platform."""
 
     kind: ClassVar[str] = "world.person"
@@ -45,7 +45,7 @@ class WorldPerson(Body, frozen=True, kw_only=True):
     peer: Peer
 
 
-class WorldPlace(Body, frozen=True, kw_only=True):
+class WorldPlace(PlatformBody, frozen=True, kw_only=True):
     """A conversation, thread or topic exists; `name` is what people and scenario files call it."""
 
     kind: ClassVar[str] = "world.place"
@@ -55,7 +55,7 @@ class WorldPlace(Body, frozen=True, kw_only=True):
     under: str | None = None
 
 
-class WorldSession(Body, frozen=True, kw_only=True):
+class WorldSession(SimBody, frozen=True, kw_only=True):
     """A session is in the store before the first process starts, as an earlier version wrote it."""
 
     kind: ClassVar[str] = "world.session"
@@ -65,7 +65,7 @@ class WorldSession(Body, frozen=True, kw_only=True):
     address: Address | None = None
 
 
-class PeerSaid(Body, frozen=True, kw_only=True):
+class PeerSaid(PlatformBody, frozen=True, kw_only=True):
     """A person posted a message on the platform."""
 
     kind: ClassVar[str] = "peer.said"
@@ -83,7 +83,7 @@ class PeerSaid(Body, frozen=True, kw_only=True):
     stands_for: str | None = None
 
 
-class PlatformPushed(Body, frozen=True, kw_only=True):
+class PlatformPushed(PlatformBody, frozen=True, kw_only=True):
     """The platform handed an inbound message to the gateway's live connection."""
 
     kind: ClassVar[str] = "platform.pushed"
@@ -95,7 +95,7 @@ class PlatformPushed(Body, frozen=True, kw_only=True):
     replay: bool = False
 
 
-class PlatformConnected(Body, frozen=True, kw_only=True):
+class PlatformConnected(PlatformBody, frozen=True, kw_only=True):
     """A gateway process opened its connection for an account."""
 
     kind: ClassVar[str] = "platform.connected"
@@ -103,7 +103,7 @@ class PlatformConnected(Body, frozen=True, kw_only=True):
     account: str
 
 
-class ThreadOpened(Body, frozen=True, kw_only=True):
+class ThreadOpened(PlatformBody, frozen=True, kw_only=True):
     """A thread was opened, by a person or on behalf of the gateway, maybe on a message."""
 
     kind: ClassVar[str] = "thread.opened"
@@ -112,7 +112,7 @@ class ThreadOpened(Body, frozen=True, kw_only=True):
     on_message: str | None = None
 
 
-class ThreadClosed(Body, frozen=True, kw_only=True):
+class ThreadClosed(PlatformBody, frozen=True, kw_only=True):
     """A thread was archived or deleted."""
 
     kind: ClassVar[str] = "thread.closed"
@@ -120,14 +120,14 @@ class ThreadClosed(Body, frozen=True, kw_only=True):
     how: str
 
 
-class ThreadReopened(Body, frozen=True, kw_only=True):
+class ThreadReopened(PlatformBody, frozen=True, kw_only=True):
     """An archived thread takes messages again: somebody posted in it, or unarchived it."""
 
     kind: ClassVar[str] = "thread.reopened"
     address: Address
 
 
-class CredentialRotated(Body, frozen=True, kw_only=True):
+class CredentialRotated(PlatformBody, frozen=True, kw_only=True):
     """An account has a new token; older ones are not accepted any more. `number` counts them, from 1."""
 
     kind: ClassVar[str] = "credential.rotated"
@@ -138,7 +138,7 @@ class CredentialRotated(Body, frozen=True, kw_only=True):
     tell: float = 0.0
 
 
-class WebhookGone(Body, frozen=True, kw_only=True):
+class WebhookGone(PlatformBody, frozen=True, kw_only=True):
     """A webhook was deleted, or the account lost the right to use it. `how`: ``deleted`` or ``forbidden``."""
 
     kind: ClassVar[str] = "webhook.gone"

@@ -8,7 +8,7 @@ import msgspec
 
 from trunkline.app.view.diff.compare import REAL_DIFFERENCES, Diff, DiffMark, DiffRow, differences
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe
+from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean, count, cut, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.values import Address

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe
+from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean
 from trunkline.app.view.text.fact import Tone
 from trunkline.core.events import Event

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from trunkline.app.view.explain.resolver import answer, resolve, title
 from trunkline.app.view.index.bindings import BindingRow, Standing
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.bindings import command
-from trunkline.app.view.labels.events import describe
+from trunkline.app.view.kinds import describe
+from trunkline.app.view.kinds.bindings import command
 from trunkline.app.view.text.cells import clean, count, seconds
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.bindings.bind_request import OPERATOR

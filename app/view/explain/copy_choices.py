@@ -8,7 +8,7 @@ import msgspec
 
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe
+from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import seconds
 from trunkline.app.view.text.fact import Fact
 

@@ -12,7 +12,8 @@ import msgspec
 from trunkline.app.view.explain.binding_facts import own_bound_facts, routed_facts, spoken_facts
 from trunkline.app.view.explain.route_facts import own_facts, requested_facts, route_facts, target_facts
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe, step_words
+from trunkline.app.view.kinds import describe
+from trunkline.app.view.kinds.hands import step_label
 from trunkline.app.view.text.cells import clean, count, quoted
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.decisions import BOUND_TIER
@@ -179,7 +180,7 @@ def _completion(view: RunView, event: Event) -> Iterator[Fact]:
         busy = "requester busy" if body.requester_busy else "requester idle"
         yield Fact(label="plan", text=f"#{plan.seq} {count(len(body.steps), 'step')}, {busy}", seq=plan.seq)
         for number, step in enumerate(body.steps, 1):
-            yield Fact(label="", text=f"{number} {step_words(view, step)}: {step.reason.sentence}", seq=plan.seq)
+            yield Fact(label="", text=f"{number} {step_label(view, step)}: {step.reason.sentence}", seq=plan.seq)
 
 
 def _routes(view: RunView, event: Event, inbound: str | None) -> Iterator[Fact]:

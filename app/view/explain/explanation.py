@@ -10,7 +10,7 @@ import msgspec
 
 from trunkline.app.view.explain.event_facts import facts_of
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe
+from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean, count, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Event

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.hands.runs import HandRow, Hands, HandState
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe, step_words
+from trunkline.app.view.kinds import describe
+from trunkline.app.view.kinds.hands import step_label
 from trunkline.app.view.text.cells import clean, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.events import Body, Event
@@ -102,7 +103,7 @@ def _state(row: HandRow) -> Fact:
 def _told(view: RunView, event: Event) -> Fact:
     body = event.body
     if isinstance(body, CompletionPlanned):
-        text = "; ".join(step_words(view, step) for step in body.steps) or "tell nobody"
+        text = "; ".join(step_label(view, step) for step in body.steps) or "tell nobody"
         return Fact(label="plan", text=f"#{event.seq} {seconds(event.at)} {text}", seq=event.seq)
     label = _LABELS.get(type(body), "")
     return Fact(label=label, text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)

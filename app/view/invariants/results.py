@@ -13,7 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe
+from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean, count, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.sim.invariants.base import Status, Verdict, Violation

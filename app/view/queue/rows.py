@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from trunkline.app.view.index.message import OPEN, Life, Part, State, Step, Try
 from trunkline.app.view.index.messages import Lives
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe
+from trunkline.app.view.kinds import describe
 from trunkline.app.view.labels.messages import (
     EMPTY,
     LATER,

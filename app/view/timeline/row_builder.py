@@ -1,9 +1,8 @@
-"""What rows of the timeline are made with: arrows between lanes and notes on one, over one run and its lanes."""
+"""Builds timeline rows: arrows between two lanes and notes at one, for one run and its lanes."""
 
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe
 from trunkline.app.view.timeline.lanes import Lanes
 from trunkline.app.view.timeline.row import Look, Row
 from trunkline.core.events import Body, Event
@@ -23,26 +22,27 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldSession
 
 
-class Drawing:
-    """Turns events into rows, over one run and its lanes."""
+class RowBuilder:
+    """Builds rows for one run and its lanes."""
 
     def __init__(self, view: RunView, lanes: Lanes) -> None:
         self.view = view
         self.lanes = lanes
         self._fallbacks: set[str | None] = set()
-        #: processes that stood by
+        #: processes that had to wait for the lease
         self.stood_by: set[int] = set()
 
     def learn(self, event: Event) -> None:
-        """Take note of what changes how other rows look."""
+        """Remember an event that changes the look of other rows."""
         if isinstance(event.body, Fallback | IdentityFallback):
             self._fallbacks.add(event.intent)
         elif isinstance(event.body, LeaseAwaited):
             self.stood_by.add(event.generation)
 
-    def internal(self, event: Event) -> Row:
-        """The row of an event that is shown only unfolded."""
-        return self.note(event, Look.INTERNAL, describe(self.view, event), self.lanes.of(_address(event.body)))
+    def lane_of(self, body: Body) -> int:
+        """The lane of an internal event: that of its address, else the gateway's."""
+        address = getattr(body, "address", None)
+        return self.lanes.of(address if isinstance(address, Address) and not isinstance(body, _INSIDE) else None)
 
     def arrow(
         self, event: Event, look: Look, start: int, end: int, text: str, *, who: str = "", tags: tuple[str, ...] = ()
@@ -59,8 +59,12 @@ class Drawing:
         """A row from the gateway to the lane of an address."""
         return self.arrow(event, look, self.lanes.gateway, self.lanes.of(address), text, tags=tags)
 
+    def at_place(self, event: Event, address: Address, text: str) -> Row:
+        """A note about a place, at its lane."""
+        return self.note(event, Look.NOTE, f"{self.view.places.of(address).name} {text}", self.lanes.of(address))
+
     def target(self, event: Event) -> Address | None:
-        """Where the intent of an event wants to go."""
+        """The destination of the intent of an event."""
         prepared = self.view.of_intent(event.intent, IntentPrepared)
         body = prepared[0].body if prepared else None
         return body.address if isinstance(body, IntentPrepared) else None
@@ -69,11 +73,11 @@ class Drawing:
         """A fallback was recorded for the intent of this event."""
         return event.intent is not None and event.intent in self._fallbacks
 
-    def accepted(self, event: Event) -> tuple[Look, tuple[str, ...]]:
-        """Look and tags of an accepted delivery: what the violations say, then what the events say."""
+    def accepted_look(self, event: Event) -> tuple[Look, tuple[str, ...]]:
+        """Look and tags of an accepted delivery: violations decide first, then the events."""
         marks = self.view.marks
         copy = marks.copies.get(event.seq)
-        misplaced = event.seq in marks.misplaced or self.went_astray(event)
+        misplaced = event.seq in marks.misplaced or self.was_misplaced(event)
         tags = (f"{copy.number}×",) if copy else ()
         if misplaced:
             tags = (*tags, "!!")
@@ -85,23 +89,23 @@ class Drawing:
             return Look.FIRST, tags
         return (Look.FALLBACK, ("FB",)) if self.fell_back(event) else (Look.DELIVERED, ())
 
-    def went_astray(self, event: Event) -> bool:
-        """The platform put it elsewhere than asked, and the gateway says so."""
+    def was_misplaced(self, event: Event) -> bool:
+        """The platform put it elsewhere than requested, and the gateway recorded that."""
         body = event.body
         if not isinstance(body, WireAccepted) or body.address.lane == body.requested.lane:
             return False
         ends = [one.body for one in self.view.of_intent(event.intent, IntentSettled)]
         return any(isinstance(end, IntentSettled) and end.state is IntentState.MISPLACED for end in ends)
 
-    def taken(self, event: Event, otherwise: Look) -> tuple[Look, tuple[str, ...]]:
-        """Look and tags of a message on its way in: a copy when the violations say that it was taken twice."""
+    def inbound_look(self, event: Event, default: Look) -> tuple[Look, tuple[str, ...]]:
+        """Look and tags of an inbound message: a copy when a violation says that it was taken twice."""
         copy = self.view.marks.copies.get(event.seq)
         if copy is None:
-            return otherwise, ()
+            return default, ()
         return (Look.COPY if copy.number > 1 else Look.FIRST), (f"{copy.number}×",)
 
 
-#: steps of the gateway itself, whatever place they are about
+#: steps inside the gateway, although they carry an address
 _INSIDE = (
     InboundReceived,
     WorldSession,
@@ -111,8 +115,3 @@ _INSIDE = (
     AttemptStarted,
     ChunkAcked,
 )
-
-
-def _address(body: Body) -> Address | None:
-    address = getattr(body, "address", None)
-    return address if isinstance(address, Address) and not isinstance(body, _INSIDE) else None

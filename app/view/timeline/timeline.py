@@ -13,12 +13,12 @@ from typing import overload
 import msgspec
 
 from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.kinds import has_row, is_arrow, row_or_label
 from trunkline.app.view.timeline.copy_brackets import Brackets
-from trunkline.app.view.timeline.event_rows import has_label, shows, visible
 from trunkline.app.view.timeline.label_widths import Widest
 from trunkline.app.view.timeline.lanes import Lanes, Wish
 from trunkline.app.view.timeline.row import Look, Row
-from trunkline.app.view.timeline.row_builder import Drawing
+from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import IdentityFallback
 from trunkline.core.events.delivery import Fallback, IntentSettled, MirrorAppended
@@ -154,7 +154,7 @@ class Timeline(Picked):
         super().__init__(view, lanes, self.row)
         self.lanes = lanes
         self.unfolded = unfolded
-        self._drawing = Drawing(view, lanes)
+        self._builder = RowBuilder(view, lanes)
         self._marked = 0
         self._groups: object = None
         self._brackets = Brackets(view.marks, ())
@@ -165,12 +165,12 @@ class Timeline(Picked):
     def grow(self, *, lanes_changed: bool = False) -> None:
         """Take in what happened since. The lanes know of it already."""
         for event in self.view.events[self._done :]:
-            self._drawing.learn(event)
+            self._builder.learn(event)
             if event.intent is not None:
                 self._look_back(event)
-            if self.unfolded or shows(self._drawing, event):
+            if self.unfolded or has_row(self._builder, event):
                 self.seqs.append(event.seq)
-                if has_label(event) and not self._widest.full:
+                if is_arrow(event) and not self._widest.full:
                     self._widest.add(self._plain(event))
         self._done = self.view.last
         marks = self.view.marks
@@ -215,7 +215,7 @@ class Timeline(Picked):
         return row
 
     def _plain(self, event: Event) -> Row:
-        return visible(self._drawing, event) or self._drawing.internal(event)
+        return row_or_label(self._builder, event)
 
     def _finished(self, row: Row) -> Row:
         """With its mirror, and with what joins it to its copies."""

@@ -11,7 +11,7 @@ from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.explain.resolver import answer, read_place, resolution_facts, resolve, title
 from trunkline.app.view.index.bindings import Bindings, Mark, Standing
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.labels.events import describe
+from trunkline.app.view.kinds import describe
 from trunkline.app.view.sessions.transcripts import Sessions, TranscriptDifference
 from trunkline.app.view.timeline.lanes import Lanes
 from trunkline.app.view.timeline.row import Look
@@ -428,7 +428,7 @@ def test_a_completion_tells_what_the_router_said(view, kind):
 def test_a_message_that_went_out_as_the_bot_says_so(view):
     lines = explain(view, seq_of(view, "wire.accepted")).lines
     assert texts(lines, "identity") == [f"#49 chunk 1 goes out as the bot instead of {HOOK}: identity-gone"]
-    assert texts(lines, "reopened") == ["#47 the gateway unarchives discord/#ops/release 41, to say something there"]
+    assert texts(lines, "reopened") == ["#47 the gateway unarchives discord/#ops/release 41 to post there"]
 
 
 def test_what_was_denied_is_told_with_the_decision_before_it(view):
@@ -634,10 +634,10 @@ def test_the_words_of_every_new_event(view):
         "binding.degraded": f"b1 has lost {HOOK} after 1 send as the bot: identity-gone",
         "fallback.denied": "fallback denied: not to discord/#ops instead of discord/#ops/release 41"
         " (no-active-binding), only a notice goes there",
-        "control.called": "/focus nobody, given by discord:9001",
+        "control.called": "/focus nobody, sent by discord:9001",
         "credential.rotated": "account main on discord has a new token, number 2: older ones are refused",
         "webhook.gone": "webhook w7 on discord is deleted",
-        "thread.reopened": "discord/#ops/release 41 takes messages again",
+        "thread.reopened": "discord/#ops/release 41 accepts messages again",
     }
     assert {kind: words[kind] for kind in expected} == expected
 
@@ -646,7 +646,7 @@ def test_bots_echoes_and_proxies_are_told_apart():
     said = PeerSaid(address=OPS, peer=BO, message_id="2", text="hi", bot=True, echo_of="webhook w7", stands_for="p1")
     view = small(lambda author: author.platform(OPS).record(said))
     assert describe(view, view.event(view.last)) == (
-        "bot bo says “hi” in discord/#ops, for p1 that it took away, which the gateway said by webhook w7"
+        "bot bo says “hi” in discord/#ops, replacing p1, an echo of the gateway's webhook w7"
     )
 
 

@@ -1,0 +1,32 @@
+"""Labels and timeline rows of all event kinds, one module for each family of kinds."""
+
+from trunkline.app.view.kinds import bindings, delivery, hands, inbound, processes, script, sends, sessions, wire, world
+from trunkline.app.view.kinds.registry import (
+    KINDS,
+    KindView,
+    describe,
+    has_row,
+    is_arrow,
+    row_of,
+    row_or_label,
+)
+
+__all__ = [
+    "KINDS",
+    "KindView",
+    "bindings",
+    "delivery",
+    "describe",
+    "hands",
+    "has_row",
+    "inbound",
+    "is_arrow",
+    "processes",
+    "row_of",
+    "row_or_label",
+    "script",
+    "sends",
+    "sessions",
+    "wire",
+    "world",
+]

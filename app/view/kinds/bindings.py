@@ -1,0 +1,168 @@
+"""Session bindings, the completion router, identities, and chat commands."""
+
+from __future__ import annotations
+
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.kinds.registry import alarm, label, row
+from trunkline.app.view.text.cells import clean, count, seconds
+from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row_builder import RowBuilder
+from trunkline.core.events import Event
+from trunkline.core.events.bindings import (
+    BindingBound,
+    BindingDegraded,
+    BindingEnded,
+    BindingEnding,
+    BindingRefused,
+    BindingTouched,
+    ControlCalled,
+    ControlEnded,
+    FallbackDenied,
+    IdentityFallback,
+    PlaceReopened,
+    RouterDecided,
+)
+
+
+@label(BindingBound)
+def _bound(view: RunView, event: Event, body: BindingBound) -> str:
+    name = view.bindings.name(event.binding)
+    named = f" ({body.label})" if body.label else ""
+    instead = f", instead of {view.bindings.name(body.instead_of)}" if body.instead_of else ""
+    place = view.places.label(body.conversation)
+    return f"{name} binds {place} to session {body.session_key}{named}, by {body.by}{instead}"
+
+
+@row(BindingBound)
+def _bound_row(draw: RowBuilder, event: Event, body: BindingBound) -> Row:
+    text = f"{draw.view.bindings.name(event.binding)} → {clean(body.label or body.session_key)}"
+    return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
+
+
+@label(BindingTouched)
+def _touched(view: RunView, event: Event, body: BindingTouched) -> str:
+    expires = "" if body.expires_at is None else f", expires at {seconds(body.expires_at)}"
+    return f"{view.bindings.name(event.binding)} touched by an {body.by} message{expires}"
+
+
+@label(BindingEnding)
+def _ending(view: RunView, event: Event, body: BindingEnding) -> str:
+    name = view.bindings.name(event.binding)
+    return f"{name} is ending, with {count(body.under_way, 'item')} in flight: {body.reason}"
+
+
+@row(BindingEnding)
+def _ending_row(draw: RowBuilder, event: Event, body: BindingEnding) -> Row:
+    text = f"{draw.view.bindings.name(event.binding)} ending: {body.reason}"
+    return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
+
+
+@label(BindingEnded)
+def _ended(view: RunView, event: Event, body: BindingEnded) -> str:
+    who = f", by {body.by}" if body.by else ""
+    detail = f" ({body.detail})" if body.detail else ""
+    name = view.bindings.name(event.binding)
+    return f"{name} has ended{who}: {body.reason}{detail}, {view.places.label(body.conversation)} is free"
+
+
+@row(BindingEnded)
+def _ended_row(draw: RowBuilder, event: Event, body: BindingEnded) -> Row:
+    text = f"{draw.view.bindings.name(event.binding)} ended: {body.reason}"
+    return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
+
+
+@label(BindingRefused, row=alarm)
+def _refused(view: RunView, _event: Event, body: BindingRefused) -> str:
+    request = f"{body.verb} of {view.places.target(body.conversation)}" if body.conversation else body.verb
+    session = f" with session {body.session_key}" if body.session_key else ""
+    detail = f" ({body.detail})" if body.detail else ""
+    return f"{request}{session} refused: {body.reason}{detail}"
+
+
+@label(BindingDegraded)
+def _degraded(view: RunView, event: Event, body: BindingDegraded) -> str:
+    times = count(body.fallbacks, "send")
+    return f"{view.bindings.name(event.binding)} has lost {body.identity} after {times} as the bot: {body.reason}"
+
+
+@row(BindingDegraded)
+def _degraded_row(draw: RowBuilder, event: Event, body: BindingDegraded) -> Row:
+    binding = draw.view.bindings.row(event.binding, event.seq)
+    lane = draw.lanes.of(binding.conversation) if binding else None
+    text = f"{draw.view.bindings.name(event.binding)}: only the bot now, {body.reason}"
+    return draw.note(event, Look.ALARM, text, lane)
+
+
+@label(RouterDecided)
+def _decided(view: RunView, _event: Event, body: RouterDecided) -> str:
+    completion = f"{body.event_kind.replace('_', ' ')} of session {body.target_session_key}"
+    if body.conversation is None:
+        return f"router: no bound conversation for the {completion}: {body.reason}"
+    return f"router: the {completion} goes to {view.places.label(body.conversation)}: {body.reason}"
+
+
+@row(RouterDecided)
+def _decided_row(draw: RowBuilder, event: Event, body: RouterDecided) -> Row:
+    if body.conversation is None:
+        return draw.note(event, Look.ALARM, f"router: nowhere bound, {body.reason}")
+    place = draw.view.places.of(body.conversation)
+    return draw.note(event, Look.NOTE, f"router → {draw.view.places.short(place)}: {body.reason}")
+
+
+@label(FallbackDenied)
+def _denied(view: RunView, _event: Event, body: FallbackDenied) -> str:
+    asked = view.places.label(body.asked) if body.asked else "its place, which is gone"
+    notice = "only a notice goes there" if body.notice else "nothing goes there"
+    return f"fallback denied: not to {view.places.label(body.refused)} instead of {asked} ({body.reason}), {notice}"
+
+
+@row(FallbackDenied, arrow=True)
+def _denied_row(draw: RowBuilder, event: Event, body: FallbackDenied) -> Row:
+    text = f"denied: {body.reason}"
+    if body.refused is None:
+        return draw.note(event, Look.SUPPRESSED, text, draw.lanes.of(body.asked), ("sup",))
+    return draw.outbound(event, Look.SUPPRESSED, body.refused, text, "sup")
+
+
+@label(IdentityFallback)
+def _as_bot(_view: RunView, _event: Event, body: IdentityFallback) -> str:
+    return f"chunk {body.chunk + 1} goes out as {body.used} instead of {body.instead_of}: {body.reason}"
+
+
+@row(IdentityFallback)
+def _as_bot_row(draw: RowBuilder, event: Event, body: IdentityFallback) -> Row:
+    lane = draw.lanes.of(draw.target(event))
+    return draw.note(event, Look.NOTE, f"as {clean(body.used)}: {body.reason}", lane, ("FB",))
+
+
+@label(PlaceReopened)
+def _reopened(view: RunView, _event: Event, body: PlaceReopened) -> str:
+    return f"the gateway unarchives {view.places.label(body.address)} to post there"
+
+
+@row(PlaceReopened)
+def _reopened_row(draw: RowBuilder, event: Event, body: PlaceReopened) -> Row:
+    return draw.at_place(event, body.address, "unarchived by the gateway")
+
+
+def command(body: ControlCalled | ControlEnded) -> str:
+    """A chat command as people type it."""
+    return f"/{body.command.removeprefix('/')}"
+
+
+@label(ControlCalled)
+def _called(_view: RunView, _event: Event, body: ControlCalled) -> str:
+    return f"{command(body)} {body.argument}".rstrip() + f", sent by {body.by}"
+
+
+@label(ControlEnded)
+def _command_ended(_view: RunView, _event: Event, body: ControlEnded) -> str:
+    reason = f": {body.reason}" if body.reason else ""
+    detail = f" ({body.detail})" if body.detail else ""
+    return f"{command(body)} {body.outcome}{reason}{detail}"
+
+
+@row(ControlEnded)
+def _command_ended_row(draw: RowBuilder, event: Event, body: ControlEnded) -> Row:
+    reason = f": {body.reason}" if body.reason else ""
+    return draw.note(event, Look.NOTE, f"{clean(command(body))} {clean(body.outcome)}{reason}")

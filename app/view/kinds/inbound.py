@@ -1,0 +1,122 @@
+"""Messages of people on their way in: posted, delivered, received, routed, admitted or dropped; and their turns."""
+
+from __future__ import annotations
+
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.kinds.registry import alarm, label, row
+from trunkline.app.view.text.cells import clean, quoted
+from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row_builder import RowBuilder
+from trunkline.core.events import Event
+from trunkline.core.events.gateway import (
+    InboundAckFailed,
+    InboundAdmitted,
+    InboundDropped,
+    InboundReceived,
+    RouteDecided,
+    ToolCalled,
+    ToolRefused,
+    TurnEnded,
+    TurnStarted,
+)
+from trunkline.sim.events.world import PeerSaid, PlatformPushed
+
+
+@label(PeerSaid)
+def _said(view: RunView, _event: Event, body: PeerSaid) -> str:
+    who = view.places.person(body.address.channel, body.peer.id, body.peer.name)
+    bot = "bot " if body.bot else ""
+    origin = f", replacing {body.stands_for}" if body.stands_for else ""
+    origin += f", an echo of the gateway's {body.echo_of}" if body.echo_of else ""
+    return f"{bot}{who} says {quoted(body.text)} in {view.places.label(body.address)}{origin}"
+
+
+@row(PeerSaid, arrow=True)
+def _said_row(draw: RowBuilder, event: Event, body: PeerSaid) -> Row:
+    lane = draw.lanes.of(body.address)
+    who = draw.view.places.person(body.address.channel, body.peer.id, body.peer.name)
+    look, tags = draw.inbound_look(event, Look.INBOUND)
+    return draw.arrow(event, look, lane, draw.lanes.gateway, quoted(body.text), who=who, tags=tags)
+
+
+@label(PlatformPushed)
+def _pushed(_view: RunView, _event: Event, body: PlatformPushed) -> str:
+    again = " again" if body.replay else ""
+    renamed = f" under a new id (was {body.original_id})" if body.message_id != body.original_id else ""
+    return f"{body.address.channel} delivers {body.message_id}{again}{renamed}"
+
+
+@row(PlatformPushed, sometimes=True, arrow=True)
+def _pushed_row(draw: RowBuilder, event: Event, body: PlatformPushed) -> Row | None:
+    if not body.replay:
+        return None
+    lane = draw.lanes.of(body.address)
+    said = draw.view.said(body.address.channel, body.original_id)
+    text = f"again {quoted(said.text) if said else body.message_id}"
+    look, tags = draw.inbound_look(event, Look.RETRY)
+    return draw.arrow(event, look, lane, draw.lanes.gateway, text, tags=tags or ("RP",))
+
+
+@label(InboundReceived)
+def _received(_view: RunView, _event: Event, body: InboundReceived) -> str:
+    chain = f" (reply chain {body.reply_chain} is no thread)" if body.reply_chain else ""
+    return f"the gateway receives {quoted(body.text)}{chain}"
+
+
+@label(InboundAckFailed, row=alarm)
+def _ack_failed(_view: RunView, _event: Event, body: InboundAckFailed) -> str:
+    return f"the message could not be acknowledged to the platform: {body.detail}"
+
+
+@label(RouteDecided)
+def _route(view: RunView, _event: Event, body: RouteDecided) -> str:
+    answers = f", answers → {view.places.label(body.reply_to)}" if body.reply_to else ", no answers"
+    return f"route to agent {body.agent} ({body.matched_by}){answers}, session {body.session_key}"
+
+
+@label(InboundAdmitted)
+def _admitted(_view: RunView, _event: Event, body: InboundAdmitted) -> str:
+    return f"{body.work} admitted to session {body.session_key}"
+
+
+@label(InboundDropped)
+def _dropped(_view: RunView, _event: Event, body: InboundDropped) -> str:
+    first = f", it repeats {body.first}" if body.first else ""
+    return f"dropped: {body.reason}{first}"
+
+
+@row(InboundDropped, arrow=True)
+def _dropped_row(draw: RowBuilder, event: Event, body: InboundDropped) -> Row:
+    received = draw.view.of_inbound(event.inbound, InboundReceived)
+    origin = received[0].body if received else None
+    lane = draw.lanes.of(origin.address) if isinstance(origin, InboundReceived) else draw.lanes.gateway
+    return draw.arrow(event, Look.SUPPRESSED, lane, draw.lanes.gateway, f"dropped: {body.reason}", tags=("✗",))
+
+
+@label(TurnStarted)
+def _turn_started(_view: RunView, _event: Event, body: TurnStarted) -> str:
+    return f"agent {body.agent} starts a turn for a {body.work}"
+
+
+@label(TurnEnded)
+def _turn_ended(_view: RunView, _event: Event, body: TurnEnded) -> str:
+    reason = f": {body.reason}" if body.reason else ""
+    detail = f" ({body.detail})" if body.detail else ""
+    return f"turn {body.outcome}{reason}{detail}"
+
+
+@row(TurnEnded, sometimes=True)
+def _turn_ended_row(draw: RowBuilder, event: Event, body: TurnEnded) -> Row | None:
+    if body.outcome != "failed":
+        return None
+    return draw.note(event, Look.ALARM, f"turn failed: {body.reason or clean(body.detail)}", tags=("✗",))
+
+
+@label(ToolCalled)
+def _tool_called(_view: RunView, _event: Event, body: ToolCalled) -> str:
+    return f"tool {body.tool} {body.detail}".rstrip()
+
+
+@label(ToolRefused, row=alarm)
+def _tool_refused(_view: RunView, _event: Event, body: ToolRefused) -> str:
+    return f"tool {body.tool} refused: {body.reason} {body.detail}".rstrip()

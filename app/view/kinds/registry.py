@@ -1,0 +1,100 @@
+"""How each event kind is shown: its label and its timeline row, declared next to each other and looked up here.
+
+A kind without a row is internal: the timeline folds it into the visible row before it, and shows it only unfolded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.text.cells import clean
+from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row_builder import RowBuilder
+from trunkline.core.events import Body, Event
+
+B = TypeVar("B", bound=Body)
+Label = Callable[[RunView, Event, B], str]
+DrawRow = Callable[[RowBuilder, Event, B], Row | None]
+
+
+class KindView(msgspec.Struct):
+    """How one event kind is shown."""
+
+    label: Label[Any]
+    #: none: the kind is internal
+    row: DrawRow[Any] | None = None
+    #: the row function may return none, for events that have nothing to show
+    sometimes: bool = False
+    #: the row runs between two lanes, with its text in the gap beside the gateway
+    arrow: bool = False
+
+
+#: every kind that is shown, by the type of its body; filled by the modules of this package
+KINDS: dict[type[Body], KindView] = {}
+
+
+def label(body: type[B], *, row: DrawRow[Body] | None = None) -> Callable[[Label[B]], Label[B]]:
+    """Register a label: one line of plain words. `row` is `note` or `alarm` where the row repeats the label."""
+
+    def register(function: Label[B]) -> Label[B]:
+        KINDS[body] = KindView(function, row)
+        return function
+
+    return register
+
+
+def row(body: type[B], *, sometimes: bool = False, arrow: bool = False) -> Callable[[DrawRow[B]], DrawRow[B]]:
+    """Register the timeline row of a kind whose label is registered."""
+
+    def register(function: DrawRow[B]) -> DrawRow[B]:
+        kind = KINDS[body]
+        kind.row, kind.sometimes, kind.arrow = function, sometimes, arrow
+        return function
+
+    return register
+
+
+def note(draw: RowBuilder, event: Event, _body: Body) -> Row:
+    """A row at the gateway that repeats the label."""
+    return draw.note(event, Look.NOTE, describe(draw.view, event))
+
+
+def alarm(draw: RowBuilder, event: Event, _body: Body) -> Row:
+    """The same, drawn as an alarm."""
+    return draw.note(event, Look.ALARM, describe(draw.view, event))
+
+
+def describe(view: RunView, event: Event) -> str:
+    """The label of an event, without its number and time."""
+    kind = KINDS.get(type(event.body))
+    return clean(kind.label(view, event, event.body)) if kind else event.kind
+
+
+def row_of(draw: RowBuilder, event: Event) -> Row | None:
+    """The row of an event; none when the event is internal."""
+    kind = KINDS.get(type(event.body))
+    return kind.row(draw, event, event.body) if kind and kind.row else None
+
+
+def row_or_label(draw: RowBuilder, event: Event) -> Row:
+    """The row of an event; for an internal one, its label at the lane of its place."""
+    found = row_of(draw, event)
+    return found or draw.note(event, Look.INTERNAL, describe(draw.view, event), draw.lane_of(event.body))
+
+
+def has_row(draw: RowBuilder, event: Event) -> bool:
+    """Whether an event has a row of its own. The row is drawn only for kinds that have one sometimes."""
+    kind = KINDS.get(type(event.body))
+    if kind is None or kind.row is None:
+        return False
+    return not kind.sometimes or kind.row(draw, event, event.body) is not None
+
+
+def is_arrow(event: Event) -> bool:
+    """Whether the row of an event may run between two lanes."""
+    kind = KINDS.get(type(event.body))
+    return kind is not None and kind.arrow

@@ -1,0 +1,117 @@
+"""Sends of clients and operators: requested, joined, refused, previewed; and the message hooks."""
+
+from __future__ import annotations
+
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.kinds.registry import alarm, label, note, row
+from trunkline.app.view.text.cells import clean, count, quoted
+from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row_builder import RowBuilder
+from trunkline.core.events import Event
+from trunkline.core.events.delivery import (
+    HookFailed,
+    HookSending,
+    HookSent,
+    OperatorActed,
+    SendJoined,
+    SendPreviewed,
+    SendRefused,
+    SendRequested,
+    TargetResolved,
+)
+from trunkline.sim.events.script import ClientAsked, ClientTold
+
+
+@label(ClientAsked)
+def _asked(_view: RunView, _event: Event, body: ClientAsked) -> str:
+    return f"a client asks for {'a dry run' if body.dry_run else 'a send'}, key {body.key}"
+
+
+@label(ClientTold, row=note)
+def _answered(_view: RunView, _event: Event, body: ClientTold) -> str:
+    receipt = f", message {body.provider_id}" if body.provider_id else ""
+    again = ", as before" if body.cached else ""
+    detail = f" ({body.detail})" if body.detail else ""
+    return f"the client gets its result: {body.status}{receipt}{again}{detail}"
+
+
+@label(SendRequested)
+def _requested(view: RunView, _event: Event, body: SendRequested) -> str:
+    where = f" on {body.channel}" if body.channel else ""
+    return f"a client asks to send {quoted(body.text)} to {view.places.target(body.target)}{where}, key {body.key}"
+
+
+@row(SendRequested)
+def _requested_row(draw: RowBuilder, event: Event, body: SendRequested) -> Row:
+    return draw.note(event, Look.NOTE, f"client: {quoted(body.text)} to {clean(draw.view.places.target(body.target))}")
+
+
+@label(TargetResolved)
+def _resolved(view: RunView, _event: Event, body: TargetResolved) -> str:
+    return f"target {quoted(body.target)} is {view.places.label(body.address)}, session {body.session_key}"
+
+
+@label(SendJoined)
+def _joined(_view: RunView, _event: Event, body: SendJoined) -> str:
+    result = "it gets the first result" if body.ended else "it waits for the first result"
+    return f"send {body.key} is a repeat: {result} ({body.reason})"
+
+
+@row(SendJoined)
+def _joined_row(draw: RowBuilder, event: Event, body: SendJoined) -> Row:
+    return draw.note(event, Look.SUPPRESSED, f"same key, one send: {clean(body.key)}", tags=("sup",))
+
+
+@label(SendRefused)
+def _refused(_view: RunView, _event: Event, body: SendRefused) -> str:
+    return f"send {body.key} refused: {body.reason}: {body.detail}"
+
+
+@row(SendRefused)
+def _refused_row(draw: RowBuilder, event: Event, body: SendRefused) -> Row:
+    return draw.note(event, Look.DEAD, f"send refused: {body.reason}", tags=("✗",))
+
+
+@label(SendPreviewed)
+def _previewed(view: RunView, _event: Event, body: SendPreviewed) -> str:
+    files = f" with {count(len(body.media), 'file')}" if body.media else ""
+    session = f", session {body.session_key}" if body.session_key else ", not mirrored"
+    texts = " ".join(quoted(chunk) for chunk in body.chunks)
+    return f"dry run of {body.key}: {texts}{files} to {view.places.label(body.address)}{session}"
+
+
+@row(SendPreviewed)
+def _previewed_row(draw: RowBuilder, event: Event, body: SendPreviewed) -> Row:
+    text = quoted(" ".join(body.chunks)) if body.chunks else count(len(body.media), "file")
+    return draw.note(event, Look.SUPPRESSED, f"dry run: {text}", draw.lanes.of(body.address), ("sup",))
+
+
+@label(HookSending)
+def _sending(_view: RunView, _event: Event, body: HookSending) -> str:
+    hooks = ", ".join(body.by)
+    if body.verdict == "kept":
+        return "the hooks leave it unchanged"
+    done = "cancel it" if body.verdict == "cancelled" else "change it"
+    return f"hooks {done}{f' ({hooks})' if hooks else ''}: {body.reason}"
+
+
+@row(HookSending, sometimes=True)
+def _sending_row(draw: RowBuilder, event: Event, body: HookSending) -> Row | None:
+    # A message that the hooks leave unchanged has its own rows.
+    return None if body.verdict == "kept" else note(draw, event, body)
+
+
+@label(HookFailed, row=alarm)
+def _hook_failed(_view: RunView, _event: Event, body: HookFailed) -> str:
+    return f"hook {body.hook} fails at {body.phase}: {body.reason} ({body.detail})"
+
+
+@label(HookSent)
+def _sent(_view: RunView, _event: Event, body: HookSent) -> str:
+    receipt = f", message {body.provider_id}" if body.provider_id else ""
+    return f"the hooks are notified: {body.state}, {body.reason}{receipt}"
+
+
+@label(OperatorActed, row=note)
+def _operator(_view: RunView, _event: Event, body: OperatorActed) -> str:
+    return f"operator: {body.verb}{f', {body.detail}' if body.detail else ''}"

@@ -1,0 +1,52 @@
+"""Every event kind has a label, and a timeline row or a reason to have none; what records it is declared."""
+
+import pytest
+
+from trunkline.app.view.kinds import KINDS
+from trunkline.core.events import BODIES
+from trunkline.sim import find_scenarios, load_scenario, run_scenario
+
+#: kinds that the timeline folds into the row before them, each with the reason
+WITHOUT_ROW = {
+    "run.phase": "the runner's own bookkeeping",
+    "client.asked": "send.requested follows and has the row",
+    "world.limits": "part of the setting, recorded before anything happens",
+    "world.account": "part of the setting",
+    "world.person": "part of the setting",
+    "world.place": "part of the setting; the place has a lane",
+    "world.session": "part of the setting; the session has a card",
+    "platform.connected": "every process connects every account at its start",
+    "inbound.received": "the posted message has the row",
+    "route.decided": "inside the gateway; explained at the posted message",
+    "inbound.admitted": "inside the gateway; explained at the posted message",
+    "session.created": "inside the gateway; the session has a card",
+    "transcript.appended": "inside the gateway; on the Sessions screen",
+    "turn.started": "inside the gateway; what the turn does has rows",
+    "tool.called": "what the tool does has rows",
+    "delegation.accepted": "the start of the hand has the row",
+    "completion.planned": "the announcement has rows",
+    "target.resolved": "send.requested has the row",
+    "hook.sent": "the outcome has the row",
+    "intent.prepared": "inside the gateway; the attempt's outcome has the row",
+    "attempt.started": "inside the gateway; the platform's reaction has the row",
+    "chunk.acked": "the accepted message has the row",
+    "adapter.ended": "a stream ends in order only with its process",
+    "binding.touched": "the message that touched the binding has the row",
+    "control.called": "the posted message has the row",
+}
+
+
+def test_every_kind_has_a_label():
+    assert set(BODIES.values()) == set(KINDS)
+
+
+def test_a_kind_without_a_row_has_a_reason():
+    assert {body.kind for body, kind in KINDS.items() if kind.row is None} == set(WITHOUT_ROW)
+
+
+@pytest.mark.parametrize("name", ["killed-on-the-way", "own-webhook-echo", "queue-full"])
+def test_bodies_declare_what_records_them(name: str):
+    (scenario,) = (load_scenario(path) for path in find_scenarios(["scenarios"]) if path.stem == name)
+    for event in run_scenario(scenario).trace.events:
+        recorder = event.node if event.node in ("gateway", "sim") else "platform"
+        assert event.body.recorded_by == recorder, event.kind
