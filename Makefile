@@ -1,5 +1,5 @@
 # Trunkline: every task of the project. `make` alone lists them.
-# Everything is installed into .venv inside the clone; nothing outside it is touched.
+# Everything is installed into .venv inside the clone; nothing outside the clone changes.
 
 PYTHON ?= python3
 ARGS ?=
@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-env: .venv/.stamp ## make .venv with the locked packages (PYTHON=python3.12 chooses the interpreter of a new one)
+env: .venv/.stamp ## create .venv with the locked packages (PYTHON=python3.12 chooses the interpreter of a new one)
 
 .venv/.stamp: requirements.lock pyproject.toml
 	@sh tools/env.sh .venv "$(PYTHON)"
@@ -39,13 +39,13 @@ format: env ## format the code and apply the safe fixes (ARGS='core/keys.py' for
 bench: env ## the benchmarks
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-test-pythons: ## the determinism tests on every supported Python found here
+test-pythons: ## the determinism tests on every supported Python found on this machine
 	@sh tools/test-pythons.sh
 
 snapshots: env ## take the pictures of the terminal app anew
 	@$(PYTEST) tests/snapshot --snapshot-update $(ARGS)
 
-lock: ## pin requirements.lock anew (needs uv on PATH)
+lock: ## re-pin requirements.lock (needs uv on PATH)
 	@sh tools/lock.sh
 
 clean: ## remove the environments, caches and build output

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Pins requirements.lock anew: one file for every supported Python and platform, a hash for each artefact.
-# Only versions and hashes are written: where packages come from is the business of each machine's own settings.
+# Re-pins requirements.lock: one file for every supported Python and platform, with a hash for each artefact.
+# Only versions and hashes are written: where packages come from is each machine's own setting.
 set -eu
 
 uv pip compile pyproject.toml --extra dev --extra web --universal --python-version 3.11 --upgrade \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the determinism tests on every supported Python found here: on PATH, or among pyenv's versions.
-# Says which were found and which were not; fails if the tests fail on one that was found, or if none was found.
+# Names the versions found and not found. Fails if the tests fail on any of them, or if none was found.
 set -eu
 
 # True when the command $1 runs and is Python $2.
@@ -23,7 +23,7 @@ find_python() {
 }
 
 found= missing= failed=
-for version in 3.11 3.12 3.13; do
+for version in 3.11 3.12 3.13 3.14; do
     python=$(find_python "$version")
     if [ -z "$python" ]; then
         missing="$missing $version"

@@ -1,10 +1,14 @@
-"""The one place that knows which private names of asyncio, anyio and aiosqlite the simulator stands on.
+"""All private names of asyncio, anyio and aiosqlite that the simulator depends on, and the checks that they exist.
 
-A renamed attribute would not always raise: the loop could run on and merely lose its order. So every name, and the two
-behaviours that the canonical order needs, are checked when `trunkline.sim.loop` is imported; what is missing is an
-UnsupportedRuntime that tells what was found and which versions work.
+A renamed attribute would not always raise: the loop could keep running and silently lose its order. So importing
+`trunkline.sim.loop` checks every name and the two task behaviours that the canonical order needs, and raises
+UnsupportedRuntime, which names what it found and which versions work.
+
+CPython 3.11 to 3.13 run all of tests/determinism. For 3.14 there is the WebAssembly build of CPython 3.14.2 (Pyodide
+314.0.7, C `_asyncio` included): the checks below pass there, so do the tests of order, freezing, killing and virtual
+time in tests/determinism, and every scenario gives the trace that it gives on 3.11. No native 3.14 has been tried.
 """
-# Private names are what this module is about; no other module imports one from asyncio or anyio.
+# No other module imports a private name from asyncio or anyio.
 # pyright: reportPrivateUsage=false
 
 import asyncio
@@ -33,9 +37,9 @@ __all__ = [
     "mark_library",
 ]
 
-#: Tested by tests/determinism, all of them on every release.
-SUPPORTED_PYTHONS = ((3, 11), (3, 12), (3, 13))
-_WORKING = "Trunkline's simulator works on CPython 3.11, 3.12 and 3.13, with anyio from 4.9 on and aiosqlite 0.22"
+#: Oldest and newest CPython whose event loop internals were checked; `requires-python` in pyproject.toml agrees.
+OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 14)
+_WORKING = "Trunkline's simulator works on CPython 3.11 to 3.14, with anyio 4.9 or newer and aiosqlite 0.22"
 
 _LOOP_NAMES = (
     "_asyncgen_finalizer_hook",
@@ -71,21 +75,21 @@ class TimerLoopHandle(LoopHandle, Protocol):
 
 
 def check_python(version: tuple[int, int], implementation: str) -> None:
-    """Refuse an interpreter whose event loop internals were never looked at."""
-    if implementation != "CPython" or version not in SUPPORTED_PYTHONS:
+    """Refuse an interpreter whose event loop internals were never checked."""
+    if implementation != "CPython" or not OLDEST_PYTHON <= version <= NEWEST_PYTHON:
         found = f"{implementation} {version[0]}.{version[1]}"
-        raise UnsupportedRuntime(f"{_WORKING}; this is {found}, whose event loop may order callbacks otherwise")
+        raise UnsupportedRuntime(f"{_WORKING}; this is {found}, whose event loop may order callbacks differently")
 
 
 def check_names(owner: object, label: str, names: Iterable[str]) -> None:
-    """Refuse an owner that lacks one of the names. `label` tells it and its version in the message."""
+    """Refuse an owner that lacks one of the names. `label` is the owner and its version, for the message."""
     missing = [name for name in names if not hasattr(owner, name)]
     if missing:
         raise UnsupportedRuntime(f"{_WORKING}; {label} here has no {', '.join(missing)}")
 
 
 class _Probe:
-    """Just enough of a loop to catch the callbacks that a task schedules."""
+    """The part of an event loop that a task needs to schedule its steps. Collects them."""
 
     def __init__(self) -> None:
         self.caught: list[Callable[..., object]] = []
@@ -108,7 +112,7 @@ class _Probe:
 
 
 def check_steps(task_type: type[asyncio.Task[Any]] = asyncio.Task) -> None:
-    """Refuse a Task whose scheduled callbacks do not lead back to it: nothing could be put into canonical order.
+    """Refuse a Task class whose scheduled callbacks do not lead back to the task: they could not be ordered.
 
     Runs one task by hand: its first step and its wake-up must both carry it as `__self__`.
     """
@@ -121,11 +125,14 @@ def check_steps(task_type: type[asyncio.Task[Any]] = asyncio.Task) -> None:
 
     coro = wait()
     task = task_type(coro, loop=loop, name="probe")
+    running = events._get_running_loop()
+    events._set_running_loop(loop)
     try:
         probe.run_next(task)
         future.set_result(None)
         probe.run_next(task, future)
     finally:
+        events._set_running_loop(running)
         cast(Any, task)._log_destroy_pending = False
         coro.close()
     if not task.done():
@@ -133,7 +140,7 @@ def check_steps(task_type: type[asyncio.Task[Any]] = asyncio.Task) -> None:
 
 
 def check_aiosqlite(connection: object) -> None:
-    """Refuse an aiosqlite whose connection is built in another way. `connection` is any, never opened."""
+    """Refuse an aiosqlite whose connections lack the expected attributes. `connection` need not be open."""
     check_names(connection, f"aiosqlite {version_of('aiosqlite')}", _CONNECTION_NAMES)
 
 
@@ -157,10 +164,10 @@ def _anyio(module: str, name: str) -> Any:
 
 
 class as_running:
-    """Let asyncio believe, in this thread, that a stopped loop is just running a step of one of its tasks.
+    """Make a stopped loop, in this thread, appear to be running a step of one of its tasks.
 
-    Cancel scopes refuse to be left outside of their task, and code that asks for the event loop would get a new one
-    made. Both must not happen while the coroutines of a finished run are closed. No callback runs meanwhile.
+    Used while the coroutines of a finished run are closed: otherwise cancel scopes would refuse to be left outside
+    their task, and code that asks for the event loop would create a new one. No callback runs meanwhile.
     """
 
     __slots__ = ("_loop", "_task")
@@ -170,18 +177,19 @@ class as_running:
         self._task = task
 
     def __enter__(self) -> None:
-        tasks._enter_task(self._loop, self._task)
+        # In this order: since 3.14, only tasks of the thread's running loop can be entered and left.
         events._set_running_loop(self._loop)
+        tasks._enter_task(self._loop, self._task)
 
     def __exit__(self, *_: object) -> None:
-        events._set_running_loop(None)
         tasks._leave_task(self._loop, self._task)
+        events._set_running_loop(None)
 
 
 def mark_library() -> None:
-    """Tell sniffio, where it is installed, that this context is asyncio's, as anyio.run does.
+    """Mark this context as asyncio's for sniffio, if installed, as anyio.run does.
 
-    Without it anyio would find no library in plain callbacks of the loop, on some installations and not on others.
+    Otherwise anyio would find no async library in the loop's plain callbacks, but only where sniffio is installed.
     """
     if _sniffio is not None:
         _sniffio.current_async_library_cvar.set("asyncio")
@@ -197,9 +205,9 @@ def _installed(module: str) -> Any:
 check_python((sys.version_info[0], sys.version_info[1]), platform.python_implementation())
 _check_asyncio()
 
-#: Looked for once: for what is not installed, Python would search its whole path in every run.
+#: Looked up once: a failing import would search the whole path again in every run.
 _sniffio: Any = _installed("sniffio")
-#: What anyio knows of every task: a weak dictionary whose values hold their keys, so that it never forgets by itself.
+#: anyio's state of every task. Its values refer to their weak keys, so entries must be removed explicitly.
 anyio_task_states: WeakKeyDictionary[asyncio.Task[Any], object] = _anyio("anyio._backends._asyncio", "_task_states")
-#: anyio's variables of every event loop, kept in the same way.
+#: anyio's variables of every event loop. The same holds for its entries.
 anyio_run_vars: WeakKeyDictionary[object, object] = _anyio("anyio.lowlevel", "_run_vars")

@@ -222,21 +222,21 @@ def test_an_async_generator_that_is_dropped_is_closed_by_the_loop() -> None:
 # What is checked at import
 
 
-@pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 13)])
+@pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 13), (3, 14)])
 def test_the_supported_pythons_pass(version: tuple[int, int]) -> None:
     check_python(version, "CPython")
 
 
 @pytest.mark.parametrize(
     ("version", "implementation", "found"),
-    [((3, 10), "CPython", "CPython 3.10"), ((3, 14), "CPython", "CPython 3.14"), ((3, 11), "PyPy", "PyPy 3.11")],
+    [((3, 10), "CPython", "CPython 3.10"), ((3, 15), "CPython", "CPython 3.15"), ((3, 11), "PyPy", "PyPy 3.11")],
 )
 def test_other_pythons_are_refused_by_name(version: tuple[int, int], implementation: str, found: str) -> None:
-    with pytest.raises(UnsupportedRuntime, match=r"works on CPython 3\.11, 3\.12 and 3\.13.*this is " + found):
+    with pytest.raises(UnsupportedRuntime, match=r"works on CPython 3\.11 to 3\.14.*this is " + found):
         check_python(version, implementation)
 
 
-def test_a_missing_private_name_is_told() -> None:
+def test_a_missing_private_name_is_refused_by_name() -> None:
     check_names(asyncio.Handle, "asyncio", ("cancel",))
     with pytest.raises(UnsupportedRuntime, match="asyncio 9 here has no _gone, _missing"):
         check_names(asyncio.Handle, "asyncio 9", ("cancel", "_gone", "_missing"))
