@@ -92,7 +92,7 @@ def long_bars() -> list[Bar]:
 
 def start_bars() -> list[Bar]:
     """The tour, headless: from the start of the process to its exit."""
-    command = [sys.executable, "-m", "app", "run", "scenarios/tour"]
+    command = [sys.executable, "-m", "trunkline", "run", "scenarios/tour"]
     walls = []
     for _ in range(5):
         before = time.perf_counter()

@@ -32,7 +32,7 @@ def _environment(cache: str) -> dict[str, str]:
 
 def measure(rounds: int = ROUNDS) -> tuple[Moment, Moment, Moment]:
     """First picture and violation, each the quickest; and the first picture of the start before, which compiles."""
-    command = (sys.executable, "-m", "app", "tour")
+    command = (sys.executable, "-m", "trunkline", "tour")
     # A cache of its own: whether other starts left theirs must not matter.
     with tempfile.TemporaryDirectory() as cache:
 

@@ -389,14 +389,14 @@ def test_no_screen_and_without_a_file_no_simulator_is_imported(config):
         code = (
             "import sys\nfrom trunkline.app.cli import main\n"
             f"sys.argv = {['trunkline', *arguments]!r}\nassert main() == 0\n"
-            "print([name for name in ('textual', 'faker', 'sim') if name in sys.modules])"
+            "print([name for name in ('textual', 'faker', 'trunkline.sim') if name in sys.modules])"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
         return done.stdout.splitlines()[-1]
 
     assert loaded(*INBOUND) == loaded(*SEND, "user:1", "--channel", "discord") == "[]"
     assert loaded("explain", "key", "main:main") == "[]"
-    assert loaded(*INBOUND, "--config", str(config)) == "['sim']"
+    assert loaded(*INBOUND, "--config", str(config)) == "['trunkline.sim']"
 
 
 # ---------------------------------------------------------------- asked and lived are the same

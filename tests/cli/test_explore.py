@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from trunkline.app.cli.run import explore
 from trunkline.core.events import read_trace
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 
@@ -104,7 +105,7 @@ def test_a_crash_that_does_not_happen_is_a_violation(trunkline):
 
 
 def test_an_interrupted_exploration_tells_what_it_knows(trunkline, monkeypatch, tmp_path):
-    whole = trunkline.app.cli.run.explore.explore
+    whole = explore.explore
 
     def interrupted(*arguments):
         for number, found in enumerate(whole(*arguments)):
@@ -112,7 +113,7 @@ def test_an_interrupted_exploration_tells_what_it_knows(trunkline, monkeypatch, 
             if number == 1:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(trunkline.app.cli.run.explore, "explore", interrupted)
+    monkeypatch.setattr(explore, "explore", interrupted)
     code, out, _ = trunkline("explore", B043, "--jobs", "1", "--json", tmp_path / "part.json")
     part = json.loads((tmp_path / "part.json").read_text())
     assert code == 130 and part["interrupted"] is True

@@ -694,7 +694,7 @@ def test_the_command_needs_little_to_start(tmp_path):
     code = (
         "import sys\nfrom trunkline.app.cli.commands import dispatch\n"
         f"try:\n    dispatch(['queue', 'list', '--store', {str(tmp_path / 'no.db')!r}])\nexcept Exception: pass\n"
-        "print(*(name for name in ('textual', 'sim', 'faker') if name in sys.modules))"
+        "print(*(name for name in ('textual', 'trunkline.sim', 'faker') if name in sys.modules))"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

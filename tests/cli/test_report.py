@@ -48,7 +48,7 @@ def test_a_terminal_is_no_trace(trunkline, monkeypatch):
 
 
 def test_a_reader_that_has_seen_enough_ends_it_quietly(recorded):
-    command = f"{sys.executable} -m app report {recorded} --plain | head -1"
+    command = f"{sys.executable} -m trunkline report {recorded} --plain | head -1"
     done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("# Run\n", "")
 

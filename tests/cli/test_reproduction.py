@@ -25,7 +25,7 @@ def shell(tmp_path):
     """Runs a line as somebody would who has installed it."""
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin" / "trunkline"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m app "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m trunkline "$@"\n')
     command.chmod(0o755)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
 

@@ -142,7 +142,7 @@ def terminal(
 
 
 def trunkline(*arguments: object, **options: Any):
-    return terminal(sys.executable, "-m", "app", *map(str, arguments), **options)
+    return terminal(sys.executable, "-m", "trunkline", *map(str, arguments), **options)
 
 
 def with_defect(change: str, *arguments: str):
@@ -232,7 +232,7 @@ def test_control_z_stops_the_whole_job_of_a_shell_and_fg_goes_on():
     """With a shell as it is in a terminal: it has its prompt back meanwhile."""
     with terminal("bash", "--norc", "-i", PS1="prompt> ", HISTFILE="") as shown:
         shown.until("prompt>")
-        shown.type(f"env {shlex.quote(sys.executable)} -m app tour\r")
+        shown.type(f"env {shlex.quote(sys.executable)} -m trunkline tour\r")
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("\x1a")
         shown.until("Stopped")
@@ -253,7 +253,7 @@ def test_an_app_whose_terminal_went_without_a_word_does_not_wait_for_ever():
     own, its = pty.openpty()
     ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "app", "tour"]
+    command = [sys.executable, "-m", "trunkline", "tour"]
     process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=environment, start_new_session=True)
     os.close(its)
     shown = Terminal(process, own, (80, 24))

@@ -335,7 +335,7 @@ def test_a_slow_reader_holds_up_no_checkpoint_and_misses_no_line(talkative):
 
 
 def test_whoever_has_seen_enough_may_go(talkative):
-    command = [sys.executable, "-m", "app", "transcript", TOPIC, "--store", str(talkative)]
+    command = [sys.executable, "-m", "trunkline", "transcript", TOPIC, "--store", str(talkative)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
         assert json.loads(process.stdout.readline())["type"] == "session"

@@ -54,7 +54,7 @@ def test_a_file_is_followed_from_before_it_exists_to_its_violation(trace: Path, 
 def test_a_pipe_is_followed_and_the_keys_still_come_from_the_terminal(trace: Path):
     python = shlex.quote(sys.executable)
     writes = f"{python} -c {shlex.quote(WRITER)} {shlex.quote(str(trace))}"
-    with terminal("sh", "-c", f"{writes} | {python} -m app watch -") as shown:
+    with terminal("sh", "-c", f"{writes} | {python} -m trunkline watch -") as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("F")
         shown.until("89/89")
@@ -65,8 +65,8 @@ def test_a_pipe_is_followed_and_the_keys_still_come_from_the_terminal(trace: Pat
 
 def test_a_scenario_is_watched_and_its_report_comes_when_the_screen_is_free():
     python = shlex.quote(sys.executable)
-    run = f"{python} -m app run {TOUR} --bug own --trace -"
-    with terminal("sh", "-c", f"{run} | {python} -m app watch -") as shown:
+    run = f"{python} -m trunkline run {TOUR} --bug own --trace -"
+    with terminal("sh", "-c", f"{run} | {python} -m trunkline watch -") as shown:
         shown.until("told-twice", "AUTO-PAUSED")
         shown.type("F")
         shown.until("89/89")
@@ -80,7 +80,7 @@ def test_a_scenario_is_watched_and_its_report_comes_when_the_screen_is_free():
 
 
 def test_a_reader_that_has_seen_enough_ends_it():
-    command = f"{shlex.quote(sys.executable)} -m app run {TOUR} --trace - | head -c 100"
+    command = f"{shlex.quote(sys.executable)} -m trunkline run {TOUR} --trace - | head -c 100"
     done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, timeout=60, check=True)
     assert done.stdout.startswith(b'{"trunkline_trace":1,"scenario":"told-twice"')
     assert done.stderr == b""
@@ -112,7 +112,7 @@ def test_the_example_of_a_gateway_is_watched_from_another_process(tmp_path: Path
 
 def test_a_writer_that_dies_is_told_and_what_was_read_stays(trace: Path):
     python = shlex.quote(sys.executable)
-    with terminal("sh", "-c", f"head -c 5000 {shlex.quote(str(trace))} | {python} -m app watch -") as shown:
+    with terminal("sh", "-c", f"head -c 5000 {shlex.quote(str(trace))} | {python} -m trunkline watch -") as shown:
         shown.until("the writer is gone before 'run.ended'", "CUT OFF", "told-twice")
         shown.type("q")
         assert shown.end() == 0
@@ -130,7 +130,7 @@ def test_a_writer_that_dies_is_told_and_what_was_read_stays(trace: Path):
 )
 def test_without_a_terminal_it_says_what_to_use(arguments: tuple[str, ...], said: str):
     done = subprocess.run(
-        [sys.executable, "-m", "app", "watch", *arguments],
+        [sys.executable, "-m", "trunkline", "watch", *arguments],
         cwd=ROOT,
         input="",
         capture_output=True,

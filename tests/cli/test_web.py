@@ -42,7 +42,7 @@ needs_server = pytest.mark.skipif(not SERVES, reason="textual-serve is not insta
 def served(*arguments: str, folder: Path = ROOT):
     """The address of a running `trunkline web`; in the end it must go by itself."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "app", "web", *arguments]
+    command = [sys.executable, "-m", "trunkline", "web", *arguments]
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
@@ -134,4 +134,11 @@ def test_names_with_blanks_and_quotes_stay_one_word():
     command = command_of((Path("it's here/a b.yaml"),), trace=None, ascii=True, theme="textual-light")
     script = f'for word in {command}; do echo "$word"; done'
     words = subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True)
-    assert words.stdout.splitlines()[1:] == ["-m", "app", "it's here/a b.yaml", "--ascii", "--theme", "textual-light"]
+    assert words.stdout.splitlines()[1:] == [
+        "-m",
+        "trunkline",
+        "it's here/a b.yaml",
+        "--ascii",
+        "--theme",
+        "textual-light",
+    ]

@@ -54,7 +54,7 @@ def command_of(
         words = [str(path) for path in paths] or ["tour"]
     words += ["--ascii"] if ascii else []
     words += ["--theme", theme] if theme is not None else []
-    return shlex.join([sys.executable, "-m", "app", *words])
+    return shlex.join([sys.executable, "-m", "trunkline", *words])
 
 
 def _check(paths: tuple[Path, ...], trace: Path | None, theme: str | None, *, cut: bool) -> None:

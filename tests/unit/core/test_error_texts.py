@@ -12,7 +12,7 @@ from trunkline.core.reasons import Reason
 
 def all_errors(root: type[TrunklineError] = TrunklineError) -> list[type[TrunklineError]]:
     """Every error class of core, the roots first. The simulator's own are not looked at."""
-    mine = [error for error in root.__subclasses__() if error.__module__.startswith("core.")]
+    mine = [error for error in root.__subclasses__() if error.__module__.startswith("trunkline.core.")]
     return [root, *(found for error in mine for found in all_errors(error))]
 
 
