@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from trunkline.app.view.hands.facts import hand_facts
-from trunkline.app.view.hands.runs import Hands
-from trunkline.app.view.index.message import Life, Part
+from trunkline.app.view.hands.runs import HandRuns
+from trunkline.app.view.index.message import AttemptKind, MessageHistory
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.labels.messages import Cell, says
-from trunkline.app.view.messages.rows import Messages
-from trunkline.app.view.queue.rows import Queue
+from trunkline.app.view.labels.messages import LabelCell, says
+from trunkline.app.view.messages.rows import MessageRows
+from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.text.cells import clean, count, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.events import Event
@@ -23,7 +23,7 @@ def _step(view: RunView, event: Event) -> Fact:
     return Fact(label="life", text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)
 
 
-def _words(cell: Cell) -> str:
+def _words(cell: LabelCell) -> str:
     """A state without its shape."""
     return (cell.more or cell.text).partition(" ")[2]
 
@@ -31,16 +31,16 @@ def _words(cell: Cell) -> str:
 # ---------------------------------------------------------------- messages
 
 
-def message_sections(view: RunView, messages: Messages) -> Iterator[tuple[str, Iterable[Fact]]]:
+def message_sections(view: RunView, messages: MessageRows) -> Iterator[tuple[str, Iterable[Fact]]]:
     """Every message: heard from people, said by the gateway, or not said, each with its life. In order of time."""
     heard: dict[str, int] = {}
     for event in view.events:
         if event.intent is None and isinstance(event.body, InboundReceived | InboundDropped):
             heard.setdefault(event.inbound or "", event.seq)
-    found: list[tuple[int, str | Life]] = [(seq, name) for name, seq in heard.items() if name]
+    found: list[tuple[int, str | MessageHistory]] = [(seq, name) for name, seq in heard.items() if name]
     found += [(life.first.seq, life) for life in messages.lives]
     for _, one in sorted(found, key=lambda item: item[0]):
-        yield _said(view, messages, one) if isinstance(one, Life) else _heard(view, one)
+        yield _said(view, messages, one) if isinstance(one, MessageHistory) else _heard(view, one)
 
 
 def _heard(view: RunView, name: str) -> tuple[str, Iterable[Fact]]:
@@ -56,20 +56,20 @@ def _heard(view: RunView, name: str) -> tuple[str, Iterable[Fact]]:
     return f"Message {name}{who}", [_step(view, event) for event in steps]
 
 
-def _said(view: RunView, messages: Messages, life: Life) -> tuple[str, Iterable[Fact]]:
+def _said(view: RunView, messages: MessageRows, life: MessageHistory) -> tuple[str, Iterable[Fact]]:
     address = life.body.address if life.body else getattr(life.first.body, "address", None)
     where = f" to {view.places.label(address)}" if address is not None else ""
     return f"Message {life.id}{where}: {says(life)}", _life(view, messages, life)
 
 
-def _life(view: RunView, messages: Messages, life: Life) -> Iterator[Fact]:
+def _life(view: RunView, messages: MessageRows, life: MessageHistory) -> Iterator[Fact]:
     head, body = messages.head(life, view.last), life.body
     state = head.cells["terminal"]
     yield Fact(label="state", text=_words(state), tone=state.tone, seq=state.seq)
     if body is not None:
         yield Fact(label="kind", text=f"{body.intent_kind}, {count(body.chunks, 'chunk')}")
         yield because(body.reason, life.seq)
-        tried = count(sum(one.part is Part.ATTEMPT for one in life.tries), "attempt")
+        tried = count(sum(one.part is AttemptKind.ATTEMPT for one in life.tries), "attempt")
         yield Fact(label="counts", text=f"{tried}, {len(life.accepted)} accepted on the wire")
         yield Fact(label="session", text=clean(body.mirror_key or "none remembers it"))
     if head.broken:
@@ -78,7 +78,7 @@ def _life(view: RunView, messages: Messages, life: Life) -> Iterator[Fact]:
     yield from (_step(view, event) for event in life.events)
 
 
-def _copies(view: RunView, life: Life) -> Iterator[Fact]:
+def _copies(view: RunView, life: MessageHistory) -> Iterator[Fact]:
     """What the invariants say of its deliveries: copies of one thing, places that are wrong."""
     for seq in (event.seq for event in life.accepted):
         copy = view.marks.copies.get(seq)
@@ -94,7 +94,7 @@ def _copies(view: RunView, life: Life) -> Iterator[Fact]:
 # ---------------------------------------------------------------- queue and hands
 
 
-def queue_facts(view: RunView, queue: Queue) -> Iterator[Fact]:
+def queue_facts(view: RunView, queue: QueueRows) -> Iterator[Fact]:
     """The sum, who breaks it, and every row with who had it when."""
     if queue.empty:
         yield Fact(label="", text="nothing was put into the queue in this run")
@@ -116,7 +116,7 @@ def queue_facts(view: RunView, queue: Queue) -> Iterator[Fact]:
         yield from queue.facts(row, view.last, drawn=False)
 
 
-def hand_sections(view: RunView, hands: Hands) -> Iterator[tuple[str, Iterable[Fact]]]:
+def hand_sections(view: RunView, hands: HandRuns) -> Iterator[tuple[str, Iterable[Fact]]]:
     """Every task of a hand: where it came from, until when it may run, how it ended, and how that was told."""
     for row in hands.rows(view.last):
         yield f"Task {row.id} of hand {row.hand}: {quoted(row.task)}", hand_facts(view, hands, row, view.last)

@@ -10,18 +10,18 @@ from trunkline.app.report.message_sections import hand_sections, message_section
 from trunkline.app.report.summary import EXPECTATIONS, LINES, VIOLATIONS, shortened
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.explanation import path_of, reproduction
-from trunkline.app.view.hands.runs import Hands
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.hands.runs import HandRuns
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.messages.rows import Messages
-from trunkline.app.view.queue.rows import Queue
+from trunkline.app.view.messages.rows import MessageRows
+from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.transcripts import AlignedPair, SessionListRow, Sessions
 from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.app.view.text.cells import clean, count, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone
-from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.base import RunEnded
 from trunkline.sim.invariants.base import Status, Verdict, Violation
@@ -40,14 +40,16 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 def sections(view: RunView) -> Iterator[Section]:
     """Every chapter of a run."""
-    lives = Lives(view.events)
+    lives = MessageHistories(view.events)
     yield Section(title="Run", facts=tuple(_run(view)))
     yield from _verdicts(view)
-    yield from _chapter("Messages", message_sections(view, Messages(view, lives)), "nobody said anything in this run")
+    yield from _chapter(
+        "Messages", message_sections(view, MessageRows(view, lives)), "nobody said anything in this run"
+    )
     yield from _chapter("Sessions", _sessions(view), "no session was made in this run")
     yield from _chapter("Bindings", _bindings(view), "no conversation was bound in this run")
-    yield Section(title="Queue", facts=tuple(queue_facts(view, Queue(view, lives))))
-    yield from _chapter("Hands", hand_sections(view, Hands(view, lives)), "no hand was given work in this run")
+    yield Section(title="Queue", facts=tuple(queue_facts(view, QueueRows(view, lives))))
+    yield from _chapter("Hands", hand_sections(view, HandRuns(view, lives)), "no hand was given work in this run")
     yield Section(title="Timeline", facts=tuple(_timeline(view)) or (Fact(label="", text="nothing happened"),))
 
 
@@ -208,5 +210,5 @@ def _bindings(view: RunView) -> Iterator[tuple[str, Iterable[Fact]]]:
 
 
 def _timeline(view: RunView) -> Iterator[Fact]:
-    for seq in Timeline(view, Lanes(view)).seqs:
+    for seq in Timeline(view, TimelineLanes(view)).seqs:
         yield event_fact(view, seq)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trunkline.app.cli.io.crash_report import sentence
 from trunkline.app.runs.model import Run, ScenarioEntry
-from trunkline.app.view.labels.scenario_faults import troubles
+from trunkline.app.view.labels.scenario_faults import fault_labels
 from trunkline.core.errors import UsageError
 from trunkline.sim import (
     BUGS,
@@ -65,7 +65,7 @@ def entry_of(file: ScenarioFile) -> ScenarioEntry:
         bugs=scenario.bugs,
         breaks=scenario.breaks,
         exercised=scenario.expect.exercised,
-        troubles=troubles(file),
+        troubles=fault_labels(file),
         story=scenario.story.strip(),
         seed=scenario.seed,
     )

@@ -13,7 +13,7 @@ from trunkline.core.gateway import Gateway
 from trunkline.core.sends.api import SendMessage, SendOutcome, Target
 from trunkline.core.store.sqlite.sql.queue_admin import Filter, QueueRow, Verdict
 from trunkline.core.values import Address
-from trunkline.sim.events.script import ClientAsked, ClientTold
+from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.steps import Bind, QueueStep
 
@@ -29,32 +29,32 @@ async def send(gateway: Gateway, message: SendMessage, targets: Sequence[Target]
         await _send(gateway, message, world)
         return
     keys = [f"{message.key}/{target.name}" for target in targets]
-    asked = [world.record(ClientAsked(key=key, dry_run=message.dry_run)) for key in keys]
+    asked = [world.record(ClientRequested(key=key, dry_run=message.dry_run)) for key in keys]
     try:
         results = await gateway.broadcast(message, targets, asked[0])
     except UsageError as error:
         for key, cause in zip(keys, asked, strict=True):
-            world.record(ClientTold(key=key, status="refused", detail=error.facts), cause)
+            world.record(ClientAnswered(key=key, status="refused", detail=error.facts), cause)
         return
     for key, cause, result in zip(keys, asked, results, strict=True):
         if result.outcome is None:
-            world.record(ClientTold(key=key, status="failed", detail=result.error), cause)
+            world.record(ClientAnswered(key=key, status="failed", detail=result.error), cause)
         else:
             _told(key, result.outcome, world, cause)
 
 
 async def _send(gateway: Gateway, message: SendMessage, world: EventSink) -> None:
-    asked = world.record(ClientAsked(key=message.key, dry_run=message.dry_run))
+    asked = world.record(ClientRequested(key=message.key, dry_run=message.dry_run))
     try:
         _told(message.key, await gateway.send(message, asked), world, asked)
     except UsageError as error:
-        world.record(ClientTold(key=message.key, status="refused", detail=error.facts), asked)
+        world.record(ClientAnswered(key=message.key, status="refused", detail=error.facts), asked)
     except SendFailed as error:
-        world.record(ClientTold(key=message.key, status="failed", detail=error.facts), asked)
+        world.record(ClientAnswered(key=message.key, status="failed", detail=error.facts), asked)
 
 
 def _told(key: str, outcome: SendOutcome, world: EventSink, cause: int) -> None:
-    body = ClientTold(
+    body = ClientAnswered(
         key=key,
         status=outcome.status.value,
         provider_id=outcome.message_id,

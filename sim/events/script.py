@@ -38,7 +38,7 @@ class ScriptSkipped(SimBody, frozen=True, kw_only=True):
     why: str
 
 
-class ClientAsked(SimBody, frozen=True, kw_only=True):
+class ClientRequested(SimBody, frozen=True, kw_only=True):
     """A client outside of the gateway asks it to send something; with `dry_run`, only to say what it would do."""
 
     kind: ClassVar[str] = "client.asked"
@@ -47,7 +47,7 @@ class ClientAsked(SimBody, frozen=True, kw_only=True):
     dry_run: bool = False
 
 
-class ClientTold(SimBody, frozen=True, kw_only=True):
+class ClientAnswered(SimBody, frozen=True, kw_only=True):
     """What a client was told of its send: the status of its outcome, or ``failed`` or ``refused``."""
 
     kind: ClassVar[str] = "client.told"

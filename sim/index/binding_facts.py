@@ -41,7 +41,7 @@ class BindingFacts:
         return self.ending is None and self.ended is None and not over
 
 
-class BoundFacts:
+class RunBindings:
     """Bindings by id, by place and by delegation; fallbacks that were told."""
 
     def __init__(self) -> None:

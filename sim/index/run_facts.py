@@ -37,7 +37,7 @@ from trunkline.core.store.sqlite.sql.queue_admin import Verdict
 from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
-from trunkline.sim.index.binding_facts import BoundFacts
+from trunkline.sim.index.binding_facts import RunBindings
 from trunkline.sim.invariants.routing.place_names import named
 
 Lane = tuple[str, str, str, str]
@@ -107,7 +107,7 @@ class IntentFacts:
         return {event.body.chunk for event in self.accepts if isinstance(event.body, WireAccepted)}
 
 
-class Story:
+class RunFacts:
     """Places by name, intents with their accepts, inbound messages with where they came from."""
 
     def __init__(self) -> None:
@@ -162,12 +162,12 @@ class Story:
         #: inbound id -> the place that its session is of
         self._homes: dict[str, Address] = {}
         #: conversations that are bound to sessions
-        self.bound = BoundFacts()
+        self.bindings = RunBindings()
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
         """The events that it is made from, each with the method that takes it in."""
         return {
-            **self.bound.handlers(),
+            **self.bindings.handlers(),
             WorldLimits: self._limits,
             WorldAccount: self._account,
             WorldPlace: self._place,
@@ -280,7 +280,7 @@ class Story:
         body, inbound = event.body, event.inbound or ""
         assert isinstance(body, InboundReceived)
         lane, message = body.address.lane, body.message_id
-        again = self.bound.proxied.get((lane[0], message), message)
+        again = self.bindings.proxied.get((lane[0], message), message)
         message = self._original.get((lane, message), again)
         self.received[inbound] = event
         self.messages[inbound] = (lane, message)

@@ -4,26 +4,26 @@ from collections.abc import Iterable
 
 from trunkline.core.events import Event
 from trunkline.sim.invariants.base import Checker, Judge, Status, Verdict, Violation
-from trunkline.sim.invariants.delivery.attempt_limits import Bounded, ReadyFirst
+from trunkline.sim.invariants.delivery.attempt_limits import BoundedAttempts, ReadyFirst
 from trunkline.sim.invariants.delivery.delivered_once import InboundOnce, OncePerIntent, OneAnnouncement
 from trunkline.sim.invariants.delivery.endings_and_status import EverythingEnds, StatusIsTruth
 from trunkline.sim.invariants.delivery.hand_reports import EveryRunReports
 from trunkline.sim.invariants.delivery.nothing_silent import NothingSilent
-from trunkline.sim.invariants.delivery.ordering import Fifo, NoHeadOfLine
-from trunkline.sim.invariants.delivery.resends import NoBlindReplay, ResumeAtFirst, SaidOnce
+from trunkline.sim.invariants.delivery.ordering import FifoDelivery, NoHeadOfLine
+from trunkline.sim.invariants.delivery.resends import NoBlindReplay, ResumeAtFirst, SentOnce
 from trunkline.sim.invariants.delivery.single_owner import SingleClaim
 from trunkline.sim.invariants.routing.addresses_and_audience import AddressFidelity, AudienceConfinement
 from trunkline.sim.invariants.routing.return_address import ExactReturnAddress, MirrorOnce, NoHiddenRedirect
-from trunkline.sim.invariants.routing.turns_and_routes import Freshness, FrozenRoute, GenerationFence, OneSession
+from trunkline.sim.invariants.routing.turns_and_routes import CurrentRoute, FrozenRoute, GenerationFence, OneSession
 from trunkline.sim.invariants.sessions.bindings import BindingLife, NoSelfEcho
-from trunkline.sim.invariants.sessions.mirror_text_and_dry_runs import MirrorIsTruth, NoEffect
-from trunkline.sim.invariants.sessions.session_keys import Injective, OneKey, ScopesAndLinks
+from trunkline.sim.invariants.sessions.mirror_text_and_dry_runs import DryRunHasNoEffect, MirrorIsTruth
+from trunkline.sim.invariants.sessions.session_keys import DistinctKeys, OneKey, ScopesAndLinks
 
 #: every checker, in the order of the catalogue
 CHECKERS: tuple[type[Checker], ...] = (
     OncePerIntent,
     OneAnnouncement,
-    SaidOnce,
+    SentOnce,
     NoBlindReplay,
     SingleClaim,
     ResumeAtFirst,
@@ -33,24 +33,24 @@ CHECKERS: tuple[type[Checker], ...] = (
     EveryRunReports,
     StatusIsTruth,
     ReadyFirst,
-    Bounded,
+    BoundedAttempts,
     NoHeadOfLine,
     ExactReturnAddress,
     NoHiddenRedirect,
     FrozenRoute,
     AddressFidelity,
     OneKey,
-    Injective,
+    DistinctKeys,
     ScopesAndLinks,
     OneSession,
     GenerationFence,
     MirrorOnce,
     MirrorIsTruth,
-    Fifo,
+    FifoDelivery,
     BindingLife,
-    Freshness,
+    CurrentRoute,
     AudienceConfinement,
-    NoEffect,
+    DryRunHasNoEffect,
     NothingSilent,
 )
 

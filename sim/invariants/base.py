@@ -16,7 +16,7 @@ import msgspec
 
 from trunkline.core.events import Body, Event, EventLog
 from trunkline.core.events.base import RunEnded
-from trunkline.sim.index.run_facts import Story
+from trunkline.sim.index.run_facts import RunFacts
 
 
 class Status(StrEnum):
@@ -66,9 +66,9 @@ class Checker:
     #: the promise in one sentence
     sentence: ClassVar[str]
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, run: RunFacts) -> None:
         #: what is known of the run so far; already knows the event that a handler is given
-        self.story = story
+        self.run = run
         self.exercised: int = 0
         self.violations: list[Violation] = []
 
@@ -122,11 +122,11 @@ class Judge:
     """All checkers over one run: feed it events in order, ask for verdicts at any time."""
 
     def __init__(self, checkers: Sequence[type[Checker]]) -> None:
-        self.story = Story()
-        self._checkers = tuple(checker(self.story) for checker in checkers)
+        self.run = RunFacts()
+        self._checkers = tuple(checker(self.run) for checker in checkers)
         # The story's own handler comes first: it knows an event before any checker is asked about it.
         self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {
-            body: (see,) for body, see in self.story.handlers().items()
+            body: (see,) for body, see in self.run.handlers().items()
         }
         self._ended: Event | None = None
         for checker in self._checkers:

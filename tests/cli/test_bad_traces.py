@@ -22,7 +22,7 @@ from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.messages.attempts_and_chunks import chunks
 from trunkline.app.view.overview.cards import latest_facts
-from trunkline.app.view.timeline.status_line import Mode, status_line
+from trunkline.app.view.timeline.status_line import PlaybackMode, status_line
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Trace, encode_trace
 from trunkline.sim import judge, load_scenario, run_scenario
@@ -85,7 +85,7 @@ def test_a_page_of_a_browser_opens_a_cut_trace_too(given, whole):
 def test_the_screens_say_that_the_end_is_missing(given, whole):
     trace = open_trace(given(cut_after(whole, 34)), cut=True)
     view = opened(trace).view
-    status = status_line(view, seq=34, head=34, mode=Mode.ENDED)
+    status = status_line(view, seq=34, head=34, mode=PlaybackMode.ENDED)
     assert status.chip.text.startswith("cut: ✓ so far (")
     told = {fact.label: fact.text for fact in latest_facts(view, opened(trace).verdicts, 34, "")}
     assert told["cut"].startswith("the trace lost its end") and "up to the cut" in told["verdict"]
@@ -175,7 +175,7 @@ def look(trace: Trace, beside: RunView, dice: random.Random) -> None:
     for seq in (0, view.last, dice.randrange(view.last + 1)):
         view.at(seq)
         explain(view, seq)
-        status_line(view, seq=seq, head=seq, mode=Mode.PAUSED)
+        status_line(view, seq=seq, head=seq, mode=PlaybackMode.PAUSED)
         assert [run.queue.ledger(seq), run.queue.wrong(seq)]
         assert len(run.queue.rows) == len([run.queue.line(row, seq) for row in run.queue.rows])
         assert all(run.messages.head(life, seq).id == life.id for life in run.messages.lives)

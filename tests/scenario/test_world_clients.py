@@ -17,7 +17,7 @@ from trunkline.core.events.delivery import (
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim import RunResult, Status, run_scenario
-from trunkline.sim.events.script import ClientAsked, ClientTold, FaultFired, ScriptSkipped
+from trunkline.sim.events.script import ClientAnswered, ClientRequested, FaultFired, ScriptSkipped
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.scenario import load_text
 
@@ -37,7 +37,7 @@ def bodies(result: RunResult, kind: type[Any]) -> list[Any]:
 
 
 def told(result: RunResult) -> list[str]:
-    return [body.status for body in bodies(result, ClientTold)]
+    return [body.status for body in bodies(result, ClientAnswered)]
 
 
 def ends(result: RunResult) -> list[IntentState]:
@@ -54,7 +54,7 @@ def holds(result: RunResult) -> bool:
 
 def test_a_client_is_told_what_came_of_its_send() -> None:
     result = run(SEND)
-    [asked], [answer], [accepted] = (bodies(result, kind) for kind in (ClientAsked, ClientTold, WireAccepted))
+    [asked], [answer], [accepted] = (bodies(result, kind) for kind in (ClientRequested, ClientAnswered, WireAccepted))
     assert (asked.key, asked.dry_run) == ("k", False)
     assert (answer.key, answer.status, answer.provider_id) == ("k", "delivered", accepted.provider_id)
     assert holds(result)
@@ -62,8 +62,8 @@ def test_a_client_is_told_what_came_of_its_send() -> None:
 
 def test_what_the_gateway_does_has_the_clients_question_as_its_cause() -> None:
     events = run(SEND).trace.events
-    [asked] = [event.seq for event in events if isinstance(event.body, ClientAsked)]
-    assert [event.cause for event in events if isinstance(event.body, SendRequested | ClientTold)] == [asked, asked]
+    [asked] = [event.seq for event in events if isinstance(event.body, ClientRequested)]
+    assert [event.cause for event in events if isinstance(event.body, SendRequested | ClientAnswered)] == [asked, asked]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_what_the_gateway_does_has_the_clients_question_as_its_cause() -> None:
 def test_nothing_but_a_delivery_is_told_as_one(send: str, status: str) -> None:
     fault = 'at: 0s, fault: {on: send, do: refuse, text: "refuse*"}'
     result = run(fault, f"at: 1s, send: {{to: telegram/@ana, {send}}}")
-    [answer] = bodies(result, ClientTold)
+    [answer] = bodies(result, ClientAnswered)
     assert (answer.status, answer.provider_id) == (status, None)
     assert not bodies(result, WireAccepted)
 
@@ -89,7 +89,7 @@ def test_a_client_whose_process_dies_is_told_nothing_until_it_asks_again() -> No
     result = run(
         crash, SEND.replace("telegram/@ana", "discord/ops"), "at: 9s, send: {to: discord/ops, text: x, key: k}"
     )
-    assert [(body.status, body.cached) for body in bodies(result, ClientTold)] == [("delivered", True)]
+    assert [(body.status, body.cached) for body in bodies(result, ClientAnswered)] == [("delivered", True)]
     assert [body.text for body in bodies(result, WireAccepted)] == ["the lift works"]
 
 
@@ -100,7 +100,7 @@ def test_each_place_of_a_broadcast_is_judged_by_itself() -> None:
     fault = "at: 0s, fault: {on: send, do: refuse, in: telegram/@bo}"
     result = run(fault, 'at: 1s, send: {to: [discord/ops, telegram/@ana, telegram/@bo], text: "fire drill", key: d}')
     assert sorted(told(result)) == ["delivered", "delivered", "failed"]
-    assert len({body.key for body in bodies(result, ClientAsked)}) == 3
+    assert len({body.key for body in bodies(result, ClientRequested)}) == 3
     assert len(bodies(result, WireAccepted)) == 2
     assert holds(result)
 

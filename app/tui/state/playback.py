@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.status_line import Mode
+from trunkline.app.view.timeline.status_line import PlaybackMode
 
 #: seconds on the wall that a visible row stays alone, at speed 1
 SHORTEST = 0.22
@@ -49,25 +49,25 @@ class Playback:
         self._waited = 0.0
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> PlaybackMode:
         """What the status line says."""
         if self.playing:
-            return Mode.PLAYING
+            return PlaybackMode.PLAYING
         if self.held:
-            return Mode.PAUSED
+            return PlaybackMode.PAUSED
         if self.live and not self.view.last:
-            return Mode.WAITING
+            return PlaybackMode.WAITING
         if self.following:
-            return Mode.LIVE if self.live else Mode.FOLLOWING
+            return PlaybackMode.LIVE if self.live else PlaybackMode.FOLLOWING
         if self._auto_paused_at == self.cursor:
-            return Mode.AUTO_PAUSED
+            return PlaybackMode.AUTO_PAUSED
         if self._stopped_at == self.cursor:
-            return Mode.BREAKPOINT
+            return PlaybackMode.BREAKPOINT
         if self.cursor < self.head or self.live:
-            return Mode.REWOUND
+            return PlaybackMode.REWOUND
         if self.cursor < self.view.last:
-            return Mode.PAUSED
-        return Mode.CUT if self.cut else Mode.ENDED
+            return PlaybackMode.PAUSED
+        return PlaybackMode.CUT if self.cut else PlaybackMode.ENDED
 
     def play(self) -> None:
         """Go on from the cursor; from the end, start again."""

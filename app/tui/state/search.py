@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from trunkline.app.view.timeline.breakpoints import Breakpoint, Breakpoints, Field
-from trunkline.app.view.timeline.filters import Filter, Matcher, parse_filter
-from trunkline.app.view.timeline.timeline import Kept, Picked, Timeline
+from trunkline.app.view.timeline.breakpoints import Breakpoint, Breakpoints, BreakpointTargets
+from trunkline.app.view.timeline.filters import FilterMatcher, TimelineFilter, parse_filter
+from trunkline.app.view.timeline.timeline import FilteredRows, Timeline, VisibleRows
 from trunkline.core.events.delivery import MirrorAppended
 from trunkline.sim.events.wire import WireAccepted
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 class _FilteredRows:
     """The rows that one filter keeps of one timeline; of a run that grows, only those that can be others now."""
 
-    def __init__(self, timeline: Timeline, filter_: Filter) -> None:
+    def __init__(self, timeline: Timeline, filter_: TimelineFilter) -> None:
         self._of = timeline
         self._filter = filter_
         self._version = timeline.version
         self._length = len(timeline.seqs)
         self._removed = timeline.removed
         self._touched = len(timeline.view.marks.touched)
-        self._kept = Kept(timeline)
+        self._kept = FilteredRows(timeline)
         self._done = 0
 
-    def fits(self, timeline: Timeline, filter_: Filter, *, resting: bool) -> bool:
+    def fits(self, timeline: Timeline, filter_: TimelineFilter, *, resting: bool) -> bool:
         """Whether it is about these, and about how they look by now.
 
         Rows come to look different while a run goes on, and some of that is told by no violation: then all of them are
@@ -38,12 +38,12 @@ class _FilteredRows:
             return False
         return self._version == timeline.version or (not resting and len(timeline.seqs) * 8 < self._length * 9)
 
-    def rows(self, opened: OpenRun) -> Kept:
+    def rows(self, opened: OpenRun) -> FilteredRows:
         """Those that it keeps by now."""
         self._kept.version = self._of.version
         last, marks = opened.view.last, opened.view.marks
         if self._done < last or self._touched < len(marks.touched):
-            matcher = Matcher(opened.view, opened.lanes)
+            matcher = FilterMatcher(opened.view, opened.lanes)
             for seq in sorted(self._named(marks.touched[self._touched :])):
                 row = self._of.row(seq)
                 self._kept.put(row, kept=matcher.keeps(self._filter, row))
@@ -66,11 +66,11 @@ class Search:
     """One for the whole app. What it computes of a run is computed once for it."""
 
     def __init__(self) -> None:
-        self.filter: Filter | None = None
+        self.filter: TimelineFilter | None = None
         self.breakpoints = Breakpoints()
         self._kept: _FilteredRows | None = None
         self._armed: tuple[object, ...] = ()
-        self._field: tuple[object, Field] | None = None
+        self._field: tuple[object, BreakpointTargets] | None = None
 
     # ------------------------------------------------------------ filter
 
@@ -78,7 +78,7 @@ class Search:
         """Filter the rows; a blank text shows all of them. Raises `UsageError`."""
         self.filter = parse_filter(text)
 
-    def kept(self, opened: OpenRun, timeline: Timeline) -> Picked:
+    def kept(self, opened: OpenRun, timeline: Timeline) -> VisibleRows:
         """The rows that the filter keeps; all of them where there is none."""
         if self.filter is None:
             return timeline
@@ -92,15 +92,15 @@ class Search:
         kept = self.filter
         if kept is None:
             return lambda _intent: True
-        found = Matcher(opened.view, opened.lanes).intents(kept, opened.folded.rows)
+        found = FilterMatcher(opened.view, opened.lanes).intents(kept, opened.folded.rows)
         return lambda intent: (intent in found) is not kept.inverse
 
     # ------------------------------------------------------------ breakpoints
 
-    def field(self, opened: OpenRun) -> Field:
+    def field(self, opened: OpenRun) -> BreakpointTargets:
         """The open run, as breakpoints see it."""
         if self._field is None or self._field[0] is not opened:
-            self._field = opened, Field(opened.view, opened.lanes, opened.folded.rows)
+            self._field = opened, BreakpointTargets(opened.view, opened.lanes, opened.folded.rows)
         return self._field[1]
 
     def met(self, opened: OpenRun, since: int) -> frozenset[int]:
@@ -108,7 +108,7 @@ class Search:
         if not self.breakpoints.set:
             return frozenset()
         rows = opened.folded.rows[opened.folded.row_at(since) + 1 :]
-        return self.breakpoints.stops(Field(opened.view, opened.lanes, rows, since=since))
+        return self.breakpoints.stops(BreakpointTargets(opened.view, opened.lanes, rows, since=since))
 
     def toggle(self, one: Breakpoint) -> bool:
         """Set a breakpoint, or remove it. Whether it is set now. Raises `UsageError`."""

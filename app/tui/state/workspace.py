@@ -16,17 +16,17 @@ from trunkline.app.tui.state.search import Search
 from trunkline.app.tui.state.view_options import ViewOptions
 from trunkline.app.view.explain.explanation import Explanation, explain, reproduction
 from trunkline.app.view.faults.palette import PlacedFault
-from trunkline.app.view.hands.runs import Hands
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.hands.runs import HandRuns
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import Verdicts
-from trunkline.app.view.messages.rows import Messages
+from trunkline.app.view.messages.rows import MessageRows
 from trunkline.app.view.picker.scenario_results import Results, result_of
-from trunkline.app.view.queue.rows import Queue
+from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.transcripts import Sessions
-from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.status_line import StatusLine, status_line
-from trunkline.app.view.timeline.timeline import Picked, Timeline, is_delivery
+from trunkline.app.view.timeline.timeline import Timeline, VisibleRows, is_delivery
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
 from trunkline.sim.invariants.base import Verdict
@@ -38,7 +38,7 @@ class OpenRun:
     def __init__(self, run: Run, *, at_violation: bool = False) -> None:
         with calm(len(run.trace.events)):
             self.view = RunView(run)
-            self.lanes = Lanes(self.view)
+            self.lanes = TimelineLanes(self.view)
             self.folded = Timeline(self.view, self.lanes)
             self.verdicts = Verdicts(self.view)
         self.lazy = LazyViews(self.view)
@@ -109,29 +109,31 @@ class OpenRun:
         return True
 
     @cached_property
-    def lives(self) -> Lives:
+    def lives(self) -> MessageHistories:
         """The life of every message, made when first asked for."""
-        return self.lazy.make("lives", lambda: Lives(self.view.events), lambda none: Lives(none.events))
+        return self.lazy.make(
+            "lives", lambda: MessageHistories(self.view.events), lambda none: MessageHistories(none.events)
+        )
 
     @cached_property
-    def messages(self) -> Messages:
+    def messages(self) -> MessageRows:
         """The stages of every message."""
-        return self._of_lives("messages", Messages)
+        return self._of_lives("messages", MessageRows)
 
     @cached_property
-    def queue(self) -> Queue:
+    def queue(self) -> QueueRows:
         """The rows and the sum of the queue."""
-        return self._of_lives("queue", Queue)
+        return self._of_lives("queue", QueueRows)
 
     @cached_property
-    def hands(self) -> Hands:
+    def hands(self) -> HandRuns:
         """The runs of hands."""
-        return self._of_lives("hands", Hands)
+        return self._of_lives("hands", HandRuns)
 
-    def _of_lives(self, name: str, make: Callable[[RunView, Lives], Made]) -> Made:
+    def _of_lives(self, name: str, make: Callable[[RunView, MessageHistories], Made]) -> Made:
         lives = self.lives
         view = self.lazy.nothing if self.lazy.why("lives") else self.view
-        return self.lazy.make(name, lambda: make(view, lives), lambda none: make(none, Lives(none.events)))
+        return self.lazy.make(name, lambda: make(view, lives), lambda none: make(none, MessageHistories(none.events)))
 
 
 class Workspace:
@@ -243,7 +245,7 @@ class Workspace:
         return self.open_run.lazy.why(view) if self.open_run is not None else ""
 
     @property
-    def timeline(self) -> Picked:
+    def timeline(self) -> VisibleRows:
         """The rows as they are folded and filtered now."""
         return self.search.kept(self.run, self.all_rows)
 

@@ -15,7 +15,7 @@ from trunkline.app.tui.keys import KEYS, Key, show
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.row_list import LineWidget
 from trunkline.app.view.text.cells import cut, middle_cut
-from trunkline.app.view.timeline.status_line import Mode, StatusLine
+from trunkline.app.view.timeline.status_line import PlaybackMode, StatusLine
 
 if TYPE_CHECKING:
     from trunkline.app.tui.app import TrunklineApp
@@ -77,9 +77,9 @@ class StatusBar(LineWidget):
         """What could be shown, from left to right, each with its rank: a lower one stays longer."""
         palette = self.palette
         bar, bold = palette.bar, palette.bar + Style(bold=True)
-        mode = palette.bar_key if status.mode is not Mode.PLAYING else bold
+        mode = palette.bar_key if status.mode is not PlaybackMode.PLAYING else bold
         speed = f" ×{status.speed:g}" if status.speed != 1 else ""
-        behind = f" −{status.behind}" if status.mode is Mode.REWOUND or (status.live and status.behind) else ""
+        behind = f" −{status.behind}" if status.mode is PlaybackMode.REWOUND or (status.live and status.behind) else ""
         chip = f" {status.chip.text if roomy else status.chip.short or status.chip.text} "
         return [
             (1, middle_cut(status.scenario, 24), bold, "scenarios"),

@@ -16,8 +16,8 @@ from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import LineWidget, RowList
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.overview.cards import (
+    CardCell,
     CardRow,
-    Cell,
     binding_row,
     family_rows,
     latest_facts,
@@ -124,7 +124,7 @@ class Card(RowList):
             canvas.put(at, text, self._style(row, cell))
         return canvas
 
-    def _style(self, row: CardRow, cell: Cell) -> Style:
+    def _style(self, row: CardRow, cell: CardCell) -> Style:
         if row.later:
             return self.palette.faint
         return self.palette.look(cell.look) if cell.look else self.palette.tone(cell.tone)

@@ -13,7 +13,7 @@ from trunkline.app.tui.widgets.columns import ListColumn, spread
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.explain.explanation import explain
-from trunkline.app.view.labels.messages import Cell
+from trunkline.app.view.labels.messages import LabelCell
 from trunkline.app.view.text.cells import cut, middle_cut
 from trunkline.app.view.text.fact import Fact, Tone
 
@@ -77,7 +77,7 @@ class CursorList(RowList):
         return canvas
 
     def put_cells(
-        self, canvas: Canvas, columns: Sequence[ListColumn], cells: Mapping[str, Cell], *, later: bool
+        self, canvas: Canvas, columns: Sequence[ListColumn], cells: Mapping[str, LabelCell], *, later: bool
     ) -> Canvas:
         """Each cell in the column of its name; the longer text where it fits."""
         for col, (x, size) in zip(columns, self.places(columns, canvas.width), strict=True):
@@ -89,7 +89,7 @@ class CursorList(RowList):
                 canvas.put(x + size - cell_len(text) if col.right else x, text, style)
         return canvas
 
-    def style_of(self, cell: Cell) -> Style:
+    def style_of(self, cell: LabelCell) -> Style:
         """What is wrong stands out by more than its colour."""
         style = self.palette.tone(cell.tone)
         return style + Style(bold=True) if cell.tone is Tone.BAD else style

@@ -8,7 +8,7 @@ from textual.strip import Strip
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.row_list import LineWidget
 from trunkline.app.view.text.cells import clean, cut, wrap
-from trunkline.app.view.timeline.status_line import Mode
+from trunkline.app.view.timeline.status_line import PlaybackMode
 
 #: lines at most
 MOST = 3
@@ -51,7 +51,7 @@ class FeedStatus(LineWidget):
     def render_line(self, y: int) -> Strip:
         """One of the lines."""
         status = self.workspace.status()
-        broken = status is not None and status.mode is not Mode.WAITING
+        broken = status is not None and status.mode is not PlaybackMode.WAITING
         canvas = self.canvas(self.size.width)
         style = self.palette.bad if broken else self.palette.warn
         if y < len(self._lines):

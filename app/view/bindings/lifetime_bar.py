@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
-from trunkline.app.view.index.bindings import BindingRow, Mark, Point
+from trunkline.app.view.index.bindings import BarMark, BarPoint, BindingRow
 from trunkline.core.bindings.records import BindingStatus
 
 
@@ -51,7 +51,7 @@ def column(at: float, span: tuple[float, float], width: int) -> int:
 
 
 def life_bar(
-    row: BindingRow, points: Sequence[Point], span: tuple[float, float], now: float, width: int
+    row: BindingRow, points: Sequence[BarPoint], span: tuple[float, float], now: float, width: int
 ) -> list[BarCell]:
     """The whole life of a binding in `width` cells. `row` is its last record; `now` is the cursor's time."""
     bar = _Bar(span, now, width)
@@ -61,8 +61,8 @@ def life_bar(
     if row.ending_at is not None:
         bar.line(row.ending_at, end, "╌", BarPart.ENDING)
     for point in points:
-        if point.mark in (Mark.TOUCHED, Mark.WRONG):
-            wrong = point.mark is Mark.WRONG
+        if point.mark in (BarMark.TOUCHED, BarMark.WRONG):
+            wrong = point.mark is BarMark.WRONG
             bar.put(point.at, "✗" if wrong else "●", BarPart.WRONG if wrong else BarPart.TOUCH)
     bar.put(row.bound_at, "├", BarPart.END)
     if over is None or over > span[1]:

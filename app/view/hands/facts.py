@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trunkline.app.view.explain.resolver import title
-from trunkline.app.view.hands.runs import HandRow, Hands, HandState
+from trunkline.app.view.hands.runs import HandRow, HandRuns, HandState
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.kinds.hands import step_label
@@ -70,7 +70,7 @@ def spoken(view: RunView, row: HandRow) -> str:
     return ", ".join(f"{name} {times}×" if times > 1 else name for name, times in places.items())
 
 
-def hand_facts(view: RunView, hands: Hands, row: HandRow, seq: int) -> Iterator[Fact]:
+def hand_facts(view: RunView, hands: HandRuns, row: HandRow, seq: int) -> Iterator[Fact]:
     """A run after event `seq`, and its story."""
     yield _state(row)
     for name in row.broken:
@@ -109,7 +109,7 @@ def _told(view: RunView, event: Event) -> Fact:
     return Fact(label=label, text=f"#{event.seq} {seconds(event.at)} {describe(view, event)}", seq=event.seq)
 
 
-def _story(view: RunView, row: HandRow, hands: Hands) -> list[Event]:
+def _story(view: RunView, row: HandRow, hands: HandRuns) -> list[Event]:
     kinds = (
         DelegationAccepted,
         DelegationStarted,

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound, RouterDecided
@@ -69,7 +69,7 @@ OUTCOMES = {
 }
 
 
-class Said(msgspec.Struct, frozen=True):
+class Announcement(msgspec.Struct, frozen=True):
     """A message that tells of a run, as people saw it."""
 
     seq: int
@@ -100,7 +100,7 @@ class HandRow(msgspec.Struct, frozen=True, kw_only=True):
     outcome: HandOutcome | None = None
     reason: Reason | None = None
     callback: int = 0
-    said: tuple[Said, ...] = ()
+    said: tuple[Announcement, ...] = ()
     #: later results that did not count
     ignored: int = 0
     #: how long it ran; until now while it runs
@@ -151,7 +151,7 @@ class _Run:
         self.kept: list[int] = []
         #: its requester was in a turn when it ended: nobody knows for how long
         self.busy = False
-        self.said: list[Said] = []
+        self.said: list[Announcement] = []
         self.broken: list[tuple[int, str]] = []
         #: its row before it was accepted, and after everything that came of it: from which event on
         self.ahead: HandRow | None = None
@@ -170,10 +170,10 @@ class _Run:
         return max(*(event.seq for event in events), *others, 0)
 
 
-class Hands(Sequence[str]):
+class HandRuns(Sequence[str]):
     """Every run of a hand, in the order in which they were accepted; as a sequence, their ids."""
 
-    def __init__(self, view: RunView, lives: Lives) -> None:
+    def __init__(self, view: RunView, lives: MessageHistories) -> None:
         self._view = view
         self._lives = lives
         self._runs: dict[str, _Run] = {}
@@ -206,7 +206,7 @@ class Hands(Sequence[str]):
         """What a run is called on screens: ``h1`` for the first."""
         return f"h{self._ids.index(delegation) + 1}" if delegation in self._runs else delegation
 
-    def said(self, delegation: str) -> Sequence[Said]:
+    def said(self, delegation: str) -> Sequence[Announcement]:
         """Every message that ever told of a run."""
         return self._runs[delegation].said if delegation in self._runs else ()
 
@@ -340,7 +340,7 @@ class Hands(Sequence[str]):
         run = self._runs.get(life.prepared.delegation or "") if life is not None and life.prepared else None
         if life is None or life.body is None or run is None or run.finished is None or life.seq < run.finished.seq:
             return
-        run.said.append(Said(event.seq, event.at, body.address, life.id, life.body.intent_kind))
+        run.said.append(Announcement(event.seq, event.at, body.address, life.id, life.body.intent_kind))
         run.forget()
 
     def _bind(self, event: Event, body: BindingBound) -> None:

@@ -45,7 +45,7 @@ class Standing(StrEnum):
     ENDED = "ended"
 
 
-class Mark(StrEnum):
+class BarMark(StrEnum):
     """What a point of a life bar stands for."""
 
     BOUND = "bound"
@@ -56,12 +56,12 @@ class Mark(StrEnum):
     ENDED = "ended"
 
 
-class Point(msgspec.Struct, frozen=True):
+class BarPoint(msgspec.Struct, frozen=True):
     """A moment in the life of a binding."""
 
     at: float
     seq: int
-    mark: Mark
+    mark: BarMark
 
 
 class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +113,7 @@ class BindingRow(msgspec.Struct, frozen=True, kw_only=True):
         return Standing(self.status.value)
 
 
-class Bindings:
+class BindingHistory:
     """Every binding of a run, in the order in which they were made."""
 
     def __init__(self, events: Sequence[Event]) -> None:
@@ -122,7 +122,7 @@ class Bindings:
         #: the same by number
         self._order: list[list[BindingRow]] = []
         self._by_place: dict[PlaceKey, list[str]] = {}
-        self._points: dict[str, list[Point]] = {}
+        self._points: dict[str, list[BarPoint]] = {}
         self._open = OpenBindings()
         #: events that concern a binding, in order
         self._stories: dict[str, list[Event]] = {}
@@ -194,13 +194,13 @@ class Bindings:
         first = 0.0 if self._first is None else self._first
         return first, max(self.time(len(self._events)), first)
 
-    def points(self, binding: str) -> Sequence[Point]:
+    def points(self, binding: str) -> Sequence[BarPoint]:
         """The life of a binding, in order."""
         return self._points.get(binding, ())
 
-    def misused(self, binding: str, seq: int) -> list[Point]:
+    def misused(self, binding: str, seq: int) -> list[BarPoint]:
         """The points up to event `seq` at which it was used, and did not route any more."""
-        return [point for point in self.points(binding) if point.mark is Mark.WRONG and point.seq <= seq]
+        return [point for point in self.points(binding) if point.mark is BarMark.WRONG and point.seq <= seq]
 
     def story(self, binding: str | None) -> Sequence[Event]:
         """Every event that concerns a binding, in order."""
@@ -235,7 +235,7 @@ class Bindings:
         fold = _FOLDS.get(type(event.body))
         known = self._states.get(binding, [None])[-1]
         if _misused(event, known):
-            self._mark(binding, event, Mark.WRONG)
+            self._mark(binding, event, BarMark.WRONG)
         row = fold(known, event, event.body) if fold else None
         if row is not None:
             if row.id not in self._states:
@@ -257,10 +257,10 @@ class Bindings:
         if known is None or is_open != (known.status is not BindingStatus.ENDED):
             self._open.change(row.last, row.conversation.lane, row.id, is_open=is_open)
 
-    def _mark(self, binding: str, event: Event, mark: Mark) -> None:
+    def _mark(self, binding: str, event: Event, mark: BarMark) -> None:
         points = self._points.setdefault(binding, [])
         if not points or points[-1].seq != event.seq:
-            points.append(Point(event.at, event.seq, mark))
+            points.append(BarPoint(event.at, event.seq, mark))
 
 
 def _named(body: Body) -> str | None:
@@ -362,11 +362,11 @@ def _spoke_as_bot(known: BindingRow | None, event: Event, _body: IdentityFallbac
     return msgspec.structs.replace(known, as_bot=known.as_bot + 1, last=event.seq) if known else None
 
 
-_MARKS: dict[type[Body], Mark] = {
-    BindingBound: Mark.BOUND,
-    BindingTouched: Mark.TOUCHED,
-    BindingEnding: Mark.ENDING,
-    BindingEnded: Mark.ENDED,
+_MARKS: dict[type[Body], BarMark] = {
+    BindingBound: BarMark.BOUND,
+    BindingTouched: BarMark.TOUCHED,
+    BindingEnding: BarMark.ENDING,
+    BindingEnded: BarMark.ENDED,
 }
 
 _FOLDS = cast(

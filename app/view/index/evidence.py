@@ -22,14 +22,14 @@ MIRRORS = frozenset({"M1", "M2"})
 TAKEN_TWICE = frozenset({"D7"})
 
 
-class Copy(msgspec.Struct, frozen=True):
+class DeliveryCopy(msgspec.Struct, frozen=True):
     """An accepted delivery that is one of several of the same thing: the `number`-th of a group."""
 
     number: int
     group: int
 
 
-class Marks:
+class Evidence:
     """The violations of a run, indexed by the events they name as evidence. They learn as more are found."""
 
     def __init__(self, violations: Iterable[Violation], events: Sequence[Event], causes: Causes) -> None:
@@ -43,7 +43,7 @@ class Marks:
         self._causes = causes
         #: every set of copies, each in order
         self.groups: list[tuple[int, ...]] = []
-        self.copies: dict[int, Copy] = {}
+        self.copies: dict[int, DeliveryCopy] = {}
         self.misplaced: set[int] = set()
         #: seq of a mirror, or of a delivery without one -> what is wrong: ``!`` or ``?``
         self.mirrors: dict[int, str] = {}
@@ -140,7 +140,7 @@ class Marks:
     def _number_copies(self) -> None:
         self.groups = sorted({tuple(sorted(group)) for group in self._member.values()})
         for index, group in enumerate(self.groups):
-            self.copies |= {seq: Copy(number, index) for number, seq in enumerate(group, 1)}
+            self.copies |= {seq: DeliveryCopy(number, index) for number, seq in enumerate(group, 1)}
         self._later_copies = sorted(seq for seq, copy in self.copies.items() if copy.number > 1)
 
     def _find_mirrors(self, violation: Violation) -> None:

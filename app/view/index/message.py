@@ -12,7 +12,7 @@ from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.values import IntentState
 
 
-class State(StrEnum):
+class QueueState(StrEnum):
     """What the queue holds of a message at a moment."""
 
     #: not prepared yet
@@ -36,20 +36,20 @@ class State(StrEnum):
 
 
 #: still to be done by somebody
-OPEN = frozenset({State.PENDING, State.LEASED, State.ORPHANED, State.RETRY})
+OPEN = frozenset({QueueState.PENDING, QueueState.LEASED, QueueState.ORPHANED, QueueState.RETRY})
 
 
-def state_of(state: IntentState) -> State:
+def state_of(state: IntentState) -> QueueState:
     """The state of the queue that a recorded one stands for."""
-    return State.PENDING if state in (IntentState.PREPARED, IntentState.SENDING) else State(state.value)
+    return QueueState.PENDING if state in (IntentState.PREPARED, IntentState.SENDING) else QueueState(state.value)
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class StateChange(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a message from an event on."""
 
     seq: int
     at: float
-    state: State
+    state: QueueState
     #: attempts so far
     tries: int = 0
     #: processes that have it in their hands; more than one is wrong (invariant D5)
@@ -69,7 +69,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return self.state not in OPEN and not self.back
 
 
-class Part(StrEnum):
+class AttemptKind(StrEnum):
     """What a row of an opened message stands for."""
 
     ATTEMPT = "attempt"
@@ -78,12 +78,12 @@ class Part(StrEnum):
     OPERATOR = "operator"
 
 
-class Try:
+class AttemptRecord:
     """One attempt, or what stands for one, with everything that came of it."""
 
     __slots__ = ("acked", "chunk", "ended", "event", "mirrored", "number", "part", "settled", "wire")
 
-    def __init__(self, part: Part, event: Event, chunk: int, number: int) -> None:
+    def __init__(self, part: AttemptKind, event: Event, chunk: int, number: int) -> None:
         self.part = part
         self.event = event
         self.chunk = chunk
@@ -96,15 +96,15 @@ class Try:
         self.settled: Event | None = None
 
 
-class Life:
+class MessageHistory:
     """One intent."""
 
     def __init__(self, name: str, first: Event) -> None:
         self.id = name
         self.first = first
         self.prepared: Event | None = None
-        self.tries: list[Try] = []
-        self.steps: list[Step] = []
+        self.tries: list[AttemptRecord] = []
+        self.steps: list[StateChange] = []
         self.acked: list[Event] = []
         self.mirrored: list[Event] = []
         self.accepted: list[Event] = []
@@ -130,11 +130,11 @@ class Life:
         """It was in the queue: prepared, or found there. What a hook cancelled never was."""
         return self.prepared is not None or bool(self.tries)
 
-    def step(self, seq: int) -> Step:
+    def step(self, seq: int) -> StateChange:
         """Its state after event `seq`."""
         index = bisect_right(self.steps, seq, key=lambda step: step.seq) - 1
         if index < 0:
-            return Step(seq=self.seq, at=self.first.at, state=State.LATER)
+            return StateChange(seq=self.seq, at=self.first.at, state=QueueState.LATER)
         return self.steps[index]
 
     def endings(self, seq: int) -> int:
@@ -147,7 +147,7 @@ class Life:
         return ended
 
     @property
-    def ending(self) -> Step | None:
+    def ending(self) -> StateChange | None:
         """The last step with which it ended, if it has since it came into the queue, or came back."""
         for step in reversed(self.steps):
             if step.ends:
@@ -156,6 +156,6 @@ class Life:
                 return None
         return None
 
-    def tried(self, seq: int) -> list[Try]:
+    def tried(self, seq: int) -> list[AttemptRecord]:
         """The attempts that had begun after event `seq`."""
         return [one for one in self.tries if one.event.seq <= seq]

@@ -11,7 +11,15 @@ from typing import cast
 
 import msgspec
 
-from trunkline.app.view.index.message import OPEN, Life, Part, State, Step, Try, state_of
+from trunkline.app.view.index.message import (
+    OPEN,
+    AttemptKind,
+    AttemptRecord,
+    MessageHistory,
+    QueueState,
+    StateChange,
+    state_of,
+)
 from trunkline.core.events import Body, Event
 from trunkline.core.events.delivery import (
     AttemptEnded,
@@ -34,26 +42,26 @@ from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 
 
-class Lives(Sequence[Life]):
+class MessageHistories(Sequence[MessageHistory]):
     """Every life of a run, in the order in which they begin."""
 
     def __init__(self, events: Iterable[Event]) -> None:
-        self._by_id: dict[str, Life] = {}
+        self._by_id: dict[str, MessageHistory] = {}
         #: seq of an event -> the attempt that it belongs to
-        self._tries: dict[int, Try] = {}
-        self._keys: dict[str, Life] = {}
+        self._tries: dict[int, AttemptRecord] = {}
+        self._keys: dict[str, MessageHistory] = {}
         #: process -> what it has in its hands
-        self._held: dict[int, dict[str, Life]] = {}
+        self._held: dict[int, dict[str, MessageHistory]] = {}
         #: process -> the event with which it ended
         self.deaths: dict[int, int] = {}
         self.last = 0
         #: in the order in which they begin
-        self._all: list[Life] = []
+        self._all: list[MessageHistory] = []
         self._index: dict[str, int] = {}
         #: goes up when one comes to stand elsewhere in it
         self.reordered = 0
         #: those that something was told of since somebody asked
-        self.touched: dict[str, Life] = {}
+        self.touched: dict[str, MessageHistory] = {}
         self.grow(events)
 
     def grow(self, events: Iterable[Event]) -> None:
@@ -66,28 +74,28 @@ class Lives(Sequence[Life]):
     def __len__(self) -> int:
         return len(self._all)
 
-    def __getitem__(self, index: int) -> Life:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __getitem__(self, index: int) -> MessageHistory:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self._all[index]
 
-    def __iter__(self) -> Iterator[Life]:
+    def __iter__(self) -> Iterator[MessageHistory]:
         return iter(self._all)
 
-    def of(self, name: str | None) -> Life | None:
+    def of(self, name: str | None) -> MessageHistory | None:
         """A life by the id of its intent."""
         return self._by_id.get(name or "")
 
-    def of_event(self, event: Event) -> Life | None:
+    def of_event(self, event: Event) -> MessageHistory | None:
         """The life that an event is part of."""
         own = self._by_id.get(event.intent or "") or self._by_id.get(_unsaid(event))
         if own is None and isinstance(event.body, WireLookedUp):
             return self._keys.get(_stem(event.body.key))
         return own
 
-    def try_of(self, event: Event) -> Try | None:
+    def try_of(self, event: Event) -> AttemptRecord | None:
         """The attempt that an event belongs to."""
         return self._tries.get(event.seq)
 
-    def place(self, life: Life) -> int:
+    def place(self, life: MessageHistory) -> int:
         """Its number in the order."""
         return self._index[life.id]
 
@@ -100,7 +108,7 @@ class Lives(Sequence[Life]):
         elif isinstance(body, IntentSuppressed | SendPreviewed | SendRefused) and event.intent is None:
             life = self._begin(_unsaid(event), event)
             life.events.append(event)
-            life.steps.append(_step(event, State.UNSAID, why=str(body.reason)))
+            life.steps.append(_step(event, QueueState.UNSAID, why=str(body.reason)))
         elif event.intent is not None:
             life = self._by_id.get(event.intent) or self._begin(event.intent, event)
             self._tell(life, event)
@@ -110,13 +118,13 @@ class Lives(Sequence[Life]):
                 life.tries[-1].wire.append(event)
                 self.touched[life.id] = life
 
-    def _begin(self, name: str, event: Event) -> Life:
-        life = self._by_id[name] = self.touched[name] = Life(name, event)
+    def _begin(self, name: str, event: Event) -> MessageHistory:
+        life = self._by_id[name] = self.touched[name] = MessageHistory(name, event)
         self._index[name] = len(self._all)
         self._all.append(life)
         return life
 
-    def _tell(self, life: Life, event: Event) -> None:
+    def _tell(self, life: MessageHistory, event: Event) -> None:
         self.touched[life.id] = life
         life.events.append(event)
         fold = _FOLDS.get(type(event.body))
@@ -127,27 +135,27 @@ class Lives(Sequence[Life]):
         self.deaths[event.generation] = event.seq
         for life in self._held.pop(event.generation, {}).values():
             now = life.steps[-1]
-            if now.state is State.LEASED and now.owners == (event.generation,):
-                life.steps.append(_step(event, State.ORPHANED, now, owners=now.owners, why="its process died"))
+            if now.state is QueueState.LEASED and now.owners == (event.generation,):
+                life.steps.append(_step(event, QueueState.ORPHANED, now, owners=now.owners, why="its process died"))
                 self.touched[life.id] = life
 
     # ------------------------------------------------------------ for the folds
 
-    def begin(self, life: Life, part: Part, event: Event, chunk: int, number: int) -> Try:
+    def begin(self, life: MessageHistory, part: AttemptKind, event: Event, chunk: int, number: int) -> AttemptRecord:
         """Another row."""
-        one = Try(part, event, chunk, number)
+        one = AttemptRecord(part, event, chunk, number)
         life.tries.append(one)
         self._tries[event.seq] = one
         return one
 
-    def belongs(self, life: Life, event: Event) -> Try | None:
+    def belongs(self, life: MessageHistory, event: Event) -> AttemptRecord | None:
         """The attempt that an event came of: by its cause, else by the numbers that it carries, else the last one."""
         one = self._tries.get(event.cause or 0) or _numbered(life, event) or (life.tries[-1] if life.tries else None)
         if one is not None:
             self._tries[event.seq] = one
         return one
 
-    def prepare(self, life: Life, event: Event) -> None:
+    def prepare(self, life: MessageHistory, event: Event) -> None:
         """It begins here; something was told of it before, maybe, and then others come before it now."""
         if life.prepared is None:
             place = self.place(life)
@@ -157,18 +165,18 @@ class Lives(Sequence[Life]):
                 self._index.update((one.id, at) for at, one in enumerate(self._all[place:], place))
                 self.reordered += 1
 
-    def know(self, life: Life, key: str) -> None:
+    def know(self, life: MessageHistory, key: str) -> None:
         """Look-ups name the key of a message, and no intent."""
         self._keys[_stem(key)] = life
 
-    def take(self, life: Life, event: Event) -> tuple[int, ...]:
+    def take(self, life: MessageHistory, event: Event) -> tuple[int, ...]:
         """A process has it in its hands: who has now."""
         before = life.steps[-1] if life.steps else None
-        others = before.owners if before and before.state is State.LEASED else ()
+        others = before.owners if before and before.state is QueueState.LEASED else ()
         self._held.setdefault(event.generation, {})[life.id] = life
         return tuple(dict.fromkeys((*others, event.generation)))
 
-    def leave(self, life: Life, event: Event) -> tuple[int, ...]:
+    def leave(self, life: MessageHistory, event: Event) -> tuple[int, ...]:
         """A process is done with it: who has it still."""
         self._held.get(event.generation, {}).pop(life.id, None)
         now = life.steps[-1] if life.steps else None
@@ -185,7 +193,7 @@ def _stem(key: str) -> str:
     return key.rpartition("/")[0] or key
 
 
-def _numbered(life: Life, event: Event) -> Try | None:
+def _numbered(life: MessageHistory, event: Event) -> AttemptRecord | None:
     chunk, number = getattr(event.body, "chunk", None), getattr(event.body, "attempt", None)
     same = (one for one in reversed(life.tries) if one.chunk == chunk and number in (None, one.number))
     return next(same, None) if chunk is not None else None
@@ -193,40 +201,40 @@ def _numbered(life: Life, event: Event) -> Try | None:
 
 def _step(
     event: Event,
-    state: State,
-    before: Step | None = None,
+    state: QueueState,
+    before: StateChange | None = None,
     *,
     tries: int | None = None,
     owners: tuple[int, ...] = (),
     due: float | None = None,
     why: str = "",
-) -> Step:
+) -> StateChange:
     tries = (before.tries if before else 0) if tries is None else tries
-    return Step(seq=event.seq, at=event.at, state=state, tries=tries, owners=owners, due=due, why=why)
+    return StateChange(seq=event.seq, at=event.at, state=state, tries=tries, owners=owners, due=due, why=why)
 
 
-def _now(life: Life) -> Step | None:
+def _now(life: MessageHistory) -> StateChange | None:
     return life.steps[-1] if life.steps else None
 
 
 # ---------------------------------------------------------------- one small function for each kind of event
 
 
-def _prepared(lives: Lives, life: Life, event: Event, body: IntentPrepared) -> None:
+def _prepared(lives: MessageHistories, life: MessageHistory, event: Event, body: IntentPrepared) -> None:
     lives.prepare(life, event)
     lives.know(life, body.key)
-    step = _step(event, State.PENDING, why=str(body.reason))
+    step = _step(event, QueueState.PENDING, why=str(body.reason))
     life.steps.append(msgspec.structs.replace(step, entered=True))
 
 
-def _attempt(lives: Lives, life: Life, event: Event, body: AttemptStarted) -> None:
-    lives.begin(life, Part.ATTEMPT, event, body.chunk, body.attempt)
+def _attempt(lives: MessageHistories, life: MessageHistory, event: Event, body: AttemptStarted) -> None:
+    lives.begin(life, AttemptKind.ATTEMPT, event, body.chunk, body.attempt)
     owners = lives.take(life, event)
     tries = max(body.attempt, 1)
-    life.steps.append(_step(event, State.LEASED, tries=tries, owners=owners))
+    life.steps.append(_step(event, QueueState.LEASED, tries=tries, owners=owners))
 
 
-def _attempt_ended(lives: Lives, life: Life, event: Event, body: AttemptEnded) -> None:
+def _attempt_ended(lives: MessageHistories, life: MessageHistory, event: Event, body: AttemptEnded) -> None:
     one = lives.belongs(life, event)
     if one is not None and one.ended is None:
         one.ended = event
@@ -236,31 +244,31 @@ def _attempt_ended(lives: Lives, life: Life, event: Event, body: AttemptEnded) -
         return
     ending = life.ending
     if left:
-        life.steps.append(_step(event, State.LEASED, now, owners=left, why=str(body.reason)))
+        life.steps.append(_step(event, QueueState.LEASED, now, owners=left, why=str(body.reason)))
     elif ending is not None:
         # A process that did not know of the end sent it again: that changes nothing of what the queue holds.
         why = f"sent again after its end, by process {event.generation}: {body.reason}"
         life.steps.append(msgspec.structs.replace(_step(event, ending.state, now, why=why), back=True))
     elif body.retry_at is not None:
-        life.steps.append(_step(event, State.RETRY, now, due=body.retry_at, why=f"{body.decision}: {body.reason}"))
+        life.steps.append(_step(event, QueueState.RETRY, now, due=body.retry_at, why=f"{body.decision}: {body.reason}"))
 
 
-def _recovery(lives: Lives, life: Life, event: Event, body: RecoveryDecided) -> None:
+def _recovery(lives: MessageHistories, life: MessageHistory, event: Event, body: RecoveryDecided) -> None:
     if body.decision not in ("send", "resend"):
-        lives.begin(life, Part.RECOVERY, event, 0, body.attempts)
+        lives.begin(life, AttemptKind.RECOVERY, event, 0, body.attempts)
     now = _now(life)
-    state = State.PENDING if body.at is None else State.RETRY
+    state = QueueState.PENDING if body.at is None else QueueState.RETRY
     why = f"recovery: {body.decision}, {body.reason}"
     life.steps.append(_step(event, state, now, tries=body.attempts, due=body.at, why=why))
 
 
-def _waiting(_lives: Lives, life: Life, event: Event, body: LaneWaiting) -> None:
+def _waiting(_lives: MessageHistories, life: MessageHistory, event: Event, body: LaneWaiting) -> None:
     now = _now(life)
     if now is not None and now.state in OPEN:
-        life.steps.append(_step(event, State.PENDING, now, due=body.until, why=f"waits: {body.reason}"))
+        life.steps.append(_step(event, QueueState.PENDING, now, due=body.until, why=f"waits: {body.reason}"))
 
 
-def _wire(lives: Lives, life: Life, event: Event, body: Body) -> None:
+def _wire(lives: MessageHistories, life: MessageHistory, event: Event, body: Body) -> None:
     one = lives.belongs(life, event)
     if one is not None:
         one.wire.append(event)
@@ -268,24 +276,24 @@ def _wire(lives: Lives, life: Life, event: Event, body: Body) -> None:
         life.accepted.append(event)
 
 
-def _acked(lives: Lives, life: Life, event: Event, body: ChunkAcked) -> None:
+def _acked(lives: MessageHistories, life: MessageHistory, event: Event, body: ChunkAcked) -> None:
     one = lives.belongs(life, event)
     if one is not None and one.acked is None:
         one.acked = event
     life.acked.append(event)
     now = _now(life)
     if now is not None and now.state in OPEN and life.body and body.chunk + 1 < life.body.chunks:
-        life.steps.append(_step(event, State.PENDING, now, tries=0, why=f"chunk {body.chunk + 1} is next"))
+        life.steps.append(_step(event, QueueState.PENDING, now, tries=0, why=f"chunk {body.chunk + 1} is next"))
 
 
-def _mirrored(lives: Lives, life: Life, event: Event, _body: MirrorAppended) -> None:
+def _mirrored(lives: MessageHistories, life: MessageHistory, event: Event, _body: MirrorAppended) -> None:
     one = lives.belongs(life, event)
     if one is not None:
         one.mirrored.append(event)
     life.mirrored.append(event)
 
 
-def _settled(lives: Lives, life: Life, event: Event, body: IntentSettled) -> None:
+def _settled(lives: MessageHistories, life: MessageHistory, event: Event, body: IntentSettled) -> None:
     one = lives.belongs(life, event)
     if one is not None and one.settled is None:
         one.settled = event
@@ -296,23 +304,23 @@ def _settled(lives: Lives, life: Life, event: Event, body: IntentSettled) -> Non
     life.told = False
 
 
-def _reopened(_lives: Lives, life: Life, event: Event, body: IntentReopened) -> None:
-    step = _step(event, State.PENDING, tries=0, why=str(body.reason))
+def _reopened(_lives: MessageHistories, life: MessageHistory, event: Event, body: IntentReopened) -> None:
+    step = _step(event, QueueState.PENDING, tries=0, why=str(body.reason))
     life.steps.append(msgspec.structs.replace(step, reopened=True))
     life.told = False
 
 
-def _operator(lives: Lives, life: Life, event: Event, _body: OperatorActed) -> None:
+def _operator(lives: MessageHistories, life: MessageHistory, event: Event, _body: OperatorActed) -> None:
     life.told = True
-    lives.begin(life, Part.OPERATOR, event, 0, 0)
+    lives.begin(life, AttemptKind.OPERATOR, event, 0, 0)
 
 
-def _fallback(_lives: Lives, life: Life, event: Event, _body: Fallback) -> None:
+def _fallback(_lives: MessageHistories, life: MessageHistory, event: Event, _body: Fallback) -> None:
     life.fallbacks.append(event)
 
 
 _FOLDS = cast(
-    "dict[type[Body], Callable[[Lives, Life, Event, Body], None]]",
+    "dict[type[Body], Callable[[MessageHistories, MessageHistory, Event, Body], None]]",
     {
         IntentPrepared: _prepared,
         AttemptStarted: _attempt,

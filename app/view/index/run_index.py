@@ -13,12 +13,12 @@ from heapq import merge
 import msgspec
 
 from trunkline.app.runs.model import Run, so_far
-from trunkline.app.view.index.bindings import Bindings
+from trunkline.app.view.index.bindings import BindingHistory
 from trunkline.app.view.index.causality import Causes
-from trunkline.app.view.index.evidence import Marks
+from trunkline.app.view.index.evidence import Evidence
 from trunkline.app.view.index.places import PLACED, PlaceKey, Places
-from trunkline.app.view.index.session_moves import Homes
-from trunkline.app.view.index.snapshots import Fold, Moment
+from trunkline.app.view.index.session_moves import SessionMoves
+from trunkline.app.view.index.snapshots import RunSnapshot, Snapshots
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body, Event, Trace
 from trunkline.core.events.base import RunEnded
@@ -38,7 +38,7 @@ from trunkline.sim.events.world import PeerSaid, PlatformPushed
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a transcript. `role` is ``user``, ``hand`` or ``agent``; ``reset``: here the session began anew."""
 
     seq: int
@@ -52,7 +52,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     earlier: str = ""
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class VisibleMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message that people can see in a place. `who` is empty when the gateway said it."""
 
     seq: int
@@ -85,16 +85,16 @@ class RunView:
         #: seq of ``run.ended``; none while the run goes on, or where it was cut
         self.ended: int | None = None
         self.places = Places(())
-        self.homes = Homes(())
-        self.bindings = Bindings(self.events)
+        self.homes = SessionMoves(())
+        self.bindings = BindingHistory(self.events)
         self.causes = Causes(())
-        self.marks = Marks((), self.events, self.causes)
-        self._fold = Fold(self.events)
+        self.marks = Evidence((), self.events, self.causes)
+        self._fold = Snapshots(self.events)
         self._by_intent: dict[str, list[Event]] = {}
         self._by_delegation: dict[str, list[Event]] = {}
         self._by_inbound: dict[str, list[Event]] = {}
-        self._transcripts: dict[str, list[Line]] = {}
-        self._seen: dict[PlaceKey, list[Seen]] = {}
+        self._transcripts: dict[str, list[TranscriptEntry]] = {}
+        self._seen: dict[PlaceKey, list[VisibleMessage]] = {}
         self._said: dict[tuple[str, str], Event] = {}
         #: decisions about messages of a place, other than by a binding
         self._routes: dict[PlaceKey, tuple[Address, list[Event]]] = {}
@@ -160,7 +160,7 @@ class RunView:
         """The event with this seq, from 1."""
         return self.events[seq - 1]
 
-    def at(self, seq: int) -> Moment:
+    def at(self, seq: int) -> RunSnapshot:
         """The state after event `seq`."""
         return self._fold.at(seq)
 
@@ -195,11 +195,11 @@ class RunView:
                 return self.event(step)
         return None
 
-    def transcript(self, session_key: str) -> Sequence[Line]:
+    def transcript(self, session_key: str) -> Sequence[TranscriptEntry]:
         """Everything that a session's transcript ever held, in order; asked for by the last key that it had."""
         return self._transcripts.get(session_key, ())
 
-    def seen(self, place: PlaceKey) -> Sequence[Seen]:
+    def seen(self, place: PlaceKey) -> Sequence[VisibleMessage]:
         """Everything that people ever saw in a place, in order."""
         return self._seen.get(place, ())
 
@@ -292,7 +292,7 @@ class RunView:
                 pass
 
     def _hold(self, event: Event, body: TranscriptAppended | MirrorAppended, role: str) -> None:
-        line = Line(
+        line = TranscriptEntry(
             seq=event.seq,
             at=event.at,
             role=role,
@@ -307,7 +307,7 @@ class RunView:
         self._ended[body.before] = body.generation - 1
         self._generations[body.session_key] = body.generation
         text = f"generation {body.generation}"
-        self._write(body.session_key, Line(seq=event.seq, at=event.at, role="reset", text=text))
+        self._write(body.session_key, TranscriptEntry(seq=event.seq, at=event.at, role="reset", text=text))
 
     def _older(self, session: str, key: str) -> str:
         known = self._ended.get(session)
@@ -320,11 +320,11 @@ class RunView:
             there = self._transcripts.get(body.session_key, [])
             self._transcripts[body.session_key] = list(merge(there, lines, key=_seq))
 
-    def _write(self, key: str, line: Line) -> None:
+    def _write(self, key: str, line: TranscriptEntry) -> None:
         self._transcripts.setdefault(self.homes.last_key(key, line.seq), []).append(line)
 
     def _see(self, event: Event, body: PeerSaid | WireAccepted, who: str, message: str, chunk: int) -> None:
-        seen = Seen(
+        seen = VisibleMessage(
             seq=event.seq,
             at=event.at,
             place=body.address.lane,
@@ -338,7 +338,7 @@ class RunView:
         self._seen.setdefault(seen.place, []).append(seen)
 
 
-def _seq(of: Line | Event) -> int:
+def _seq(of: TranscriptEntry | Event) -> int:
     return of.seq
 
 

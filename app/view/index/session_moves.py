@@ -12,7 +12,7 @@ from trunkline.core.events import Event
 from trunkline.core.events.gateway import SessionMoved
 
 
-class Homes:
+class SessionMoves:
     """The keys of the sessions of a run."""
 
     def __init__(self, events: Iterable[Event]) -> None:

@@ -46,7 +46,7 @@ FRAME_EVERY = 256
 FRAME_PART = 4
 
 
-class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
+class SessionSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """One session: its conversation and how much was said in it."""
 
     key: str
@@ -65,7 +65,7 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     last: float = 0.0
 
 
-class IntentFacts(msgspec.Struct, frozen=True, kw_only=True):
+class IntentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to be said, and what came of it."""
 
     id: str
@@ -86,7 +86,7 @@ class IntentFacts(msgspec.Struct, frozen=True, kw_only=True):
     last: int
 
 
-class DelegationFacts(msgspec.Struct, frozen=True, kw_only=True):
+class DelegationSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """One task given to a hand."""
 
     id: str
@@ -100,7 +100,7 @@ class DelegationFacts(msgspec.Struct, frozen=True, kw_only=True):
     outcome: HandOutcome | None = None
 
 
-class Moment(msgspec.Struct, kw_only=True):
+class RunSnapshot(msgspec.Struct, kw_only=True):
     """Everything that holds after event `seq`. Its values are frozen; treat the whole as frozen too."""
 
     seq: int = 0
@@ -108,9 +108,9 @@ class Moment(msgspec.Struct, kw_only=True):
     #: the gateway process that works, or did last; and those that run
     generation: int = 0
     living: tuple[int, ...] = ()
-    sessions: dict[str, SessionFacts] = {}
-    intents: dict[str, IntentFacts] = {}
-    delegations: dict[str, DelegationFacts] = {}
+    sessions: dict[str, SessionSnapshot] = {}
+    intents: dict[str, IntentSnapshot] = {}
+    delegations: dict[str, DelegationSnapshot] = {}
     closed: dict[PlaceKey, str] = {}
     bugs: tuple[str, ...] = ()
 
@@ -124,9 +124,9 @@ class Moment(msgspec.Struct, kw_only=True):
         """How much a copy copies."""
         return len(self.sessions) + len(self.intents) + len(self.delegations) + len(self.closed)
 
-    def copy(self) -> Moment:
+    def copy(self) -> RunSnapshot:
         """A moment of its own that can be folded further."""
-        return Moment(
+        return RunSnapshot(
             seq=self.seq,
             at=self.at,
             generation=self.generation,
@@ -146,7 +146,7 @@ class Moment(msgspec.Struct, kw_only=True):
             fold(self, event, event.body)
 
 
-class Fold:
+class Snapshots:
     """Moments of a list of events: `at(seq)` for any seq, in any order, at the cost of one key-frame distance.
 
     The list may grow; a frame is made when somebody asks for a moment beyond it.
@@ -154,11 +154,11 @@ class Fold:
 
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
-        self._frames: list[Moment] = [Moment()]
+        self._frames: list[RunSnapshot] = [RunSnapshot()]
         self._next = FRAME_EVERY
-        self._near = Moment()
+        self._near = RunSnapshot()
 
-    def at(self, seq: int) -> Moment:
+    def at(self, seq: int) -> RunSnapshot:
         """The moment after event `seq`; 0 is before everything."""
         seq = max(0, min(seq, len(self._events)))
         start = self._frame_before(seq)
@@ -168,49 +168,49 @@ class Fold:
         self._near = moment
         return moment
 
-    def _frame_before(self, seq: int) -> Moment:
+    def _frame_before(self, seq: int) -> RunSnapshot:
         while self._next <= seq:
             frame = self._forward(self._frames[-1].copy(), self._next)
             self._frames.append(frame)
             self._next += max(FRAME_EVERY, frame.size // FRAME_PART)
         return self._frames[bisect_right(self._frames, seq, key=_seq) - 1]
 
-    def _forward(self, moment: Moment, seq: int) -> Moment:
+    def _forward(self, moment: RunSnapshot, seq: int) -> RunSnapshot:
         for event in self._events[moment.seq : seq]:
             moment.advance(event)
         return moment
 
 
-def _seq(moment: Moment) -> int:
+def _seq(moment: RunSnapshot) -> int:
     return moment.seq
 
 
 # ---------------------------------------------------------------- one small function for each kind of event
 
 
-def _bug(now: Moment, _event: Event, body: BugEnabled) -> None:
+def _bug(now: RunSnapshot, _event: Event, body: BugEnabled) -> None:
     now.bugs = (*now.bugs, body.bug)
 
 
-def _process_started(now: Moment, event: Event, _body: ProcessStarted) -> None:
+def _process_started(now: RunSnapshot, event: Event, _body: ProcessStarted) -> None:
     if not now.living:
         now.generation = event.generation
     now.living = (*now.living, event.generation)
 
 
-def _process_ended(now: Moment, event: Event, _body: Body) -> None:
+def _process_ended(now: RunSnapshot, event: Event, _body: Body) -> None:
     now.living = tuple(number for number in now.living if number != event.generation)
 
 
-def _lease_taken(now: Moment, event: Event, _body: LeaseTaken) -> None:
+def _lease_taken(now: RunSnapshot, event: Event, _body: LeaseTaken) -> None:
     now.generation = event.generation
 
 
-def _thread_closed(now: Moment, _event: Event, body: ThreadClosed) -> None:
+def _thread_closed(now: RunSnapshot, _event: Event, body: ThreadClosed) -> None:
     now.closed[body.address.lane] = body.how
 
 
-def _session_created(now: Moment, event: Event, body: SessionCreated) -> None:
+def _session_created(now: RunSnapshot, event: Event, body: SessionCreated) -> None:
     known = now.sessions.get(body.session_key)
     fresh = known or _found(event, body.session_key, body.session_id)
     now.sessions[body.session_key] = msgspec.structs.replace(
@@ -218,7 +218,7 @@ def _session_created(now: Moment, event: Event, body: SessionCreated) -> None:
     )
 
 
-def _session_reset(now: Moment, event: Event, body: SessionReset) -> None:
+def _session_reset(now: RunSnapshot, event: Event, body: SessionReset) -> None:
     known = now.sessions.get(body.session_key) or _found(event, body.session_key, body.session_id)
     now.sessions[body.session_key] = msgspec.structs.replace(
         known,
@@ -231,7 +231,7 @@ def _session_reset(now: Moment, event: Event, body: SessionReset) -> None:
     )
 
 
-def _session_moved(now: Moment, event: Event, body: SessionMoved) -> None:
+def _session_moved(now: RunSnapshot, event: Event, body: SessionMoved) -> None:
     old, new = body.old_key, body.session_key
     known = now.sessions.pop(new, None)
     moved = now.sessions.get(old) or known or _found(event, new, body.session_id)
@@ -240,17 +240,17 @@ def _session_moved(now: Moment, event: Event, body: SessionMoved) -> None:
     now.sessions[new] = msgspec.structs.replace(moved, key=new, id=body.session_id)
 
 
-def _session_stored(now: Moment, event: Event, body: WorldSession) -> None:
+def _session_stored(now: RunSnapshot, event: Event, body: WorldSession) -> None:
     found = _found(event, body.session_key, body.session_id)
     now.sessions[body.session_key] = msgspec.structs.replace(found, generation=1, address=body.address)
 
 
-def _found(event: Event, key: str, session: str) -> SessionFacts:
+def _found(event: Event, key: str, session: str) -> SessionSnapshot:
     """A session that an earlier run made."""
-    return SessionFacts(key=key, id=session, since=event.seq, last=event.at)
+    return SessionSnapshot(key=key, id=session, since=event.seq, last=event.at)
 
 
-def _appended(now: Moment, event: Event, body: TranscriptAppended | MirrorAppended) -> None:
+def _appended(now: RunSnapshot, event: Event, body: TranscriptAppended | MirrorAppended) -> None:
     key = body.session_key
     known = now.sessions.get(key) or _found(event, key, body.session_id)
     if body.session_id in known.before:
@@ -263,7 +263,7 @@ def _appended(now: Moment, event: Event, body: TranscriptAppended | MirrorAppend
     )
 
 
-def _grows(now: Moment, event: Event, body: MirrorAppended) -> bool:
+def _grows(now: RunSnapshot, event: Event, body: MirrorAppended) -> bool:
     """Whether the line takes the place of one that held only a part; it is kept in mind that this one does."""
     known = now.intents.get(event.intent or "")
     if known is None:
@@ -273,9 +273,9 @@ def _grows(now: Moment, event: Event, body: MirrorAppended) -> bool:
     return known.part_in == body.session_id
 
 
-def _delegation_accepted(now: Moment, event: Event, body: DelegationAccepted) -> None:
+def _delegation_accepted(now: RunSnapshot, event: Event, body: DelegationAccepted) -> None:
     if event.delegation is not None:
-        now.delegations[event.delegation] = DelegationFacts(
+        now.delegations[event.delegation] = DelegationSnapshot(
             id=event.delegation,
             hand=body.hand,
             task=body.task,
@@ -285,21 +285,21 @@ def _delegation_accepted(now: Moment, event: Event, body: DelegationAccepted) ->
         )
 
 
-def _delegation_started(now: Moment, event: Event, _body: DelegationStarted) -> None:
+def _delegation_started(now: RunSnapshot, event: Event, _body: DelegationStarted) -> None:
     known = now.delegations.get(event.delegation or "")
     if known is not None:
         now.delegations[known.id] = msgspec.structs.replace(known, started=event.seq)
 
 
-def _delegation_finished(now: Moment, event: Event, body: DelegationFinished) -> None:
+def _delegation_finished(now: RunSnapshot, event: Event, body: DelegationFinished) -> None:
     known = now.delegations.get(event.delegation or "")
     if known is not None:
         now.delegations[known.id] = msgspec.structs.replace(known, finished=event.seq, outcome=body.outcome)
 
 
-def _intent_prepared(now: Moment, event: Event, body: IntentPrepared) -> None:
+def _intent_prepared(now: RunSnapshot, event: Event, body: IntentPrepared) -> None:
     if event.intent is not None:
-        now.intents[event.intent] = IntentFacts(
+        now.intents[event.intent] = IntentSnapshot(
             id=event.intent,
             prepared=event.seq,
             intent_kind=body.intent_kind,
@@ -312,13 +312,13 @@ def _intent_prepared(now: Moment, event: Event, body: IntentPrepared) -> None:
         )
 
 
-def _change_intent(now: Moment, event: Event, **changes: Any) -> None:
+def _change_intent(now: RunSnapshot, event: Event, **changes: Any) -> None:
     known = now.intents.get(event.intent or "")
     if known is not None:
         now.intents[known.id] = msgspec.structs.replace(known, last=event.seq, **changes)
 
 
-def _attempt_started(now: Moment, event: Event, body: AttemptStarted) -> None:
+def _attempt_started(now: RunSnapshot, event: Event, body: AttemptStarted) -> None:
     known = now.intents.get(event.intent or "")
     if known is not None:
         # A process that did not know of its end may send it again: what the store holds stays as it is.
@@ -327,28 +327,28 @@ def _attempt_started(now: Moment, event: Event, body: AttemptStarted) -> None:
         _change_intent(now, event, state=state, attempts=max(known.attempts, body.attempt))
 
 
-def _wire_accepted(now: Moment, event: Event, _body: WireAccepted) -> None:
+def _wire_accepted(now: RunSnapshot, event: Event, _body: WireAccepted) -> None:
     known = now.intents.get(event.intent or "")
     if known is not None:
         _change_intent(now, event, accepted=(*known.accepted, event.seq))
 
 
-def _chunk_acked(now: Moment, event: Event, _body: ChunkAcked) -> None:
+def _chunk_acked(now: RunSnapshot, event: Event, _body: ChunkAcked) -> None:
     known = now.intents.get(event.intent or "")
     if known is not None:
         _change_intent(now, event, acked=known.acked + 1)
 
 
-def _intent_reopened(now: Moment, event: Event, _body: IntentReopened) -> None:
+def _intent_reopened(now: RunSnapshot, event: Event, _body: IntentReopened) -> None:
     _change_intent(now, event, state=IntentState.PREPARED)
 
 
-def _intent_settled(now: Moment, event: Event, body: IntentSettled) -> None:
+def _intent_settled(now: RunSnapshot, event: Event, body: IntentSettled) -> None:
     _change_intent(now, event, state=body.state)
 
 
 _FOLDS = cast(
-    "dict[type[Body], Callable[[Moment, Event, Body], None]]",
+    "dict[type[Body], Callable[[RunSnapshot, Event, Body], None]]",
     {
         BugEnabled: _bug,
         ProcessStarted: _process_started,

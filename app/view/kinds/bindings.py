@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, row
 from trunkline.app.view.text.cells import clean, count, seconds
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import (
@@ -34,7 +34,7 @@ def _bound(view: RunView, event: Event, body: BindingBound) -> str:
 
 
 @row(BindingBound)
-def _bound_row(draw: RowBuilder, event: Event, body: BindingBound) -> Row:
+def _bound_row(draw: RowBuilder, event: Event, body: BindingBound) -> TimelineRow:
     text = f"{draw.view.bindings.name(event.binding)} → {clean(body.label or body.session_key)}"
     return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
 
@@ -52,7 +52,7 @@ def _ending(view: RunView, event: Event, body: BindingEnding) -> str:
 
 
 @row(BindingEnding)
-def _ending_row(draw: RowBuilder, event: Event, body: BindingEnding) -> Row:
+def _ending_row(draw: RowBuilder, event: Event, body: BindingEnding) -> TimelineRow:
     text = f"{draw.view.bindings.name(event.binding)} ending: {body.reason}"
     return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
 
@@ -66,7 +66,7 @@ def _ended(view: RunView, event: Event, body: BindingEnded) -> str:
 
 
 @row(BindingEnded)
-def _ended_row(draw: RowBuilder, event: Event, body: BindingEnded) -> Row:
+def _ended_row(draw: RowBuilder, event: Event, body: BindingEnded) -> TimelineRow:
     text = f"{draw.view.bindings.name(event.binding)} ended: {body.reason}"
     return draw.note(event, Look.NOTE, text, draw.lanes.of(body.conversation))
 
@@ -86,7 +86,7 @@ def _degraded(view: RunView, event: Event, body: BindingDegraded) -> str:
 
 
 @row(BindingDegraded)
-def _degraded_row(draw: RowBuilder, event: Event, body: BindingDegraded) -> Row:
+def _degraded_row(draw: RowBuilder, event: Event, body: BindingDegraded) -> TimelineRow:
     binding = draw.view.bindings.row(event.binding, event.seq)
     lane = draw.lanes.of(binding.conversation) if binding else None
     text = f"{draw.view.bindings.name(event.binding)}: only the bot now, {body.reason}"
@@ -102,7 +102,7 @@ def _decided(view: RunView, _event: Event, body: RouterDecided) -> str:
 
 
 @row(RouterDecided)
-def _decided_row(draw: RowBuilder, event: Event, body: RouterDecided) -> Row:
+def _decided_row(draw: RowBuilder, event: Event, body: RouterDecided) -> TimelineRow:
     if body.conversation is None:
         return draw.note(event, Look.ALARM, f"router: nowhere bound, {body.reason}")
     place = draw.view.places.of(body.conversation)
@@ -117,7 +117,7 @@ def _denied(view: RunView, _event: Event, body: FallbackDenied) -> str:
 
 
 @row(FallbackDenied, arrow=True)
-def _denied_row(draw: RowBuilder, event: Event, body: FallbackDenied) -> Row:
+def _denied_row(draw: RowBuilder, event: Event, body: FallbackDenied) -> TimelineRow:
     text = f"denied: {body.reason}"
     if body.refused is None:
         return draw.note(event, Look.SUPPRESSED, text, draw.lanes.of(body.asked), ("sup",))
@@ -130,7 +130,7 @@ def _as_bot(_view: RunView, _event: Event, body: IdentityFallback) -> str:
 
 
 @row(IdentityFallback)
-def _as_bot_row(draw: RowBuilder, event: Event, body: IdentityFallback) -> Row:
+def _as_bot_row(draw: RowBuilder, event: Event, body: IdentityFallback) -> TimelineRow:
     lane = draw.lanes.of(draw.target(event))
     return draw.note(event, Look.NOTE, f"as {clean(body.used)}: {body.reason}", lane, ("FB",))
 
@@ -141,7 +141,7 @@ def _reopened(view: RunView, _event: Event, body: PlaceReopened) -> str:
 
 
 @row(PlaceReopened)
-def _reopened_row(draw: RowBuilder, event: Event, body: PlaceReopened) -> Row:
+def _reopened_row(draw: RowBuilder, event: Event, body: PlaceReopened) -> TimelineRow:
     return draw.at_place(event, body.address, "unarchived by the gateway")
 
 
@@ -163,6 +163,6 @@ def _command_ended(_view: RunView, _event: Event, body: ControlEnded) -> str:
 
 
 @row(ControlEnded)
-def _command_ended_row(draw: RowBuilder, event: Event, body: ControlEnded) -> Row:
+def _command_ended_row(draw: RowBuilder, event: Event, body: ControlEnded) -> TimelineRow:
     reason = f": {body.reason}" if body.reason else ""
     return draw.note(event, Look.NOTE, f"{clean(command(body))} {clean(body.outcome)}{reason}")

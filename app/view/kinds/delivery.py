@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, row
 from trunkline.app.view.text.cells import count, seconds
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
@@ -48,7 +48,7 @@ def _suppressed(_view: RunView, _event: Event, body: IntentSuppressed) -> str:
 
 
 @row(IntentSuppressed, arrow=True)
-def _suppressed_row(draw: RowBuilder, event: Event, body: IntentSuppressed) -> Row:
+def _suppressed_row(draw: RowBuilder, event: Event, body: IntentSuppressed) -> TimelineRow:
     turn = draw.view.nearest(event.seq, TurnStarted)
     origin = turn.body.origin if turn and isinstance(turn.body, TurnStarted) else None
     lane = draw.lanes.of(origin)
@@ -68,7 +68,7 @@ def _attempt_ended(_view: RunView, _event: Event, body: AttemptEnded) -> str:
 
 
 @row(AttemptEnded, sometimes=True, arrow=True)
-def _attempt_ended_row(draw: RowBuilder, event: Event, body: AttemptEnded) -> Row | None:
+def _attempt_ended_row(draw: RowBuilder, event: Event, body: AttemptEnded) -> TimelineRow | None:
     address = draw.target(event)
     # A settled or misplaced attempt has its accept and its end as rows; one sent as the bot has its fallback.
     if body.decision in ("settle", "misplaced", "as-bot") or address is None:
@@ -87,7 +87,7 @@ def _recovery(_view: RunView, _event: Event, body: RecoveryDecided) -> str:
 
 
 @row(RecoveryDecided)
-def _recovery_row(draw: RowBuilder, event: Event, body: RecoveryDecided) -> Row:
+def _recovery_row(draw: RowBuilder, event: Event, body: RecoveryDecided) -> TimelineRow:
     return draw.note(event, Look.NOTE, f"{body.decision}: {body.reason}")
 
 
@@ -103,7 +103,7 @@ def _settled(_view: RunView, _event: Event, body: IntentSettled) -> str:
 
 
 @row(IntentSettled, sometimes=True)
-def _settled_row(draw: RowBuilder, event: Event, body: IntentSettled) -> Row | None:
+def _settled_row(draw: RowBuilder, event: Event, body: IntentSettled) -> TimelineRow | None:
     if body.state not in _SETTLED:
         return None
     tag, look = _SETTLED[body.state]
@@ -118,7 +118,7 @@ def _reopened(_view: RunView, _event: Event, body: IntentReopened) -> str:
 
 
 @row(IntentReopened)
-def _reopened_row(draw: RowBuilder, event: Event, body: IntentReopened) -> Row:
+def _reopened_row(draw: RowBuilder, event: Event, body: IntentReopened) -> TimelineRow:
     return draw.note(event, Look.RETRY, f"reopened: {body.reason}", draw.lanes.of(draw.target(event)))
 
 
@@ -128,7 +128,7 @@ def _fallback(view: RunView, _event: Event, body: Fallback) -> str:
 
 
 @row(Fallback)
-def _fallback_row(draw: RowBuilder, event: Event, body: Fallback) -> Row:
+def _fallback_row(draw: RowBuilder, event: Event, body: Fallback) -> TimelineRow:
     return draw.note(event, Look.NOTE, f"fallback: {body.reason}", draw.lanes.of(body.used), ("FB",))
 
 
@@ -138,7 +138,7 @@ def _transport(_view: RunView, _event: Event, body: TransportFallback) -> str:
 
 
 @row(TransportFallback)
-def _transport_row(draw: RowBuilder, event: Event, body: TransportFallback) -> Row:
+def _transport_row(draw: RowBuilder, event: Event, body: TransportFallback) -> TimelineRow:
     text = f"by the {body.used} path, not the {body.instead_of} one"
     return draw.note(event, Look.NOTE, text, draw.lanes.of(draw.target(event)), ("FB",))
 
@@ -150,7 +150,7 @@ def _waiting(view: RunView, _event: Event, body: LaneWaiting) -> str:
 
 
 @row(LaneWaiting)
-def _waiting_row(draw: RowBuilder, event: Event, body: LaneWaiting) -> Row:
+def _waiting_row(draw: RowBuilder, event: Event, body: LaneWaiting) -> TimelineRow:
     return draw.note(event, Look.RETRY, f"waits: {body.reason}", draw.lanes.of(body.address))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import label, row
 from trunkline.app.view.text.cells import clean, quoted
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import (
@@ -31,7 +31,7 @@ def _started(_view: RunView, _event: Event, body: DelegationStarted) -> str:
 
 
 @row(DelegationStarted, arrow=True)
-def _started_row(draw: RowBuilder, event: Event, body: DelegationStarted) -> Row:
+def _started_row(draw: RowBuilder, event: Event, body: DelegationStarted) -> TimelineRow:
     accepted = draw.view.of_delegation(event.delegation, DelegationAccepted)
     task = accepted[0].body if accepted else None
     text = quoted(task.task) if isinstance(task, DelegationAccepted) else "starts"
@@ -45,7 +45,7 @@ def _finished(_view: RunView, _event: Event, body: DelegationFinished) -> str:
 
 
 @row(DelegationFinished, arrow=True)
-def _finished_row(draw: RowBuilder, event: Event, body: DelegationFinished) -> Row:
+def _finished_row(draw: RowBuilder, event: Event, body: DelegationFinished) -> TimelineRow:
     good = body.outcome is HandOutcome.OK
     text = quoted(body.text) if good else f"{body.outcome}: {body.reason or clean(body.text)}"
     look, tags = (Look.HAND, ()) if good else (Look.DEAD, ("✗",))
@@ -58,7 +58,7 @@ def _ignored(_view: RunView, _event: Event, body: DelegationIgnored) -> str:
 
 
 @row(DelegationIgnored, arrow=True)
-def _ignored_row(draw: RowBuilder, event: Event, body: DelegationIgnored) -> Row:
+def _ignored_row(draw: RowBuilder, event: Event, body: DelegationIgnored) -> TimelineRow:
     hand = draw.lanes.hand(body.hand)
     return draw.arrow(event, Look.SUPPRESSED, hand, draw.lanes.gateway, f"ignored: {body.reason}", tags=("sup",))
 

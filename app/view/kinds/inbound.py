@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, row
 from trunkline.app.view.text.cells import clean, quoted
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import (
@@ -32,7 +32,7 @@ def _said(view: RunView, _event: Event, body: PeerSaid) -> str:
 
 
 @row(PeerSaid, arrow=True)
-def _said_row(draw: RowBuilder, event: Event, body: PeerSaid) -> Row:
+def _said_row(draw: RowBuilder, event: Event, body: PeerSaid) -> TimelineRow:
     lane = draw.lanes.of(body.address)
     who = draw.view.places.person(body.address.channel, body.peer.id, body.peer.name)
     look, tags = draw.inbound_look(event, Look.INBOUND)
@@ -47,7 +47,7 @@ def _pushed(_view: RunView, _event: Event, body: PlatformPushed) -> str:
 
 
 @row(PlatformPushed, sometimes=True, arrow=True)
-def _pushed_row(draw: RowBuilder, event: Event, body: PlatformPushed) -> Row | None:
+def _pushed_row(draw: RowBuilder, event: Event, body: PlatformPushed) -> TimelineRow | None:
     if not body.replay:
         return None
     lane = draw.lanes.of(body.address)
@@ -86,7 +86,7 @@ def _dropped(_view: RunView, _event: Event, body: InboundDropped) -> str:
 
 
 @row(InboundDropped, arrow=True)
-def _dropped_row(draw: RowBuilder, event: Event, body: InboundDropped) -> Row:
+def _dropped_row(draw: RowBuilder, event: Event, body: InboundDropped) -> TimelineRow:
     received = draw.view.of_inbound(event.inbound, InboundReceived)
     origin = received[0].body if received else None
     lane = draw.lanes.of(origin.address) if isinstance(origin, InboundReceived) else draw.lanes.gateway
@@ -106,7 +106,7 @@ def _turn_ended(_view: RunView, _event: Event, body: TurnEnded) -> str:
 
 
 @row(TurnEnded, sometimes=True)
-def _turn_ended_row(draw: RowBuilder, event: Event, body: TurnEnded) -> Row | None:
+def _turn_ended_row(draw: RowBuilder, event: Event, body: TurnEnded) -> TimelineRow | None:
     if body.outcome != "failed":
         return None
     return draw.note(event, Look.ALARM, f"turn failed: {body.reason or clean(body.detail)}", tags=("✗",))

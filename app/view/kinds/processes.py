@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, note, row
 from trunkline.app.view.text.cells import clean, count
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import (
@@ -26,7 +26,7 @@ def _started(_view: RunView, event: Event, _body: ProcessStarted) -> str:
 
 
 @row(ProcessStarted, sometimes=True)
-def _started_row(draw: RowBuilder, event: Event, _body: ProcessStarted) -> Row | None:
+def _started_row(draw: RowBuilder, event: Event, _body: ProcessStarted) -> TimelineRow | None:
     if event.generation == 1:
         return None
     how = "restarted" if event.node == "gateway" else "started beside it"
@@ -40,7 +40,7 @@ def _recovered(_view: RunView, _event: Event, body: ProcessRecovered) -> str:
 
 
 @row(ProcessRecovered, sometimes=True)
-def _recovered_row(draw: RowBuilder, event: Event, body: ProcessRecovered) -> Row | None:
+def _recovered_row(draw: RowBuilder, event: Event, body: ProcessRecovered) -> TimelineRow | None:
     return note(draw, event, body) if body.inbounds or body.intents or body.delegations else None
 
 
@@ -50,7 +50,7 @@ def _crashed(_view: RunView, _event: Event, body: ProcessCrashed) -> str:
 
 
 @row(ProcessCrashed)
-def _crashed_row(draw: RowBuilder, event: Event, body: ProcessCrashed) -> Row:
+def _crashed_row(draw: RowBuilder, event: Event, body: ProcessCrashed) -> TimelineRow:
     return draw.note(event, Look.ALARM, clean(_crashed(draw.view, event, body)), tags=("✗",))
 
 
@@ -60,7 +60,7 @@ def _stopped(_view: RunView, _event: Event, body: ProcessStopped) -> str:
 
 
 @row(ProcessStopped, sometimes=True)
-def _stopped_row(draw: RowBuilder, event: Event, body: ProcessStopped) -> Row | None:
+def _stopped_row(draw: RowBuilder, event: Event, body: ProcessStopped) -> TimelineRow | None:
     return None if body.why == "end" else draw.note(event, Look.NOTE, f"stopped: {clean(body.why)}")
 
 
@@ -81,7 +81,7 @@ def _taken(_view: RunView, event: Event, body: LeaseTaken) -> str:
 
 
 @row(LeaseTaken, sometimes=True)
-def _taken_row(draw: RowBuilder, event: Event, body: LeaseTaken) -> Row | None:
+def _taken_row(draw: RowBuilder, event: Event, body: LeaseTaken) -> TimelineRow | None:
     # Only a process that had to wait for the lease is worth a row.
     return note(draw, event, body) if event.generation in draw.stood_by else None
 
@@ -102,7 +102,7 @@ def _reloaded(_view: RunView, _event: Event, body: ConfigReloaded) -> str:
 
 
 @row(ConfigReloaded)
-def _reloaded_row(draw: RowBuilder, event: Event, body: ConfigReloaded) -> Row:
+def _reloaded_row(draw: RowBuilder, event: Event, body: ConfigReloaded) -> TimelineRow:
     return draw.note(event, Look.NOTE, f"configuration {body.revision}: {', '.join(body.changed) or 'the same'}")
 
 

@@ -12,13 +12,13 @@ import msgspec
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Body, Event
 
 B = TypeVar("B", bound=Body)
 Label = Callable[[RunView, Event, B], str]
-DrawRow = Callable[[RowBuilder, Event, B], Row | None]
+DrawRow = Callable[[RowBuilder, Event, B], TimelineRow | None]
 
 
 class KindView(msgspec.Struct):
@@ -58,12 +58,12 @@ def row(body: type[B], *, sometimes: bool = False, arrow: bool = False) -> Calla
     return register
 
 
-def note(draw: RowBuilder, event: Event, _body: Body) -> Row:
+def note(draw: RowBuilder, event: Event, _body: Body) -> TimelineRow:
     """A row at the gateway that repeats the label."""
     return draw.note(event, Look.NOTE, describe(draw.view, event))
 
 
-def alarm(draw: RowBuilder, event: Event, _body: Body) -> Row:
+def alarm(draw: RowBuilder, event: Event, _body: Body) -> TimelineRow:
     """The same, drawn as an alarm."""
     return draw.note(event, Look.ALARM, describe(draw.view, event))
 
@@ -74,13 +74,13 @@ def describe(view: RunView, event: Event) -> str:
     return clean(kind.label(view, event, event.body)) if kind else event.kind
 
 
-def row_of(draw: RowBuilder, event: Event) -> Row | None:
+def row_of(draw: RowBuilder, event: Event) -> TimelineRow | None:
     """The row of an event; none when the event is internal."""
     kind = KINDS.get(type(event.body))
     return kind.row(draw, event, event.body) if kind and kind.row else None
 
 
-def row_or_label(draw: RowBuilder, event: Event) -> Row:
+def row_or_label(draw: RowBuilder, event: Event) -> TimelineRow:
     """The row of an event; for an internal one, its label at the lane of its place."""
     found = row_of(draw, event)
     return found or draw.note(event, Look.INTERNAL, describe(draw.view, event), draw.lane_of(event.body))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, row
 from trunkline.app.view.text.cells import clean
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
@@ -23,7 +23,7 @@ def _bug(_view: RunView, _event: Event, body: BugEnabled) -> str:
 
 
 @row(BugEnabled)
-def _bug_row(draw: RowBuilder, event: Event, body: BugEnabled) -> Row:
+def _bug_row(draw: RowBuilder, event: Event, body: BugEnabled) -> TimelineRow:
     return draw.note(event, Look.ALARM, f"defect on: {body.bug}")
 
 
@@ -33,7 +33,7 @@ def _fault(_view: RunView, _event: Event, body: FaultFired) -> str:
 
 
 @row(FaultFired)
-def _fault_row(draw: RowBuilder, event: Event, body: FaultFired) -> Row:
+def _fault_row(draw: RowBuilder, event: Event, body: FaultFired) -> TimelineRow:
     return draw.note(event, Look.ALARM, f"fault: {clean(body.fault)} {clean(body.detail)}".rstrip())
 
 
@@ -48,5 +48,5 @@ def _ended(_view: RunView, _event: Event, body: RunEnded) -> str:
 
 
 @row(RunEnded)
-def _ended_row(draw: RowBuilder, event: Event, body: RunEnded) -> Row:
+def _ended_row(draw: RowBuilder, event: Event, body: RunEnded) -> TimelineRow:
     return draw.note(event, Look.NOTE if body.at_rest else Look.ALARM, clean(_ended(draw.view, event, body)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, note, row
 from trunkline.app.view.text.cells import clean, count, quoted
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
@@ -19,16 +19,16 @@ from trunkline.core.events.delivery import (
     SendRequested,
     TargetResolved,
 )
-from trunkline.sim.events.script import ClientAsked, ClientTold
+from trunkline.sim.events.script import ClientAnswered, ClientRequested
 
 
-@label(ClientAsked)
-def _asked(_view: RunView, _event: Event, body: ClientAsked) -> str:
+@label(ClientRequested)
+def _asked(_view: RunView, _event: Event, body: ClientRequested) -> str:
     return f"a client asks for {'a dry run' if body.dry_run else 'a send'}, key {body.key}"
 
 
-@label(ClientTold, row=note)
-def _answered(_view: RunView, _event: Event, body: ClientTold) -> str:
+@label(ClientAnswered, row=note)
+def _answered(_view: RunView, _event: Event, body: ClientAnswered) -> str:
     receipt = f", message {body.provider_id}" if body.provider_id else ""
     again = ", as before" if body.cached else ""
     detail = f" ({body.detail})" if body.detail else ""
@@ -42,7 +42,7 @@ def _requested(view: RunView, _event: Event, body: SendRequested) -> str:
 
 
 @row(SendRequested)
-def _requested_row(draw: RowBuilder, event: Event, body: SendRequested) -> Row:
+def _requested_row(draw: RowBuilder, event: Event, body: SendRequested) -> TimelineRow:
     return draw.note(event, Look.NOTE, f"client: {quoted(body.text)} to {clean(draw.view.places.target(body.target))}")
 
 
@@ -58,7 +58,7 @@ def _joined(_view: RunView, _event: Event, body: SendJoined) -> str:
 
 
 @row(SendJoined)
-def _joined_row(draw: RowBuilder, event: Event, body: SendJoined) -> Row:
+def _joined_row(draw: RowBuilder, event: Event, body: SendJoined) -> TimelineRow:
     return draw.note(event, Look.SUPPRESSED, f"same key, one send: {clean(body.key)}", tags=("sup",))
 
 
@@ -68,7 +68,7 @@ def _refused(_view: RunView, _event: Event, body: SendRefused) -> str:
 
 
 @row(SendRefused)
-def _refused_row(draw: RowBuilder, event: Event, body: SendRefused) -> Row:
+def _refused_row(draw: RowBuilder, event: Event, body: SendRefused) -> TimelineRow:
     return draw.note(event, Look.DEAD, f"send refused: {body.reason}", tags=("✗",))
 
 
@@ -81,7 +81,7 @@ def _previewed(view: RunView, _event: Event, body: SendPreviewed) -> str:
 
 
 @row(SendPreviewed)
-def _previewed_row(draw: RowBuilder, event: Event, body: SendPreviewed) -> Row:
+def _previewed_row(draw: RowBuilder, event: Event, body: SendPreviewed) -> TimelineRow:
     text = quoted(" ".join(body.chunks)) if body.chunks else count(len(body.media), "file")
     return draw.note(event, Look.SUPPRESSED, f"dry run: {text}", draw.lanes.of(body.address), ("sup",))
 
@@ -96,7 +96,7 @@ def _sending(_view: RunView, _event: Event, body: HookSending) -> str:
 
 
 @row(HookSending, sometimes=True)
-def _sending_row(draw: RowBuilder, event: Event, body: HookSending) -> Row | None:
+def _sending_row(draw: RowBuilder, event: Event, body: HookSending) -> TimelineRow | None:
     # A message that the hooks leave unchanged has its own rows.
     return None if body.verdict == "kept" else note(draw, event, body)
 

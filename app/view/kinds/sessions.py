@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, row
 from trunkline.app.view.text.cells import quoted
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import MirrorAppended, MirrorRefused
@@ -38,7 +38,7 @@ def _reset(_view: RunView, _event: Event, body: SessionReset) -> str:
 
 
 @row(SessionReset)
-def _reset_row(draw: RowBuilder, event: Event, body: SessionReset) -> Row:
+def _reset_row(draw: RowBuilder, event: Event, body: SessionReset) -> TimelineRow:
     return draw.note(event, Look.NOTE, f"session reset, generation {body.generation}")
 
 
@@ -48,7 +48,7 @@ def _moved(_view: RunView, _event: Event, body: SessionMoved) -> str:
 
 
 @row(SessionMoved)
-def _moved_row(draw: RowBuilder, event: Event, body: SessionMoved) -> Row:
+def _moved_row(draw: RowBuilder, event: Event, body: SessionMoved) -> TimelineRow:
     return draw.note(event, Look.NOTE, f"session moved: {body.reason}")
 
 
@@ -59,7 +59,7 @@ def _left(_view: RunView, _event: Event, body: SessionLeft) -> str:
 
 
 @row(SessionLeft)
-def _left_row(draw: RowBuilder, event: Event, body: SessionLeft) -> Row:
+def _left_row(draw: RowBuilder, event: Event, body: SessionLeft) -> TimelineRow:
     return draw.note(event, Look.NOTE, f"session left: {body.reason}")
 
 
@@ -70,7 +70,7 @@ def _shared(_view: RunView, _event: Event, body: SessionShared) -> str:
 
 
 @row(SessionShared)
-def _shared_row(draw: RowBuilder, event: Event, body: SessionShared) -> Row:
+def _shared_row(draw: RowBuilder, event: Event, body: SessionShared) -> TimelineRow:
     return draw.note(event, Look.ALARM, f"{body.people} people in one session: {body.reason}")
 
 
@@ -86,7 +86,7 @@ def _mirrored(_view: RunView, _event: Event, body: MirrorAppended) -> str:
 
 
 @row(MirrorAppended, sometimes=True)
-def _mirrored_row(draw: RowBuilder, event: Event, body: MirrorAppended) -> Row | None:
+def _mirrored_row(draw: RowBuilder, event: Event, body: MirrorAppended) -> TimelineRow | None:
     if draw.view.of_intent(event.intent, WireAccepted):
         return None
     tag = "m" + draw.view.marks.mirrors.get(event.seq, "!")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import label, row
 from trunkline.app.view.text.cells import quoted
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared
@@ -26,7 +26,7 @@ def _accepted(view: RunView, _event: Event, body: WireAccepted) -> str:
 
 
 @row(WireAccepted, arrow=True)
-def _accepted_row(draw: RowBuilder, event: Event, body: WireAccepted) -> Row:
+def _accepted_row(draw: RowBuilder, event: Event, body: WireAccepted) -> TimelineRow:
     look, tags = draw.accepted_look(event)
     prepared = draw.view.of_intent(event.intent, IntentPrepared)
     intent = prepared[0].body if prepared else None
@@ -41,7 +41,7 @@ def _deduplicated(_view: RunView, _event: Event, body: WireDeduplicated) -> str:
 
 
 @row(WireDeduplicated, arrow=True)
-def _deduplicated_row(draw: RowBuilder, event: Event, body: WireDeduplicated) -> Row:
+def _deduplicated_row(draw: RowBuilder, event: Event, body: WireDeduplicated) -> TimelineRow:
     return draw.outbound(event, Look.SUPPRESSED, body.address, "same key, kept one", "sup")
 
 
@@ -52,7 +52,7 @@ def _refused(_view: RunView, _event: Event, body: WireRefused) -> str:
 
 
 @row(WireRefused, arrow=True)
-def _refused_row(draw: RowBuilder, event: Event, body: WireRefused) -> Row:
+def _refused_row(draw: RowBuilder, event: Event, body: WireRefused) -> TimelineRow:
     look = Look.RETRY if body.reason in _MAY_PASS else Look.DEAD
     return draw.outbound(event, look, body.address, f"refused: {body.reason}", "✗")
 
@@ -63,7 +63,7 @@ def _lost(_view: RunView, _event: Event, body: WireResponseLost) -> str:
 
 
 @row(WireResponseLost, arrow=True)
-def _lost_row(draw: RowBuilder, event: Event, body: WireResponseLost) -> Row:
+def _lost_row(draw: RowBuilder, event: Event, body: WireResponseLost) -> TimelineRow:
     lane = draw.lanes.of(body.address)
     return draw.arrow(event, Look.UNKNOWN, lane, draw.lanes.gateway, "response lost", tags=("??",))
 
@@ -74,6 +74,6 @@ def _looked_up(_view: RunView, _event: Event, body: WireLookedUp) -> str:
 
 
 @row(WireLookedUp)
-def _looked_up_row(draw: RowBuilder, event: Event, body: WireLookedUp) -> Row:
+def _looked_up_row(draw: RowBuilder, event: Event, body: WireLookedUp) -> TimelineRow:
     text = "look-up: found" if body.found else "look-up: not found"
     return draw.note(event, Look.NOTE, text, draw.lanes.of(body.address))

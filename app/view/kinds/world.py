@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds.registry import alarm, label, note, row
 from trunkline.app.view.text.cells import clean
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.sim.events.world import (
@@ -55,7 +55,7 @@ def _opened(_view: RunView, _event: Event, body: ThreadOpened) -> str:
 
 
 @row(ThreadOpened)
-def _opened_row(draw: RowBuilder, event: Event, body: ThreadOpened) -> Row:
+def _opened_row(draw: RowBuilder, event: Event, body: ThreadOpened) -> TimelineRow:
     return draw.note(event, Look.NOTE, f"{clean(body.name)} opened", draw.lanes.of(body.address))
 
 
@@ -65,7 +65,7 @@ def _closed(view: RunView, _event: Event, body: ThreadClosed) -> str:
 
 
 @row(ThreadClosed)
-def _closed_row(draw: RowBuilder, event: Event, body: ThreadClosed) -> Row:
+def _closed_row(draw: RowBuilder, event: Event, body: ThreadClosed) -> TimelineRow:
     return draw.at_place(event, body.address, clean(body.how))
 
 
@@ -75,7 +75,7 @@ def _reopened(view: RunView, _event: Event, body: ThreadReopened) -> str:
 
 
 @row(ThreadReopened)
-def _reopened_row(draw: RowBuilder, event: Event, body: ThreadReopened) -> Row:
+def _reopened_row(draw: RowBuilder, event: Event, body: ThreadReopened) -> TimelineRow:
     return draw.at_place(event, body.address, "open again")
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import msgspec
 
 from trunkline.app.view.explain.resolver import title
-from trunkline.app.view.index.message import Life, State, Step, Try, state_of
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.message import AttemptRecord, MessageHistory, QueueState, StateChange, state_of
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean, quoted
 from trunkline.app.view.text.fact import Tone
@@ -18,21 +18,21 @@ from trunkline.core.events.delivery import HookSending, IntentSettled, IntentSup
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLookedUp, WireRefused, WireResponseLost
 
 #: shape and word of each state; colour comes from the tone
-WORDS: dict[State, tuple[str, str, Tone]] = {
-    State.LATER: ("·", "later", Tone.DIM),
-    State.PENDING: ("○", "PENDING", Tone.PLAIN),
-    State.LEASED: ("◐", "LEASED", Tone.WARN),
-    State.ORPHANED: ("╳", "ORPHANED", Tone.BAD),
-    State.RETRY: ("↻", "RETRY", Tone.WARN),
-    State.DELIVERED: ("✓", "DELIVERED", Tone.GOOD),
-    State.PARTIAL: ("½", "PARTIAL", Tone.WARN),
-    State.UNKNOWN: ("?", "UNKNOWN", Tone.WARN),
-    State.MISPLACED: ("!", "MISPLACED", Tone.BAD),
-    State.FAILED: ("✗", "FAILED", Tone.BAD),
-    State.DEAD: ("✗", "DEAD", Tone.BAD),
-    State.EXPIRED: ("✗", "EXPIRED", Tone.BAD),
-    State.CANCELLED: ("–", "CANCELLED", Tone.DIM),
-    State.UNSAID: ("–", "NOT SAID", Tone.DIM),
+WORDS: dict[QueueState, tuple[str, str, Tone]] = {
+    QueueState.LATER: ("·", "later", Tone.DIM),
+    QueueState.PENDING: ("○", "PENDING", Tone.PLAIN),
+    QueueState.LEASED: ("◐", "LEASED", Tone.WARN),
+    QueueState.ORPHANED: ("╳", "ORPHANED", Tone.BAD),
+    QueueState.RETRY: ("↻", "RETRY", Tone.WARN),
+    QueueState.DELIVERED: ("✓", "DELIVERED", Tone.GOOD),
+    QueueState.PARTIAL: ("½", "PARTIAL", Tone.WARN),
+    QueueState.UNKNOWN: ("?", "UNKNOWN", Tone.WARN),
+    QueueState.MISPLACED: ("!", "MISPLACED", Tone.BAD),
+    QueueState.FAILED: ("✗", "FAILED", Tone.BAD),
+    QueueState.DEAD: ("✗", "DEAD", Tone.BAD),
+    QueueState.EXPIRED: ("✗", "EXPIRED", Tone.BAD),
+    QueueState.CANCELLED: ("–", "CANCELLED", Tone.DIM),
+    QueueState.UNSAID: ("–", "NOT SAID", Tone.DIM),
 }
 #: the run has ended and this has not: the word for it
 NO_END = ("✗", "NO END", Tone.BAD)
@@ -43,7 +43,7 @@ NOTHING = "·"
 UNDER = "▸"
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class LabelCell(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of a row: the text, a longer one where there is room, and the event that it tells of."""
 
     text: str = NOTHING
@@ -59,19 +59,19 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return self.text == NOTHING
 
 
-EMPTY = Cell(tone=Tone.DIM)
+EMPTY = LabelCell(tone=Tone.DIM)
 #: the state of what has not begun
-LATER = Cell(text="· later", tone=Tone.DIM)
+LATER = LabelCell(text="· later", tone=Tone.DIM)
 
 
 #: when an invariant was broken, which, and the event of the message that shows it
 Broken = tuple[int, str, int]
 
 
-class BrokenBy(dict[str, list[Broken]]):
+class ViolationsByMessage(dict[str, list[Broken]]):
     """Message -> the violations that have something of it as evidence, in order."""
 
-    def __init__(self, view: RunView, lives: Lives) -> None:
+    def __init__(self, view: RunView, lives: MessageHistories) -> None:
         super().__init__()
         self._view = view
         self._lives = lives
@@ -101,14 +101,14 @@ def evidence_of(view: RunView, found: Iterable[Broken], seq: int) -> int:
     return max(seen or shown, default=0)
 
 
-def state_words(step: Step) -> tuple[str, Tone]:
+def state_words(step: StateChange) -> tuple[str, Tone]:
     """Shape, word and number of tries."""
     shape, word, tone = WORDS[step.state]
-    number = f" {step.tries}" if step.state is State.RETRY else ""
+    number = f" {step.tries}" if step.state is QueueState.RETRY else ""
     return f"{shape} {word}{number}", tone
 
 
-def says(life: Life) -> str:
+def says(life: MessageHistory) -> str:
     """What is to be said, or why there is no text."""
     body = life.body
     if body is not None:
@@ -126,16 +126,16 @@ def says(life: Life) -> str:
             return "prepared by an earlier run"
 
 
-def where(view: RunView, life: Life) -> str:
+def where(view: RunView, life: MessageHistory) -> str:
     """The place that it is meant for."""
     body = life.body
     address = body.address if body else getattr(life.first.body, "address", None)
     return title(view.places, address) if address is not None else NOTHING
 
 
-def place_cell(place: str) -> Cell:
+def place_cell(place: str) -> LabelCell:
     """The name of a place: without spaces where there is no room for them."""
-    return Cell(text=place.replace(f" {UNDER} ", UNDER), more=place)
+    return LabelCell(text=place.replace(f" {UNDER} ", UNDER), more=place)
 
 
 def wire_word(view: RunView, event: Event) -> tuple[str, str, Tone]:
@@ -156,7 +156,7 @@ def wire_word(view: RunView, event: Event) -> tuple[str, str, Tone]:
             return NOTHING, "", Tone.DIM
 
 
-def shape_of(view: RunView, one: Try, seq: int) -> tuple[str, Tone]:
+def shape_of(view: RunView, one: AttemptRecord, seq: int) -> tuple[str, Tone]:
     """What became of an attempt, in one sign, after event `seq`: what the gateway learnt goes before what happened."""
     wire = [event for event in one.wire if event.seq <= seq]
     if wire:

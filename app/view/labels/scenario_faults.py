@@ -33,7 +33,7 @@ _FAULTS = {
 _STRUCK = {"lookup": "asking the platform about a send", "thread": "opening a thread"}
 
 
-def troubles(file: ScenarioFile) -> tuple[str, ...]:
+def fault_labels(file: ScenarioFile) -> tuple[str, ...]:
     """What goes wrong, in order of time; nothing where people only talk."""
     found: list[str] = []
     for step, at in zip(file.scenario.script, file.times, strict=True):

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import msgspec
 
 from trunkline.app.view.bindings.lifetime_bar import column
-from trunkline.app.view.index.message import Life, Part, Try
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.message import AttemptKind, AttemptRecord, MessageHistory
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.messages import process, shape_of
 from trunkline.app.view.text.cells import seconds
@@ -28,7 +28,7 @@ MOST_CHUNKS = 10_000
 ACKED, SEEN, UNSENT = "■", "?", "□"
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptSpan(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of one process. `until` is none while it goes on; `died`: it ended with its process."""
 
     owner: int
@@ -38,12 +38,12 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     died: bool = False
     #: while another process had it too
     overlaps: bool = False
-    one: Try
+    one: AttemptRecord
 
 
-def claims(view: RunView, lives: Lives, life: Life, seq: int) -> list[Claim]:
+def attempt_spans(view: RunView, lives: MessageHistories, life: MessageHistory, seq: int) -> list[AttemptSpan]:
     """Every claim that had begun after event `seq`, in order."""
-    found = [_claim(view, lives, one, seq) for one in life.tried(seq) if one.part is Part.ATTEMPT]
+    found = [_claim(view, lives, one, seq) for one in life.tried(seq) if one.part is AttemptKind.ATTEMPT]
     now = view.time(seq)
     return [
         msgspec.structs.replace(claim, overlaps=True) if any(_meet(claim, other, now) for other in found) else claim
@@ -51,7 +51,7 @@ def claims(view: RunView, lives: Lives, life: Life, seq: int) -> list[Claim]:
     ]
 
 
-def _claim(view: RunView, lives: Lives, one: Try, seq: int) -> Claim:
+def _claim(view: RunView, lives: MessageHistories, one: AttemptRecord, seq: int) -> AttemptSpan:
     owner = one.event.generation
     ends = [event.seq for event in (one.ended, one.settled) if event is not None and event.generation == owner]
     died = lives.deaths.get(owner, 0)
@@ -59,10 +59,12 @@ def _claim(view: RunView, lives: Lives, one: Try, seq: int) -> Claim:
     dead = one.event.seq < died and not 0 < end < died
     end = died if dead else end
     until = view.time(end) if one.event.seq < end <= seq else None
-    return Claim(owner=owner, seq=one.event.seq, since=one.event.at, until=until, died=dead and end <= seq, one=one)
+    return AttemptSpan(
+        owner=owner, seq=one.event.seq, since=one.event.at, until=until, died=dead and end <= seq, one=one
+    )
 
 
-def _meet(claim: Claim, other: Claim, now: float) -> bool:
+def _meet(claim: AttemptSpan, other: AttemptSpan, now: float) -> bool:
     if claim.owner == other.owner:
         return False
     return claim.since < (now if other.until is None else other.until) and other.since < (
@@ -70,9 +72,11 @@ def _meet(claim: Claim, other: Claim, now: float) -> bool:
     )
 
 
-def claim_facts(view: RunView, lives: Lives, life: Life, seq: int, *, drawn: bool = True) -> Iterator[Fact]:
+def span_facts(
+    view: RunView, lives: MessageHistories, life: MessageHistory, seq: int, *, drawn: bool = True
+) -> Iterator[Fact]:
     """A line a claim; none where there was but one. `drawn`: with its bar, on a scale of the time of all of them."""
-    found = claims(view, lives, life, seq)
+    found = attempt_spans(view, lives, life, seq)
     if len(found) < 2 and not any(claim.died for claim in found):
         return
     span = ((life.prepared or life.first).at, max(view.time(seq) if one.until is None else one.until for one in found))
@@ -83,14 +87,14 @@ def claim_facts(view: RunView, lives: Lives, life: Life, seq: int, *, drawn: boo
         yield Fact(label="", text=f"and {len(found) - MOST} more", tone=Tone.DIM)
 
 
-def _bar(view: RunView, claim: Claim, span: tuple[float, float], seq: int) -> str:
+def _bar(view: RunView, claim: AttemptSpan, span: tuple[float, float], seq: int) -> str:
     until = view.time(seq) if claim.until is None else claim.until
     start, end = column(claim.since, span, BAR), column(until, span, BAR)
     last = "▸" if claim.until is None else "╳" if claim.died else "┤"
     return "·" * start + "├" + "─" * (end - start - 1) + (last if end > start else "") + "·" * (BAR - end - 1)
 
 
-def _claim_fact(view: RunView, claim: Claim, seq: int, bar: str, label: str) -> Fact:
+def _claim_fact(view: RunView, claim: AttemptSpan, seq: int, bar: str, label: str) -> Fact:
     shape, tone = ("╳" if bar else "", Tone.BAD) if claim.died else shape_of(view, claim.one, seq)
     chunk = f"part {claim.one.chunk + 1} " if claim.one.chunk else ""
     when = f"{seconds(claim.since)} – {'now' if claim.until is None else seconds(claim.until)}"
@@ -101,7 +105,7 @@ def _claim_fact(view: RunView, claim: Claim, seq: int, bar: str, label: str) -> 
     return Fact(label=label, text=text, tone=tone, seq=claim.seq)
 
 
-class Chunks(msgspec.Struct, frozen=True, kw_only=True):
+class ChunkStrip(msgspec.Struct, frozen=True, kw_only=True):
     """The chunks of a message: a sign for each, and what is wrong with them."""
 
     signs: str
@@ -139,7 +143,7 @@ class Chunks(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(told)
 
 
-def chunks(life: Life, seq: int) -> Chunks | None:
+def chunks(life: MessageHistory, seq: int) -> ChunkStrip | None:
     """The chunks after event `seq`; none where there is but one, or a number that no message has."""
     if life.body is None or not 2 <= life.body.chunks <= MOST_CHUNKS:
         return None
@@ -150,7 +154,7 @@ def chunks(life: Life, seq: int) -> Chunks | None:
     acked = {body.chunk for body in receipts if isinstance(body, ChunkAcked)}
     signs = [_sign(seen[chunk], acked=chunk in acked) for chunk in range(total)]
     reached = max((*seen, *acked), default=-1)
-    return Chunks(
+    return ChunkStrip(
         signs="".join(signs),
         acked=len(acked),
         seen=signs.count(SEEN),

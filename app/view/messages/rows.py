@@ -11,16 +11,16 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from trunkline.app.view.explain.resolver import title
-from trunkline.app.view.index.message import OPEN, Life, Part, State, Try, state_of
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.message import OPEN, AttemptKind, AttemptRecord, MessageHistory, QueueState, state_of
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.messages import (
     EMPTY,
     LATER,
     NO_END,
     NOTHING,
-    BrokenBy,
-    Cell,
+    LabelCell,
+    ViolationsByMessage,
     broken_words,
     evidence_of,
     place_cell,
@@ -47,20 +47,20 @@ from trunkline.sim.events.wire import WireAccepted, WireResponseLost
 STAGES: tuple[str, ...] = ("admitted", "routed", "prepared", "tried", "wire", "acked", "mirrored", "terminal")
 #: stages that each attempt has for itself
 _OF_TRY = frozenset({"tried", "wire", "acked", "mirrored", "terminal"})
-_BLANK = Cell(text="")
+_BLANK = LabelCell(text="")
 #: where a message can come from
 _SOURCES = (SendRequested, InboundAdmitted, DelegationFinished)
 _SOURCE_WORDS: dict[type[Body], str] = {SendRequested: "client", DelegationFinished: "hand"}
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class MessageLine(msgspec.Struct, frozen=True, kw_only=True):
     """One drawn row. `sub`: it belongs to the message above it."""
 
     id: str
     #: the event that Enter leads to
     seq: int
-    what: Cell
-    cells: dict[str, Cell]
+    what: LabelCell
+    cells: dict[str, LabelCell]
     #: ``2×``, ``!!``, ``✗``
     tag: str = ""
     #: ids of the invariants that it broke
@@ -69,15 +69,15 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     later: bool = False
 
 
-class Messages:
+class MessageRows:
     """Every message of a run, as it was after any event."""
 
-    def __init__(self, view: RunView, lives: Lives) -> None:
+    def __init__(self, view: RunView, lives: MessageHistories) -> None:
         self._view = view
         self.lives = lives
         #: life -> its violations
-        self._broken = BrokenBy(view, lives)
-        self._admitted: dict[tuple[str, int], Cell] = {}
+        self._broken = ViolationsByMessage(view, lives)
+        self._admitted: dict[tuple[str, int], LabelCell] = {}
 
     def grow(self) -> None:
         """The run and its lives have grown."""
@@ -94,7 +94,7 @@ class Messages:
             low, high = (middle + 1, high) if self.lives[middle].seq <= seq else (low, middle)
         return low
 
-    def broken(self, life: Life, seq: int) -> str:
+    def broken(self, life: MessageHistory, seq: int) -> str:
         """The invariants that a message had broken after event `seq`."""
         return broken_words(self._broken.get(life.id, ()), seq)
 
@@ -105,7 +105,7 @@ class Messages:
 
     # ------------------------------------------------------------ a message
 
-    def head(self, life: Life, seq: int) -> Line:
+    def head(self, life: MessageHistory, seq: int) -> MessageLine:
         """One message after event `seq`. What came later is there too, and marked."""
         later = life.seq > seq
         cells = self._cells(life, self._view.last if later else seq)
@@ -114,17 +114,17 @@ class Messages:
         else:
             ahead = self._cells(life, self._view.last)
             cells = {name: _ahead(cell, ahead[name]) for name, cell in cells.items()}
-        return Line(
+        return MessageLine(
             id=life.id,
             seq=evidence_of(self._view, self._broken.get(life.id, ()), seq) or life.seq,
-            what=Cell(text=says(life)),
+            what=LabelCell(text=says(life)),
             cells=cells,
             tag=self._tag(life, seq),
             broken=self.broken(life, seq),
             later=later,
         )
 
-    def _cells(self, life: Life, seq: int) -> dict[str, Cell]:
+    def _cells(self, life: MessageHistory, seq: int) -> dict[str, LabelCell]:
         return {
             "admitted": self._source(life),
             "routed": self._routed(life, seq),
@@ -136,7 +136,7 @@ class Messages:
             "terminal": self._terminal(life, seq),
         }
 
-    def _source(self, life: Life) -> Cell:
+    def _source(self, life: MessageHistory) -> LabelCell:
         """What made it: a message, a callback, a client, a hand. It comes before the message in any case."""
         known = self._admitted.get((life.id, life.seq))
         if known is None:
@@ -145,20 +145,20 @@ class Messages:
             if source is not None:
                 body = source.body
                 word = str(body.work) if isinstance(body, InboundAdmitted) else _SOURCE_WORDS.get(type(body), "")
-                known = Cell(text=f"#{source.seq}", more=f"#{source.seq} {word}", seq=source.seq)
+                known = LabelCell(text=f"#{source.seq}", more=f"#{source.seq} {word}", seq=source.seq)
             self._admitted[life.id, life.seq] = known
         return known
 
-    def _routed(self, life: Life, seq: int) -> Cell:
+    def _routed(self, life: MessageHistory, seq: int) -> LabelCell:
         place = where(self._view, life)
         if place == NOTHING:
             return EMPTY
         reason = f"  {life.body.reason}" if life.body else ""
         if any(event.seq <= seq for event in life.fallbacks):
-            return Cell(text=f"FB {place}", more=f"FB {place}{reason}", tone=Tone.WARN, seq=life.seq)
+            return LabelCell(text=f"FB {place}", more=f"FB {place}{reason}", tone=Tone.WARN, seq=life.seq)
         return msgspec.structs.replace(place_cell(place), more=f"{place}{reason}", seq=life.seq)
 
-    def _wire(self, life: Life, seq: int) -> Cell:
+    def _wire(self, life: MessageHistory, seq: int) -> LabelCell:
         accepted = [event for event in life.accepted if event.seq <= seq]
         if not accepted:
             wire = [event for one in life.tries for event in one.wire if event.seq <= seq]
@@ -173,39 +173,39 @@ class Messages:
         twice = len({_chunk(event) for event in accepted}) < len(accepted)
         tone = Tone.BAD if wrong or twice else Tone.GOOD
         place = place_cell(title(self._view.places, last.body.address)).text
-        return Cell(text=text, more=f"{text} {place} #{last.seq}", tone=tone, seq=last.seq)
+        return LabelCell(text=text, more=f"{text} {place} #{last.seq}", tone=tone, seq=last.seq)
 
-    def _wire_cell(self, event: Event) -> Cell:
+    def _wire_cell(self, event: Event) -> LabelCell:
         shape, words, tone = wire_word(self._view, event)
         words = place_cell(words).text
-        return Cell(text=f"{shape} #{event.seq}", more=f"{shape} {words} #{event.seq}", tone=tone, seq=event.seq)
+        return LabelCell(text=f"{shape} #{event.seq}", more=f"{shape} {words} #{event.seq}", tone=tone, seq=event.seq)
 
-    def _mirrored(self, mirrored: Sequence[Event], accepted: Iterable[Event], seq: int) -> Cell:
+    def _mirrored(self, mirrored: Sequence[Event], accepted: Iterable[Event], seq: int) -> LabelCell:
         marks = self._view.marks.mirrors
         for event in (*mirrored, *accepted):
             if event.seq <= seq and event.seq in marks and self._seen(event.seq, seq):
                 text = f"m{marks[event.seq]}"
-                return Cell(text=text, more=f"{text} #{event.seq}", tone=Tone.BAD, seq=event.seq)
+                return LabelCell(text=text, more=f"{text} #{event.seq}", tone=Tone.BAD, seq=event.seq)
         done = [event for event in mirrored if event.seq <= seq]
         if not done:
             return EMPTY
         part = isinstance(done[-1].body, MirrorAppended) and done[-1].body.partial
         shape = "½" if part else "✓"
-        return Cell(text=shape, more=f"{shape} #{done[-1].seq}", tone=Tone.GOOD, seq=done[-1].seq)
+        return LabelCell(text=shape, more=f"{shape} #{done[-1].seq}", tone=Tone.GOOD, seq=done[-1].seq)
 
-    def _terminal(self, life: Life, seq: int) -> Cell:
+    def _terminal(self, life: MessageHistory, seq: int) -> LabelCell:
         step = life.step(seq)
         if step.state in OPEN and self._view.over <= seq and not life.endings(seq):
             shape, word, tone = NO_END
-            return Cell(text=f"{shape} {word}", tone=tone, seq=step.seq)
+            return LabelCell(text=f"{shape} {word}", tone=tone, seq=step.seq)
         text, tone = state_words(step)
-        return Cell(text=text, more=f"{text}  {step.why}" if step.why else "", tone=tone, seq=step.seq)
+        return LabelCell(text=text, more=f"{text}  {step.why}" if step.why else "", tone=tone, seq=step.seq)
 
     def _seen(self, evidence: int, seq: int) -> bool:
         """A violation with this evidence was seen by then."""
         return any(violation.at <= seq for violation in self._view.marks.of(evidence))
 
-    def _tag(self, life: Life, seq: int) -> str:
+    def _tag(self, life: MessageHistory, seq: int) -> str:
         numbers = [self._copy(event, seq) for event in life.accepted]
         if any(numbers):
             return f"{max(numbers)}×"
@@ -222,7 +222,7 @@ class Messages:
 
     # ------------------------------------------------------------ opened
 
-    def parts(self, life: Life) -> list[Try | Event]:
+    def parts(self, life: MessageHistory) -> list[AttemptRecord | Event]:
         """What is listed below an opened message: its attempts, and what else said the same thing."""
         own = {event.seq for event in life.accepted}
         copies = self._view.marks.copies
@@ -230,18 +230,18 @@ class Messages:
         others = sorted({seq for group in groups for seq in self._view.marks.groups[group]} - own)
         return [*life.tries, *(self._view.event(seq) for seq in others)]
 
-    def part(self, life: Life, part: Try | Event, seq: int) -> Line:
+    def part(self, life: MessageHistory, part: AttemptRecord | Event, seq: int) -> MessageLine:
         """One row below an opened message, after event `seq`."""
-        return self._try(life, part, seq) if isinstance(part, Try) else self._twin(part, seq)
+        return self._try(life, part, seq) if isinstance(part, AttemptRecord) else self._twin(part, seq)
 
-    def _try(self, life: Life, one: Try, seq: int) -> Line:
+    def _try(self, life: MessageHistory, one: AttemptRecord, seq: int) -> MessageLine:
         later = one.event.seq > seq
         cells = self._try_cells(one, self._view.last if later else seq)
         if not later:
             ahead = self._try_cells(one, self._view.last)
             cells = {name: _ahead(cell, ahead[name]) for name, cell in cells.items()}
         number = max((self._copy(event, seq) for event in one.wire), default=0)
-        return Line(
+        return MessageLine(
             id=life.id,
             seq=_target(one),
             what=_try_words(life, one),
@@ -251,7 +251,7 @@ class Messages:
             later=later,
         )
 
-    def _try_cells(self, one: Try, seq: int) -> dict[str, Cell]:
+    def _try_cells(self, one: AttemptRecord, seq: int) -> dict[str, LabelCell]:
         wire = [event for event in one.wire if event.seq <= seq]
         accepted = [event for event in wire if isinstance(event.body, WireAccepted)]
         shown = (accepted or wire)[-1:]
@@ -271,19 +271,21 @@ class Messages:
         cells["terminal"] = _decided(one, seq)
         return cells
 
-    def _twin(self, event: Event, seq: int) -> Line:
+    def _twin(self, event: Event, seq: int) -> MessageLine:
         life = self.lives.of_event(event)
         cells = dict.fromkeys(STAGES, _BLANK)
         number = self._copy(event, seq)
         tone = Tone.BAD if number > 1 else Tone.PLAIN
         cells["wire"] = msgspec.structs.replace(self._wire_cell(event), tone=tone)
-        cells["terminal"] = Cell(text="◀ a copy", more=f"◀ the same thing, by {life.id if life else ''}", tone=tone)
+        cells["terminal"] = LabelCell(
+            text="◀ a copy", more=f"◀ the same thing, by {life.id if life else ''}", tone=tone
+        )
         if life is not None and life.body is not None:
             cells["routed"] = self._routed(life, seq)
-        return Line(
+        return MessageLine(
             id=life.id if life else "",
             seq=event.seq,
-            what=Cell(text="└ copy", more=f"└ copy by {life.id if life else 'somebody'}", tone=Tone.DIM),
+            what=LabelCell(text="└ copy", more=f"└ copy by {life.id if life else 'somebody'}", tone=Tone.DIM),
             cells=cells,
             tag=f"{number}×" if number else "",
             sub=True,
@@ -291,73 +293,73 @@ class Messages:
         )
 
 
-def _ahead(cell: Cell, end: Cell) -> Cell:
+def _ahead(cell: LabelCell, end: LabelCell) -> LabelCell:
     """What has not happened yet is shown as it will be, and is marked."""
     return msgspec.structs.replace(end, later=True) if cell.empty and not end.empty else cell
 
 
-def _event_cell(event: Event | None, seq: int, *, at: bool = False) -> Cell:
+def _event_cell(event: Event | None, seq: int, *, at: bool = False) -> LabelCell:
     if event is None or event.seq > seq:
         return EMPTY
     more = f"#{event.seq} {seconds(event.at)}" if at else ""
-    return Cell(text=f"#{event.seq}", more=more, seq=event.seq)
+    return LabelCell(text=f"#{event.seq}", more=more, seq=event.seq)
 
 
 def _chunk(event: Event) -> int:
     return event.body.chunk if isinstance(event.body, WireAccepted) else 0
 
 
-def _tried(life: Life, seq: int) -> Cell:
-    tries = [one for one in life.tried(seq) if one.part is Part.ATTEMPT]
+def _tried(life: MessageHistory, seq: int) -> LabelCell:
+    tries = [one for one in life.tried(seq) if one.part is AttemptKind.ATTEMPT]
     if not tries:
         return EMPTY
     chunks = life.body.chunks if life.body else 1
     tone = Tone.WARN if len(tries) > chunks else Tone.PLAIN
     text = str(len(tries))
-    return Cell(text=text, more=f"{text} from #{tries[0].event.seq}", tone=tone, seq=tries[0].event.seq)
+    return LabelCell(text=text, more=f"{text} from #{tries[0].event.seq}", tone=tone, seq=tries[0].event.seq)
 
 
-def _acked(life: Life, seq: int) -> Cell:
+def _acked(life: MessageHistory, seq: int) -> LabelCell:
     acked = [event for event in life.acked if event.seq <= seq]
     if not acked:
         return EMPTY
     chunks = life.body.chunks if life.body else 1
     text = f"{len(acked)}/{chunks}"
     tone = Tone.GOOD if len(acked) == chunks else Tone.WARN
-    return Cell(text=text, more=f"{text} #{acked[-1].seq}", tone=tone, seq=acked[-1].seq)
+    return LabelCell(text=text, more=f"{text} #{acked[-1].seq}", tone=tone, seq=acked[-1].seq)
 
 
-def _decided(one: Try, seq: int) -> Cell:
+def _decided(one: AttemptRecord, seq: int) -> LabelCell:
     """What came next: the end, another attempt, or a look-up."""
     if one.settled is not None and one.settled.seq <= seq and isinstance(one.settled.body, IntentSettled):
         state = state_of(one.settled.body.state)
-        word = "DELIVERED" if state is State.DELIVERED else state.upper()
+        word = "DELIVERED" if state is QueueState.DELIVERED else state.upper()
         more = f"{word}  {one.settled.body.reason}"
-        tone = Tone.GOOD if state is State.DELIVERED else Tone.WARN
-        return Cell(text=word, more=more, tone=tone, seq=one.settled.seq)
+        tone = Tone.GOOD if state is QueueState.DELIVERED else Tone.WARN
+        return LabelCell(text=word, more=more, tone=tone, seq=one.settled.seq)
     if one.ended is not None and one.ended.seq <= seq and isinstance(one.ended.body, AttemptEnded):
         body = one.ended.body
         due = f" at {seconds(body.retry_at)}" if body.retry_at is not None else ""
         text = str(body.reason if body.decision == "settle" else body.decision)
-        return Cell(text=text, more=f"{body.decision}{due}  {body.reason}", seq=one.ended.seq)
+        return LabelCell(text=text, more=f"{body.decision}{due}  {body.reason}", seq=one.ended.seq)
     return EMPTY
 
 
-def _target(one: Try) -> int:
+def _target(one: AttemptRecord) -> int:
     """Where the eye wants to go: to what people saw, else to the attempt."""
     accepted = next((event.seq for event in one.wire if isinstance(event.body, WireAccepted)), None)
     return accepted or one.event.seq
 
 
-def _try_words(life: Life, one: Try) -> Cell:
+def _try_words(life: MessageHistory, one: AttemptRecord) -> LabelCell:
     body, owner = one.event.body, process(one.event.generation)
     if isinstance(body, RecoveryDecided):
-        return Cell(text=f"└ {owner} {body.decision}", more=f"└ {owner} recovers: {body.decision}", tone=Tone.DIM)
+        return LabelCell(text=f"└ {owner} {body.decision}", more=f"└ {owner} recovers: {body.decision}", tone=Tone.DIM)
     if isinstance(body, OperatorActed):
-        return Cell(text=f"└ {body.verb}", more=f"└ operator: {body.verb}", tone=Tone.DIM)
+        return LabelCell(text=f"└ {body.verb}", more=f"└ operator: {body.verb}", tone=Tone.DIM)
     if life.body is None or life.body.chunks < 2:
-        return Cell(text=f"└ try {one.number} {owner}", tone=Tone.DIM)
+        return LabelCell(text=f"└ try {one.number} {owner}", tone=Tone.DIM)
     part, total = one.chunk + 1, life.body.chunks
     more = f"└ part {part} of {total}, try {one.number} {owner}"
     again = f" ↻{one.number}" if one.number > 1 else ""
-    return Cell(text=f"└ {part}/{total}{again}", more=more, tone=Tone.DIM)
+    return LabelCell(text=f"└ {part}/{total}{again}", more=more, tone=Tone.DIM)

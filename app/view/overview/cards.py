@@ -13,14 +13,14 @@ from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.bindings import BindingRow, Standing
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.index.snapshots import IntentFacts
+from trunkline.app.view.index.snapshots import IntentSnapshot
 from trunkline.app.view.invariants.results import NOT_JUDGED, SIGNS, FamilyRow, InvariantStatus, Verdicts, evidence_fact
-from trunkline.app.view.queue.rows import Ledger
+from trunkline.app.view.queue.balance import QueueBalance
 from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.text.cells import clean, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone
-from trunkline.app.view.timeline.lanes import Lane, LaneKind, Lanes
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.lanes import LaneKind, TimelineLane, TimelineLanes
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.values import IntentState
@@ -55,7 +55,7 @@ _ARROWS = {
 }
 
 
-class Cell(msgspec.Struct, frozen=True):
+class CardCell(msgspec.Struct, frozen=True):
     """A piece of a row. `look` is how the timeline draws it, and wins over the tone."""
 
     text: str
@@ -66,7 +66,7 @@ class Cell(msgspec.Struct, frozen=True):
 class CardRow(msgspec.Struct, frozen=True, kw_only=True):
     """One row of a card. `thing` is what its screen knows it by; `seq` the event that it stands for, 0 for none."""
 
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, CardCell]
     thing: str | PlaceKey = ""
     seq: int = 0
     #: it comes to be after the cursor
@@ -87,16 +87,18 @@ def _family_row(family: FamilyRow) -> CardRow:
     words = {InvariantStatus.LATER: "later", InvariantStatus.OK: "ok", InvariantStatus.IDLE: str(InvariantStatus.IDLE)}
     ids = words.get(family.judged, " ".join(family.ids))
     brief = {InvariantStatus.VIOLATED: f"{family.broken} #{family.latest}", InvariantStatus.IDLE: "idle"}
-    strong = Cell(family.name, tone if broken else Tone.DIM if family.judged is InvariantStatus.IDLE else Tone.PLAIN)
+    strong = CardCell(
+        family.name, tone if broken else Tone.DIM if family.judged is InvariantStatus.IDLE else Tone.PLAIN
+    )
     return CardRow(
         cells={
-            "sign": Cell(sign, tone),
-            "letter": Cell(family.letter, strong.tone),
+            "sign": CardCell(sign, tone),
+            "letter": CardCell(family.letter, strong.tone),
             "name": strong,
-            "ids": Cell(ids, tone),
-            "count": Cell(str(family.broken), tone) if broken else Cell(""),
-            "at": Cell(f"#{family.latest}", tone) if broken else Cell(""),
-            "brief": Cell(brief.get(family.judged) or words[family.judged], tone),
+            "ids": CardCell(ids, tone),
+            "count": CardCell(str(family.broken), tone) if broken else CardCell(""),
+            "at": CardCell(f"#{family.latest}", tone) if broken else CardCell(""),
+            "brief": CardCell(brief.get(family.judged) or words[family.judged], tone),
         },
         thing=family.worst,
         seq=family.latest,
@@ -195,7 +197,7 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
 _BRIEF_LINE = 33
 
 
-def queue_line(ledger: Ledger, *, brief: bool = False) -> str:
+def queue_line(ledger: QueueBalance, *, brief: bool = False) -> str:
     """What became of everything that was to be said, as the queue counts it: ``✓ prepared 5 = delivered 4 + open 1``.
 
     Terms of nothing are left out here; the queue itself shows them. The sign comes first: the end may be cut.
@@ -208,7 +210,7 @@ def queue_line(ledger: Ledger, *, brief: bool = False) -> str:
     return text.replace("prepared ", "", 1) if brief and len(text) > _BRIEF_LINE else text
 
 
-def queue_row(view: RunView, intent: IntentFacts) -> CardRow:
+def queue_row(view: RunView, intent: IntentSnapshot) -> CardRow:
     """One thing to be said, as it stands at the cursor."""
     sign, tone = _STATES.get(intent.state, ("✗", Tone.BAD))
     copies = max((copy.number for seq in intent.accepted if (copy := view.marks.copies.get(seq))), default=1)
@@ -216,13 +218,13 @@ def queue_row(view: RunView, intent: IntentFacts) -> CardRow:
         sign, tone = "✗", Tone.BAD
     return CardRow(
         cells={
-            "sign": Cell(sign, tone),
-            "id": Cell(intent.id, Tone.DIM),
-            "text": Cell(quoted(intent.text)),
-            "place": Cell(title(view.places, intent.address)),
-            "state": Cell(str(intent.state), tone),
-            "tries": Cell(_tries(intent.attempts), Tone.DIM),
-            "copy": Cell(f"{copies}×" if copies > 1 else "", Tone.BAD),
+            "sign": CardCell(sign, tone),
+            "id": CardCell(intent.id, Tone.DIM),
+            "text": CardCell(quoted(intent.text)),
+            "place": CardCell(title(view.places, intent.address)),
+            "state": CardCell(str(intent.state), tone),
+            "tries": CardCell(_tries(intent.attempts), Tone.DIM),
+            "copy": CardCell(f"{copies}×" if copies > 1 else "", Tone.BAD),
         },
         thing=intent.id,
         seq=intent.last,
@@ -239,17 +241,17 @@ def _tries(number: int) -> str:
 def session_row(row: SessionListRow, seq: int) -> CardRow:
     """One session with its counts."""
 
-    def number(value: int, tone: Tone = Tone.PLAIN) -> Cell:
-        return Cell(str(value), tone) if value else Cell(NONE, Tone.DIM)
+    def number(value: int, tone: Tone = Tone.PLAIN) -> CardCell:
+        return CardCell(str(value), tone) if value else CardCell(NONE, Tone.DIM)
 
     return CardRow(
         cells={
-            "conversation": Cell(row.place),
+            "conversation": CardCell(row.place),
             "in": number(row.heard),
             "out": number(row.said),
             "2×": number(row.copies, Tone.BAD),
             "≠": number(row.differences, Tone.BAD),
-            "last": Cell(seconds(row.last)) if row.last else Cell(NONE, Tone.DIM),
+            "last": CardCell(seconds(row.last)) if row.last else CardCell(NONE, Tone.DIM),
         },
         thing=row.owner,
         # A place may see a copy before it has a session: that is not to be overlooked.
@@ -265,12 +267,12 @@ def binding_row(view: RunView, row: BindingRow, seq: int) -> CardRow:
     ends = row.ended_at if row.ended_at is not None else row.expires_at
     return CardRow(
         cells={
-            "sign": Cell(sign, tone),
-            "id": Cell(view.bindings.name(row.id)),
-            "status": Cell(str(standing), tone),
-            "conversation": Cell(title(view.places, row.conversation)),
-            "session": Cell(f"→ {row.session_key}", Tone.DIM),
-            "ends": Cell(NONE if ends is None or later else f"{ends:.0f} s", Tone.DIM),
+            "sign": CardCell(sign, tone),
+            "id": CardCell(view.bindings.name(row.id)),
+            "status": CardCell(str(standing), tone),
+            "conversation": CardCell(title(view.places, row.conversation)),
+            "session": CardCell(f"→ {row.session_key}", Tone.DIM),
+            "ends": CardCell(NONE if ends is None or later else f"{ends:.0f} s", Tone.DIM),
         },
         thing=row.id,
         seq=row.last,
@@ -281,25 +283,25 @@ def binding_row(view: RunView, row: BindingRow, seq: int) -> CardRow:
 # ---------------------------------------------------------------- recent
 
 
-def recent_row(timeline: Timeline, lanes: Lanes, index: int) -> CardRow:
+def recent_row(timeline: Timeline, lanes: TimelineLanes, index: int) -> CardRow:
     """One row of the timeline in words."""
     row = timeline.rows[index]
     return CardRow(
         cells={
-            "#": Cell(f"#{row.seq}", Tone.DIM),
-            "at": Cell(seconds(row.at), Tone.DIM),
-            "tag": Cell(row.tags[0] if row.tags else "", look=row.look),
-            "way": Cell(_way(row, lanes), look=row.look),
-            "text": Cell(f"{row.who} {row.text}".strip(), look=row.look if row.is_note else None),
+            "#": CardCell(f"#{row.seq}", Tone.DIM),
+            "at": CardCell(seconds(row.at), Tone.DIM),
+            "tag": CardCell(row.tags[0] if row.tags else "", look=row.look),
+            "way": CardCell(_way(row, lanes), look=row.look),
+            "text": CardCell(f"{row.who} {row.text}".strip(), look=row.look if row.is_note else None),
         },
         seq=row.seq,
     )
 
 
-def _way(row: Row, lanes: Lanes) -> str:
+def _way(row: TimelineRow, lanes: TimelineLanes) -> str:
     start, end = (_name(lanes.all[index]) for index in (row.start, row.end))
     return f"● {start}" if row.is_note else f"{start} {_ARROWS.get(row.look, '─▶')} {end}"
 
 
-def _name(lane: Lane) -> str:
+def _name(lane: TimelineLane) -> str:
     return "gw" if lane.kind is LaneKind.GATEWAY else lane.label

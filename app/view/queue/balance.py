@@ -8,29 +8,29 @@ from collections.abc import Iterable
 
 import msgspec
 
-from trunkline.app.view.index.message import Life, State
+from trunkline.app.view.index.message import MessageHistory, QueueState
 
 #: a word in the sum for each state; those that are always told come first
 TERMS = {
-    State.DELIVERED: "delivered",
-    State.PENDING: "open",
-    State.LEASED: "open",
-    State.ORPHANED: "open",
-    State.RETRY: "retry",
-    State.DEAD: "dead",
-    State.FAILED: "failed",
-    State.EXPIRED: "expired",
-    State.UNKNOWN: "unknown",
-    State.PARTIAL: "partial",
-    State.MISPLACED: "misplaced",
-    State.CANCELLED: "cancelled",
+    QueueState.DELIVERED: "delivered",
+    QueueState.PENDING: "open",
+    QueueState.LEASED: "open",
+    QueueState.ORPHANED: "open",
+    QueueState.RETRY: "retry",
+    QueueState.DEAD: "dead",
+    QueueState.FAILED: "failed",
+    QueueState.EXPIRED: "expired",
+    QueueState.UNKNOWN: "unknown",
+    QueueState.PARTIAL: "partial",
+    QueueState.MISPLACED: "misplaced",
+    QueueState.CANCELLED: "cancelled",
 }
 ALWAYS = ("delivered", "open", "retry", "dead")
 #: changes between two counts that are kept
 _EVERY = 64
 
 
-class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+class QueueBalance(msgspec.Struct, frozen=True, kw_only=True):
     """What came in and what became of it, after an event."""
 
     prepared: int
@@ -74,10 +74,10 @@ def _at(change: tuple[int, str, int]) -> int:
     return change[0]
 
 
-class Tally:
+class BalanceCounter:
     """How many messages were in each state, at any moment: changes in order, with a count kept every so often."""
 
-    def __init__(self, lives: Iterable[Life]) -> None:
+    def __init__(self, lives: Iterable[MessageHistory]) -> None:
         self._prepared: list[int] = []
         #: found in the store: message -> where it begins; and these in order
         self._unprepared: dict[str, int] = {}
@@ -93,7 +93,7 @@ class Tally:
         self._frames: list[Counter[str]] = [Counter()]
         self.grow(lives)
 
-    def grow(self, lives: Iterable[Life]) -> None:
+    def grow(self, lives: Iterable[MessageHistory]) -> None:
         """Count what these have become since."""
         changes: list[tuple[int, str, int]] = []
         for life in lives:
@@ -115,14 +115,14 @@ class Tally:
         self._twice.sort()
         self._double.sort()
 
-    def _find(self, life: Life) -> None:
+    def _find(self, life: MessageHistory) -> None:
         if life.prepared is None and life.id not in self._unprepared:
             self._unprepared[life.id] = life.seq
             insort(self._found, life.seq)
         elif life.prepared is not None and life.id in self._unprepared:
             self._found.remove(self._unprepared.pop(life.id))
 
-    def _count(self, life: Life, changes: list[tuple[int, str, int]]) -> None:
+    def _count(self, life: MessageHistory, changes: list[tuple[int, str, int]]) -> None:
         """What has ended leaves its count only by an operator's word: whatever else comes after is too much."""
         done, name, over = self._counted.get(life.id, (0, "", False))
         for step in life.steps[done:]:

@@ -14,16 +14,16 @@ from itertools import groupby
 import msgspec
 from rich.cells import cell_len
 
-from trunkline.app.view.index.message import OPEN, Life, Part, State, Step, Try
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.message import OPEN, AttemptKind, AttemptRecord, MessageHistory, QueueState, StateChange
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.labels.messages import (
     EMPTY,
     LATER,
     NO_END,
-    BrokenBy,
-    Cell,
+    LabelCell,
+    ViolationsByMessage,
     broken_words,
     evidence_of,
     place_cell,
@@ -33,8 +33,8 @@ from trunkline.app.view.labels.messages import (
     state_words,
     where,
 )
-from trunkline.app.view.messages.attempts_and_chunks import chunks, claim_facts
-from trunkline.app.view.queue.balance import ALWAYS, TERMS, Ledger, Tally
+from trunkline.app.view.messages.attempts_and_chunks import chunks, span_facts
+from trunkline.app.view.queue.balance import ALWAYS, TERMS, BalanceCounter, QueueBalance
 from trunkline.app.view.text.cells import clean, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Event
@@ -58,7 +58,7 @@ _MARKERS = (
 _ALARMS = (ProcessCrashed, ProcessFrozen, LeaseGone, BacklogWaiting)
 
 #: what stands for an attempt and is none: a recovery that looked or waited first, an operator's word
-_NAMES = {Part.RECOVERY: "look", Part.OPERATOR: "op"}
+_NAMES = {AttemptKind.RECOVERY: "look", AttemptKind.OPERATOR: "op"}
 #: cells of a narrow column of attempts; parts that are shown one by one where there is room
 _TRIES, _PARTS = 8, 16
 #: marks in a row that are all shown
@@ -69,14 +69,14 @@ class QueueLine(msgspec.Struct, frozen=True, kw_only=True):
     """One drawn row: a message, or a mark between the messages."""
 
     seq: int
-    cells: dict[str, Cell] = {}
+    cells: dict[str, LabelCell] = {}
     #: only for a mark
     mark: str = ""
     tone: Tone = Tone.PLAIN
     later: bool = False
 
 
-class Many(msgspec.Struct, frozen=True):
+class FoldedMarks(msgspec.Struct, frozen=True):
     """Marks that are not shown one by one."""
 
     first: Event
@@ -89,21 +89,21 @@ class Many(msgspec.Struct, frozen=True):
         return self.first.seq
 
 
-class Queue:
+class QueueRows:
     """The rows of the queue over a run: messages and marks, in the order in which they come."""
 
-    def __init__(self, view: RunView, lives: Lives) -> None:
+    def __init__(self, view: RunView, lives: MessageHistories) -> None:
         self._view = view
         self.lives = lives
-        self.rows: list[Life | Event | Many] = []
+        self.rows: list[MessageHistory | Event | FoldedMarks] = []
         #: the same, without marks folded; and where each message stands in it by its number
-        self._whole: list[Life | Event] = []
+        self._whole: list[MessageHistory | Event] = []
         self._listed: dict[str, int] = {}
         #: message -> the number of its row
         self._places: dict[str, int] = {}
         self._never: tuple[int, list[str]] = (0, [])
-        self._tally = Tally(())
-        self._broken = BrokenBy(view, lives)
+        self._tally = BalanceCounter(())
+        self._broken = ViolationsByMessage(view, lives)
         self._done = 0
         self._take(lives)
 
@@ -111,7 +111,7 @@ class Queue:
         """Take in what happened since; the lives know of it already."""
         self._take(self.lives.touched.values())
 
-    def _take(self, told: Iterable[Life]) -> None:
+    def _take(self, told: Iterable[MessageHistory]) -> None:
         queued = [life for life in told if life.queued]
         since, self._done = self._done, self._view.last
         marks = (event for event in self._view.events[since:] if isinstance(event.body, _MARKERS))
@@ -119,10 +119,10 @@ class Queue:
         self._tally.grow(queued)
         self._broken.grow()
 
-    def _list(self, queued: Iterable[Life], marks: Iterable[Event]) -> None:
+    def _list(self, queued: Iterable[MessageHistory], marks: Iterable[Event]) -> None:
         """Put these in; what stood at the end is folded anew, what comes before stays."""
         anew = len(self._whole)
-        new: list[Life | Event] = list(marks)
+        new: list[MessageHistory | Event] = list(marks)
         for life in queued:
             known = self._listed.get(life.id)
             if known == life.seq:
@@ -144,20 +144,20 @@ class Queue:
 
     def _fold(self, start: int) -> None:
         """Fold marks from the last message before a place on."""
-        while start and not isinstance(self._whole[start - 1], Life):
+        while start and not isinstance(self._whole[start - 1], MessageHistory):
             start -= 1
         last = self._whole[start - 1] if start else None
-        done = self._places[last.id] + 1 if isinstance(last, Life) else 0
+        done = self._places[last.id] + 1 if isinstance(last, MessageHistory) else 0
         self.rows[done:] = _folded(self._whole[start:])
         rows = enumerate(self.rows[done:], done)
-        self._places.update((row.id, at) for at, row in rows if isinstance(row, Life))
+        self._places.update((row.id, at) for at, row in rows if isinstance(row, MessageHistory))
 
     @property
     def empty(self) -> bool:
         """Nothing was ever queued."""
         return not self._places
 
-    def place(self, life: Life | None) -> int | None:
+    def place(self, life: MessageHistory | None) -> int | None:
         """The number of its row."""
         return self._places.get(life.id) if life is not None else None
 
@@ -167,7 +167,7 @@ class Queue:
         names |= {name for name, found in self._broken.items() if any(at <= seq for at, *_ in found)}
         return sorted(self._places[name] for name in names if name in self._places)
 
-    def ledger(self, seq: int) -> Ledger:
+    def ledger(self, seq: int) -> QueueBalance:
         """The sum after event `seq`."""
         counts, prepared, found = self._tally.at(seq)
         missing = self._missing(seq)
@@ -178,41 +178,41 @@ class Queue:
         names = dict.fromkeys((*ALWAYS, *TERMS.values()))
         terms = tuple((name, counts[name]) for name in names if counts[name] or name in ALWAYS)
         twice = tuple(self._tally.twice(seq))
-        return Ledger(prepared=prepared, found=found, terms=terms, missing=tuple(missing), twice=twice)
+        return QueueBalance(prepared=prepared, found=found, terms=terms, missing=tuple(missing), twice=twice)
 
     def _missing(self, seq: int) -> list[str]:
         view = self._view
         if view.over > seq:
             return []
         if self._never[0] != view.last:
-            lives = (row for row in self._whole if isinstance(row, Life))
+            lives = (row for row in self._whole if isinstance(row, MessageHistory))
             self._never = view.last, [life.id for life in lives if not life.endings(view.last)]
         return self._never[1]
 
     # ------------------------------------------------------------ rows
 
-    def facts(self, row: Life | Event | Many, seq: int, *, drawn: bool = True) -> Iterator[Fact]:
+    def facts(self, row: MessageHistory | Event | FoldedMarks, seq: int, *, drawn: bool = True) -> Iterator[Fact]:
         """What the queue has to tell of a message beside its explanation: who had it when, and its parts.
 
         `drawn`: with bars and strips, not in words alone.
         """
-        if not isinstance(row, Life) or row.step(seq).state is State.LATER:
+        if not isinstance(row, MessageHistory) or row.step(seq).state is QueueState.LATER:
             return
-        yield from claim_facts(self._view, self.lives, row, seq, drawn=drawn)
+        yield from span_facts(self._view, self.lives, row, seq, drawn=drawn)
         parts = chunks(row, seq)
         if parts is not None:
             text = f"{parts.strip(_PARTS)}  {parts.words}" if drawn else parts.words
             yield Fact(label="parts", text=text, tone=parts.tone, seq=row.seq)
 
-    def line(self, row: Life | Event | Many, seq: int) -> QueueLine:
+    def line(self, row: MessageHistory | Event | FoldedMarks, seq: int) -> QueueLine:
         """One row after event `seq`."""
-        if isinstance(row, Many):
+        if isinstance(row, FoldedMarks):
             text = f"… {row.number} more marks, crashes among them: {row.crashes}"
             return QueueLine(seq=row.seq, mark=text, tone=Tone.WARN, later=row.seq > seq)
         if isinstance(row, Event):
             return self._mark(row, seq)
         step = row.step(seq)
-        later = step.state is State.LATER
+        later = step.state is QueueState.LATER
         if later:
             # Shown as it will begin.
             step = row.steps[0] if row.steps else step
@@ -224,16 +224,16 @@ class Queue:
         wrong = f"✗ {broken}" if broken else ""
         cells = {
             "state": LATER if later else self._state(row, step, seq),
-            "id": Cell(text=clean(row.id)),
-            "what": Cell(text=says(row)),
+            "id": LabelCell(text=clean(row.id)),
+            "what": LabelCell(text=says(row)),
             "place": place_cell(where(self._view, row)),
-            "session": Cell(text=body.mirror_key) if body and body.mirror_key else EMPTY,
+            "session": LabelCell(text=body.mirror_key) if body and body.mirror_key else EMPTY,
             "tries": EMPTY if later else self._tries(row, seq),
             "owner": EMPTY if later else self._owner(row, step, seq),
             "age": EMPTY if later else self._age(row, step, seq),
             "due": _due(step) if until else EMPTY,
-            "why": Cell(text="  ".join(filter(None, (wrong, why))), tone=tone),
-            "until, why": Cell(
+            "why": LabelCell(text="  ".join(filter(None, (wrong, why))), tone=tone),
+            "until, why": LabelCell(
                 text=" ".join(filter(None, (wrong, until.removeprefix("until "), why))),
                 more="  ".join(filter(None, (wrong, until, why))),
                 tone=tone,
@@ -250,29 +250,29 @@ class Queue:
         tone = Tone.BAD if isinstance(event.body, ProcessCrashed) else Tone.WARN if alarm else Tone.DIM
         return QueueLine(seq=event.seq, mark=text, tone=tone, later=event.seq > seq)
 
-    def _target(self, row: Life, step: Step, seq: int, *, later: bool) -> int:
-        if step.state is State.ORPHANED:
+    def _target(self, row: MessageHistory, step: StateChange, seq: int, *, later: bool) -> int:
+        if step.state is QueueState.ORPHANED:
             # Not the end of the process, which is a mark of its own: what it was about to do.
             return row.tried(step.seq)[-1].event.seq
         if later:
             return row.seq
         return evidence_of(self._view, self._broken.get(row.id, ()), seq) or step.seq
 
-    def _state(self, life: Life, step: Step, seq: int) -> Cell:
+    def _state(self, life: MessageHistory, step: StateChange, seq: int) -> LabelCell:
         if self._view.over <= seq and not life.endings(seq):
             shape, word, tone = NO_END
-            return Cell(text=f"{shape} {word}", tone=tone, seq=step.seq)
+            return LabelCell(text=f"{shape} {word}", tone=tone, seq=step.seq)
         text, tone = state_words(step)
         endings = life.endings(seq)
         if endings > 1:
-            return Cell(text=f"✗ ENDED {endings}×", more=f"{text} {endings}×", tone=Tone.BAD, seq=step.seq)
-        return Cell(text=text, tone=tone, seq=step.seq)
+            return LabelCell(text=f"✗ ENDED {endings}×", more=f"{text} {endings}×", tone=Tone.BAD, seq=step.seq)
+        return LabelCell(text=text, tone=tone, seq=step.seq)
 
-    def _tries(self, life: Life, seq: int) -> Cell:
+    def _tries(self, life: MessageHistory, seq: int) -> LabelCell:
         """Every attempt with what became of it: ``1╳ 2✓``; of a text in parts, the parts: ``■■□■■``."""
         parts = chunks(life, seq)
         if parts is not None:
-            return Cell(text=parts.strip(_TRIES), more=parts.strip(_PARTS), tone=parts.tone)
+            return LabelCell(text=parts.strip(_TRIES), more=parts.strip(_PARTS), tone=parts.tone)
         words: list[str] = []
         tone = Tone.PLAIN
         for one in life.tried(seq):
@@ -280,41 +280,41 @@ class Queue:
             name = _NAMES.get(one.part) or str(one.number)
             words.append(f"{name}{shape}")
             tone = last
-        return Cell(text=_last(words), more=" ".join(words), tone=tone) if words else EMPTY
+        return LabelCell(text=_last(words), more=" ".join(words), tone=tone) if words else EMPTY
 
-    def _shape(self, one: Try, seq: int) -> tuple[str, Tone]:
+    def _shape(self, one: AttemptRecord, seq: int) -> tuple[str, Tone]:
         died = self.lives.deaths.get(one.event.generation)
         learnt = one.ended is not None and one.ended.seq <= seq
-        if one.part is Part.ATTEMPT and not learnt and died is not None and one.event.seq < died <= seq:
+        if one.part is AttemptKind.ATTEMPT and not learnt and died is not None and one.event.seq < died <= seq:
             return "╳", Tone.BAD
         return shape_of(self._view, one, seq)
 
-    def _owner(self, life: Life, step: Step, seq: int) -> Cell:
-        if step.state not in (State.LEASED, State.ORPHANED):
+    def _owner(self, life: MessageHistory, step: StateChange, seq: int) -> LabelCell:
+        if step.state not in (QueueState.LEASED, QueueState.ORPHANED):
             return self._owners(life, seq)
         names = "+".join(process(one) for one in step.owners)
         held = seconds(self._view.time(seq) - step.at)
-        wrong = len(step.owners) > 1 or step.state is State.ORPHANED
-        dead = " ╳" if step.state is State.ORPHANED else ""
+        wrong = len(step.owners) > 1 or step.state is QueueState.ORPHANED
+        dead = " ╳" if step.state is QueueState.ORPHANED else ""
         tone = Tone.BAD if wrong else Tone.PLAIN
-        return Cell(text=f"{names}{dead}", more=f"{names}{dead} {held} s", tone=tone, seq=step.seq)
+        return LabelCell(text=f"{names}{dead}", more=f"{names}{dead} {held} s", tone=tone, seq=step.seq)
 
-    def _owners(self, life: Life, seq: int) -> Cell:
+    def _owners(self, life: MessageHistory, seq: int) -> LabelCell:
         """Nobody has it now; that several had it at once does not pass."""
         both = next((one.owners for one in life.steps if one.seq <= seq and len(one.owners) > 1), ())
         names = "+".join(process(one) for one in both)
-        return Cell(text=f"✗{names}", more=f"✗ {names} once", tone=Tone.BAD) if both else EMPTY
+        return LabelCell(text=f"✗{names}", more=f"✗ {names} once", tone=Tone.BAD) if both else EMPTY
 
-    def _age(self, life: Life, step: Step, seq: int) -> Cell:
+    def _age(self, life: MessageHistory, step: StateChange, seq: int) -> LabelCell:
         """How long it has been in the queue; of what has ended, how long it was."""
         began = life.prepared or life.first
         ended = life.ending if step.back else step
         until = self._view.time(seq) if step.state in OPEN else (ended or step).at
         tone = Tone.PLAIN if step.state in OPEN else Tone.DIM
-        return Cell(text=_duration(until - began.at), tone=tone)
+        return LabelCell(text=_duration(until - began.at), tone=tone)
 
-    def _why(self, life: Life, step: Step, seq: int) -> str:
-        if step.state is State.LEASED:
+    def _why(self, life: MessageHistory, step: StateChange, seq: int) -> str:
+        if step.state is QueueState.LEASED:
             again = "after its end: " if life.endings(seq) else ""
             return f"{again}try {step.tries} is on its way"
         ended = life.settled[-1] if life.settled and life.settled[-1].seq == step.seq else None
@@ -322,7 +322,7 @@ class Queue:
         return clean(f"{step.why}{f': {detail}' if detail else ''}")
 
 
-def _seq(row: Life | Event) -> int:
+def _seq(row: MessageHistory | Event) -> int:
     return row.seq
 
 
@@ -336,7 +336,7 @@ def _last(words: Sequence[str]) -> str:
     return text
 
 
-def _folded(rows: Sequence[Life | Event]) -> Iterator[Life | Event | Many]:
+def _folded(rows: Sequence[MessageHistory | Event]) -> Iterator[MessageHistory | Event | FoldedMarks]:
     """Rows as they are; of many marks without a message between them only the first and the last ones."""
     for marks, group in groupby(rows, key=lambda row: isinstance(row, Event)):
         several = list(group)
@@ -345,7 +345,7 @@ def _folded(rows: Sequence[Life | Event]) -> Iterator[Life | Event | Many]:
             continue
         yield from several[: _MARKS - 2]
         left = [row for row in several[_MARKS - 2 : -1] if isinstance(row, Event)]
-        yield Many(left[0], len(left), sum(isinstance(event.body, ProcessCrashed) for event in left))
+        yield FoldedMarks(left[0], len(left), sum(isinstance(event.body, ProcessCrashed) for event in left))
         yield several[-1]
 
 
@@ -359,8 +359,8 @@ def _worth(event: Event) -> bool:
     return True
 
 
-def _due(step: Step) -> Cell:
-    return Cell(text=seconds(step.due), tone=Tone.WARN, seq=step.seq) if step.due is not None else EMPTY
+def _due(step: StateChange) -> LabelCell:
+    return LabelCell(text=seconds(step.due), tone=Tone.WARN, seq=step.seq) if step.due is not None else EMPTY
 
 
 def _duration(span: float) -> str:

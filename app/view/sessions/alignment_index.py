@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Protocol
 
-from trunkline.app.view.index.evidence import Marks
+from trunkline.app.view.index.evidence import Evidence
 
 
 class _Side(Protocol):
@@ -33,7 +33,7 @@ class _Row(Protocol):
 class AlignmentIndex:
     """Counts over rows in the order of their events, each at the cost of a bisection."""
 
-    def __init__(self, rows: Sequence[_Row], marks: Marks) -> None:
+    def __init__(self, rows: Sequence[_Row], marks: Evidence) -> None:
         self._seqs = [row.seq for row in rows]
         self._ats = [row.at for row in rows]
         #: rows whose sides differ
@@ -69,6 +69,6 @@ class AlignmentIndex:
         return self._ats[done - 1] if done else 0.0
 
 
-def _is_copy(row: _Row, marks: Marks) -> bool:
+def _is_copy(row: _Row, marks: Evidence) -> bool:
     copy = marks.copies.get(row.seen.seq) if row.seen is not None else None
     return copy is not None and copy.number > 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.index.run_index import RunView, Seen
+from trunkline.app.view.index.run_index import RunView, VisibleMessage
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import RouteDecided, SessionLeft, TurnStarted
@@ -70,7 +70,7 @@ class Ownership:
         address = getattr(near.body, "reply_to", None) or getattr(near.body, "address", None) if near else None
         return address.lane if isinstance(address, Address) else None
 
-    def holds(self, key: str, one: Seen) -> bool:
+    def holds(self, key: str, one: VisibleMessage) -> bool:
         """Whether a session is one that something in its conversation belongs to."""
         held = [other for other in self._holders(one) if one.place in self._places.get(other, ())]
         return key in held if held else self.has(key, one.place, one.seq)
@@ -90,7 +90,7 @@ class Ownership:
             holder = new if at <= seq else holder
         return holder == key
 
-    def _holders(self, one: Seen) -> Collection[str]:
+    def _holders(self, one: VisibleMessage) -> Collection[str]:
         if one.who:
             return self._heard.get(one.seq, ())
         for prepared in self._view.of_intent(one.intent, IntentPrepared):

@@ -12,8 +12,8 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.index.run_index import Line, RunView, Seen
-from trunkline.app.view.index.snapshots import SessionFacts
+from trunkline.app.view.index.run_index import RunView, TranscriptEntry, VisibleMessage
+from trunkline.app.view.index.snapshots import SessionSnapshot
 from trunkline.app.view.sessions.alignment_index import AlignmentIndex
 from trunkline.app.view.sessions.ownership import Ownership
 from trunkline.core.delivery.mirror_text import mirror_text
@@ -49,8 +49,8 @@ class TranscriptDifference(StrEnum):
 class AlignedPair(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the alignment. A side is none where it lacks the row."""
 
-    line: Line | None = None
-    seen: Seen | None = None
+    line: TranscriptEntry | None = None
+    seen: VisibleMessage | None = None
     difference: TranscriptDifference = TranscriptDifference.NONE
     #: the difference in this case, where more can be said than its name
     note: str = ""
@@ -159,7 +159,7 @@ class Sessions:
             yield from self._align_slowly(owner)
 
     def _align_slowly(self, owner: str | PlaceKey) -> Iterator[None]:
-        seen: list[Seen] = []
+        seen: list[VisibleMessage] = []
         for one in self._shown(owner) if isinstance(owner, str) else self.view.seen(owner):
             if not isinstance(owner, str) or self._holders.holds(owner, one):
                 seen.append(one)
@@ -203,13 +203,13 @@ class Sessions:
         rows = [self._row(key, self._known(key, known, seq), seq) for key in self._places]
         return [*rows, *(self._orphan(place, seq) for place in self.orphans)]
 
-    def _known(self, key: str, known: Mapping[str, SessionFacts], seq: int) -> SessionFacts | None:
+    def _known(self, key: str, known: Mapping[str, SessionSnapshot], seq: int) -> SessionSnapshot | None:
         """What is known of a session at a moment, under the key that it had then."""
         facts = known.get(self.view.homes.key_at(key, seq))
         # Before the session was made, another one may have had its key.
         return facts if facts is not None and facts.since == self._facts[key].since else None
 
-    def _row(self, key: str, facts: SessionFacts | None, seq: int) -> SessionListRow:
+    def _row(self, key: str, facts: SessionSnapshot | None, seq: int) -> SessionListRow:
         index = self.index(key)
         places = [place for place in self._places[key] if self._holders.has(key, place, seq)]
         return SessionListRow(
@@ -264,25 +264,25 @@ class Sessions:
             known = self._indexes[owner] = AlignmentIndex(self.pairs(owner), self.view.marks)
         return known
 
-    def _seen(self, key: str) -> list[Seen]:
+    def _seen(self, key: str) -> list[VisibleMessage]:
         """What people saw in the conversations of a session, as far as it belongs to it."""
         return [one for one in self._shown(key) if self._holders.holds(key, one)]
 
-    def _shown(self, key: str) -> Iterator[Seen]:
+    def _shown(self, key: str) -> Iterator[VisibleMessage]:
         yield from (one for place in self._places.get(key, ()) for one in self.view.seen(place))
 
-    def _told_otherwise(self, line: Line, seen: Seen) -> TranscriptDifference:
+    def _told_otherwise(self, line: TranscriptEntry, seen: VisibleMessage) -> TranscriptDifference:
         """As the words compare; what an invariant found in the mirror goes before: a part may be all that agrees."""
         broken = (violation.invariant for violation in self.view.marks.of(line.seq))
         return TranscriptDifference.TEXT if TEXTS in broken else _words(line, seen)
 
-    def _align(self, lines: Sequence[Line], seen: Sequence[Seen]) -> Iterator[AlignedPair]:
+    def _align(self, lines: Sequence[TranscriptEntry], seen: Sequence[VisibleMessage]) -> Iterator[AlignedPair]:
         posted = {one.seq: one for one in seen if one.who}
-        said: dict[str | None, list[Seen]] = {}
+        said: dict[str | None, list[VisibleMessage]] = {}
         for one in seen:
             if not one.who:
                 said.setdefault(one.intent, []).append(one)
-        mirrors: dict[str | None, list[Line]] = {}
+        mirrors: dict[str | None, list[TranscriptEntry]] = {}
         for line in lines:
             if line.role == "agent":
                 mirrors.setdefault(line.intent, []).append(line)
@@ -295,7 +295,7 @@ class Sessions:
         for intent in dict.fromkeys((*said, *mirrors)):
             yield from self._spoken(intent, mirrors.get(intent, []), said.get(intent, []))
 
-    def _heard(self, line: Line, posted: dict[int, Seen]) -> AlignedPair:
+    def _heard(self, line: TranscriptEntry, posted: dict[int, VisibleMessage]) -> AlignedPair:
         source = self._said_by.get(line.seq)
         one = posted.pop(source, None) if source else None
         if one is None:
@@ -304,9 +304,11 @@ class Sessions:
             )
         return AlignedPair(line=line, seen=one, difference=_words(line, one))
 
-    def _spoken(self, intent: str | None, mirrors: list[Line], seen: list[Seen]) -> Iterator[AlignedPair]:
+    def _spoken(
+        self, intent: str | None, mirrors: list[TranscriptEntry], seen: list[VisibleMessage]
+    ) -> Iterator[AlignedPair]:
         """Mirrors of one intent beside its accepted chunks; a chunk seen before is a copy."""
-        firsts: dict[int, Seen] = {}
+        firsts: dict[int, VisibleMessage] = {}
         for one in seen:
             if one.chunk in firsts:
                 yield _again(one, firsts[one.chunk])
@@ -323,7 +325,7 @@ class Sessions:
         note = self._mirrored_elsewhere(intent, named=named) if chunks and not mirrors else ""
         yield from (AlignedPair(seen=one, difference=missing, note=note) for one in chunks[len(mirrors) :])
 
-    def _unseen(self, line: Line, intent: str | None, *, here: bool) -> AlignedPair:
+    def _unseen(self, line: TranscriptEntry, intent: str | None, *, here: bool) -> AlignedPair:
         if here:
             return AlignedPair(line=line, difference=TranscriptDifference.TWICE)
         for event in self.view.of_intent(intent, WireAccepted):
@@ -349,14 +351,14 @@ class Sessions:
         return ""
 
 
-def _again(seen: Seen, first: Seen) -> AlignedPair:
+def _again(seen: VisibleMessage, first: VisibleMessage) -> AlignedPair:
     """The same once more: a copy, unless it says itself that it may be one."""
     if seen.text != first.text and seen.text.endswith(first.text):
         return AlignedPair(seen=seen, note="sent once more, and marked as that")
     return AlignedPair(seen=seen, difference=TranscriptDifference.COPY)
 
 
-def _words(line: Line, seen: Seen) -> TranscriptDifference:
+def _words(line: TranscriptEntry, seen: VisibleMessage) -> TranscriptDifference:
     """A chunk is part of the mirrored text; a posted message is part of what the agent was given.
 
     Where files come with a text, their names are what is mirrored.

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import msgspec
 
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.index.run_index import RunView, Seen
+from trunkline.app.view.index.run_index import RunView, VisibleMessage
 
 
 class ColumnMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message in one of the two columns."""
 
-    seen: Seen
+    seen: VisibleMessage
     #: 0 is the left column, 1 the right one
     side: int
     #: ``1×``, ``2×``: which copy it is
@@ -52,7 +52,7 @@ def beside(view: RunView, places: Sequence[PlaceKey]) -> list[ColumnMessage]:
     return sorted(found, key=lambda shown: shown.seen.seq)
 
 
-def _latest(seen: Sequence[Seen], seq: int) -> int:
+def _latest(seen: Sequence[VisibleMessage], seq: int) -> int:
     """The last one up to a moment; before all of them, how far ahead the first one is, as a negative number."""
     at = bisect_right(seen, seq, key=lambda one: one.seq)
     return seen[at - 1].seq if at else -(seen[0].seq if seen else 0)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Container
 
-from trunkline.app.view.index.evidence import Marks
+from trunkline.app.view.index.evidence import Evidence
 
 
-class Brackets:
+class CopyBrackets:
     """The brackets of a run, asked for row by row. `shown`: the events that have a row."""
 
-    def __init__(self, marks: Marks, shown: Container[int]) -> None:
+    def __init__(self, marks: Evidence, shown: Container[int]) -> None:
         #: member of a set -> its sign
         self._ends: dict[int, str] = {}
         spans: list[tuple[int, int]] = []

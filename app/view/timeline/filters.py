@@ -13,8 +13,8 @@ import msgspec
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean
-from trunkline.app.view.timeline.lanes import Lanes
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.lanes import TimelineLanes
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared
@@ -55,63 +55,63 @@ _LOOKS = {
 _TAGS = {"leak": "!!", "fb": "FB"}
 
 
-class Term(msgspec.Struct, frozen=True):
+class FilterTerm(msgspec.Struct, frozen=True):
     """One condition. `field` is empty for a word."""
 
     field: str
     value: str
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
+class TimelineFilter(msgspec.Struct, frozen=True, kw_only=True):
     """All conditions must hold; `inverse`: not all of them may."""
 
     text: str
-    terms: tuple[Term, ...]
+    terms: tuple[FilterTerm, ...]
     inverse: bool = False
 
     def __str__(self) -> str:
         return self.text
 
 
-def parse_filter(text: str) -> Filter | None:
+def parse_filter(text: str) -> TimelineFilter | None:
     """What was typed, or none where it is blank. Raises `UsageError` that tells what can be typed."""
     plain = " ".join(text.split())
     inverse = plain.startswith(INVERSE)
     terms = tuple(_term(word) for word in plain.removeprefix(INVERSE).split())
-    return Filter(text=plain, terms=terms, inverse=inverse) if terms else None
+    return TimelineFilter(text=plain, terms=terms, inverse=inverse) if terms else None
 
 
-def _term(word: str) -> Term:
+def _term(word: str) -> FilterTerm:
     name, colon, value = word.partition(":")
     field = _SPELLED.get(name.lower(), name.lower())
     if not colon or (field not in FIELDS and not name.isalpha()):
         # ``12:30`` and ``://`` are words.
-        return Term("", word.casefold())
+        return FilterTerm("", word.casefold())
     if field not in FIELDS:
         raise UsageError(f"no filter is called {clean(name)}: there are {', '.join(f'{one}:' for one in FIELDS)}")
     if not value:
         raise UsageError(f"{name}: needs something after the colon: {FIELDS[field]}")
     if field == "v" and value.casefold() not in VERDICTS:
         raise UsageError(f"no verdict is called {clean(value)}: there are {', '.join(VERDICTS)}")
-    return Term(field, value.casefold())
+    return FilterTerm(field, value.casefold())
 
 
-class Matcher:
+class FilterMatcher:
     """Which rows of a run a filter keeps."""
 
-    def __init__(self, view: RunView, lanes: Lanes) -> None:
+    def __init__(self, view: RunView, lanes: TimelineLanes) -> None:
         self._view = view
         self._lanes = [_lane_words(view, lanes, index) for index in range(len(lanes.all))]
 
-    def rows(self, filter_: Filter, rows: Iterable[Row]) -> tuple[Row, ...]:
+    def rows(self, filter_: TimelineFilter, rows: Iterable[TimelineRow]) -> tuple[TimelineRow, ...]:
         """The rows that it keeps, in order."""
         return tuple(row for row in rows if self.keeps(filter_, row))
 
-    def keeps(self, filter_: Filter, row: Row) -> bool:
+    def keeps(self, filter_: TimelineFilter, row: TimelineRow) -> bool:
         """Whether it keeps a row."""
         return all(self._holds(term, row) for term in filter_.terms) is not filter_.inverse
 
-    def intents(self, filter_: Filter, rows: Iterable[Row]) -> frozenset[str]:
+    def intents(self, filter_: TimelineFilter, rows: Iterable[TimelineRow]) -> frozenset[str]:
         """The messages for which every condition holds at some row or event of theirs; `inverse` is for the asker."""
         rows = tuple(row for row in rows if self._view.event(row.seq).intent is not None)
         first, *more = (self._having(term, rows) for term in filter_.terms)
@@ -119,7 +119,7 @@ class Matcher:
             first &= found
         return first
 
-    def _having(self, term: Term, rows: Iterable[Row]) -> frozenset[str]:
+    def _having(self, term: FilterTerm, rows: Iterable[TimelineRow]) -> frozenset[str]:
         if term.field == "k":
             # What happens inside the gateway has no row while it is folded.
             events = (event for event in self._view.events if _is_kind(event.kind, term.value))
@@ -127,7 +127,7 @@ class Matcher:
             events = (self._view.event(row.seq) for row in rows if self._holds(term, row))
         return frozenset(event.intent for event in events if event.intent is not None)
 
-    def _holds(self, term: Term, row: Row) -> bool:
+    def _holds(self, term: FilterTerm, row: TimelineRow) -> bool:
         event = self._view.event(row.seq)
         match term.field:
             case "k":
@@ -145,7 +145,7 @@ class Matcher:
             case _:
                 return term.value in f"{row.who} {row.text} {' '.join(row.tags)}".casefold()
 
-    def _judged(self, verdict: str, row: Row) -> bool:
+    def _judged(self, verdict: str, row: TimelineRow) -> bool:
         if verdict == "bad":
             return bool(self._view.marks.of(row.seq))
         if verdict == "mirror":
@@ -158,7 +158,7 @@ def _is_kind(kind: str, wanted: str) -> bool:
     return kind.startswith(wanted) or any(part.startswith(wanted) for part in kind.split("."))
 
 
-def _lane_words(view: RunView, lanes: Lanes, index: int) -> tuple[str, str]:
+def _lane_words(view: RunView, lanes: TimelineLanes, index: int) -> tuple[str, str]:
     """What a lane is called by itself, and with its path."""
     lane = lanes.all[index]
     place = view.places.label(view.places.at(lane.place).address) if lane.place else lane.group

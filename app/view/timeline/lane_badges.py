@@ -16,7 +16,7 @@ AUDIENCE = {ChatKind.DIRECT: "dm", ChatKind.GROUP: "group", ChatKind.CHANNEL: "p
 Account = tuple[str, str]
 
 
-class Tokens:
+class TokenUse:
     """The tokens of accounts, where a trace tells that one was changed."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:

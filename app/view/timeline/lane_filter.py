@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.lanes import LaneKind, Lanes
-from trunkline.app.view.timeline.row import Row
+from trunkline.app.view.timeline.lanes import LaneKind, TimelineLanes
+from trunkline.app.view.timeline.row import TimelineRow
 
 
-class Choosable(msgspec.Struct, frozen=True, kw_only=True):
+class LaneChoice(msgspec.Struct, frozen=True, kw_only=True):
     """A lane that can be hidden."""
 
     index: int
@@ -23,7 +23,7 @@ class Choosable(msgspec.Struct, frozen=True, kw_only=True):
     hidden: bool
 
 
-def lane_name(view: RunView, lanes: Lanes, index: int) -> str:
+def lane_name(view: RunView, lanes: TimelineLanes, index: int) -> str:
     """A lane in full: ``discord/ops/deploy``, ``hand codex``."""
     lane = lanes.all[index]
     if lane.place:
@@ -31,20 +31,22 @@ def lane_name(view: RunView, lanes: Lanes, index: int) -> str:
     return lane.label if lane.kind is LaneKind.GATEWAY else f"hand {lane.label}"
 
 
-def choosable(view: RunView, lanes: Lanes, rows: Iterable[Row], hidden: Collection[str]) -> list[Choosable]:
+def choosable(
+    view: RunView, lanes: TimelineLanes, rows: Iterable[TimelineRow], hidden: Collection[str]
+) -> list[LaneChoice]:
     """Every lane but the gateway's, from left to right."""
     touched: Counter[int] = Counter()
     for row in rows:
         touched.update({row.start, row.end})
-    found: list[Choosable] = []
+    found: list[LaneChoice] = []
     for index in range(len(lanes.all)):
         if index != lanes.gateway:
             name = lane_name(view, lanes, index)
-            found.append(Choosable(index=index, name=name, rows=touched[index], hidden=name in hidden))
+            found.append(LaneChoice(index=index, name=name, rows=touched[index], hidden=name in hidden))
     return found
 
 
-def hidden_lanes(view: RunView, lanes: Lanes, hidden: Collection[str]) -> frozenset[int]:
+def hidden_lanes(view: RunView, lanes: TimelineLanes, hidden: Collection[str]) -> frozenset[int]:
     """The lanes of a run that go by one of these names."""
     if not hidden:
         return frozenset()

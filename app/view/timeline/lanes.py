@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from trunkline.app.view.index.places import Place, PlaceKey
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.lane_badges import AUDIENCE, TOKENS, Tokens
+from trunkline.app.view.timeline.lane_badges import AUDIENCE, TOKENS, TokenUse
 from trunkline.core.events import Body
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
@@ -46,7 +46,7 @@ class LaneKind(Enum):
     HAND = "hand"
 
 
-class Lane(msgspec.Struct, frozen=True, kw_only=True):
+class TimelineLane(msgspec.Struct, frozen=True, kw_only=True):
     """One vertical line of the timeline."""
 
     kind: LaneKind
@@ -63,7 +63,7 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     idle: bool = False
 
 
-class Lanes:
+class TimelineLanes:
     """All lanes of a run, left to right. They are laid anew when the run has grown by one."""
 
     def __init__(self, view: RunView) -> None:
@@ -72,11 +72,11 @@ class Lanes:
         #: places in which something happened
         self._used: set[PlaceKey] = set()
         self._hands: dict[str, int] = {}
-        self.tokens = Tokens()
+        self.tokens = TokenUse()
         self._places: dict[PlaceKey, int] = {}
         self._shape: tuple[int, ...] = ()
         self.gateway = 0
-        self.all: tuple[Lane, ...] = ()
+        self.all: tuple[TimelineLane, ...] = ()
         #: not everybody who reads in one of the places reads in all of them
         self.several_audiences = False
         self.grow()
@@ -123,8 +123,8 @@ class Lanes:
         self.gateway = len(lanes)
         self.all = (
             *lanes,
-            Lane(kind=LaneKind.GATEWAY, label="GATEWAY"),
-            *(Lane(kind=LaneKind.HAND, label=hand, group="hands") for hand in self._hands),
+            TimelineLane(kind=LaneKind.GATEWAY, label="GATEWAY"),
+            *(TimelineLane(kind=LaneKind.HAND, label=hand, group="hands") for hand in self._hands),
         )
         self.several_audiences = len({lane.audience for lane in lanes if not lane.idle}) > 1
         self._places = {lane.place: index for index, lane in enumerate(self.all) if lane.place}
@@ -148,9 +148,9 @@ _USES: frozenset[type[Body]] = frozenset(
 )
 
 
-def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> Lane:
+def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> TimelineLane:
     """Of a platform with more than one account, the account is told too."""
-    return Lane(
+    return TimelineLane(
         kind=LaneKind.PLACE,
         label=place.name,
         group=f"{place.channel}:{place.key[1]}" if view.places.several(place.channel) else place.channel,
@@ -162,21 +162,21 @@ def _place_lane(view: RunView, place: Place, busy: Collection[PlaceKey]) -> Lane
     )
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True):
+class LaneColumn(msgspec.Struct, frozen=True, kw_only=True):
     """A lane with the cell of its line and the cells that its label may take."""
 
     index: int
-    lane: Lane
+    lane: TimelineLane
     x: int
     left: int
     width: int
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True):
+class LaneLayout(msgspec.Struct, frozen=True, kw_only=True):
     """Which lanes are visible in a width, and where."""
 
     width: int
-    columns: tuple[Column, ...]
+    columns: tuple[LaneColumn, ...]
     #: lanes left out on the left and on the right of the window, and idle ones left out everywhere
     before: int = 0
     after: int = 0
@@ -189,25 +189,25 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
         return next((column.x for column in self.columns if column.index == index), None)
 
 
-class Wish(msgspec.Struct, frozen=True):
+class WantedWidths(msgspec.Struct, frozen=True):
     """Cells that the messages of a run would like to have, on each side of the gateway."""
 
     places: int
     hands: int
 
 
-NO_WISH = Wish(0, 0)
+NO_WIDTHS = WantedWidths(0, 0)
 
 
 def lay_out(
-    lanes: Lanes,
+    lanes: TimelineLanes,
     width: int,
     *,
-    wish: Wish = NO_WISH,
+    wish: WantedWidths = NO_WIDTHS,
     first: int = 0,
     focus: Collection[int] = (),
     hidden: Collection[int] = (),
-) -> Layout:
+) -> LaneLayout:
     """Fit the lanes into a width. Idle lanes go first; then a window of lanes, from `first`, that holds `focus`.
 
     What is `hidden` is never shown.
@@ -224,7 +224,7 @@ def lay_out(
     room = max((width - GAP_MIN - beside) // LANE_MIN, 2)
     start = _window(places, room, first, focus)
     window = places[start : start + room]
-    return Layout(
+    return LaneLayout(
         width=width,
         columns=tuple(_columns(lanes, window, hands, width, wish)),
         before=start,
@@ -248,7 +248,9 @@ def _window(places: list[int], room: int, first: int, focus: Collection[int]) ->
     return start
 
 
-def _columns(lanes: Lanes, places: list[int], hands: list[int], width: int, wish: Wish) -> list[Column]:
+def _columns(
+    lanes: TimelineLanes, places: list[int], hands: list[int], width: int, wish: WantedWidths
+) -> list[LaneColumn]:
     """Spread what is left over: to the names of the lanes, to the messages, then to the gaps as far as is sensible."""
     widths = dict.fromkeys(places, LANE_MIN)
     gap = GAP_MIN - LANE_MIN // 2
@@ -269,17 +271,19 @@ def _columns(lanes: Lanes, places: list[int], hands: list[int], width: int, wish
     return _place_columns(lanes, widths, hands, gap, hand_gap)
 
 
-def _place_columns(lanes: Lanes, widths: dict[int, int], hands: list[int], gap: int, hand_gap: int) -> list[Column]:
-    columns: list[Column] = []
+def _place_columns(
+    lanes: TimelineLanes, widths: dict[int, int], hands: list[int], gap: int, hand_gap: int
+) -> list[LaneColumn]:
+    columns: list[LaneColumn] = []
     left = 0
     for index, width in widths.items():
-        columns.append(Column(index=index, lane=lanes.all[index], x=left + _middle(width), left=left, width=width))
+        columns.append(LaneColumn(index=index, lane=lanes.all[index], x=left + _middle(width), left=left, width=width))
         left += width
     x = (columns[-1].x if columns else 0) + gap
-    columns.append(Column(index=lanes.gateway, lane=lanes.all[lanes.gateway], x=x, left=x - 3, width=7))
+    columns.append(LaneColumn(index=lanes.gateway, lane=lanes.all[lanes.gateway], x=x, left=x - 3, width=7))
     x += hand_gap
     for index in hands:
-        columns.append(Column(index=index, lane=lanes.all[index], x=x, left=x - 3, width=LANE_MIN))
+        columns.append(LaneColumn(index=index, lane=lanes.all[index], x=x, left=x - 3, width=LANE_MIN))
         x += LANE_MIN
     return columns
 
@@ -288,7 +292,7 @@ def _middle(width: int) -> int:
     return (width - 1) // 2
 
 
-def _name_width(lanes: Lanes, index: int, places: list[int]) -> int:
+def _name_width(lanes: TimelineLanes, index: int, places: list[int]) -> int:
     """What a lane needs for its own name, and alone in its group for the name of the group."""
     lane = lanes.all[index]
     name = cell_len(lane.label) + (len(CHILD) if lane.child else len(BOUND) if lane.bound else 0)

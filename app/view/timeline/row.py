@@ -40,7 +40,7 @@ class Look(StrEnum):
     INTERNAL = "internal"
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the timeline. `start` and `end` are lanes; equal for a note."""
 
     seq: int

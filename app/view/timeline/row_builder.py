@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.lanes import Lanes
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.lanes import TimelineLanes
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.core.events import Body, Event
 from trunkline.core.events.bindings import IdentityFallback
 from trunkline.core.events.delivery import (
@@ -25,7 +25,7 @@ from trunkline.sim.events.world import WorldSession
 class RowBuilder:
     """Builds rows for one run and its lanes."""
 
-    def __init__(self, view: RunView, lanes: Lanes) -> None:
+    def __init__(self, view: RunView, lanes: TimelineLanes) -> None:
         self.view = view
         self.lanes = lanes
         self._fallbacks: set[str | None] = set()
@@ -46,20 +46,22 @@ class RowBuilder:
 
     def arrow(
         self, event: Event, look: Look, start: int, end: int, text: str, *, who: str = "", tags: tuple[str, ...] = ()
-    ) -> Row:
+    ) -> TimelineRow:
         """A row from one lane to another."""
-        return Row(seq=event.seq, at=event.at, look=look, start=start, end=end, text=text, who=who, tags=tags)
+        return TimelineRow(seq=event.seq, at=event.at, look=look, start=start, end=end, text=text, who=who, tags=tags)
 
-    def note(self, event: Event, look: Look, text: str, lane: int | None = None, tags: tuple[str, ...] = ()) -> Row:
+    def note(
+        self, event: Event, look: Look, text: str, lane: int | None = None, tags: tuple[str, ...] = ()
+    ) -> TimelineRow:
         """A row at one lane, by default the gateway's."""
         at = self.lanes.gateway if lane is None else lane
-        return Row(seq=event.seq, at=event.at, look=look, start=at, end=at, text=text, tags=tags)
+        return TimelineRow(seq=event.seq, at=event.at, look=look, start=at, end=at, text=text, tags=tags)
 
-    def outbound(self, event: Event, look: Look, address: Address, text: str, *tags: str) -> Row:
+    def outbound(self, event: Event, look: Look, address: Address, text: str, *tags: str) -> TimelineRow:
         """A row from the gateway to the lane of an address."""
         return self.arrow(event, look, self.lanes.gateway, self.lanes.of(address), text, tags=tags)
 
-    def at_place(self, event: Event, address: Address, text: str) -> Row:
+    def at_place(self, event: Event, address: Address, text: str) -> TimelineRow:
         """A note about a place, at its lane."""
         return self.note(event, Look.NOTE, f"{self.view.places.of(address).name} {text}", self.lanes.of(address))
 

@@ -11,7 +11,7 @@ from trunkline.app.view.text.cells import count
 from trunkline.app.view.text.fact import Tone
 
 
-class Mode(StrEnum):
+class PlaybackMode(StrEnum):
     """What the clock of the screen does."""
 
     PLAYING = "PLAYING"
@@ -32,7 +32,7 @@ class Mode(StrEnum):
     CUT = "CUT OFF"
 
 
-class Chip(msgspec.Struct, frozen=True, kw_only=True):
+class StatusChip(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict in a few words."""
 
     text: str
@@ -47,7 +47,7 @@ class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: str
     seed: int
-    mode: Mode
+    mode: PlaybackMode
     speed: float
     at: float
     seq: int
@@ -55,14 +55,16 @@ class StatusLine(msgspec.Struct, frozen=True, kw_only=True):
     #: events between the cursor and the furthest one reached
     behind: int
     bugs: tuple[str, ...]
-    chip: Chip
+    chip: StatusChip
     #: the run goes on
     live: bool = False
     #: which of two runs it is, A or B; nothing while there is only one
     letter: str = ""
 
 
-def status_line(view: RunView, *, seq: int, head: int, mode: Mode, speed: float = 1.0, letter: str = "") -> StatusLine:
+def status_line(
+    view: RunView, *, seq: int, head: int, mode: PlaybackMode, speed: float = 1.0, letter: str = ""
+) -> StatusLine:
     """The status after event `seq`."""
     header = view.header
     return StatusLine(
@@ -81,22 +83,22 @@ def status_line(view: RunView, *, seq: int, head: int, mode: Mode, speed: float 
     )
 
 
-def verdict_chip(view: RunView, seq: int) -> Chip:
+def verdict_chip(view: RunView, seq: int) -> StatusChip:
     """What the invariants say: broken by now, broken later, or all well, and how much of it was exercised."""
     if view.marks.stops and view.marks.stops[0] <= seq:
         text, short = _broken_words(view, seq)
-        return Chip(text=text, tone=Tone.BAD, hint=f"first #{view.marks.stops[0]}", short=short)
+        return StatusChip(text=text, tone=Tone.BAD, hint=f"first #{view.marks.stops[0]}", short=short)
     ahead = len(view.marks.violations)
     if ahead:
-        return Chip(text=f"{count(ahead, 'violation')} ahead", tone=Tone.WARN, hint="n jumps there")
+        return StatusChip(text=f"{count(ahead, 'violation')} ahead", tone=Tone.WARN, hint="n jumps there")
     if view.unmet:
-        return Chip(text=f"✗ {count(len(view.unmet), 'expectation')} unmet", tone=Tone.BAD)
+        return StatusChip(text=f"✗ {count(len(view.unmet), 'expectation')} unmet", tone=Tone.BAD)
     total = len(view.verdicts)
     if not view.exercised:
-        return Chip(text="nothing exercised", tone=Tone.DIM)
+        return StatusChip(text="nothing exercised", tone=Tone.DIM)
     hold = "cut: ✓ so far" if view.cut else f"✓ all hold{view.so_far}"
     tone = Tone.WARN if view.cut else Tone.GOOD
-    return Chip(
+    return StatusChip(
         text=f"{hold} ({view.exercised} of {total} exercised)", tone=tone, short=f"{hold} {view.exercised}/{total}"
     )
 

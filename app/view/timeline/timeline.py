@@ -14,10 +14,10 @@ import msgspec
 
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import has_row, is_arrow, row_or_label
-from trunkline.app.view.timeline.copy_brackets import Brackets
-from trunkline.app.view.timeline.label_widths import Widest
-from trunkline.app.view.timeline.lanes import Lanes, Wish
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.copy_brackets import CopyBrackets
+from trunkline.app.view.timeline.label_widths import LabelWidths
+from trunkline.app.view.timeline.lanes import TimelineLanes, WantedWidths
+from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.row_builder import RowBuilder
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import IdentityFallback
@@ -29,44 +29,44 @@ from trunkline.sim.events.wire import WireAccepted
 KEPT = 50_000
 
 
-class Rows(Sequence[Row]):
+class LazyRows(Sequence[TimelineRow]):
     """Rows by their place in a list of seqs, each made when it is asked for."""
 
-    def __init__(self, seqs: Sequence[int], make: Callable[[int], Row]) -> None:
+    def __init__(self, seqs: Sequence[int], make: Callable[[int], TimelineRow]) -> None:
         self._seqs = seqs
         self._make = make
 
     def __len__(self) -> int:
         return len(self._seqs)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[TimelineRow]:
         return map(self._make, self._seqs)
 
     @overload
-    def __getitem__(self, index: int) -> Row: ...
+    def __getitem__(self, index: int) -> TimelineRow: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: slice) -> Sequence[TimelineRow]: ...
 
-    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+    def __getitem__(self, index: int | slice) -> TimelineRow | Sequence[TimelineRow]:
         if isinstance(index, slice):
             return [self._make(seq) for seq in self._seqs[index]]
         return self._make(self._seqs[index])
 
 
-class Picked:
+class VisibleRows:
     """Rows of a run, or those of them that a filter keeps.
 
     A cursor on an event without a row of its own stands on the last row before it.
     """
 
-    def __init__(self, view: RunView, lanes: Lanes, make: Callable[[int], Row]) -> None:
+    def __init__(self, view: RunView, lanes: TimelineLanes, make: Callable[[int], TimelineRow]) -> None:
         self.view = view
         #: the events that have a row, in order
         self.seqs: list[int] = []
-        self.rows = Rows(self.seqs, make)
+        self.rows = LazyRows(self.seqs, make)
         #: goes up when rows that were there before look different, or are gone
         self.version: int = 0
-        self._widest = Widest(lanes)
+        self._widest = LabelWidths(lanes)
         #: what is known of the broken rows: the version, violations that were looked at, and the rows in order
         self._broken: tuple[int, int, list[int]] = (0, 0, [])
         self._told: tuple[int, ...] = ()
@@ -98,7 +98,7 @@ class Picked:
         return self._told
 
     @property
-    def wish(self) -> Wish:
+    def wish(self) -> WantedWidths:
         """Cells that the messages would like to have beside the gateway."""
         return self._widest.wish
 
@@ -112,7 +112,7 @@ class Picked:
             return seq
         return self.seqs[max(0, min(self.row_at(seq) + step, len(self.seqs) - 1))]
 
-    def find(self, seq: int, step: int, wanted: Callable[[Row], bool]) -> int | None:
+    def find(self, seq: int, step: int, wanted: Callable[[TimelineRow], bool]) -> int | None:
         """The next (`step` 1) or previous (-1) row that is wanted, as a seq."""
         index = bisect_right(self.seqs, seq) if step > 0 else bisect_left(self.seqs, seq) - 1
         while 0 <= index < len(self.seqs):
@@ -122,19 +122,19 @@ class Picked:
         return None
 
 
-class Kept(Picked):
+class FilteredRows(VisibleRows):
     """Some rows of a timeline."""
 
     def __init__(self, whole: Timeline) -> None:
         super().__init__(whole.view, whole.lanes, whole.row)
 
-    def add(self, rows: Iterable[Row]) -> None:
+    def add(self, rows: Iterable[TimelineRow]) -> None:
         """More of its rows, in order."""
         for row in rows:
             self.seqs.append(row.seq)
             self._widest.add(row)
 
-    def put(self, row: Row, *, kept: bool) -> None:
+    def put(self, row: TimelineRow, *, kept: bool) -> None:
         """A row that was looked at before is one of them from now on, or is not."""
         at = bisect_left(self.seqs, row.seq)
         if (self.seqs[at : at + 1] == [row.seq]) is kept:
@@ -147,18 +147,18 @@ class Kept(Picked):
             del self.seqs[at]
 
 
-class Timeline(Picked):
+class Timeline(VisibleRows):
     """All rows of a run; `unfolded`: one for every event."""
 
-    def __init__(self, view: RunView, lanes: Lanes, *, unfolded: bool = False) -> None:
+    def __init__(self, view: RunView, lanes: TimelineLanes, *, unfolded: bool = False) -> None:
         super().__init__(view, lanes, self.row)
         self.lanes = lanes
         self.unfolded = unfolded
         self._builder = RowBuilder(view, lanes)
         self._marked = 0
         self._groups: object = None
-        self._brackets = Brackets(view.marks, ())
-        self._made: dict[int, Row] = {}
+        self._brackets = CopyBrackets(view.marks, ())
+        self._made: dict[int, TimelineRow] = {}
         self._done = 0
         self.grow(lanes_changed=True)
 
@@ -178,7 +178,7 @@ class Timeline(Picked):
             self._made.clear()
             self.version += 1
             if self._marked != marks.version and marks.groups is not self._groups:
-                self._groups, self._brackets = marks.groups, Brackets(marks, self)
+                self._groups, self._brackets = marks.groups, CopyBrackets(marks, self)
             self._marked = marks.version
 
     def _look_back(self, event: Event) -> None:
@@ -205,7 +205,7 @@ class Timeline(Picked):
 
     # ------------------------------------------------------------ one row
 
-    def row(self, seq: int) -> Row:
+    def row(self, seq: int) -> TimelineRow:
         """The row of an event that has one."""
         row = self._made.get(seq)
         if row is None:
@@ -214,10 +214,10 @@ class Timeline(Picked):
             row = self._made[seq] = self._finished(self._plain(self.view.event(seq)))
         return row
 
-    def _plain(self, event: Event) -> Row:
+    def _plain(self, event: Event) -> TimelineRow:
         return row_or_label(self._builder, event)
 
-    def _finished(self, row: Row) -> Row:
+    def _finished(self, row: TimelineRow) -> TimelineRow:
         """With its mirror, and with what joins it to its copies."""
         mirror, seq = ("", 0) if self.unfolded else self._mirror(row.seq)
         bracket = self._brackets.of(row.seq)
@@ -244,6 +244,6 @@ class Timeline(Picked):
         return before[-1] if before else next(iter(accepted), None)
 
 
-def is_delivery(row: Row) -> bool:
+def is_delivery(row: TimelineRow) -> bool:
     """A message crosses between people and the gateway."""
     return row.look in {Look.INBOUND, Look.DELIVERED, Look.FIRST, Look.COPY, Look.FALLBACK, Look.MISPLACED}

@@ -14,7 +14,7 @@ from trunkline.core.values import IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireRefused
 from trunkline.sim.events.world import PlatformConnected
-from trunkline.sim.index.run_facts import IntentFacts, Story
+from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
 #: seconds by which a time may be missed: it is rounded in events, and a write lies between looking and sending
@@ -36,8 +36,8 @@ class ReadyFirst(Checker):
         "platform can refuse for good."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: accounts that are not ready: since this event
         self._absent: dict[_Account, Event] = {}
         #: attempts beyond those that began: a process that died may have made one, and failed look-ups count
@@ -106,7 +106,7 @@ class ReadyFirst(Checker):
             self._recovered(event)
 
     def _started(self, event: Event) -> None:
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         body = event.body
         assert isinstance(body, AttemptStarted)
         if self._absent and body.chunk == 0:
@@ -148,7 +148,7 @@ class ReadyFirst(Checker):
         )
 
     def _settled(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, IntentSettled)
         if facts is None or body.state not in _VERDICTS or facts.closed:
             return
@@ -167,7 +167,7 @@ class ReadyFirst(Checker):
         )
 
 
-class Bounded(Checker):
+class BoundedAttempts(Checker):
     """L5: attempts, age and pace are bounded; what a platform refused for good is not tried again."""
 
     id = "L5"
@@ -177,8 +177,8 @@ class Bounded(Checker):
         "that time; what it refused for good is over; and what a restart finds is sent at the configured rate."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: what a platform asked to wait, by intent: attempt and time
         self._wait: dict[str, tuple[int, float, Event]] = {}
         #: account -> recovered messages that this process has sent, each by the event of its first attempt
@@ -209,7 +209,7 @@ class Bounded(Checker):
             self._wait[event.intent or ""] = (body.attempt, event.at + body.retry_after, event)
 
     def _started(self, event: Event) -> None:
-        facts, limits = self.story.intents.get(event.intent or ""), self.story.limits
+        facts, limits = self.run.intents.get(event.intent or ""), self.run.limits
         if facts is None:
             return
         self.exercised += 1
@@ -243,7 +243,7 @@ class Bounded(Checker):
 
     def _at_rate(self, event: Event, rate: float) -> None:
         """Messages that a process found at its start, one after another on each account."""
-        recovered = self.story.recovered.get(event.intent or "")
+        recovered = self.run.recovered.get(event.intent or "")
         body = event.body
         if recovered is None or recovered.generation != event.generation or not isinstance(body, AttemptStarted):
             return

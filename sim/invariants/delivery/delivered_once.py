@@ -8,7 +8,7 @@ from trunkline.core.events import Body, Event
 from trunkline.core.events.gateway import InboundDropped, TurnStarted
 from trunkline.core.values import IntentKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
-from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
 
@@ -19,8 +19,8 @@ class OncePerIntent(Checker):
     title = "Once per intent"
     sentence = "Each chunk of an intent is accepted at most once in the whole run, under an idempotency key of its own."
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: channel, account and key -> what was first sent under it
         self._keys: dict[tuple[str, str, str], Event] = {}
 
@@ -29,7 +29,7 @@ class OncePerIntent(Checker):
         return {WireAccepted: self._accepted, WireDeduplicated: self._deduplicated}
 
     def _accepted(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
         self.exercised += 1
         place = body.address
@@ -62,12 +62,12 @@ class OncePerIntent(Checker):
         )
 
     def _again(self, event: Event, body: WireAccepted, accepts: list[Event]) -> None:
-        marked = sum(self.story.is_marked(e.body.text) for e in accepts if isinstance(e.body, WireAccepted))
+        marked = sum(self.run.is_marked(e.body.text) for e in accepts if isinstance(e.body, WireAccepted))
         if len(accepts) < 2 or (len(accepts) == 2 and marked == 1):
             return  # once more, by policy and visibly: D4 judges whether it may be
-        where = self.story.name(body.address)
+        where = self.run.name(body.address)
         # Sent again by a decision at a start, if there was one since the accept before; else the send itself is wrong.
-        recovered = self.story.recovered.get(event.intent or "")
+        recovered = self.run.recovered.get(event.intent or "")
         decided = recovered is not None and recovered.seq > accepts[-2].seq
         self.violate(
             at=event.seq,
@@ -90,8 +90,8 @@ class OneAnnouncement(Checker):
     title = "One announcement per hand run"
     sentence = "The completion of a hand leads to at most one visible delivery, over all channels, threads and DMs."
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._told: dict[str, dict[str, Event]] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
@@ -99,7 +99,7 @@ class OneAnnouncement(Checker):
         return {WireAccepted: self._accepted}
 
     def _accepted(self, event: Event) -> None:
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         if facts is None or facts.prepared.delegation is None or facts.body.intent_kind is IntentKind.TOOL:
             return
         self.exercised += 1
@@ -108,7 +108,7 @@ class OneAnnouncement(Checker):
         told.setdefault(event.intent or "", event)
         if known or len(told) < 2:
             return
-        plan, steps = self.story.planned.get(facts.prepared.delegation, (facts.prepared, 1))
+        plan, steps = self.run.planned.get(facts.prepared.delegation, (facts.prepared, 1))
         self.violate(
             at=event.seq,
             summary=f"the result of {facts.prepared.delegation} was told {len(told)} times",
@@ -120,10 +120,10 @@ class OneAnnouncement(Checker):
 
     def _line(self, event: Event) -> str:
         body = event.body
-        facts = self.story.intents[event.intent or ""]
+        facts = self.run.intents[event.intent or ""]
         assert isinstance(body, WireAccepted)
         return (
-            f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.story.name(body.address)} ({facts.body.reason.value})"
+            f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)} ({facts.body.reason.value})"
         )
 
 
@@ -134,8 +134,8 @@ class InboundOnce(Checker):
     title = "Inbound exactly once"
     sentence = "Each logical inbound message starts at most one turn; a replay starts none, and nothing else is one."
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
@@ -146,13 +146,13 @@ class InboundOnce(Checker):
         """Equal ids in another account, conversation or thread are other messages."""
         body = event.body
         assert isinstance(body, InboundDropped)
-        this, first = self.story.received.get(event.inbound or ""), self.story.received.get(body.first or "")
+        this, first = self.run.received.get(event.inbound or ""), self.run.received.get(body.first or "")
         if this is None or first is None or body.first is None:
             return
         self.exercised += 1
-        if self.story.messages[event.inbound or ""] == self.story.messages[body.first]:
+        if self.run.messages[event.inbound or ""] == self.run.messages[body.first]:
             return
-        here, there = (self.story.name(getattr(e.body, "address", None)) for e in (this, first))
+        here, there = (self.run.name(getattr(e.body, "address", None)) for e in (this, first))
         self.violate(
             at=event.seq,
             summary=f"{event.inbound} was dropped as a repeat of {body.first}, which is another message",
@@ -163,7 +163,7 @@ class InboundOnce(Checker):
         )
 
     def _started(self, event: Event) -> None:
-        body, logical = event.body, self.story.messages.get(event.inbound or "")
+        body, logical = event.body, self.run.messages.get(event.inbound or "")
         assert isinstance(body, TurnStarted)
         if body.work is not WorkKind.MESSAGE or logical is None:
             return
@@ -180,18 +180,18 @@ class InboundOnce(Checker):
     def _many(self, event: Event, turns: tuple[Event, ...], message: str, body: TurnStarted) -> None:
         self.violate(
             at=event.seq,
-            summary=f"message {message} at {self.story.name(body.origin)} started {len(turns)} turns",
+            summary=f"message {message} at {self.run.name(body.origin)} started {len(turns)} turns",
             expected=["one turn for one message; the replay is dropped with a reason"],
             actual=[f"#{e.seq} {e.at:.3f}s turn {e.turn}" for e in turns],
             evidence=[e.seq for e in turns],
-            first_wrong=self.story.received[event.inbound or ""].seq,
+            first_wrong=self.run.received[event.inbound or ""].seq,
         )
 
     def _run_again(self, event: Event) -> None:
         """A turn that a crash cut off is run again; one whose answer people have seen is not, by a later process."""
         seen = [
             accept
-            for facts in self.story.intents.values()
+            for facts in self.run.intents.values()
             if facts.prepared.turn == event.turn and facts.prepared.generation <= event.generation
             if facts.body.intent_kind is IntentKind.REPLY
             for accept in facts.accepts

@@ -9,10 +9,10 @@ from trunkline.core.events.delivery import ChunkAcked, Fallback, IntentPrepared,
 from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, TurnEnded
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentState
-from trunkline.sim.events.script import ClientAsked, ClientTold
+from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
-from trunkline.sim.index.run_facts import IntentFacts, Story
+from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
 _Message = tuple[str, str, str, str]
@@ -25,8 +25,8 @@ class EverythingEnds(Checker):
     title = "Everything ends"
     sentence = "Each intent and each accepted inbound reaches exactly one ending within a bound."
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._said: dict[_Message, Event] = {}
         self._works: dict[str, Event] = {}
         self._intents: dict[str, Event] = {}
@@ -54,12 +54,12 @@ class EverythingEnds(Checker):
 
     def _taken(self, inbound: str | None) -> None:
         """The gateway has a message: the person's waits no more."""
-        message = self.story.messages.get(inbound or "")
+        message = self.run.messages.get(inbound or "")
         if message is not None:
             (channel, _account, conversation, thread), message_id = message
             self._said.pop((channel, conversation, thread, message_id), None)
             # What a proxy posts is said twice, and both are to end.
-            received = self.story.received[inbound or ""].body
+            received = self.run.received[inbound or ""].body
             if isinstance(received, InboundReceived):
                 self._said.pop((channel, conversation, thread, received.message_id), None)
 
@@ -80,7 +80,7 @@ class EverythingEnds(Checker):
 
     def _operator_acted(self, event: Event) -> None:
         """What an operator changes has another ending to come, unless the operator's word is the end of it."""
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
         if facts.closed:
@@ -95,8 +95,8 @@ class EverythingEnds(Checker):
         if event.intent in self._closed:
             self._closed.discard(event.intent)
             return
-        facts = self.story.intents.get(event.intent or "")
-        if facts is None and self.story.cancelled.get(event.intent or "") is event:
+        facts = self.run.intents.get(event.intent or "")
+        if facts is None and self.run.cancelled.get(event.intent or "") is event:
             return  # cancelled by a hook, before there was anything to prepare
         settled = (event,) if facts is None else facts.settled
         self.violate(
@@ -141,8 +141,8 @@ class StatusIsTruth(Checker):
         "the message that the platform made, and clients are told no more than that."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: intents that go elsewhere by configuration
         self._fallbacks: set[str | None] = set()
         #: dry runs that clients have asked for, by seq
@@ -155,8 +155,8 @@ class StatusIsTruth(Checker):
             IntentSettled: self._settled,
             WireAccepted: self._accepted,
             Fallback: self._fallback,
-            ClientAsked: self._client_asked,
-            ClientTold: self._client_told,
+            ClientRequested: self._client_asked,
+            ClientAnswered: self._client_told,
         }
 
     def _fallback(self, event: Event) -> None:
@@ -164,9 +164,9 @@ class StatusIsTruth(Checker):
 
     def _acked(self, event: Event) -> None:
         """A receipt is evidence: the platform made such a message of this chunk."""
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, ChunkAcked)
-        if facts is None or body.reason is Reason.OPERATOR_SENT or not self.story.witnessed:
+        if facts is None or body.reason is Reason.OPERATOR_SENT or not self.run.witnessed:
             return
         for accept in reversed(facts.accepts):
             made = accept.body
@@ -188,24 +188,24 @@ class StatusIsTruth(Checker):
         """Whether this is the id of a message. Some platforms give no ids; that is no fault of the gateway."""
         if provider_id == made.provider_id:
             return True
-        account = self.story.accounts.get((made.address.channel, made.address.account))
+        account = self.run.accounts.get((made.address.channel, made.address.account))
         return not provider_id and account is not None and account.nameless
 
     def _client_asked(self, event: Event) -> None:
         body = event.body
-        assert isinstance(body, ClientAsked)
+        assert isinstance(body, ClientRequested)
         if body.dry_run:
             self._dry_runs.add(event.seq)
 
     def _client_told(self, event: Event) -> None:
         """A dry run is no delivery, and a success has its message on the platform, best effort or not."""
         body = event.body
-        assert isinstance(body, ClientTold)
-        if not self.story.witnessed:
+        assert isinstance(body, ClientAnswered)
+        if not self.run.witnessed:
             return
         self.exercised += 1
         dry_run = event.cause in self._dry_runs
-        tries = [self.story.intents[intent] for intent in self.story.sends.get(body.key, ())]
+        tries = [self.run.intents[intent] for intent in self.run.sends.get(body.key, ())]
         made = [e.body for facts in tries for e in facts.accepts if isinstance(e.body, WireAccepted)]
         if dry_run:
             right = body.provider_id is None and body.status in ("dry-run", *_ERRORS)
@@ -225,15 +225,15 @@ class StatusIsTruth(Checker):
             )
 
     def _settled(self, event: Event) -> None:
-        if not self.story.witnessed:
+        if not self.run.witnessed:
             return
         self.exercised += 1
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         if facts is not None and not _plainly_delivered(event, facts):
             self._compare(facts, event, event)
 
     def _accepted(self, event: Event) -> None:
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         if facts is not None and facts.over:
             self._compare(facts, facts.settled[-1], event)
 
@@ -252,7 +252,7 @@ class StatusIsTruth(Checker):
             or (body.state is IntentState.PARTIAL and not 0 < seen < wanted)
         )
         if wrong:
-            where = f", {len(astray)} of them at {self.story.name(_place(astray[0]))}" if astray else ""
+            where = f", {len(astray)} of them at {self.run.name(_place(astray[0]))}" if astray else ""
             self.violate(
                 at=at.seq,
                 summary=f"{settled.intent} is called {body.state.value}; accepted: {seen} of {wanted} chunks{where}",

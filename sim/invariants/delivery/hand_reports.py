@@ -21,7 +21,7 @@ from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessThawed
-from trunkline.sim.index.run_facts import Story
+from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
 #: seconds within which an idle requester must begin to read a result
@@ -59,8 +59,8 @@ class EveryRunReports(Checker):
         "a minute of the requester being idle, or to a message or a notice at its origin."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._runs: dict[str, _Run] = {}
         #: callback work -> its run
         self._backs: dict[str, str] = {}
@@ -112,7 +112,7 @@ class EveryRunReports(Checker):
         assert isinstance(body, IntentPrepared)
         if run is None or body.intent_kind not in (IntentKind.ANNOUNCE, IntentKind.NOTICE):
             return
-        bound = self.story.bound.of_delegation.get(event.delegation or "")
+        bound = self.run.bindings.of_delegation.get(event.delegation or "")
         places = [run.origin, None if bound is None else bound.body.conversation]
         run.told |= any(place is not None and body.address.lane == place.lane for place in places)
 
@@ -179,7 +179,7 @@ class EveryRunReports(Checker):
         )
 
     def _ended(self, event: Event) -> None:
-        session = self.story.running.get(event.turn or "", "")
+        session = self.run.running.get(event.turn or "", "")
         self._idle[session] = event.at
         run = self._runs.get(self._backs.get(event.inbound or "", ""))
         if run is not None:

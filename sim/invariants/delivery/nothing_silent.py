@@ -21,7 +21,7 @@ from trunkline.core.values import IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PlatformPushed
-from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
 #: seconds that a receipt may take to be stored before somebody has to say why it is not
@@ -39,8 +39,8 @@ class NothingSilent(Checker):
         "are told the outcome of whatever they saw, once."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._pushed: dict[int, Event] = {}
         self._open: dict[str, Event] = {}
         self._silent: dict[str, Event] = {}
@@ -115,7 +115,7 @@ class NothingSilent(Checker):
         self._silent.pop(event.turn or "", None)
 
     def _accepted(self, event: Event) -> None:
-        if (event.intent or "") not in self.story.intents:
+        if (event.intent or "") not in self.run.intents:
             self.violate(
                 at=event.seq,
                 summary="a message was accepted that no intent asked for",
@@ -176,8 +176,8 @@ class NothingSilent(Checker):
         body, intent = event.body, event.intent or ""
         assert isinstance(body, HookSent)
         before = self._outcomes.setdefault(intent, event)
-        facts = self.story.intents.get(intent)
-        ended = facts.settled[-1] if facts is not None and facts.settled else self.story.cancelled.get(intent)
+        facts = self.run.intents.get(intent)
+        ended = facts.settled[-1] if facts is not None and facts.settled else self.run.cancelled.get(intent)
         if before is not event and not (facts is not None and facts.reopened is not None):
             self._told_wrongly(event, f"hooks were told the outcome of {intent} twice", [before.seq, event.seq])
         elif intent not in self._hooked:
@@ -210,11 +210,11 @@ class NothingSilent(Checker):
             del self._hooked[intent]
 
     def _stored(self, intent: str) -> bool:
-        return intent in self.story.intents or intent in self.story.cancelled
+        return intent in self.run.intents or intent in self.run.cancelled
 
     def _receipts_kept(self, event: Event) -> None:
         """Whatever the platform is known to have accepted is stored, or the store's refusal is told."""
-        for intent, facts in self.story.intents.items():
+        for intent, facts in self.run.intents.items():
             ended = facts.ended
             if ended is None or ended.seq < self._gone or facts.over:
                 continue
@@ -255,7 +255,7 @@ class NothingSilent(Checker):
 
     def _unmirrored(self) -> Iterator[Event]:
         """Delivered, to be remembered, and neither remembered nor refused."""
-        for intent, facts in self.story.intents.items():
+        for intent, facts in self.run.intents.items():
             delivered = facts.settled and getattr(facts.settled[-1].body, "state", None) is IntentState.DELIVERED
             if delivered and facts.body.mirror_key is not None and not facts.mirrors and intent not in self._unstored:
                 yield facts.settled[-1]
@@ -263,10 +263,10 @@ class NothingSilent(Checker):
     def _passed_over(self) -> Iterator[Event]:
         """Intents that never ended, though a later one of their conversation did."""
         last: dict[Lane, int] = {}
-        for facts in self.story.intents.values():
+        for facts in self.run.intents.values():
             if facts.settled:
                 last[facts.lane] = max(last.get(facts.lane, 0), facts.prepared.seq)
-        for facts in self.story.intents.values():
+        for facts in self.run.intents.values():
             if not facts.over and facts.prepared.seq < last.get(facts.lane, 0):
                 yield facts.prepared
 

@@ -20,7 +20,7 @@ from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped, Proce
 from trunkline.sim.events.script import RunPhase
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid
-from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, Story
+from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
 #: seconds after which whatever may be sent must have been attempted, whatever becomes of all the rest
@@ -37,8 +37,8 @@ class NoHeadOfLine(Checker):
         "others; and failing sends stop no message on its way in."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: nothing can be attempted before: no process ran, or its store refused
         self._since = 0.0
         self._healed = 0.0
@@ -87,7 +87,7 @@ class NoHeadOfLine(Checker):
 
     def _process_gone(self, event: Event) -> None:
         self._found = 0
-        for queue in self.story.lanes.values():
+        for queue in self.run.lanes.values():
             queue.told = None
             if queue.open and queue.due is None:
                 queue.due = event.at
@@ -98,18 +98,18 @@ class NoHeadOfLine(Checker):
     # ------------------------------------------------------------ each conversation
 
     def _prepared(self, event: Event) -> None:
-        queue = self.story.intents[event.intent or ""].queue
+        queue = self.run.intents[event.intent or ""].queue
         if not queue.open:
             queue.due = event.at
         queue.open[event.intent or ""] = None
 
     def _operator_acted(self, event: Event) -> None:
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         if facts is not None and not facts.closed:
             self._prepared(event)
 
     def _settled(self, event: Event) -> None:
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         if facts is not None:
             facts.queue.open.pop(event.intent or "", None)
             facts.queue.due = event.at
@@ -117,19 +117,19 @@ class NoHeadOfLine(Checker):
 
     def _recovered(self, event: Event) -> None:
         """A look-up waits until the request can no longer arrive. Nothing else has to wait longer than before."""
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, RecoveryDecided)
         if facts is not None and body.decision == "lookup" and body.at is not None:
             facts.queue.due = body.at
 
     def _waiting(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, LaneWaiting)
         if facts is not None:
             facts.queue.due, facts.queue.told = body.until, event
 
     def _started(self, event: Event) -> None:
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
         self.exercised += 1
@@ -142,7 +142,7 @@ class NoHeadOfLine(Checker):
             self._late(event, queue, max(due, self._since), event)
 
     def _ended(self, event: Event) -> None:
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
         body = event.body
@@ -152,15 +152,15 @@ class NoHeadOfLine(Checker):
             self._failed = event
 
     def _late(self, event: Event, queue: LaneFacts, due: float, evidence: Event) -> None:
-        rate = None if self.story.limits is None else self.story.limits.recovery_rate
+        rate = None if self.run.limits is None else self.run.limits.recovery_rate
         if rate is not None and event.at - due <= BOUND + self._found / rate:
             return
         head = next(iter(queue.open), event.intent or "")
-        facts: IntentFacts = self.story.intents[head]
+        facts: IntentFacts = self.run.intents[head]
         self.violate(
             at=event.seq,
             summary=f"{head} was due at {due:.0f}s, and nothing was attempted in its conversation for a minute",
-            expected=[f"an attempt at {self.story.name(facts.body.address)} by {due + BOUND:.0f}s"],
+            expected=[f"an attempt at {self.run.name(facts.body.address)} by {due + BOUND:.0f}s"],
             actual=[f"#{evidence.seq} {evidence.at:.3f}s {evidence.kind}"],
             evidence=[facts.prepared.seq, evidence.seq],
             first_wrong=facts.prepared.seq,
@@ -177,7 +177,7 @@ class NoHeadOfLine(Checker):
 
     def finish(self, last: Event) -> None:
         """What was due and never attempted; and what was said and never received, after a send had failed."""
-        for queue in self.story.lanes.values():
+        for queue in self.run.lanes.values():
             if not queue.open or queue.due is None:
                 continue
             due = max(queue.due, self._since, self._healed if queue.told is not None else 0.0)
@@ -198,7 +198,7 @@ class NoHeadOfLine(Checker):
     def _not_received(self, last: Event) -> Iterator[Event]:
         if self._failed is None:
             return
-        taken = {(channel, place, thread, m) for (channel, _, place, thread), m in self.story.messages.values()}
+        taken = {(channel, place, thread, m) for (channel, _, place, thread), m in self.run.messages.values()}
         for event in self._said:
             body = event.body
             assert isinstance(body, PeerSaid)
@@ -208,7 +208,7 @@ class NoHeadOfLine(Checker):
                 yield event
 
 
-class Fifo(Checker):
+class FifoDelivery(Checker):
     """O1: what people see in a conversation is in the order in which it was prepared, whatever path it came by."""
 
     id = "O1"
@@ -223,7 +223,7 @@ class Fifo(Checker):
         return {WireAccepted: self._accepted}
 
     def _accepted(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
         if facts is None:
             return
@@ -241,7 +241,7 @@ class Fifo(Checker):
         self.violate(
             at=event.seq,
             summary=f"{event.intent} chunk {body.chunk + 1} was seen after {after.intent}, which was prepared later",
-            expected=[f"in the order of preparation at {self.story.name(facts.body.address)}"],
+            expected=[f"in the order of preparation at {self.run.name(facts.body.address)}"],
             actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (after, event)],
             evidence=[facts.prepared.seq, after.seq, event.seq],
             first_wrong=after.seq,

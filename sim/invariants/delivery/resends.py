@@ -18,14 +18,14 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
-from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
 #: what an agent did not say
 _UNSAID = (Reason.NO_REPLY, Reason.NO_ORIGIN)
 
 
-class SaidOnce(Checker):
+class SentOnce(Checker):
     """D3: a turn does not say the same thing twice in one place, and a tool send elsewhere silences no answer."""
 
     id = "D3"
@@ -35,8 +35,8 @@ class SaidOnce(Checker):
         "already, in that very place."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: turn -> place and text -> the first intent that was accepted with them
         self._said: dict[str, dict[tuple[Lane, str], Event]] = {}
         self._left_out: list[tuple[Event, Lane, str]] = []
@@ -46,7 +46,7 @@ class SaidOnce(Checker):
         return {WireAccepted: self._accepted, IntentSuppressed: self._suppressed}
 
     def _accepted(self, event: Event) -> None:
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         turn = None if facts is None else facts.prepared.turn
         if facts is None or turn is None or len(facts.accepts) > 1:
             return
@@ -59,7 +59,7 @@ class SaidOnce(Checker):
             return
         self.violate(
             at=event.seq,
-            summary=f"{turn} said “{facts.body.text}” twice at {self.story.name(facts.body.address)}",
+            summary=f"{turn} said “{facts.body.text}” twice at {self.run.name(facts.body.address)}",
             expected=["the same words once in one place, by the tool or as the final reply"],
             actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (first, event)],
             evidence=[first.seq, event.seq],
@@ -67,11 +67,11 @@ class SaidOnce(Checker):
         )
 
     def _suppressed(self, event: Event) -> None:
-        body, routed = event.body, self.story.routed.get(event.inbound or "")
+        body, routed = event.body, self.run.routed.get(event.inbound or "")
         assert isinstance(body, IntentSuppressed)
         if body.reason in _UNSAID or routed is None or not body.text.strip():
             return
-        if event.intent in self.story.intents or event.intent in self.story.cancelled:
+        if event.intent in self.run.intents or event.intent in self.run.cancelled:
             return  # the same intent once more: a turn that is run again
         assert isinstance(routed.body, RouteDecided)
         if routed.body.reply_to is not None:
@@ -112,8 +112,8 @@ class NoBlindReplay(Checker):
         "or by policy, marked; never by another transport."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: intents whose next chunk may have been accepted: since this event
         self._doubts: dict[str, Event] = {}
         #: keys that platforms said they do not have, and when
@@ -156,7 +156,7 @@ class NoBlindReplay(Checker):
     def _process_gone(self, event: Event) -> None:
         """Whatever was on the wire when a process died may have been accepted."""
         self._lost.clear()
-        for intent, facts in self.story.intents.items():
+        for intent, facts in self.run.intents.items():
             if facts.may_be_out:
                 self.exercised += 1
                 self._doubts.setdefault(intent, event)
@@ -176,10 +176,10 @@ class NoBlindReplay(Checker):
             return
         body, intent = event.body, event.intent or ""
         assert isinstance(body, AttemptStarted)
-        since, facts = self._doubts.get(intent), self.story.intents.get(intent)
+        since, facts = self._doubts.get(intent), self.run.intents.get(intent)
         if since is None or facts is None or self._keeps_one(body.address) is not False:
             return
-        limits = self.story.limits
+        limits = self.run.limits
         by_policy = limits is not None and limits.mark is not None
         if by_policy and self._marked.setdefault((intent, body.chunk), event) is event:
             return  # that it is marked is seen on the wire
@@ -187,7 +187,7 @@ class NoBlindReplay(Checker):
 
     def _keeps_one(self, place: Address) -> bool | None:
         """Whether the platform recognises a repeat by its key; none: not told."""
-        account = self.story.accounts.get((place.channel, place.account))
+        account = self.run.accounts.get((place.channel, place.account))
         if account is None or account.idempotency is None:
             return None
         return account.idempotency is Idempotency.KEY
@@ -197,7 +197,7 @@ class NoBlindReplay(Checker):
         body, intent = event.body, event.intent or ""
         assert isinstance(body, TransportFallback)
         self.exercised += 1
-        facts = self.story.intents.get(intent)
+        facts = self.run.intents.get(intent)
         since = self._doubts.get(intent)
         if since is None and facts is not None:
             since = next((e for e in facts.accepts if getattr(e.body, "chunk", -1) == body.chunk), None)
@@ -236,11 +236,11 @@ class NoBlindReplay(Checker):
         sent = self._marked.get((event.intent or "", body.chunk))
         if sent is None or sent.seq > event.seq or _attempt(sent) != body.attempt:
             return
-        if not self.story.is_marked(body.text):
+        if not self.run.is_marked(body.text):
             self._blind(event, sent, f"{event.intent} chunk {body.chunk + 1} was sent once more without a mark")
 
     def _blind(self, event: Event, since: Event, summary: str) -> None:
-        recovered = self.story.recovered.get(event.intent or "")
+        recovered = self.run.recovered.get(event.intent or "")
         decided = recovered is not None and recovered.seq > since.seq
         self.violate(
             at=event.seq,
@@ -271,7 +271,7 @@ class ResumeAtFirst(Checker):
         return {AttemptStarted: self._started}
 
     def _started(self, event: Event) -> None:
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         if facts is None or facts.body.chunks < 2:
             return
         body = event.body
@@ -291,7 +291,7 @@ class ResumeAtFirst(Checker):
 
     def finish(self, last: Event) -> None:
         """Chunks that nobody sends, of an intent that nobody ends."""
-        for intent, facts in self.story.intents.items():
+        for intent, facts in self.run.intents.items():
             stopped = facts.ended or facts.started
             if facts.over or facts.body.chunks < 2 or not (facts.acked or stopped):
                 continue

@@ -10,7 +10,7 @@ from trunkline.core.events.gateway import DelegationStarted
 from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
-from trunkline.sim.index.run_facts import Story
+from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
 #: renewals are not told: a process that stands still had renewed within this part of its lease
@@ -29,8 +29,8 @@ class SingleClaim(Checker):
         "run is started, or started again, once by each process."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: the last claim: of whoever holds the store
         self._claim: Event | None = None
         #: claims by their processes

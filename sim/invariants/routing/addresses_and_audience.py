@@ -10,7 +10,7 @@ from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
-from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
 _ANSWERS = (WireAccepted, WireRefused)
@@ -26,8 +26,8 @@ class AddressFidelity(Checker):
         "only where the conversation has it."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._accounts: dict[str, set[str]] = {}
         self._places: set[Lane] = set()
 
@@ -54,7 +54,7 @@ class AddressFidelity(Checker):
     def _prepared(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, IntentPrepared)
-        if not self.story.witnessed:
+        if not self.run.witnessed:
             return
         there = self._accounts.get(body.address.channel, set())
         self.exercised += 1
@@ -71,7 +71,7 @@ class AddressFidelity(Checker):
             self._wrong(event, asked, f"{asked.channel} has issued no such id")
 
     def _wrong(self, event: Event, asked: Address, why: str) -> None:
-        facts = self.story.intents.get(event.intent or "")
+        facts = self.run.intents.get(event.intent or "")
         evidence = [event.seq] if facts is None or facts.prepared is event else [facts.prepared.seq, event.seq]
         self.violate(
             at=event.seq,
@@ -93,8 +93,8 @@ class AudienceConfinement(Checker):
         "scope merges the two."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._secrets: dict[str, tuple[Address, Event]] = {}
         #: place -> the room that it hangs under
         self._above: dict[Lane, str] = {}
@@ -120,7 +120,7 @@ class AudienceConfinement(Checker):
         return (name,) if place.kind is ChatKind.DIRECT else (place.channel, name)
 
     def _accepted(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
         for secret, (place, said) in self._secrets.items():
             if self._audience(place) == self._audience(body.address):
@@ -135,18 +135,18 @@ class AudienceConfinement(Checker):
         return all(self._in_main(place) for place in (one, other))
 
     def _in_main(self, place: Address) -> bool:
-        scope = self.story.dm_scope if place.kind is ChatKind.DIRECT else self.story.group_scope
-        return scope == DmScope.MAIN or place.lane in self.story.in_main
+        scope = self.run.dm_scope if place.kind is ChatKind.DIRECT else self.run.group_scope
+        return scope == DmScope.MAIN or place.lane in self.run.in_main
 
     def _leaked(self, secret: str, said: Event, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
-        routed = None if facts is None else self.story.routed.get(facts.prepared.inbound or "")
+        routed = None if facts is None else self.run.routed.get(facts.prepared.inbound or "")
         self.violate(
             at=event.seq,
-            summary=f"“{secret}”, said at {self.story.name(getattr(said.body, 'address', None))}, was seen elsewhere",
-            expected=[f"nobody at {self.story.name(body.address)} reads it"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.story.name(body.address)}"],
+            summary=f"“{secret}”, said at {self.run.name(getattr(said.body, 'address', None))}, was seen elsewhere",
+            expected=[f"nobody at {self.run.name(body.address)} reads it"],
+            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[said.seq, event.seq],
             first_wrong=event.seq if routed is None else routed.seq,
         )

@@ -24,9 +24,9 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.binding_facts import BindingFacts
-from trunkline.sim.index.run_facts import IntentFacts, Lane, Story
+from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
-from trunkline.sim.invariants.sessions.binding_freshness import SpokenAsMeant
+from trunkline.sim.invariants.sessions.binding_freshness import IdentityFidelity
 
 
 class ExactReturnAddress(Checker):
@@ -41,20 +41,20 @@ class ExactReturnAddress(Checker):
         return {WireAccepted: self._accepted}
 
     def _accepted(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
-        origin = None if facts is None or facts.body.targeted else self.story.origin(facts.prepared.inbound)
+        origin = None if facts is None or facts.body.targeted else self.run.origin(facts.prepared.inbound)
         if facts is None or origin is None:
             return
         self.exercised += 1
         place, message = origin
-        bound = self.story.bound.of_delegation.get(facts.prepared.delegation or "")
+        bound = self.run.bindings.of_delegation.get(facts.prepared.delegation or "")
         if bound is not None:
             self._of_bound_work(event, facts, bound, place)
             return
         if body.address == place and body.reply_to in (None, message):
             return
-        opened = self.story.opened_on.get((place.channel, message))
+        opened = self.run.opened_on.get((place.channel, message))
         if opened is not None:
             # One thread, seen by each account.
             opened = msgspec.structs.replace(opened, account=place.account)
@@ -65,9 +65,9 @@ class ExactReturnAddress(Checker):
             return
         self.violate(
             at=event.seq,
-            summary=f"the answer to {facts.prepared.inbound} went to {self.story.name(body.address)}",
-            expected=[f"at {self.story.name(opened or place)}, where {facts.prepared.inbound} was said"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.story.name(body.address)}"],
+            summary=f"the answer to {facts.prepared.inbound} went to {self.run.name(body.address)}",
+            expected=[f"at {self.run.name(opened or place)}, where {facts.prepared.inbound} was said"],
+            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[facts.prepared.seq, event.seq],
             first_wrong=self._first_wrong(facts, right, event),
         )
@@ -77,26 +77,26 @@ class ExactReturnAddress(Checker):
         body = event.body
         assert isinstance(body, WireAccepted)
         right = bound.body.conversation
-        told = facts.body.intent_kind is IntentKind.NOTICE or self.story.bound.has_fallen_back(facts.prepared)
+        told = facts.body.intent_kind is IntentKind.NOTICE or self.run.bindings.has_fallen_back(facts.prepared)
         if body.address.lane == right.lane or (told and body.address.lane == origin.lane):
             return
         if body.requested.lane == right.lane:
             return  # put elsewhere by the platform: R2 and L3 judge what is said of it
         self.violate(
             at=event.seq,
-            summary=f"the completion of {facts.prepared.delegation} went to {self.story.name(body.address)}",
-            expected=[f"at {self.story.name(right)}, which is bound to its session by {bound.id}"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.story.name(body.address)}"],
+            summary=f"the completion of {facts.prepared.delegation} went to {self.run.name(body.address)}",
+            expected=[f"at {self.run.name(right)}, which is bound to its session by {bound.id}"],
+            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[bound.bound.seq, facts.prepared.seq, event.seq],
             first_wrong=self._first_wrong(facts, {right.lane}, event),
         )
 
     def _first_wrong(self, facts: IntentFacts, right: set[Lane], accepted: Event) -> int:
         """The first event on the way that had the wrong place: route, completion plan, intent, or the accept itself."""
-        route = self.story.routed.get(facts.prepared.inbound or "")
+        route = self.run.routed.get(facts.prepared.inbound or "")
         if route is not None and isinstance(route.body, RouteDecided) and _astray(route.body.reply_to, right):
             return route.seq
-        plan, _ = self.story.planned.get(facts.prepared.delegation or "", (None, 0))
+        plan, _ = self.run.planned.get(facts.prepared.delegation or "", (None, 0))
         steps = plan.body.steps if plan is not None and isinstance(plan.body, CompletionPlanned) else ()
         if plan is not None and any(_astray(step.address, right) for step in steps):
             return plan.seq
@@ -107,7 +107,7 @@ def _astray(address: Address | None, right: set[Lane]) -> bool:
     return address is not None and address.lane not in right
 
 
-class NoHiddenRedirect(SpokenAsMeant):
+class NoHiddenRedirect(IdentityFidelity):
     """R2: what is accepted is where the intent wanted it, or a fallback was recorded before."""
 
     id = "R2"
@@ -117,8 +117,8 @@ class NoHiddenRedirect(SpokenAsMeant):
         "the platform did it and the gateway says that it is misplaced."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: by configuration, told before the send
         self._allowed: set[tuple[str, Lane]] = set()
         #: asked for rightly, put elsewhere by the platform: what will the gateway say of it?
@@ -136,7 +136,7 @@ class NoHiddenRedirect(SpokenAsMeant):
 
     def _transport(self, event: Event) -> None:
         """Another transport may be another sender. What one of them has, the other must not bring once more."""
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, TransportFallback)
         self.exercised += 1
         for accept in () if facts is None else facts.accepts:
@@ -168,7 +168,7 @@ class NoHiddenRedirect(SpokenAsMeant):
         self._allowed.add((event.intent or "", body.used.lane))
 
     def _accepted(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
         if facts is None:
             return
@@ -185,13 +185,13 @@ class NoHiddenRedirect(SpokenAsMeant):
         self._redirected(event)
 
     def _redirected(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents[event.intent or ""]
+        body, facts = event.body, self.run.intents[event.intent or ""]
         assert isinstance(body, WireAccepted)
         self.violate(
             at=event.seq,
-            summary=f"{event.intent} was meant for {self.story.name(facts.body.address)} and is elsewhere",
-            expected=[f"at {self.story.name(facts.body.address)}, or a fallback event before it"],
-            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.story.name(body.address)}"],
+            summary=f"{event.intent} was meant for {self.run.name(facts.body.address)} and is elsewhere",
+            expected=[f"at {self.run.name(facts.body.address)}, or a fallback event before it"],
+            actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[facts.prepared.seq, event.seq],
             first_wrong=event.seq,
         )
@@ -204,8 +204,8 @@ class MirrorOnce(Checker):
     title = "Mirror once, in the right session"
     sentence = "Each delivered intent has exactly one transcript entry, in the session of the wire conversation."
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: entries that are to come: the store refused them, or an operator said later that there is something to see
         self._due: dict[str, Event] = {}
 
@@ -220,13 +220,13 @@ class MirrorOnce(Checker):
     def finish(self, last: Event) -> None:
         """Entries that were to come and never came."""
         for intent in self._due:
-            facts = self.story.intents.get(intent)
+            facts = self.run.intents.get(intent)
             # Of one in doubt nobody can say that there is something to remember.
             if facts is not None and facts.accepts and not facts.mirrors and not _in_doubt(facts):
                 self._missing(facts, last)
 
     def _mirrored(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, MirrorAppended)
         if facts is None:
             return
@@ -236,27 +236,27 @@ class MirrorOnce(Checker):
         place = _seen_at(facts)
         if facts.body.named_session or self._at_home(facts, body.session_id, place):
             return
-        bound = self.story.bound.holding(place, facts.prepared.seq)
+        bound = self.run.bindings.holding(place, facts.prepared.seq)
         if bound is not None and bound.body.session_key == body.session_key:
             return
         if bound is not None and bound.routes(facts.prepared.at):
-            summary = f"{event.intent}, seen at {self.story.name(place)}, is not in the session that this is bound to"
+            summary = f"{event.intent}, seen at {self.run.name(place)}, is not in the session that this is bound to"
             self._wrong(facts, event, summary, (event,))
             return
-        if not key_is_of(body.session_key, place, self.story):
-            summary = f"{event.intent}, seen at {self.story.name(place)}, was mirrored into another session"
+        if not key_is_of(body.session_key, place, self.run):
+            summary = f"{event.intent}, seen at {self.run.name(place)}, was mirrored into another session"
             self._wrong(facts, event, summary, (event,))
 
     def _at_home(self, facts: IntentFacts, session: str, place: Address) -> bool:
         """An answer at the place of its message, in the session that the message was admitted to."""
         inbound = facts.prepared.inbound
-        home = self.story.home(inbound)
-        if home is None or self.story.admitted.get(inbound or "") != session:
+        home = self.run.home(inbound)
+        if home is None or self.run.admitted.get(inbound or "") != session:
             return False
         return home == place or home.lane == place.lane
 
     def _settled(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, IntentSettled)
         if facts is None or body.state not in (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED):
             return
@@ -267,7 +267,7 @@ class MirrorOnce(Checker):
             self._missing(facts, event)
 
     def _missing(self, facts: IntentFacts, event: Event) -> None:
-        summary = f"{facts.prepared.intent} was delivered to {self.story.name(_seen_at(facts))} and is in no transcript"
+        summary = f"{facts.prepared.intent} was delivered to {self.run.name(_seen_at(facts))} and is in no transcript"
         self._wrong(facts, event, summary, ())
 
     def _wrong(self, facts: IntentFacts, event: Event, summary: str, mirrors: tuple[Event, ...]) -> None:
@@ -276,7 +276,7 @@ class MirrorOnce(Checker):
         self.violate(
             at=event.seq,
             summary=summary,
-            expected=[f"one entry, in the session of {self.story.name(place)}"],
+            expected=[f"one entry, in the session of {self.run.name(place)}"],
             actual=found or ["no entry in any session"],
             evidence=[*(e.seq for e in facts.accepts), *(e.seq for e in mirrors)] or [event.seq],
             first_wrong=facts.prepared.seq,
@@ -300,17 +300,17 @@ def _seen_at(facts: IntentFacts) -> Address:
     return body.address if isinstance(body, WireAccepted) else facts.body.address
 
 
-def key_is_of(text: str, place: Address, story: Story) -> bool:
+def key_is_of(text: str, place: Address, run: RunFacts) -> bool:
     """Whether a session key can be that of a place. A key that the DM scope shares fits every direct conversation."""
     try:
         key = parse_v1(text)
     except KeyFormatError:
         return False
     if key.is_main:
-        scope = story.dm_scope if place.kind is ChatKind.DIRECT else story.group_scope
-        return scope == DmScope.MAIN or place.lane in story.in_main
+        scope = run.dm_scope if place.kind is ChatKind.DIRECT else run.group_scope
+        return scope == DmScope.MAIN or place.lane in run.in_main
     if key.linked:
-        return place.kind is ChatKind.DIRECT and story.person(place) == f"*{key.peer}"
+        return place.kind is ChatKind.DIRECT and run.person(place) == f"*{key.peer}"
     rules = rules_for(place.channel)
     return (
         key.kind is place.kind

@@ -20,7 +20,7 @@ from trunkline.core.events.gateway import (
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.index.run_facts import Story
+from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.sessions.binding_freshness import FreshActivity
 
@@ -44,7 +44,7 @@ class FrozenRoute(Checker):
 
     def _routed(self, event: Event) -> None:
         """The decision looks at the message, not at what the session did before."""
-        body, origin = event.body, self.story.origin(event.inbound)
+        body, origin = event.body, self.run.origin(event.inbound)
         assert isinstance(body, RouteDecided)
         if origin is None or body.reply_to is None:
             return
@@ -59,7 +59,7 @@ class FrozenRoute(Checker):
         self._astray(event, f"the route of {event.inbound} was taken from elsewhere", place, body.reply_to, [event.seq])
 
     def _prepared(self, event: Event) -> None:
-        body, routed = event.body, self.story.routed.get(event.inbound or "")
+        body, routed = event.body, self.run.routed.get(event.inbound or "")
         assert isinstance(body, IntentPrepared)
         if routed is None or body.targeted or body.intent_kind in _NO_ANSWERS:
             return
@@ -73,8 +73,8 @@ class FrozenRoute(Checker):
         self.violate(
             at=event.seq,
             summary=summary,
-            expected=[f"at {self.story.name(right)}"],
-            actual=[f"#{event.seq} {event.at:.3f}s at {self.story.name(wrong)}"],
+            expected=[f"at {self.run.name(right)}"],
+            actual=[f"#{event.seq} {event.at:.3f}s at {self.run.name(wrong)}"],
             evidence=evidence,
             first_wrong=event.seq,
         )
@@ -87,8 +87,8 @@ class OneSession(Checker):
     title = "Concurrency of sessions"
     sentence = "One session for a key and generation, however things interleave; one turn at a time, in order."
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._created: dict[str, Event] = {}
         #: session -> admitted and not ended, in order
         self._waiting: dict[str, list[str]] = {}
@@ -156,12 +156,12 @@ class OneSession(Checker):
         )
 
     def _ended(self, event: Event) -> None:
-        session = self.story.running.get(event.turn or "", "")
+        session = self.run.running.get(event.turn or "", "")
         running = self._running.get(session)
         if running is not None and running.turn == event.turn:
             del self._running[session]
         # It may run in another session than it was admitted to: that is S5's business.
-        waiting = self._waiting.get(self.story.admitted.get(event.inbound or "", ""), [])
+        waiting = self._waiting.get(self.run.admitted.get(event.inbound or "", ""), [])
         if event.inbound in waiting:
             waiting.remove(event.inbound or "")
 
@@ -177,8 +177,8 @@ class GenerationFence(Checker):
     title = "Generation fence"
     sentence = "Results and messages of a session that was reset start no turn in the one that has its key now."
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._resets: dict[str, Event] = {}
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
@@ -198,10 +198,10 @@ class GenerationFence(Checker):
             return
         self.exercised += 1
         if body.work is WorkKind.CALLBACK:
-            delegation = self.story.callbacks.get(event.inbound or "", "")
-            belongs = self.story.delegated_in.get(delegation, "")
+            delegation = self.run.callbacks.get(event.inbound or "", "")
+            belongs = self.run.delegated_in.get(delegation, "")
         else:
-            belongs = self.story.admitted.get(event.inbound or "", "")
+            belongs = self.run.admitted.get(event.inbound or "", "")
         if belongs and belongs != body.session_id:
             self.violate(
                 at=event.seq,
@@ -213,7 +213,7 @@ class GenerationFence(Checker):
             )
 
 
-class Freshness(FreshActivity):
+class CurrentRoute(FreshActivity):
     """B2: a route is decided by the newest configuration, a request has the newest token, activity is noted."""
 
     id = "B2"
@@ -223,8 +223,8 @@ class Freshness(FreshActivity):
         "token that the gateway was given; what is said in a bound conversation, by bot or webhook, keeps it bound."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._reload: Event | None = None
 
     def handlers(self) -> dict[type[Body], Callable[[Event], None]]:

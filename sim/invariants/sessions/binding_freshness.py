@@ -13,7 +13,7 @@ from trunkline.core.values import WorkKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import CredentialRotated
 from trunkline.sim.index.binding_facts import BindingFacts
-from trunkline.sim.index.run_facts import Story
+from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
 #: seconds within which a gateway that was given a new token is to use it
@@ -27,8 +27,8 @@ _NOT_THERE = (Reason.MISPLACED, Reason.OPERATOR_SENT)
 class FreshActivity(Checker):
     """The part of B2 that is about bindings: what is said there keeps it bound, and each token is the newest."""
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: binding -> what was said there, that it has not been told of
         self._said: dict[str, Event] = {}
         self._tokens: dict[tuple[str, str], Event] = {}
@@ -45,21 +45,21 @@ class FreshActivity(Checker):
         }
 
     def _admitted(self, event: Event) -> None:
-        body, routed = event.body, self.story.routed.get(event.inbound or "")
+        body, routed = event.body, self.run.routed.get(event.inbound or "")
         assert isinstance(body, InboundAdmitted)
         # What is said to the gateway itself is seen by its answer.
         if routed is not None and body.work is WorkKind.MESSAGE:
             self._active(routed.binding, event)
 
     def _acked(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, ChunkAcked)
         if facts is not None and body.reason not in _NOT_THERE:
             self._active(facts.prepared.binding, event)
 
     def _active(self, binding: str | None, event: Event) -> None:
         """Something is said in a conversation, for its binding."""
-        bound = self.story.bound.by_id.get(binding or "")
+        bound = self.run.bindings.by_id.get(binding or "")
         if bound is None or (bound.ended is not None and bound.ended.seq < event.seq):
             return
         if bound.ending is None and not bound.routes(event.at):
@@ -72,7 +72,7 @@ class FreshActivity(Checker):
     def _touched(self, event: Event) -> None:
         body, said = event.body, self._said.get(event.binding or "")
         assert isinstance(body, BindingTouched)
-        bound = self.story.bound.by_id.get(event.binding or "")
+        bound = self.run.bindings.by_id.get(event.binding or "")
         if said is None or bound is None:
             return
         self._look(bound, event.at)
@@ -82,7 +82,7 @@ class FreshActivity(Checker):
     def finish(self, last: Event) -> None:
         """Bindings that were never told."""
         for binding in tuple(self._said):
-            self._look(self.story.bound.by_id[binding], None)
+            self._look(self.run.bindings.by_id[binding], None)
 
     def _look(self, bound: BindingFacts, now: float | None) -> None:
         """Something was said, and the binding was not told in time: the deadlines that it had were too early."""
@@ -92,7 +92,7 @@ class FreshActivity(Checker):
         del self._said[bound.id]
         self.violate(
             at=said.seq,
-            summary=f"something was said in {self.story.name(bound.body.conversation)}, and {bound.id} was not told",
+            summary=f"something was said in {self.run.name(bound.body.conversation)}, and {bound.id} was not told",
             expected=[f"binding.touched of {bound.id} at {said.at:.3f}s"],
             actual=[f"#{said.seq} {said.at:.3f}s {said.kind}, and nothing for {_SLACK:g} s"],
             evidence=[bound.bound.seq, said.seq],
@@ -124,12 +124,12 @@ class FreshActivity(Checker):
         )
 
 
-class SpokenAsMeant(Checker):
+class IdentityFidelity(Checker):
     """The part of R2 that is about who speaks: who was meant to, or an event says so before."""
 
     def meant(self, event: Event) -> None:
         """A binding that has lost its identity is spoken for by the bot: that was told once."""
-        facts = self.story.bound.by_id.get(event.binding or "")
+        facts = self.run.bindings.by_id.get(event.binding or "")
         body = event.body
         assert isinstance(body, IntentPrepared)
         if facts is None or facts.body.identity is None or body.identity is not None or facts.degraded is not None:
@@ -145,12 +145,12 @@ class SpokenAsMeant(Checker):
 
     def spoken(self, event: Event) -> None:
         """Who has said it, as people see it."""
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
         if facts is None or (facts.body.identity is None and body.identity is None):
             return
         self.exercised += 1
-        since = self.story.bound.by_bot.get(event.intent or "")
+        since = self.run.bindings.by_bot.get(event.intent or "")
         told = since is not None and since <= body.chunk
         if body.identity == facts.body.identity or (body.identity is None and told):
             return

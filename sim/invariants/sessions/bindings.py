@@ -18,7 +18,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.world import PeerSaid, ThreadOpened
-from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
 
@@ -41,8 +41,8 @@ class BindingLife(Checker):
         "leaves no thread."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: threads that were opened under a name, and are not bound yet: by what asked for them
         self._opened: dict[Lane, Event] = {}
         #: the answer to whoever opens the next one is lost: it cannot be known
@@ -61,16 +61,16 @@ class BindingLife(Checker):
         }
 
     def _routed(self, event: Event) -> None:
-        body, received = event.body, self.story.received.get(event.inbound or "")
+        body, received = event.body, self.run.received.get(event.inbound or "")
         assert isinstance(body, RouteDecided)
         if received is None or not isinstance(received.body, InboundReceived):
             return
         place = received.body.address
-        facts = self.story.bound.at.get(place.lane)
+        facts = self.run.bindings.at.get(place.lane)
         if facts is None and event.binding is None:
             return
         self.exercised += 1
-        active = self.story.bound.routing(place, event.at)
+        active = self.run.bindings.routing(place, event.at)
         if active is not None and body.session_key != active.body.session_key:
             self._wrong(event, place, f"session {active.body.session_key}, by {active.id}", active.bound)
         elif active is None and self._taken_still(place, body.session_key):
@@ -79,14 +79,14 @@ class BindingLife(Checker):
 
     def _taken_still(self, place: Address, session_key: str) -> bool:
         """A session that a place was bound to, and that is not its own anyway."""
-        return self.story.bound.holds(place, session_key) and not key_is_of(session_key, place, self.story)
+        return self.run.bindings.holds(place, session_key) and not key_is_of(session_key, place, self.run)
 
     def _wrong(self, event: Event, place: Address, expected: str, evidence: Event) -> None:
         body = event.body
         assert isinstance(body, RouteDecided)
         self.violate(
             at=event.seq,
-            summary=f"{event.inbound}, said at {self.story.name(place)}, went to session {body.session_key}",
+            summary=f"{event.inbound}, said at {self.run.name(place)}, went to session {body.session_key}",
             expected=[expected],
             actual=[f"#{event.seq} {event.at:.3f}s session {body.session_key}, by {body.matched_by}"],
             evidence=[evidence.seq, event.seq],
@@ -97,7 +97,7 @@ class BindingLife(Checker):
         body = event.body
         assert isinstance(body, RouterDecided)
         self.exercised += 1
-        facts = self.story.bound.by_id.get(event.binding or "")
+        facts = self.run.bindings.by_id.get(event.binding or "")
         if body.mode != "bound" or (facts is not None and facts.routes(event.at)):
             return
         self.violate(
@@ -114,12 +114,12 @@ class BindingLife(Checker):
         assert isinstance(body, BindingBound)
         self.exercised += 1
         self._opened.pop(body.conversation.lane, None)
-        others = self.story.bound.had.get(body.conversation.lane, [])[:-1]
+        others = self.run.bindings.had.get(body.conversation.lane, [])[:-1]
         for other in others:
             if other.ended is None and other.ending is None:
                 self.violate(
                     at=event.seq,
-                    summary=f"{self.story.name(body.conversation)} was bound while {other.id} still held it",
+                    summary=f"{self.run.name(body.conversation)} was bound while {other.id} still held it",
                     expected=["the end of the binding before it"],
                     actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (other.bound, event)],
                     evidence=[other.bound.seq, event.seq],
@@ -130,14 +130,14 @@ class BindingLife(Checker):
         self.exercised += 1
         body = event.body
         assert isinstance(body, BindingEnded)
-        facts = self.story.bound.by_id.get(event.binding or "")
+        facts = self.run.bindings.by_id.get(event.binding or "")
         if facts is not None and facts.body.conversation.lane == body.conversation.lane:
             return
         self.violate(
             at=event.seq,
             summary=f"{event.binding} ended, and was never bound there",
             expected=["a binding.bound of the same conversation before it"],
-            actual=[f"#{event.seq} {event.at:.3f}s {event.kind} at {self.story.name(body.conversation)}"],
+            actual=[f"#{event.seq} {event.at:.3f}s {event.kind} at {self.run.name(body.conversation)}"],
             evidence=[event.seq],
             first_wrong=event.seq,
         )
@@ -162,7 +162,7 @@ class BindingLife(Checker):
         work = body.session_key.rpartition(_SUBAGENT)[2]
         for lane, opened in tuple(self._opened.items()):
             assert isinstance(opened.body, ThreadOpened)
-            name = self.story.name(opened.body.address)
+            name = self.run.name(opened.body.address)
             # People call a thread that was opened for delegated work by the name of that work.
             if work and name.rpartition("/")[2] == work:
                 del self._opened[lane]
@@ -186,8 +186,8 @@ class NoSelfEcho(Checker):
         "and are not dropped wholesale."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         #: what was said on the platforms, by all but the gateway's bots
         self._said: dict[_Message, Event] = {}
         #: inbound id -> what was said

@@ -9,9 +9,9 @@ from trunkline.core.events import Body, Event
 from trunkline.core.events.delivery import HookSending, HookSent, IntentPrepared, MirrorAppended, SendPreviewed
 from trunkline.core.events.gateway import SessionCreated
 from trunkline.core.values import IntentState
-from trunkline.sim.events.script import ClientAsked
+from trunkline.sim.events.script import ClientRequested
 from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.index.run_facts import IntentFacts, Story
+from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
 
@@ -30,9 +30,9 @@ class MirrorIsTruth(Checker):
         return {MirrorAppended: self._mirrored}
 
     def _mirrored(self, event: Event) -> None:
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, MirrorAppended)
-        if not self.story.witnessed:
+        if not self.run.witnessed:
             return
         self.exercised += 1
         if facts is not None and facts.vouched:
@@ -59,7 +59,7 @@ class MirrorIsTruth(Checker):
 
     def _seen(self, facts: IntentFacts) -> tuple[list[str], tuple[str, ...]]:
         """The texts of the chunks that have a receipt, as people see them, and the files that went with them."""
-        mark = "" if self.story.limits is None else self.story.limits.mark or ""
+        mark = "" if self.run.limits is None else self.run.limits.mark or ""
         texts: dict[int, str] = {}
         media: tuple[str, ...] = ()
         for accept in facts.accepts:
@@ -86,7 +86,7 @@ def _words(text: str) -> str:
     return "".join(text.split())
 
 
-class NoEffect(Checker):
+class DryRunHasNoEffect(Checker):
     """P2: what a hook cancelled, and what was a dry run, has no effect but that somebody is told."""
 
     id = "P2"
@@ -96,8 +96,8 @@ class NoEffect(Checker):
         "are told as what they are."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._cancelled: dict[str, Event] = {}
         #: seqs of dry runs, with what led to them
         self._previews: dict[int, Event] = {}
@@ -115,7 +115,7 @@ class NoEffect(Checker):
             WireAccepted: self._effect,
             WireRefused: self._effect,
             HookSent: self._told,
-            ClientAsked: self._client_asked,
+            ClientRequested: self._client_asked,
         }
 
     def _hook(self, event: Event) -> None:
@@ -140,7 +140,7 @@ class NoEffect(Checker):
         cancelled = self._cancelled.get(event.intent or "")
         if cancelled is not None:
             self._wrong(event, cancelled, f"{event.intent} was cancelled by a hook, and has an effect all the same")
-        _, client = self.story.asked.get(event.cause or 0, ("", None))
+        _, client = self.run.asked.get(event.cause or 0, ("", None))
         preview = self._previews.get(event.cause or 0) or self._dry_runs.get(client)
         if preview is not None:
             self._wrong(event, preview, f"a dry run has an effect: {event.kind}")
@@ -154,7 +154,7 @@ class NoEffect(Checker):
 
     def _client_asked(self, event: Event) -> None:
         body = event.body
-        assert isinstance(body, ClientAsked)
+        assert isinstance(body, ClientRequested)
         if body.dry_run:
             self.exercised += 1
             self._dry_runs[event.seq] = event
@@ -162,7 +162,7 @@ class NoEffect(Checker):
     def finish(self, last: Event) -> None:
         """Who was to hear of a cancelled message, and did not."""
         for intent, cancelled in self._cancelled.items():
-            if intent in self.story.cancelled and intent not in self._outcomes:
+            if intent in self.run.cancelled and intent not in self._outcomes:
                 self._wrong(last, cancelled, f"{intent} was cancelled, and the hooks were never told its outcome")
 
     def _wrong(self, event: Event, since: Event, summary: str) -> None:

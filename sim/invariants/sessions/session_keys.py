@@ -22,7 +22,7 @@ from trunkline.core.keys import canonical_key
 from trunkline.core.values import Address, ChatKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldSession
-from trunkline.sim.index.run_facts import Lane, Story
+from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
 
@@ -40,8 +40,8 @@ class OneKey(Checker):
         "scope, or an event says that it was left. A key that a caller names is obeyed."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._keys: dict[_Spot, tuple[str, Event]] = {}
         self._ids: dict[str, tuple[str, Event]] = {}
         #: the session that a conversation had last
@@ -70,7 +70,7 @@ class OneKey(Checker):
 
     def _landed(self, event: Event) -> None:
         """A target may be another name of a conversation: the key is that of the conversation where people see it."""
-        body, facts = event.body, self.story.intents.get(event.intent or "")
+        body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
         if facts is None or facts.prepared.binding is not None or body.address.kind is facts.body.address.kind:
             return
@@ -116,7 +116,7 @@ class OneKey(Checker):
     def _admitted(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, InboundAdmitted)
-        place = self.story.home(event.inbound)
+        place = self.run.home(event.inbound)
         if place is None or body.work is not WorkKind.MESSAGE:
             return
         self.exercised += 1
@@ -125,21 +125,21 @@ class OneKey(Checker):
             return
         key, lane = body.session_key, place.lane
         agent = _agent(key)
-        if not self._known(agent, lane, key) and key_is_of(key, place, self.story):
+        if not self._known(agent, lane, key) and key_is_of(key, place, self.run):
             self._one_key(place, lane, key, event)
         self._one_id(key, body.session_id, event)
         self._same_session((agent, lane), place, body.session_id, event)
 
     def _is_bound(self, admitted: Event) -> bool:
         """A binding has chosen the session, as long as it holds: whose it is B1 judges, and M1 for what is said."""
-        routed = self.story.routed.get(admitted.inbound or "")
+        routed = self.run.routed.get(admitted.inbound or "")
         return routed is not None and routed.binding is not None
 
     def _known(self, agent: str, lane: Lane, key: str) -> bool:
         """Whether this is the key that the place is known to have, under today's scopes."""
-        if self._scopes != self.story.scopes_changed:
+        if self._scopes != self.run.scopes_changed:
             # Another scope gives other keys; that the session goes on is looked at in `_same_session`.
-            self._scopes = self.story.scopes_changed
+            self._scopes = self.run.scopes_changed
             self._keys.clear()
         known = self._keys.get((agent, lane))
         return known is not None and known[0] == key
@@ -151,7 +151,7 @@ class OneKey(Checker):
             before = self._stored.pop(spot[1], before)
         self._last[spot] = (session, event)
         if before is not None and before[0] != session and before[0] not in self._told:
-            summary = f"{self.story.name(place)} lost its session, and nothing tells why"
+            summary = f"{self.run.name(place)} lost its session, and nothing tells why"
             self._differ(summary, before[0], session, before[1], event)
 
     def _prepared(self, event: Event) -> None:
@@ -163,14 +163,14 @@ class OneKey(Checker):
         if body.mirror_key is None or body.named_session or event.binding is not None or self._own(event, body):
             return
         self.exercised += 1
-        self._one_key(body.address, self.story.intents[event.intent or ""].lane, body.mirror_key, event)
+        self._one_key(body.address, self.run.intents[event.intent or ""].lane, body.mirror_key, event)
 
     def _own(self, event: Event, body: IntentPrepared) -> bool:
         """An answer at home: its session was compared when its message was admitted."""
-        routed = self.story.routed.get(event.inbound or "")
+        routed = self.run.routed.get(event.inbound or "")
         if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.session_key != body.mirror_key:
             return False
-        home = self.story.home(event.inbound)
+        home = self.run.home(event.inbound)
         return home is not None and (home == body.address or home.lane == body.address.lane)
 
     def _obeyed(self, named: str, body: IntentPrepared, event: Event) -> None:
@@ -202,7 +202,7 @@ class OneKey(Checker):
             return
         first, since = self._keys.setdefault((agent, lane), (key, event))
         if first != key:
-            self._differ(f"{self.story.name(place)} has two session keys", first, key, since, event)
+            self._differ(f"{self.run.name(place)} has two session keys", first, key, since, event)
 
     def _one_id(self, key: str, session: str, event: Event) -> None:
         first, since = self._ids.setdefault(key, (session, event))
@@ -224,14 +224,14 @@ def _agent(key: str) -> str:
     return key.partition(":")[0]
 
 
-def identity(place: Address, scope: str, story: Story) -> tuple[str, ...]:
+def identity(place: Address, scope: str, run: RunFacts) -> tuple[str, ...]:
     """What must be equal for two places to share a session under a scope; see `trunkline.core.routing.session_keys`."""
     if scope == DmScope.MAIN:
         return ("main",)
     thread = place.thread or ""
     if place.kind is not ChatKind.DIRECT:
         return (GroupScope.PER_GROUP.value, place.kind.value, *_folded(place), thread)
-    parts: tuple[str, ...] = ("direct", story.person(place), thread)
+    parts: tuple[str, ...] = ("direct", run.person(place), thread)
     if scope in (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER):
         parts = (*parts, place.channel)
     return (*parts, place.account) if scope == DmScope.PER_ACCOUNT_CHANNEL_PEER else parts
@@ -241,15 +241,15 @@ def _folded(place: Address) -> tuple[str, str, str]:
     return (place.channel, place.account, rules_for(place.channel).fold(place.kind, place.conversation))
 
 
-class Injective(Checker):
+class DistinctKeys(Checker):
     """S2: different conversations have different keys, whatever their ids look like."""
 
     id = "S2"
     title = "Keys are injective"
     sentence = "Different agents, channels, accounts, conversations and threads never share a key beyond their scope."
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._places: dict[str, tuple[tuple[str, ...], Address, Event]] = {}
         #: session key, scope, agent and place of what was looked at already
         self._fine: set[tuple[str, str, str, Lane]] = set()
@@ -262,33 +262,31 @@ class Injective(Checker):
     def _admitted(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, InboundAdmitted)
-        place, routed = self.story.home(event.inbound), self.story.routed.get(event.inbound or "")
+        place, routed = self.run.home(event.inbound), self.run.routed.get(event.inbound or "")
         if place is None or routed is None or body.work is not WorkKind.MESSAGE:
             return
         assert isinstance(routed.body, RouteDecided)
         if routed.binding is not None:
             return  # it belongs to a session that somebody chose: B1 judges that
-        if self._scopes != self.story.scopes_changed:
-            self._scopes = self.story.scopes_changed
+        if self._scopes != self.run.scopes_changed:
+            self._scopes = self.run.scopes_changed
             self._places.clear()
             self._fine.clear()
         self.exercised += 1
         seen = (body.session_key, routed.body.scope, routed.body.agent, place.lane)
         if seen in self._fine:
             return
-        who = (routed.body.agent, *identity(place, routed.body.scope, self.story))
+        who = (routed.body.agent, *identity(place, routed.body.scope, self.run))
         first, where, since = self._places.setdefault(body.session_key, (who, place, event))
         if first == who:
             self._fine.add(seen)
             return
-        here, there, key = self.story.name(place), self.story.name(where), body.session_key
+        here, there, key = self.run.name(place), self.run.name(where), body.session_key
         self.violate(
             at=event.seq,
             summary=f"{here} and {there} share the session {key}",
             expected=[f"sessions of their own: the scope is {routed.body.scope}"],
-            actual=[
-                f"#{e.seq} {self.story.name(p)} in {body.session_key}" for p, e in ((where, since), (place, event))
-            ],
+            actual=[f"#{e.seq} {self.run.name(p)} in {body.session_key}" for p, e in ((where, since), (place, event))],
             evidence=[since.seq, event.seq],
             first_wrong=routed.seq,
         )
@@ -304,8 +302,8 @@ class ScopesAndLinks(Checker):
         "is main, and then a warning comes before the second one's first turn."
     )
 
-    def __init__(self, story: Story) -> None:
-        super().__init__(story)
+    def __init__(self, run: RunFacts) -> None:
+        super().__init__(run)
         self._keys: dict[tuple[str, ...], tuple[str, Event]] = {}
         self._people: dict[str, dict[str, Event]] = {}
         self._warned: set[tuple[str, str]] = set()
@@ -318,33 +316,33 @@ class ScopesAndLinks(Checker):
     def _shared(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, SessionShared)
-        home = self.story.home(event.inbound)
+        home = self.run.home(event.inbound)
         if home is not None:
-            self._warned.add((body.session_key, f"{home.channel}:{self.story.person(home)}"))
+            self._warned.add((body.session_key, f"{home.channel}:{self.run.person(home)}"))
 
     def _admitted(self, event: Event) -> None:
         """Linked people: one identity, one key."""
-        if not self.story.links:
+        if not self.run.links:
             return
         body = event.body
         assert isinstance(body, InboundAdmitted)
-        place, routed = self.story.home(event.inbound), self.story.routed.get(event.inbound or "")
+        place, routed = self.run.home(event.inbound), self.run.routed.get(event.inbound or "")
         if place is None or routed is None or place.kind is not ChatKind.DIRECT or body.work is not WorkKind.MESSAGE:
             return
         assert isinstance(routed.body, RouteDecided)
-        if self._scopes != self.story.scopes_changed:
-            self._scopes = self.story.scopes_changed
+        if self._scopes != self.run.scopes_changed:
+            self._scopes = self.run.scopes_changed
             self._keys.clear()
         scope = routed.body.scope
-        if scope == DmScope.MAIN or not self.story.person(place).startswith("*"):
+        if scope == DmScope.MAIN or not self.run.person(place).startswith("*"):
             return
         self.exercised += 1
-        who = (routed.body.agent, *identity(place, scope, self.story))
+        who = (routed.body.agent, *identity(place, scope, self.run))
         first, since = self._keys.setdefault(who, (body.session_key, event))
         if first != body.session_key:
             self.violate(
                 at=event.seq,
-                summary=f"{self.story.person(place)[1:]} has two sessions, though linked under the scope {scope}",
+                summary=f"{self.run.person(place)[1:]} has two sessions, though linked under the scope {scope}",
                 expected=[f"#{since.seq} {first}"],
                 actual=[f"#{event.seq} {body.session_key}"],
                 evidence=[since.seq, event.seq],
@@ -358,10 +356,10 @@ class ScopesAndLinks(Checker):
         place = body.origin
         if body.work is not WorkKind.MESSAGE or place is None or place.kind is not ChatKind.DIRECT:
             return
-        routed = self.story.routed.get(event.inbound or "")
+        routed = self.run.routed.get(event.inbound or "")
         if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.scope != DmScope.MAIN:
             return
-        person = self.story.person(place)
+        person = self.run.person(place)
         who = person if person.startswith("*") else f"{place.channel}:{person}"
         people = self._people.setdefault(body.session_id, {})
         new = who not in people
@@ -373,9 +371,9 @@ class ScopesAndLinks(Checker):
             others = [e for name, e in people.items() if name != who]
             self.violate(
                 at=event.seq,
-                summary=f"{self.story.name(place)} shares {body.session_key} with others, and nobody was warned",
+                summary=f"{self.run.name(place)} shares {body.session_key} with others, and nobody was warned",
                 expected=["a session.shared event before this turn"],
-                actual=[f"#{e.seq} a turn for {self.story.name(getattr(e.body, 'origin', None))}" for e in others],
+                actual=[f"#{e.seq} a turn for {self.run.name(getattr(e.body, 'origin', None))}" for e in others],
                 evidence=[*(e.seq for e in others), event.seq],
                 first_wrong=event.seq,
             )

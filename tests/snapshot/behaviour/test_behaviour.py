@@ -17,7 +17,7 @@ from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 from trunkline.app.tui.state.playback import Playback
 from trunkline.app.tui.theme import CYCLE
-from trunkline.app.view.timeline.status_line import Mode
+from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.core.errors import UsageError
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,7 @@ async def test_space_plays_to_the_violation_and_on():
         play_out(playback(one))
         one.sync()
         await settle(one)
-        assert playback(one).mode is Mode.AUTO_PAUSED
+        assert playback(one).mode is PlaybackMode.AUTO_PAUSED
         assert "AUTO-PAUSED" in text_of(one)
         await press(pilot, "space")
         assert playback(one).playing
@@ -137,7 +137,7 @@ async def test_the_defect_is_switched_off_and_on():
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "d")
         assert "all hold" in text_of(one)
-        assert playback(one).mode is Mode.ENDED
+        assert playback(one).mode is PlaybackMode.ENDED
         await press(pilot, "d")
         assert "✗ D2 R1" in text_of(one)
         assert asked(one)[-2:] == [(ENTRIES[0].id, 7, ()), (ENTRIES[0].id, 7, (DEFECT,))]

@@ -12,8 +12,8 @@ from trunkline.app.tui.screens.dialogs.filter import FilterDialog
 from trunkline.app.tui.screens.messages.message_list import MessageList
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
-from trunkline.app.view.timeline.breakpoints import On
-from trunkline.app.view.timeline.status_line import Mode
+from trunkline.app.view.timeline.breakpoints import BreakpointKind
+from trunkline.app.view.timeline.status_line import PlaybackMode
 
 pytestmark = pytest.mark.anyio
 ALL = pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
@@ -116,7 +116,7 @@ async def test_a_breakpoint_is_set_stops_and_is_removed():
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "b", *"turn", "enter", "escape")
         (point,) = one.workspace.search.breakpoints.set
-        assert point.on is On.FILTER
+        assert point.on is BreakpointKind.FILTER
         await press(pilot, "b", "down", "enter")
         assert one.workspace.search.breakpoints.set == ()
         assert isinstance(one.screen, BreakpointsDialog)
@@ -125,7 +125,7 @@ async def test_a_breakpoint_is_set_stops_and_is_removed():
         one.workspace.run.playback.play()
         for _ in range(3000):
             one.workspace.tick(0.1)
-        assert one.workspace.run.playback.mode is Mode.ENDED
+        assert one.workspace.run.playback.mode is PlaybackMode.ENDED
 
 
 async def test_why_not_leads_to_the_decision():

@@ -16,8 +16,8 @@ from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.messages.message_list import MessageList
 from trunkline.app.tui.state.live_session import LiveSession
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.view.index.messages import Lives
-from trunkline.app.view.timeline.status_line import Mode
+from trunkline.app.view.index.messages import MessageHistories
+from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.core.events import Event, encode_event
 from trunkline.core.events.trace import encode_header
 from trunkline.sim import judge
@@ -66,7 +66,7 @@ class Growing:
         return self.app.workspace.live
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> PlaybackMode:
         status = self.app.workspace.status()
         assert status is not None
         return status.mode
@@ -136,26 +136,30 @@ def test_broken_feed(snap_compare: Any, growing: Growing, size: tuple[int, int])
 async def test_it_follows_the_end_and_stops_at_the_first_violation(growing: Growing):
     one = growing.app
     async with one.run_test(size=(80, 24)) as pilot:
-        assert growing.mode is Mode.WAITING
+        assert growing.mode is PlaybackMode.WAITING
         growing.tell(10)
-        assert (growing.mode, one.workspace.cursor) == (Mode.LIVE, 10)
+        assert (growing.mode, one.workspace.cursor) == (PlaybackMode.LIVE, 10)
         growing.tell(20)
-        assert (growing.mode, one.workspace.cursor) == (Mode.LIVE, 20)
+        assert (growing.mode, one.workspace.cursor) == (PlaybackMode.LIVE, 20)
         growing.tell(len(LINES) - 1)
-        assert (growing.mode, one.workspace.cursor) == (Mode.AUTO_PAUSED, BROKEN)
+        assert (growing.mode, one.workspace.cursor) == (PlaybackMode.AUTO_PAUSED, BROKEN)
         await settle(one)
         ahead = len(LINES) - 1 - BROKEN
         assert f"AUTO-PAUSED −{ahead}" in text_of(one)
         await press(pilot, "F")
-        assert (growing.mode, one.workspace.cursor) == (Mode.LIVE, len(LINES) - 1)
+        assert (growing.mode, one.workspace.cursor) == (PlaybackMode.LIVE, len(LINES) - 1)
         growing.tell(len(LINES))
         # What only the end can break is broken there.
-        assert (growing.mode, one.workspace.cursor, one.workspace.ticking) == (Mode.AUTO_PAUSED, len(LINES), False)
+        assert (growing.mode, one.workspace.cursor, one.workspace.ticking) == (
+            PlaybackMode.AUTO_PAUSED,
+            len(LINES),
+            False,
+        )
         await press(pilot, "F")
-        assert growing.mode is Mode.FOLLOWING
+        assert growing.mode is PlaybackMode.FOLLOWING
         # From here on it is a run like any other.
         await press(pilot, "0", "space")
-        assert growing.mode is Mode.PLAYING
+        assert growing.mode is PlaybackMode.PLAYING
 
 
 async def test_rewound_the_cursor_stays_and_what_lies_ahead_is_counted(growing: Growing):
@@ -165,10 +169,10 @@ async def test_rewound_the_cursor_stays_and_what_lies_ahead_is_counted(growing: 
         await press(pilot, "[", "[", "[")
         growing.tell(20)
         await settle(one)
-        assert (growing.mode, one.workspace.cursor) == (Mode.REWOUND, 7)
+        assert (growing.mode, one.workspace.cursor) == (PlaybackMode.REWOUND, 7)
         assert "REWOUND −13" in text_of(one)
         await press(pilot, "F")
-        assert (growing.mode, one.workspace.cursor) == (Mode.LIVE, 20)
+        assert (growing.mode, one.workspace.cursor) == (PlaybackMode.LIVE, 20)
 
 
 async def test_paused_it_reads_nothing_and_no_timer_runs(growing: Growing, monkeypatch: pytest.MonkeyPatch):
@@ -180,7 +184,7 @@ async def test_paused_it_reads_nothing_and_no_timer_runs(growing: Growing, monke
         growing.tell(10)
         await press(pilot, "space")
         assert not one._timer._active.is_set()
-        assert growing.mode is Mode.PAUSED
+        assert growing.mode is PlaybackMode.PAUSED
         growing.write(*LINES[10:20])
         monkeypatch.setattr(Feed, "pull", lambda *_: pytest.fail("read while paused"))
         await pilot.pause(0.2)
@@ -191,7 +195,7 @@ async def test_paused_it_reads_nothing_and_no_timer_runs(growing: Growing, monke
         await press(pilot, "space")
         assert one._timer._active.is_set()
         growing.frame()
-        assert (growing.mode, one.workspace.run.view.last, one.workspace.cursor) == (Mode.LIVE, 20, 20)
+        assert (growing.mode, one.workspace.run.view.last, one.workspace.cursor) == (PlaybackMode.LIVE, 20, 20)
 
 
 async def test_following_reads_on(growing: Growing):
@@ -199,20 +203,20 @@ async def test_following_reads_on(growing: Growing):
         growing.tell(5)
         await press(pilot, "space", "F")
         growing.tell(9)
-        assert (growing.mode, growing.app.workspace.cursor) == (Mode.LIVE, 9)
+        assert (growing.mode, growing.app.workspace.cursor) == (PlaybackMode.LIVE, 9)
 
 
 async def test_a_breakpoint_stops_following(growing: Growing):
-    from trunkline.app.view.timeline.breakpoints import Breakpoint, On
+    from trunkline.app.view.timeline.breakpoints import Breakpoint, BreakpointKind
 
     one = growing.app
     async with one.run_test(size=(80, 24)):
         growing.tell(3)
         kind = TRACE.events[14].kind
         at = next(event.seq for event in TRACE.events[3:] if event.kind == kind)
-        one.workspace.search.toggle(Breakpoint(On.KIND, kind))
+        one.workspace.search.toggle(Breakpoint(BreakpointKind.KIND, kind))
         growing.tell(30)
-        assert (growing.mode, one.workspace.cursor) == (Mode.BREAKPOINT, at)
+        assert (growing.mode, one.workspace.cursor) == (PlaybackMode.BREAKPOINT, at)
 
 
 async def test_every_screen_grows_and_ends_as_the_same_run_opened_whole(growing: Growing):
@@ -299,17 +303,17 @@ async def test_lines_that_make_no_sense_leave_what_came_before(
         growing.tell(12)
         # The queue is made by now, and it is what does not understand an event.
         await press(pilot, "6")
-        learn = Lives._learn
+        learn = MessageHistories._learn
 
-        def confused(self: Lives, event: Event) -> None:
+        def confused(self: MessageHistories, event: Event) -> None:
             learn(self, event)
             assert event.seq != bad
 
-        monkeypatch.setattr(Lives, "_learn", confused)
+        monkeypatch.setattr(MessageHistories, "_learn", confused)
         growing.tell(24)
         monkeypatch.undo()
         await settle(one)
-        assert (growing.mode, one.workspace.run.view.last, one.workspace.cursor) == (Mode.CUT, bad - 1, bad - 1)
+        assert (growing.mode, one.workspace.run.view.last, one.workspace.cursor) == (PlaybackMode.CUT, bad - 1, bad - 1)
         assert f"run.jsonl:{bad + 1}: its lines can be read, but what they tell makes no sense" in text_of(one)
         assert one.workspace.run.view.cut
         for screen in SCREENS:

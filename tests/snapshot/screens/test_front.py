@@ -32,9 +32,9 @@ from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
 from trunkline.app.tui.widgets.cards import QueueCard, SessionsCard
 from trunkline.app.tui.widgets.fact_list import Inspector
 from trunkline.app.tui.widgets.two_conversations import TwoConversations
-from trunkline.app.view.labels.legend import SIGNS
-from trunkline.app.view.timeline.lanes import Column
-from trunkline.app.view.timeline.status_line import Mode
+from trunkline.app.view.labels.legend import LEGEND
+from trunkline.app.view.timeline.lanes import LaneColumn
+from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.core.errors import UsageError
 
 pytestmark = pytest.mark.anyio
@@ -327,7 +327,7 @@ async def test_any_size_keeps_the_selected_event_in_view(screen):
 # ---------------------------------------------------------------- lanes and marks
 
 
-def columns_of(lane: Swimlane) -> tuple[Column, ...]:
+def columns_of(lane: Swimlane) -> tuple[LaneColumn, ...]:
     """The lanes as they are drawn now."""
     assert lane.layout_now is not None
     return lane.layout_now.columns
@@ -487,7 +487,7 @@ async def test_the_mode_in_the_status_line_plays():
         start = next(start for start, _end, action in one.screen.query_one(StatusBar)._places if action == "play")
         await pilot.click(StatusBar, offset=(start, 0))
         await settle(one)
-        assert one.workspace.run.playback.mode is Mode.PLAYING
+        assert one.workspace.run.playback.mode is PlaybackMode.PLAYING
 
 
 # ---------------------------------------------------------------- help and palette
@@ -498,7 +498,7 @@ async def test_the_help_explains_every_sign_and_a_sign_does_nothing():
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, "?")
         found = one.screen.query_one(KeyList)
-        assert {sign.meaning for sign in SIGNS} <= {key.help for key in found.all}
+        assert {sign.meaning for sign in LEGEND} <= {key.help for key in found.all}
         await press(pilot, "!", "!", "enter")
         assert isinstance(one.screen, HelpDialog)
         assert notes(one) == ["a sign to read, no key to press"]

@@ -16,7 +16,7 @@ from trunkline.app.tui.screens.queue.screen import QueueScreen
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.widgets.bars import TABS
-from trunkline.app.view.timeline.status_line import Mode
+from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.core.events import Trace
 
 pytestmark = pytest.mark.anyio
@@ -95,7 +95,7 @@ async def test_the_tour_opens_here_plays_and_leads_to_the_violation():
         play_out(playback)
         one.sync()
         await settle(one)
-        assert playback.mode is Mode.AUTO_PAUSED
+        assert playback.mode is PlaybackMode.AUTO_PAUSED
         picture = text_of(one)
         assert "✗ D2" in picture
         assert "1×" in picture

@@ -8,7 +8,7 @@ import pytest
 
 import trunkline.app.tui.state.workspace as workspace
 from tests.support.app.pilot import app, press, settle, text_of
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.timeline.timeline import Timeline
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +53,7 @@ async def test_a_screen_says_that_it_cannot_be_made(name, size, monkeypatch):
 
 
 async def test_without_the_lives_of_messages_three_screens_say_so(monkeypatch):
-    monkeypatch.setattr(workspace, "Lives", lambda events: broken() if events else Lives(events))
+    monkeypatch.setattr(workspace, "Lives", lambda events: broken() if events else MessageHistories(events))
     one = app()
     async with one.run_test(size=(120, 40)) as pilot:
         for key in ("3", "6", "7", "1", "4"):

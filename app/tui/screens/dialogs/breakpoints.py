@@ -6,14 +6,14 @@ from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.text.cells import count, error_text
 from trunkline.app.view.text.fact import Tone
-from trunkline.app.view.timeline.breakpoints import Breakpoint, On
+from trunkline.app.view.timeline.breakpoints import Breakpoint, BreakpointKind
 from trunkline.core.errors import UsageError
 
 _WHAT = {
-    On.KIND: "at each event of the kind",
-    On.LANE: "whenever something crosses the lane",
-    On.INVARIANT: "where it breaks",
-    On.FILTER: "at each row that it keeps",
+    BreakpointKind.KIND: "at each event of the kind",
+    BreakpointKind.LANE: "whenever something crosses the lane",
+    BreakpointKind.INVARIANT: "where it breaks",
+    BreakpointKind.FILTER: "at each row that it keeps",
 }
 
 
@@ -74,6 +74,6 @@ class BreakpointsDialog(SearchDialog[None]):
             except UsageError as error:
                 self.notify(error_text(error), severity="warning", markup=False, timeout=5)
                 return
-        if one is not None and one.on is On.FILTER and self.words.value:
+        if one is not None and one.on is BreakpointKind.FILTER and self.words.value:
             self.words.value = ""
         self._write(self.words.value, keep=True)

@@ -8,7 +8,7 @@ from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.text.cells import error_text
 from trunkline.app.view.text.fact import Tone
-from trunkline.app.view.timeline.filters import FIELDS, VERDICTS, Filter, Matcher, parse_filter
+from trunkline.app.view.timeline.filters import FIELDS, VERDICTS, FilterMatcher, TimelineFilter, parse_filter
 from trunkline.core.errors import UsageError
 
 #: matches that are shown below
@@ -38,9 +38,9 @@ class FilterDialog(SearchDialog[str]):
             return
         self.list.write(self._kept(filter_) if filter_ else self._syntax())
 
-    def _kept(self, filter_: Filter) -> Iterator[Item]:
+    def _kept(self, filter_: TimelineFilter) -> Iterator[Item]:
         run, rows = self.workspace.run, self.workspace.all_rows.rows
-        found = Matcher(run.view, run.lanes).rows(filter_, rows)
+        found = FilterMatcher(run.view, run.lanes).rows(filter_, rows)
         tone = Tone.GOOD if found else Tone.WARN
         yield Item(mark="✓" if found else "✗", name=f"{len(found)} of {len(rows)} rows", tone=tone)
         for row in found[:SHOWN]:

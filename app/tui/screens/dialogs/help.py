@@ -12,7 +12,7 @@ from trunkline.app.tui.screens.dialog_base import TYPING, Dialog
 from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
-from trunkline.app.view.labels.legend import SIGNS, Sign
+from trunkline.app.view.labels.legend import LEGEND, LegendEntry
 from trunkline.app.view.text.cells import cut, wrap
 
 #: the group of what is no key
@@ -34,7 +34,7 @@ class KeyList(RowList):
         order = list(GROUPS)
         self.all = sorted(keys_of(screen), key=lambda key: order.index(key.group))
         if screen in RUN:
-            self.all += [_as_key(sign) for sign in SIGNS]
+            self.all += [_as_key(sign) for sign in LEGEND]
         self.shown: list[Key] = list(self.all)
         #: what is drawn: the key, its words in this line, and whether it is its first
         self._lines: list[tuple[int, str, bool]] = []
@@ -94,7 +94,7 @@ class KeyList(RowList):
         return canvas
 
 
-def _as_key(sign: Sign) -> Key:
+def _as_key(sign: LegendEntry) -> Key:
     """A sign as a line of the list: nothing is done with it."""
     return Key(id=sign.text, keys=(sign.text,), action="", group=_SIGN, help=sign.meaning, screens=())
 

@@ -6,7 +6,7 @@ from trunkline.app.tui.screens.dialogs.search_dialog import Item, SearchDialog
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.text.cells import clean, count
 from trunkline.app.view.text.fact import Tone
-from trunkline.app.view.timeline.lane_filter import Choosable, choosable
+from trunkline.app.view.timeline.lane_filter import LaneChoice, choosable
 
 
 class LanesDialog(SearchDialog[None]):
@@ -18,7 +18,7 @@ class LanesDialog(SearchDialog[None]):
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self._lanes: list[Choosable | None] = []
+        self._lanes: list[LaneChoice | None] = []
         super().__init__()
         self.list.nothing = "no lane is called so"
 
@@ -56,7 +56,7 @@ class LanesDialog(SearchDialog[None]):
         self._write(self.words.value, keep=True)
 
 
-def _item(one: Choosable) -> Item:
+def _item(one: LaneChoice) -> Item:
     rows = count(one.rows, "row") if one.rows else "idle: nothing happens in it"
     return Item(
         mark="○" if one.hidden else "●",

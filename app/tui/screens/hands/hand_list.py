@@ -11,7 +11,7 @@ from trunkline.app.tui.widgets.columns import ListColumn
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.hands.facts import HAND_WORDS, hand_facts, spoken
 from trunkline.app.view.hands.runs import OUTCOMES, OVER, HandRow, HandState
-from trunkline.app.view.labels.messages import EMPTY, Cell, place_cell
+from trunkline.app.view.labels.messages import EMPTY, LabelCell, place_cell
 from trunkline.app.view.text.cells import clean, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.values import HandOutcome
@@ -119,63 +119,63 @@ class HandList(CursorList):
         canvas = self.canvas(width)
         return self.put_cells(canvas, self.columns, self._cells(row), later=row.state is HandState.LATER)
 
-    def _cells(self, row: HandRow) -> dict[str, Cell]:
+    def _cells(self, row: HandRow) -> dict[str, LabelCell]:
         places = self.workspace.run.view.places
         slow = row.overran or (row.waits or 0.0) > 0
         return {
             "state": _state(row),
-            "id": Cell(text=row.name),
-            "hand": Cell(text=clean(row.hand) + (f" {row.runs}×" if row.runs > 1 else "")),
-            "agent": Cell(text=row.agent or "·"),
-            "task": Cell(text=quoted(row.task)),
-            "origin": place_cell(title(places, row.origin)) if row.origin else Cell(text="nowhere", tone=Tone.DIM),
-            "session": Cell(text=row.session or "·", tone=Tone.PLAIN if row.session else Tone.DIM),
+            "id": LabelCell(text=row.name),
+            "hand": LabelCell(text=clean(row.hand) + (f" {row.runs}×" if row.runs > 1 else "")),
+            "agent": LabelCell(text=row.agent or "·"),
+            "task": LabelCell(text=quoted(row.task)),
+            "origin": place_cell(title(places, row.origin)) if row.origin else LabelCell(text="nowhere", tone=Tone.DIM),
+            "session": LabelCell(text=row.session or "·", tone=Tone.PLAIN if row.session else Tone.DIM),
             "age": EMPTY if row.state is HandState.LATER else _age(row),
             "deadline": _deadline(row),
             "ended": _ended(row),
-            "callback": Cell(text=f"#{row.callback}") if row.callback else EMPTY,
+            "callback": LabelCell(text=f"#{row.callback}") if row.callback else EMPTY,
             "said": self._said(row, slow=slow),
-            "broken": Cell(text=" ".join(row.broken), tone=Tone.BAD),
+            "broken": LabelCell(text=" ".join(row.broken), tone=Tone.BAD),
         }
 
-    def _said(self, row: HandRow, *, slow: bool) -> Cell:
+    def _said(self, row: HandRow, *, slow: bool) -> LabelCell:
         if row.said:
             twice = len(row.said) > 1 and bool(row.broken)
             text = spoken(self.workspace.run.view, row)
             several = len({one.address.lane for one in row.said}) > 1
             number = f"{len(row.said)}× " if several else ""
             cell = place_cell(number + text)
-            return Cell(text=cell.text, more=cell.more, tone=Tone.BAD if twice else Tone.PLAIN)
+            return LabelCell(text=cell.text, more=cell.more, tone=Tone.BAD if twice else Tone.PLAIN)
         if row.over and row.finished:
-            return Cell(text="✗ nobody", more="✗ nobody was told", tone=Tone.BAD)
+            return LabelCell(text="✗ nobody", more="✗ nobody was told", tone=Tone.BAD)
         if row.waits is not None and slow:
-            return Cell(text=f"… {row.waits:.1f}s", more=f"not yet, for {row.waits:.1f} s", tone=Tone.WARN)
+            return LabelCell(text=f"… {row.waits:.1f}s", more=f"not yet, for {row.waits:.1f} s", tone=Tone.WARN)
         return EMPTY
 
 
-def _age(row: HandRow) -> Cell:
-    return Cell(text=_short(row.age), tone=Tone.WARN if row.overran else Tone.PLAIN)
+def _age(row: HandRow) -> LabelCell:
+    return LabelCell(text=_short(row.age), tone=Tone.WARN if row.overran else Tone.PLAIN)
 
 
-def _state(row: HandRow) -> Cell:
+def _state(row: HandRow) -> LabelCell:
     shape, tone = HAND_WORDS[row.state]
     if row.overdue:
-        return Cell(text=f"✗ L2 {row.word}", tone=Tone.BAD)
-    return Cell(text=f"{'✗' if row.wrong else shape} {row.word}", tone=Tone.BAD if row.wrong else tone)
+        return LabelCell(text=f"✗ L2 {row.word}", tone=Tone.BAD)
+    return LabelCell(text=f"{'✗' if row.wrong else shape} {row.word}", tone=Tone.BAD if row.wrong else tone)
 
 
-def _deadline(row: HandRow) -> Cell:
+def _deadline(row: HandRow) -> LabelCell:
     if row.deadline is None or row.state is HandState.LATER:
         return EMPTY
     tone = Tone.BAD if row.overdue else Tone.WARN if row.overran else Tone.PLAIN
-    return Cell(text=_short(row.deadline), tone=tone)
+    return LabelCell(text=_short(row.deadline), tone=tone)
 
 
-def _ended(row: HandRow) -> Cell:
+def _ended(row: HandRow) -> LabelCell:
     if row.outcome is None:
         return EMPTY
     tone = Tone.GOOD if row.outcome is HandOutcome.OK else Tone.WARN
-    return Cell(text=OUTCOMES[row.outcome], tone=tone, seq=row.finished)
+    return LabelCell(text=OUTCOMES[row.outcome], tone=tone, seq=row.finished)
 
 
 def _short(at: float) -> str:

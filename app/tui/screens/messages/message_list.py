@@ -9,11 +9,11 @@ from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.cell_list import CursorList
 from trunkline.app.tui.widgets.columns import ListColumn
-from trunkline.app.view.index.message import Life, Try
-from trunkline.app.view.labels.messages import Cell
-from trunkline.app.view.messages.rows import Line
+from trunkline.app.view.index.message import AttemptRecord, MessageHistory
+from trunkline.app.view.labels.messages import LabelCell
+from trunkline.app.view.messages.rows import MessageLine
 from trunkline.app.view.text.fact import Tone
-from trunkline.app.view.timeline.filters import Filter
+from trunkline.app.view.timeline.filters import TimelineFilter
 from trunkline.core.events import Event
 
 _NARROW = (
@@ -68,9 +68,9 @@ class MessageList(CursorList):
         self.border_title = "Messages"
         self._opened: set[str] = set()
         #: what is listed: a message, or one of the rows below it
-        self._rows: list[tuple[Life, Try | Event | None]] = []
+        self._rows: list[tuple[MessageHistory, AttemptRecord | Event | None]] = []
         self._of: object = None
-        self._filter: Filter | None = None
+        self._filter: TimelineFilter | None = None
         #: how many there were when they were listed, and after which event
         self._listed = (0, 0)
         self._reordered = 0
@@ -191,7 +191,7 @@ class MessageList(CursorList):
 
     # ------------------------------------------------------------ drawing
 
-    def _line(self, index: int) -> Line | None:
+    def _line(self, index: int) -> MessageLine | None:
         if not 0 <= index < self.count:
             return None
         life, part = self._rows[index]
@@ -211,15 +211,15 @@ class MessageList(CursorList):
         cells = {
             **line.cells,
             "message": line.what,
-            "id": Cell(text="" if line.sub else line.id),
-            "broken": Cell(text=line.broken, tone=Tone.BAD),
+            "id": LabelCell(text="" if line.sub else line.id),
+            "broken": LabelCell(text=line.broken, tone=Tone.BAD),
         }
         self.put_cells(canvas, self.columns, cells, later=line.later)
         if line.tag:
             canvas.put(2 - cell_len(line.tag), line.tag, self._tag_style(line))
         return canvas
 
-    def _tag_style(self, line: Line) -> Style:
+    def _tag_style(self, line: MessageLine) -> Style:
         """The first of several copies is the one that was meant."""
         if line.later:
             return self.palette.faint

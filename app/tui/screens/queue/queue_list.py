@@ -10,7 +10,8 @@ from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.cell_list import CursorList, Detail
 from trunkline.app.tui.widgets.columns import ListColumn
-from trunkline.app.view.queue.rows import Ledger, QueueLine
+from trunkline.app.view.queue.balance import QueueBalance
+from trunkline.app.view.queue.rows import QueueLine
 from trunkline.app.view.text.cells import cut, wrap
 from trunkline.app.view.text.fact import Fact
 
@@ -59,7 +60,7 @@ class QueueList(CursorList):
         super().__init__(workspace, id=id)
         self.border_title = "Queue"
         self._sums: list[str] = []
-        self._ledger: Ledger | None = None
+        self._ledger: QueueBalance | None = None
         self._wrong: tuple[int, ...] = ()
 
     @property

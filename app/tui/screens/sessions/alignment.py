@@ -11,7 +11,7 @@ from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.index.run_index import Line, Seen
+from trunkline.app.view.index.run_index import TranscriptEntry, VisibleMessage
 from trunkline.app.view.sessions.alignment_index import AlignmentIndex
 from trunkline.app.view.sessions.transcripts import AlignedPair, SessionListRow, TranscriptDifference
 from trunkline.app.view.sessions.violations import SessionViolations
@@ -142,7 +142,7 @@ class Alignment(RowList):
             canvas.restyle(self.palette.faint)
         return canvas
 
-    def _draw_reset(self, canvas: Canvas, line: Line, width: int) -> None:
+    def _draw_reset(self, canvas: Canvas, line: TranscriptEntry, width: int) -> None:
         text = cut(f"── reset: {line.text} begins, and knows nothing of the above ", width - self._gutter - 2)
         style = self.palette.accent if line.seq <= self.workspace.cursor else self.palette.faint
         canvas.put(self._gutter, text + "─" * max(width - self._gutter - 2 - cell_len(text), 0), style)
@@ -179,7 +179,7 @@ class Alignment(RowList):
         first = next((at for at, (one, other) in enumerate(both) if one != other), shorter)
         return text if first < room - _LABEL - _AFTER else f"…{text[max(first - _BEFORE, 0) :]}"
 
-    def _draw_place(self, canvas: Canvas, seen: Seen, end: int) -> int:
+    def _draw_place(self, canvas: Canvas, seen: VisibleMessage, end: int) -> int:
         """In which conversation it was seen, where the session has several; the cells that this takes."""
         if seen.place not in self._several:
             return 0

@@ -8,8 +8,8 @@ from rich.style import Style
 from trunkline.app.tui.theme import FILLED, Palette
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.view.text.cells import cut
-from trunkline.app.view.timeline.lanes import LABEL_EDGES, LaneKind, Layout
-from trunkline.app.view.timeline.row import Look, Row
+from trunkline.app.view.timeline.lanes import LABEL_EDGES, LaneKind, LaneLayout
+from trunkline.app.view.timeline.row import Look, TimelineRow
 
 #: line and crossing of a look
 _LINES = {
@@ -28,7 +28,7 @@ _STOPS = {Look.UNKNOWN: "?", Look.SUPPRESSED: "╳", Look.DEAD: "✗", Look.RETR
 class RowPainter:
     """Draws one row into the part of the line that belongs to the lanes."""
 
-    def __init__(self, palette: Palette, canvas: Canvas, layout: Layout, left: int) -> None:
+    def __init__(self, palette: Palette, canvas: Canvas, layout: LaneLayout, left: int) -> None:
         self.palette = palette
         self.canvas = canvas
         self.layout = layout
@@ -47,7 +47,7 @@ class RowPainter:
             style = self.palette.primary if gateway else self.palette.rail
             self.canvas.put(self.left + column.x, "┃" if gateway else "│", style)
 
-    def draw_note(self, row: Row) -> None:
+    def draw_note(self, row: TimelineRow) -> None:
         """A dot on a lane, and the words on the side that has room."""
         x = self._x(row.start)
         style = self.palette.look(row.look)
@@ -72,7 +72,7 @@ class RowPainter:
             if self.canvas.char(self.left + edge) == "│":
                 self.canvas.put(self.left + edge, " ", style)
 
-    def draw_arrow(self, row: Row) -> None:
+    def draw_arrow(self, row: TimelineRow) -> None:
         """A line from lane to lane, its head, and the message in the gap beside the gateway."""
         start, end = self._x(row.start), self._x(row.end)
         step = 1 if end > start else -1
@@ -82,7 +82,7 @@ class RowPainter:
         self._draw_ends(row, start, end, head, step, plain)
         self._draw_message(row, start, end, style, plain)
 
-    def _draw_line(self, row: Row, start: int, end: int, step: int, style: Style) -> int:
+    def _draw_line(self, row: TimelineRow, start: int, end: int, step: int, style: Style) -> int:
         """The line itself; returns the cell of its head."""
         char, crossing = _LINES.get(row.look, ("─", "┼"))
         head = end - step * (2 if row.look in _STOPS else 1)
@@ -91,7 +91,7 @@ class RowPainter:
             self.canvas.put(self.left + x, crossing if over else char, style)
         return head
 
-    def _draw_ends(self, row: Row, start: int, end: int, head: int, step: int, style: Style) -> None:
+    def _draw_ends(self, row: TimelineRow, start: int, end: int, head: int, step: int, style: Style) -> None:
         arrow = _STOPS.get(row.look) or ("▶" if step > 0 else "◀")
         self.canvas.put(self.left + head, arrow, style)
         line_style = style if row.look not in FILLED else Style(color=style.bgcolor)
@@ -105,7 +105,7 @@ class RowPainter:
         else:
             self.canvas.put(self.left + start, "├" if step > 0 else "┤", line_style)
 
-    def _draw_message(self, row: Row, start: int, end: int, style: Style, plain: Style) -> None:
+    def _draw_message(self, row: TimelineRow, start: int, end: int, style: Style, plain: Style) -> None:
         """The words of an arrow: in its gap; over other lanes that it crosses; else on the gateway's other side."""
         text = f"{row.who} {row.text}" if row.who else row.text
         low, high = self.gap if min(start, end) < self.gateway.x else self.hand_gap

@@ -23,15 +23,15 @@ from trunkline.app.view.timeline.lanes import (
     BOUND,
     CHILD,
     CHILD_BOUND,
-    NO_WISH,
-    Column,
-    Lane,
+    NO_WIDTHS,
+    LaneColumn,
     LaneKind,
-    Layout,
+    LaneLayout,
+    TimelineLane,
     lay_out,
 )
-from trunkline.app.view.timeline.row import Row
-from trunkline.app.view.timeline.timeline import Picked
+from trunkline.app.view.timeline.row import TimelineRow
+from trunkline.app.view.timeline.timeline import VisibleRows
 
 #: from this width on there is a column for the time and one for mirrors
 ROOMY = 96
@@ -45,7 +45,7 @@ class Swimlane(RowList):
     class LaneClicked(Message):
         """The name of a lane was clicked, or what tells that some are out of sight."""
 
-        def __init__(self, lane: Lane | None) -> None:
+        def __init__(self, lane: TimelineLane | None) -> None:
             super().__init__()
             self.lane = lane
 
@@ -55,9 +55,9 @@ class Swimlane(RowList):
         self.border_title = "Timeline"
         #: leftmost lane of the window, where not all fit
         self.first_lane = 0
-        self.layout_now: Layout | None = None
+        self.layout_now: LaneLayout | None = None
         self._shown: tuple[object, ...] = ()
-        self._wish = NO_WISH
+        self._wish = NO_WIDTHS
         #: rows whose event was marked, or one that they stand for
         self._bookmarked: frozenset[int] = frozenset()
 
@@ -72,7 +72,7 @@ class Swimlane(RowList):
         return self._roomy and self.size.height >= HIGH and opened is not None and opened.lanes.several_audiences
 
     @property
-    def timeline(self) -> Picked:
+    def timeline(self) -> VisibleRows:
         """The rows as they are folded now."""
         return self.workspace.timeline
 
@@ -226,10 +226,10 @@ class Swimlane(RowList):
             self._draw_label(canvas, column, chosen=chosen, bound=column.lane.place in bound)
         return canvas
 
-    def _draw_groups(self, canvas: Canvas, layout: Layout) -> None:
+    def _draw_groups(self, canvas: Canvas, layout: LaneLayout) -> None:
         """Each platform over its lanes, and how many lanes are out of sight."""
         left = self._gutter
-        groups: dict[str, list[Column]] = {}
+        groups: dict[str, list[LaneColumn]] = {}
         for column in layout.columns:
             if column.lane.kind is LaneKind.PLACE:
                 groups.setdefault(column.lane.group, []).append(column)
@@ -249,13 +249,13 @@ class Swimlane(RowList):
         gateway = next(column for column in layout.columns if column.lane.kind is LaneKind.GATEWAY)
         canvas.put(left + gateway.x - cell_len(text) - 2, text, self.palette.dim)
 
-    def _token(self, lane: Lane) -> str:
+    def _token(self, lane: TimelineLane) -> str:
         """The token that the account of a lane speaks with at the cursor, where one was ever changed."""
         assert lane.place is not None
         run, cursor = self.workspace.run, self.workspace.cursor
         return run.lanes.tokens.badge(lane.place[:2], cursor, run.view.time(cursor))
 
-    def _draw_label(self, canvas: Canvas, column: Column, *, chosen: bool, bound: bool) -> None:
+    def _draw_label(self, canvas: Canvas, column: LaneColumn, *, chosen: bool, bound: bool) -> None:
         lane = column.lane
         style = self.palette.primary + Style(bold=True) if lane.kind is LaneKind.GATEWAY else self.palette.base
         if lane.child or bound:
@@ -287,7 +287,7 @@ class Swimlane(RowList):
             canvas.restyle(self.palette.faint)
         return canvas
 
-    def _draw_gutter(self, canvas: Canvas, row: Row) -> None:
+    def _draw_gutter(self, canvas: Canvas, row: TimelineRow) -> None:
         palette = self.palette
         canvas.put(0, f"{row.seq:>4}", palette.dim)
         if row.seq in self._bookmarked:
@@ -309,7 +309,7 @@ class Swimlane(RowList):
             x += 3
         canvas.put(x, row.bracket, palette.bad)
 
-    def _tag_style(self, row: Row, tag: str) -> Style:
+    def _tag_style(self, row: TimelineRow, tag: str) -> Style:
         if tag == "!!":
             return self.palette.fill_warn
         return self.palette.look(row.look) + Style(bold=True, italic=False)

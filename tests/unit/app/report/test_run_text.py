@@ -15,11 +15,11 @@ from trunkline.app.report.sections import Section, sections
 from trunkline.app.report.summary import LINES, VIOLATIONS
 from trunkline.app.runs.model import Run
 from trunkline.app.view.hands.facts import hand_facts
-from trunkline.app.view.hands.runs import Hands
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.hands.runs import HandRuns
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.messages.rows import Messages
-from trunkline.app.view.queue.rows import Queue
+from trunkline.app.view.messages.rows import MessageRows
+from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Trace, TraceHeader
@@ -134,7 +134,7 @@ def test_every_task_of_a_hand_is_told(run):
 
 def test_the_queue_loses_nothing_unseen(run):
     view = RunView(run)
-    fact, *_ = queue_facts(view, Queue(view, Lives(view.events)))
+    fact, *_ = queue_facts(view, QueueRows(view, MessageHistories(view.events)))
     left, right = fact.text.removeprefix("✓ ").removesuffix(", adds up").split(" = ")
     assert sum(int(part.split()[1]) for part in left.split(" + ")) == sum(
         int(part.split()[1]) for part in right.split(" + ")
@@ -145,8 +145,13 @@ def test_the_queue_loses_nothing_unseen(run):
 def test_the_report_tells_what_the_screens_tell(run):
     """One model of each thing: what stands in a row of the app stands in the report."""
     view, lines = RunView(run), told(run, plain=False)
-    lives = Lives(view.events)
-    text, messages, queue, hands = "\n".join(lines), Messages(view, lives), Queue(view, lives), Hands(view, lives)
+    lives = MessageHistories(view.events)
+    text, messages, queue, hands = (
+        "\n".join(lines),
+        MessageRows(view, lives),
+        QueueRows(view, lives),
+        HandRuns(view, lives),
+    )
     assert queue.empty or queue.ledger(view.last).text in text
     for life in lives:
         state = messages.head(life, view.last).cells["terminal"]

@@ -8,7 +8,7 @@ from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.sessions.transcripts import AlignedPair, Sessions
-from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.values import IntentState
@@ -27,7 +27,7 @@ def delivered(view: RunView, pair: AlignedPair) -> bool:
 def show(run: Run) -> None:
     """Ask for everything that the screens ask for."""
     view = RunView(run)
-    lanes = Lanes(view)
+    lanes = TimelineLanes(view)
     assert Timeline(view, lanes, unfolded=True).seqs == list(range(1, view.last + 1))
     assert set(Timeline(view, lanes).seqs) <= set(range(1, view.last + 1))
     sessions = Sessions(view)

@@ -8,7 +8,7 @@ import pytest
 from tests.support.app.bound_runs import bound_threads
 from tests.support.app.traces import DEFECT, bound_completion, foreign_mirror, verdicts
 from trunkline.app.runs.model import Run
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import Verdicts
 from trunkline.app.view.overview.cards import (
@@ -21,9 +21,10 @@ from trunkline.app.view.overview.cards import (
     recent_row,
     session_row,
 )
-from trunkline.app.view.queue.rows import Ledger, Queue
+from trunkline.app.view.queue.balance import QueueBalance
+from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.transcripts import Sessions
-from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.values import IntentState
 
@@ -106,7 +107,7 @@ def test_expectations_that_were_missed_are_told_where_nothing_is_broken():
 
 def test_the_queue_counts_what_became_of_everything():
     view = RunView(bound_completion())
-    queue = Queue(view, Lives(view.events))
+    queue = QueueRows(view, MessageHistories(view.events))
     lines = [queue_line(queue.ledger(seq)) for seq in (0, view.marks.stops[0], view.last)]
     assert lines == [
         "nothing was to be said yet",
@@ -116,14 +117,14 @@ def test_the_queue_counts_what_became_of_everything():
 
 
 def test_a_sum_that_does_not_hold_is_told_by_its_signs():
-    ledger = Ledger(prepared=3, found=0, terms=(("delivered", 2), ("dead", 0)), missing=("i3",))
+    ledger = QueueBalance(prepared=3, found=0, terms=(("delivered", 2), ("dead", 0)), missing=("i3",))
     assert queue_line(ledger) == "✗ prepared 3 ≠ delivered 2"
-    assert queue_line(Ledger(prepared=1, found=0, terms=(), missing=("i1",)), brief=True) == "✗ prepared 1 ≠ 0"
+    assert queue_line(QueueBalance(prepared=1, found=0, terms=(), missing=("i1",)), brief=True) == "✗ prepared 1 ≠ 0"
     assert queue_line(ledger, brief=True) == "✗ prepared 3 ≠ delivered 2"
 
 
 def test_a_long_sum_loses_its_first_word_where_there_is_little_room():
-    ledger = Ledger(prepared=7, found=0, terms=(("delivered", 4), ("dead", 2), ("open", 1)))
+    ledger = QueueBalance(prepared=7, found=0, terms=(("delivered", 4), ("dead", 2), ("open", 1)))
     assert queue_line(ledger) == "✓ prepared 7 = delivered 4 + dead 2 + open 1"
     assert queue_line(ledger, brief=True) == "✓ 7 = delivered 4 + dead 2 + open 1"
 
@@ -187,7 +188,7 @@ def test_bindings_tell_what_they_are_worth():
 
 def test_recent_rows_are_the_timeline_in_words():
     view = RunView(bound_completion())
-    lanes = Lanes(view)
+    lanes = TimelineLanes(view)
     timeline = Timeline(view, lanes)
     rows = [words(recent_row(timeline, lanes, index)) for index in range(len(timeline.rows))]
     ways = [row["way"] for row in rows]

@@ -10,8 +10,8 @@ from tests.support.app.traces import bound_completion, foreign_mirror
 from trunkline.app.runs.model import ScenarioEntry
 from trunkline.app.runs.scenario_source import SimSource, entry_of, load
 from trunkline.app.tui.state.workspace import OpenRun
-from trunkline.app.view.labels.legend import SIGNS
-from trunkline.app.view.labels.scenario_faults import troubles
+from trunkline.app.view.labels.legend import LEGEND
+from trunkline.app.view.labels.scenario_faults import fault_labels
 from trunkline.app.view.picker.scenario_results import NO_DEFECT, NOT_RUN, Result, Results, result_of
 from trunkline.app.view.sessions.two_conversations import beside, pair_of
 from trunkline.app.view.text.fact import Tone
@@ -57,11 +57,11 @@ PLAIN = ScenarioEntry(path=Path("b.yaml"), id="b", title="B")
 )
 def test_what_goes_wrong_is_told_in_words(step, told):
     file = load_text(f"{HEAD}  - {{at: 0s, as: ana, in: ops, say: hi}}\n  - {{at: 2.5s, {step}}}\n")
-    assert troubles(file) == (f"2.5s  {told}",)
+    assert fault_labels(file) == (f"2.5s  {told}",)
 
 
 def test_where_people_only_talk_nothing_goes_wrong():
-    assert troubles(load_text(f"{HEAD}  - {{at: 0s, as: ana, in: ops, say: hi}}\n")) == ()
+    assert fault_labels(load_text(f"{HEAD}  - {{at: 0s, as: ana, in: ops, say: hi}}\n")) == ()
 
 
 def test_every_shipped_scenario_tells_its_troubles():
@@ -205,6 +205,6 @@ def test_a_run_with_one_conversation_has_one_column():
 
 
 def test_every_sign_is_told_once():
-    told = [word for sign in SIGNS for word in sign.text.split()]
+    told = [word for sign in LEGEND for word in sign.text.split()]
     assert len(told) == len(set(told))
-    assert all(sign.meaning for sign in SIGNS)
+    assert all(sign.meaning for sign in LEGEND)

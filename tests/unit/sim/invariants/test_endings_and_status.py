@@ -17,7 +17,7 @@ from trunkline.core.events.gateway import InboundReceived, SessionCreated, Store
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState, Peer, WorkKind
 from trunkline.sim.events.processes import ProcessStopped
-from trunkline.sim.events.script import ClientAsked, ClientTold
+from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.world import PlatformPushed
 from trunkline.sim.invariants import Status
 
@@ -165,7 +165,7 @@ def a_client(*, dry_run: bool = False, accepted: bool = True) -> tuple[Story, in
     """A client asks, and maybe the platform takes it."""
     story = Story("L3")
     story.world()
-    asked = story.tell(ClientAsked(key="c", dry_run=dry_run), node="sim")
+    asked = story.tell(ClientRequested(key="c", dry_run=dry_run), node="sim")
     sent = story.tell(SendRequested(key="c", channel=None, target="x", session_key=None, text="hello"), cause=asked)
     aimed = story.tell(
         TargetResolved(channel="telegram", target="x", address=PLACE, session_key="k", steps=()), cause=sent
@@ -190,13 +190,13 @@ def a_client(*, dry_run: bool = False, accepted: bool = True) -> tuple[Story, in
 )
 def test_a_client_is_told_what_the_platform_did(status, provider_id, wrong):
     story, asked = a_client()
-    story.tell(ClientTold(key="c", status=status, provider_id=provider_id), node="sim", cause=asked)
+    story.tell(ClientAnswered(key="c", status=status, provider_id=provider_id), node="sim", cause=asked)
     assert len(story.wrong) == wrong
 
 
 def test_a_success_without_a_message_is_none_best_effort_or_not():
     story, asked = a_client(accepted=False)
-    story.tell(ClientTold(key="c", status="delivered", provider_id="best-effort"), node="sim", cause=asked)
+    story.tell(ClientAnswered(key="c", status="delivered", provider_id="best-effort"), node="sim", cause=asked)
     assert story.wrong == ["a send was told to be delivered; accepted under its key: 0 chunks"]
 
 
@@ -206,7 +206,7 @@ def test_a_success_without_a_message_is_none_best_effort_or_not():
 )
 def test_a_dry_run_is_told_as_one(status, provider_id, wrong):
     story, asked = a_client(dry_run=True, accepted=False)
-    story.tell(ClientTold(key="c", status=status, provider_id=provider_id), node="sim", cause=asked)
+    story.tell(ClientAnswered(key="c", status=status, provider_id=provider_id), node="sim", cause=asked)
     assert len(story.wrong) == wrong
 
 
@@ -386,7 +386,7 @@ def test_a_dry_run_has_no_effect(by, effect):
     story = Story("P2")
     asked = None
     if by == "client":
-        asked = story.tell(ClientAsked(key="c", dry_run=True), node="sim")
+        asked = story.tell(ClientRequested(key="c", dry_run=True), node="sim")
     sent = story.tell(SendRequested(key="c", channel=None, target="x", session_key=None, text="hello"), cause=asked)
     if by == "preview":
         story.tell(
@@ -403,7 +403,7 @@ def test_a_dry_run_has_no_effect(by, effect):
 def test_what_is_sent_after_a_dry_run_is_another_thing():
     story = Story("P2")
     for dry_run in (True, False):
-        asked = story.tell(ClientAsked(key="c", dry_run=dry_run), node="sim")
+        asked = story.tell(ClientRequested(key="c", dry_run=dry_run), node="sim")
         sent = story.tell(SendRequested(key="c", channel=None, target="x", session_key=None, text=""), cause=asked)
         if dry_run:
             story.tell(

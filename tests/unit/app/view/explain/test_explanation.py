@@ -10,7 +10,7 @@ from trunkline.app.runs.outcome import TimedRun
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.fact import Tone
-from trunkline.app.view.timeline.status_line import Mode, status_line, verdict_chip
+from trunkline.app.view.timeline.status_line import PlaybackMode, status_line, verdict_chip
 from trunkline.core.events import TraceHeader
 from trunkline.core.events.delivery import (
     HookFailed,
@@ -259,6 +259,6 @@ def test_green_never_hides_an_expectation_or_an_idle_run():
 
 def test_the_status_says_where_one_is():
     view = RunView(bound_completion())
-    status = status_line(view, seq=12, head=50, mode=Mode.REWOUND)
+    status = status_line(view, seq=12, head=50, mode=PlaybackMode.REWOUND)
     assert (status.scenario, status.seed, status.seq, status.last) == ("bound-completion-twice", 7, 12, view.last)
     assert (status.behind, status.at, status.bugs) == (38, 0.1, (DEFECT,))

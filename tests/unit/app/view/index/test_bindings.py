@@ -9,11 +9,11 @@ from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, l
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.explanation import explain
 from trunkline.app.view.explain.resolver import answer, read_place, resolution_facts, resolve, title
-from trunkline.app.view.index.bindings import Bindings, Mark, Standing
+from trunkline.app.view.index.bindings import BarMark, BindingHistory, Standing
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.sessions.transcripts import Sessions, TranscriptDifference
-from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.row import Look
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.bindings.records import BindingStatus
@@ -119,7 +119,7 @@ def test_a_binding_that_an_earlier_run_made_is_known_from_its_end():
 def test_events_without_a_known_binding_change_nothing():
     view = small(lambda author: touch(author, "b9"))
     assert (len(view.bindings), view.bindings.rows(view.last), view.bindings.row("b9", 3)) == (0, [], None)
-    assert (len(Bindings(())), Bindings(()).span) == (0, (0.0, 0.0))
+    assert (len(BindingHistory(())), BindingHistory(()).span) == (0, (0.0, 0.0))
 
 
 def test_an_event_leads_to_its_binding(view):
@@ -178,7 +178,7 @@ def test_a_use_after_the_end_is_wrong():
         lambda author: touch(author, "b1"),
         lambda author: author.rest(),
     )
-    assert [point.mark for point in view.bindings.points("b1")].count(Mark.WRONG) == 2
+    assert [point.mark for point in view.bindings.points("b1")].count(BarMark.WRONG) == 2
     assert "┤" in shape(drawn(view, "b1", 40))
     assert shape(drawn(view, "b1", 40)).count("✗") == 2
     first, second = view.bindings.misused("b1", view.last)
@@ -195,7 +195,7 @@ def test_a_route_by_an_expired_binding_is_wrong_and_one_in_time_is_not():
         lambda author: heard(author, AUDIT, BO, "in time", NIGHT, "b1"),
         lambda author: heard(author, AUDIT, BO, "too late", NIGHT, "b1"),
     )
-    wrong = [point.seq for point in view.bindings.points("b1") if point.mark is Mark.WRONG]
+    wrong = [point.seq for point in view.bindings.points("b1") if point.mark is BarMark.WRONG]
     assert wrong == [seq_of(view, "route.decided", 1)]
 
 
@@ -571,7 +571,7 @@ def test_a_notice_belongs_to_the_session_of_its_place(view):
 
 
 def test_bound_threads_stand_beside_their_parent(view):
-    labels = [(lane.label, lane.child) for lane in Lanes(view).all]
+    labels = [(lane.label, lane.child) for lane in TimelineLanes(view).all]
     assert labels[:5] == [
         ("#ops", False),
         ("deploy", True),
@@ -584,7 +584,7 @@ def test_bound_threads_stand_beside_their_parent(view):
 def test_a_bound_conversation_is_never_idle_even_if_nobody_announced_it():
     stray = Address(channel="discord", account="main", kind=ChatKind.CHANNEL, conversation="777", parent="501")
     view = small(lambda author: bind(author, "b1", stray, NIGHT))
-    lanes = [lane for lane in Lanes(view).all if lane.place == stray.lane]
+    lanes = [lane for lane in TimelineLanes(view).all if lane.place == stray.lane]
     assert [(lane.label, lane.child, lane.idle) for lane in lanes] == [("777", True, False)]
 
 
@@ -599,7 +599,7 @@ def test_which_lanes_are_bound_follows_the_cursor(view):
 
 
 def test_rows_of_bindings_stand_at_their_places(view):
-    lanes = Lanes(view)
+    lanes = TimelineLanes(view)
     rows = {row.seq: row for row in Timeline(view, lanes).rows}
     bound = rows[seq_of(view, "binding.bound")]
     assert (bound.text, bound.start) == ("b1 → codex", lanes.of(RELEASE))
@@ -616,14 +616,14 @@ def test_an_attempt_that_is_made_again_as_the_bot_is_no_doubt():
     refused = WireRefused(address=OPS, reason=Reason.IDENTITY_GONE, chunk=0, attempt=1)
     ended = AttemptEnded(chunk=0, attempt=1, reason=Reason.IDENTITY_GONE, decision="as-bot")
     view = small(lambda author: author.platform(OPS).record(refused), lambda author: author.gateway.record(ended))
-    rows = Timeline(view, Lanes(view)).rows
+    rows = Timeline(view, TimelineLanes(view)).rows
     assert (rows[-1].seq, rows[-1].look) == (view.last - 1, Look.RETRY)
 
 
 def test_a_denied_message_without_another_place_is_a_note():
     body = FallbackDenied(asked=AUDIT, refused=None, reason=Reason.THREAD_GONE)
     view = small(lambda author: author.gateway.record(body))
-    lanes = Lanes(view)
+    lanes = TimelineLanes(view)
     row = Timeline(view, lanes).rows[-1]
     assert (row.is_note, row.start) == (True, lanes.of(AUDIT))
 

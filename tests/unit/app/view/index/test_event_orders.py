@@ -32,7 +32,7 @@ from tests.support.app.traces import (
 from tests.unit.app.view.index.test_growth import SCENARIOS, at_once, check, told, trace_of
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.workspace import OpenRun
-from trunkline.app.view.index.message import Life
+from trunkline.app.view.index.message import MessageHistory
 from trunkline.app.view.index.run_index import RunView
 from trunkline.core.events import Body, Event, Trace
 from trunkline.core.events.bindings import BindingBound, BindingEnded, RouterDecided
@@ -268,7 +268,7 @@ def in_order(opened: OpenRun) -> None:
     assert [lives.place(life) for life in lives] == list(range(len(lives)))
     rows = opened.queue.rows
     assert [row.seq for row in rows] == sorted(row.seq for row in rows)
-    assert all(opened.queue.place(row) == at for at, row in enumerate(rows) if isinstance(row, Life))
+    assert all(opened.queue.place(row) == at for at, row in enumerate(rows) if isinstance(row, MessageHistory))
     assert all(life in rows for life in lives if life.queued)
     for key in view.at(view.last).sessions:
         written = [line.seq for line in view.transcript(key)]

@@ -16,7 +16,7 @@ from tests.support.bench.long_runs import long_trace
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import load
 from trunkline.app.tui.state.workspace import OpenRun
-from trunkline.app.view.queue.rows import Many
+from trunkline.app.view.queue.rows import FoldedMarks
 from trunkline.app.view.timeline.lanes import lay_out
 from trunkline.core.events import Event, Trace
 from trunkline.sim import find_scenarios, judge, run_scenario, scenario_home
@@ -90,7 +90,7 @@ def told(opened: OpenRun) -> dict[str, object]:
         "places": [(place, view.places.short(place)) for place in view.places.in_order()],
         "seen": {place: view.seen(place) for place in view.seen_places()},
         "span": view.bindings.span,
-        "kept": [row.id if not isinstance(row, (Many, Event)) else str(row) for row in opened.queue.rows],
+        "kept": [row.id if not isinstance(row, (FoldedMarks, Event)) else str(row) for row in opened.queue.rows],
         "parts": [[str(part) for part in _parts(opened, life.id)] for life in opened.lives],
     }
     for seq in moments:

@@ -9,15 +9,15 @@ from tests.support.app.queued_runs import helpers, queued, silence
 from tests.support.app.traces import ANA, DM, OPS, PLACES, Author, bound_completion, foreign_mirror, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.hands.facts import hand_facts, spoken
-from trunkline.app.view.hands.runs import Hands, HandState
-from trunkline.app.view.index.message import Life, Part, State
-from trunkline.app.view.index.messages import Lives
+from trunkline.app.view.hands.runs import HandRuns, HandState
+from trunkline.app.view.index.message import AttemptKind, MessageHistory, QueueState
+from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.labels.messages import place_cell, process, says, where
-from trunkline.app.view.messages.attempts_and_chunks import chunks, claim_facts, claims
-from trunkline.app.view.messages.rows import Messages
-from trunkline.app.view.queue.balance import Ledger
-from trunkline.app.view.queue.rows import Many, Queue
+from trunkline.app.view.messages.attempts_and_chunks import attempt_spans, chunks, span_facts
+from trunkline.app.view.messages.rows import MessageRows
+from trunkline.app.view.queue.balance import QueueBalance
+from trunkline.app.view.queue.rows import FoldedMarks, QueueRows
 from trunkline.app.view.text.fact import Tone
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
@@ -55,12 +55,12 @@ class Shown:
 
     def __init__(self, run: Run) -> None:
         self.view = RunView(run)
-        self.lives = Lives(self.view.events)
-        self.messages = Messages(self.view, self.lives)
-        self.queue = Queue(self.view, self.lives)
+        self.lives = MessageHistories(self.view.events)
+        self.messages = MessageRows(self.view, self.lives)
+        self.queue = QueueRows(self.view, self.lives)
         self.last = self.view.last
 
-    def life(self, name: str) -> Life:
+    def life(self, name: str) -> MessageHistory:
         life = self.lives.of(name)
         assert life is not None
         return life
@@ -111,14 +111,14 @@ def twice() -> Shown:
 def test_states_in_the_end(shown):
     states = [life.step(shown.last).state for life in shown.lives]
     assert states == [
-        State.DELIVERED,
-        State.DEAD,
-        State.UNKNOWN,
-        State.DELIVERED,
-        State.DELIVERED,
-        State.RETRY,
-        State.PENDING,
-        State.UNSAID,
+        QueueState.DELIVERED,
+        QueueState.DEAD,
+        QueueState.UNKNOWN,
+        QueueState.DELIVERED,
+        QueueState.DELIVERED,
+        QueueState.RETRY,
+        QueueState.PENDING,
+        QueueState.UNSAID,
     ]
 
 
@@ -127,13 +127,13 @@ def test_a_life_at_every_moment(shown):
     states = [life.step(seq).state for seq in range(life.seq - 1, shown.last + 1)]
     seen = [state for at, state in enumerate(states) if not at or states[at - 1] is not state]
     assert seen == [
-        State.LATER,
-        State.PENDING,
-        State.LEASED,
-        State.ORPHANED,
-        State.PENDING,
-        State.LEASED,
-        State.DELIVERED,
+        QueueState.LATER,
+        QueueState.PENDING,
+        QueueState.LEASED,
+        QueueState.ORPHANED,
+        QueueState.PENDING,
+        QueueState.LEASED,
+        QueueState.DELIVERED,
     ]
 
 
@@ -150,7 +150,7 @@ def test_attempts_hold_what_came_of_them(shown):
 
 def test_a_crash_leaves_only_what_the_process_had_in_its_hands(shown):
     crash = shown.seq("process.crashed")
-    orphans = [life.id for life in shown.lives if life.step(crash).state is State.ORPHANED]
+    orphans = [life.id for life in shown.lives if life.step(crash).state is QueueState.ORPHANED]
     assert orphans == ["i5"]
 
 
@@ -171,7 +171,7 @@ def test_what_is_not_said_is_a_life_with_a_reason(shown):
     line = shown.messages.head(last, shown.last)
     assert line.cells["terminal"].text == "– NOT SAID"
     assert line.cells["terminal"].more == "– NOT SAID  no-reply"
-    assert last.id not in [row.id for row in shown.queue.rows if isinstance(row, Life)]
+    assert last.id not in [row.id for row in shown.queue.rows if isinstance(row, MessageHistory)]
 
 
 def test_events_belong_to_lives(shown):
@@ -191,7 +191,7 @@ def test_what_an_earlier_run_left():
     assert life.queued
     assert says(life) == "prepared by an earlier run"
     assert where(run.view, life) == "·"
-    assert [one.part for one in life.tries] == [Part.RECOVERY]
+    assert [one.part for one in life.tries] == [AttemptKind.RECOVERY]
     assert run.queue.ledger(run.last).found == 1
 
 
@@ -341,14 +341,14 @@ def test_what_is_sent_again_after_its_end_is_delivered_as_before_and_no_second_e
 
 def test_claims_of_two_processes_on_one_message_overlap_in_sight():
     run = small(taken_over, again_by_another)
-    found = claims(run.view, run.lives, run.life("i1"), run.last)
+    found = attempt_spans(run.view, run.lives, run.life("i1"), run.last)
     assert [(one.owner, one.overlaps) for one in found] == [(1, True), (2, True), (1, False)]
-    lines = [fact.text for fact in claim_facts(run.view, run.lives, run.life("i1"), run.last)]
+    lines = [fact.text for fact in span_facts(run.view, run.lives, run.life("i1"), run.last)]
     assert lines[0].startswith("p1 ├")
     assert "while another process had it too" in lines[1]
     assert run.row("i1")["owner"] == "✗p1+p2"
     one = small(sending)
-    assert list(claim_facts(one.view, one.lives, one.life("i1"), one.last)) == []
+    assert list(span_facts(one.view, one.lives, one.life("i1"), one.last)) == []
 
 
 def in_parts(*accepted: int, acked: tuple[int, ...] = ()):
@@ -415,8 +415,8 @@ def test_the_sum_counts_what_the_rows_show(shown):
         ledger = shown.queue.ledger(seq)
         steps = [life.step(seq).state for life in shown.lives if life.queued and life.seq <= seq]
         assert ledger.prepared == len(steps)
-        assert dict(ledger.terms)["delivered"] == steps.count(State.DELIVERED)
-        assert dict(ledger.terms)["retry"] == steps.count(State.RETRY)
+        assert dict(ledger.terms)["delivered"] == steps.count(QueueState.DELIVERED)
+        assert dict(ledger.terms)["retry"] == steps.count(QueueState.RETRY)
 
 
 def test_what_ended_twice_breaks_the_sum():
@@ -503,7 +503,7 @@ def test_many_marks_are_folded():
         author.generation += 1
 
     run = small(sending, *[died] * 12)
-    many = [row for row in run.queue.rows if isinstance(row, Many)]
+    many = [row for row in run.queue.rows if isinstance(row, FoldedMarks)]
     assert [(row.number, row.crashes) for row in many] == [(7, 7)]
     assert run.queue.line(many[0], run.last).mark == "… 7 more marks, crashes among them: 7"
 
@@ -528,7 +528,7 @@ def test_nothing_was_ever_queued():
 
 
 def test_a_ledger_that_does_not_add_up_says_so():
-    ledger = Ledger(prepared=2, found=1, terms=(("delivered", 2),))
+    ledger = QueueBalance(prepared=2, found=1, terms=(("delivered", 2),))
     assert ledger.text == "✗ prepared 2 + found 1 ≠ delivered 2, does not add up"
 
 
@@ -556,9 +556,9 @@ def test_refused_sends_and_dry_runs_have_lives():
 
 
 @pytest.fixture(scope="module")
-def hands() -> Hands:
+def hands() -> HandRuns:
     view = RunView(helpers())
-    return Hands(view, Lives(view.events))
+    return HandRuns(view, MessageHistories(view.events))
 
 
 def test_states_of_hands_in_the_end(hands):
@@ -607,7 +607,7 @@ def test_events_that_are_about_a_hand(hands):
 
 
 def test_a_hand_that_was_told_of_twice(twice):
-    hands = Hands(twice.view, twice.lives)
+    hands = HandRuns(twice.view, twice.lives)
     (row,) = hands.rows(twice.last)
     assert len(row.said) == 2
     assert "D2" in row.broken
@@ -616,7 +616,7 @@ def test_a_hand_that_was_told_of_twice(twice):
 
 def test_a_hand_with_a_session_of_its_own():
     view = RunView(bound_threads())
-    (row, *_) = Hands(view, Lives(view.events)).rows(view.last)
+    (row, *_) = HandRuns(view, MessageHistories(view.events)).rows(view.last)
     assert row.session == CHILD
 
 
@@ -631,7 +631,7 @@ def test_a_result_that_a_hook_took_back_is_kept():
         author.rest()
 
     run = small(kept)
-    (row,) = Hands(run.view, run.lives).rows(run.last)
+    (row,) = HandRuns(run.view, run.lives).rows(run.last)
     assert (row.state, row.over) == (HandState.KEPT, False)
 
 
@@ -653,7 +653,7 @@ def dispatched(*, deadline: float | None, until: float, busy: bool = False, ende
         author.say(OPS, ANA, "still there?")
 
     run = small(story)
-    (row,) = Hands(run.view, run.lives).rows(run.last)
+    (row,) = HandRuns(run.view, run.lives).rows(run.last)
     return run, row
 
 
@@ -673,7 +673,7 @@ def dispatched(*, deadline: float | None, until: float, busy: bool = False, ende
 def test_a_hand_past_its_deadline_is_wrong_by_itself(deadline, until, busy, ended, overdue):
     run, row = dispatched(deadline=deadline, until=until, busy=busy, ended=ended)
     assert (row.overdue, row.wrong, row.broken) == (overdue, overdue, ())
-    state = next(hand_facts(run.view, Hands(run.view, run.lives), row, run.last))
+    state = next(hand_facts(run.view, HandRuns(run.view, run.lives), row, run.last))
     assert ("✗ L2" in state.text) is overdue
 
 
@@ -687,7 +687,7 @@ def test_a_hand_that_is_started_again_has_as_long_once_more():
         author.say(OPS, ANA, "still there?")
 
     run = small(story)
-    hands = Hands(run.view, run.lives)
+    hands = HandRuns(run.view, run.lives)
     (row,) = hands.rows(run.last)
     assert (row.deadline, row.overdue) == (18.0, False)
     lines = {fact.label: fact.text for fact in hand_facts(run.view, hands, row, run.last)}
@@ -697,4 +697,4 @@ def test_a_hand_that_is_started_again_has_as_long_once_more():
 
 def test_no_hand():
     view = RunView(silence())
-    assert len(Hands(view, Lives(view.events))) == 0
+    assert len(HandRuns(view, MessageHistories(view.events))) == 0

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.support.app.changes import BOS, FIRST, OWN, SECOND, changed_sessions
 from tests.support.app.traces import DEPLOY, KEYS, OPS, bound_completion, foreign_mirror
-from trunkline.app.view.index.snapshots import FRAME_EVERY, Fold, Moment
+from trunkline.app.view.index.snapshots import FRAME_EVERY, RunSnapshot, Snapshots
 from trunkline.core.events import Body, Event, EventLog
 from trunkline.core.events.delivery import (
     AttemptStarted,
@@ -37,7 +37,7 @@ PLACES = (OPS, DEPLOY)
 
 
 def refold(events, seq):
-    moment = Moment()
+    moment = RunSnapshot()
     for event in events[:seq]:
         moment.advance(event)
     return moment
@@ -99,7 +99,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 7)), min_size=1, m
 @given(STEPS, st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 30))
 def test_any_order_of_seeks_gives_what_folding_from_zero_gives(steps, seeks, times):
     events = story(steps * times)
-    fold = Fold(events)
+    fold = Snapshots(events)
     for seek in seeks:
         seq = round(seek * len(events))
         assert fold.at(seq) == refold(events, seq)
@@ -107,14 +107,14 @@ def test_any_order_of_seeks_gives_what_folding_from_zero_gives(steps, seeks, tim
 
 def test_seeks_beyond_both_ends_stop_there():
     events = bound_completion().trace.events
-    fold = Fold(events)
-    assert fold.at(-5) == Moment()
+    fold = Snapshots(events)
+    assert fold.at(-5) == RunSnapshot()
     assert fold.at(10_000) == refold(events, len(events))
 
 
 def test_a_moment_that_was_handed_out_does_not_change():
     events = story([(8, 0), (9, 1), (12, 0)] * FRAME_EVERY)
-    fold = Fold(events)
+    fold = Snapshots(events)
     early = fold.at(2)
     assert early.intents["i0"].state is IntentState.PREPARED
     fold.at(len(events))
@@ -123,7 +123,7 @@ def test_a_moment_that_was_handed_out_does_not_change():
 
 def test_the_made_run_ends_as_it_was_written():
     run = bound_completion()
-    end = Fold(run.trace.events).at(len(run.trace.events))
+    end = Snapshots(run.trace.events).at(len(run.trace.events))
     assert end.generation == 2
     assert end.alive
     assert [intent.state for intent in end.intents.values()] == [IntentState.DELIVERED] * 5
@@ -134,13 +134,13 @@ def test_the_made_run_ends_as_it_was_written():
 
 def test_a_closed_thread_is_known():
     run = foreign_mirror()
-    end = Fold(run.trace.events).at(len(run.trace.events))
+    end = Snapshots(run.trace.events).at(len(run.trace.events))
     assert list(end.closed.values()) == ["archived"]
 
 
 def test_sessions_are_followed_to_their_keys_and_generations():
     run = changed_sessions()
-    end = Fold(run.trace.events).at(len(run.trace.events))
+    end = Snapshots(run.trace.events).at(len(run.trace.events))
     assert list(end.sessions) == [BOS, OWN, KEYS[OPS]]
     bos = end.sessions[BOS]
     assert (bos.key, bos.id, bos.generation, bos.before) == (BOS, SECOND, 2, (FIRST,))
@@ -148,13 +148,13 @@ def test_sessions_are_followed_to_their_keys_and_generations():
 
 def test_a_reopened_intent_is_on_its_way_again():
     events = story([(8, 0), (12, 0), (17, 0)])
-    fold = Fold(events)
+    fold = Snapshots(events)
     assert [fold.at(seq).intents["i0"].state for seq in (2, 3)] == [IntentState.DELIVERED, IntentState.PREPARED]
 
 
 def test_a_transcript_line_that_grows_counts_once():
     whole, partial = 4, 18
-    grown = Fold(story([(8, 0), (partial, 0), (partial, 0), (whole, 0)]))
+    grown = Snapshots(story([(8, 0), (partial, 0), (partial, 0), (whole, 0)]))
     assert grown.at(4).sessions[KEYS[OPS]].said == 1
     assert grown.at(4).intents["i0"].part_in == ""
-    assert Fold(story([(8, 0), (whole, 0), (whole, 0)])).at(3).sessions[KEYS[OPS]].said == 2
+    assert Snapshots(story([(8, 0), (whole, 0), (whole, 0)])).at(3).sessions[KEYS[OPS]].said == 2

@@ -4,9 +4,9 @@ import pytest
 
 from tests.support.app.traces import ENTRIES, ListedRuns
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.view.timeline.breakpoints import Breakpoint, Breakpoints, Field, On
+from trunkline.app.view.timeline.breakpoints import Breakpoint, BreakpointKind, Breakpoints, BreakpointTargets
 from trunkline.app.view.timeline.seek_syntax import read_moment, read_speed
-from trunkline.app.view.timeline.status_line import Mode
+from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.core.errors import UsageError
 
 
@@ -28,21 +28,25 @@ def play(one: Workspace) -> None:
 
 def test_it_stops_at_a_kind():
     one = workspace()
-    one.search.toggle(Breakpoint(On.KIND, "turn.started"))
+    one.search.toggle(Breakpoint(BreakpointKind.KIND, "turn.started"))
     play(one)
     playback = one.run.playback
-    assert playback.mode is Mode.BREAKPOINT
+    assert playback.mode is PlaybackMode.BREAKPOINT
     assert one.run.view.event(one.cursor).kind == "turn.started"
     play(one)
     assert one.cursor > 0
-    assert playback.mode in (Mode.BREAKPOINT, Mode.AUTO_PAUSED)
+    assert playback.mode in (PlaybackMode.BREAKPOINT, PlaybackMode.AUTO_PAUSED)
 
 
 def test_it_stops_at_a_lane_at_a_filter_and_at_an_invariant():
     one = workspace()
     field = one.search.field(one.run)
     lane = next(name for name in field.names if "deploy" in name)
-    points = (Breakpoint(On.LANE, lane), Breakpoint(On.FILTER, "v:dup"), Breakpoint(On.INVARIANT, "D2"))
+    points = (
+        Breakpoint(BreakpointKind.LANE, lane),
+        Breakpoint(BreakpointKind.FILTER, "v:dup"),
+        Breakpoint(BreakpointKind.INVARIANT, "D2"),
+    )
     for point in points:
         hits = field.hits(point)
         assert hits, point
@@ -56,27 +60,27 @@ def test_it_stops_at_a_lane_at_a_filter_and_at_an_invariant():
 def test_broken_invariants_stop_it_unless_switched_off():
     one = workspace()
     play(one)
-    assert one.run.playback.mode is Mode.AUTO_PAUSED
+    assert one.run.playback.mode is PlaybackMode.AUTO_PAUSED
     one.seek(0)
     one.search.breakpoints.on_broken = False
     play(one)
-    assert one.run.playback.mode is Mode.ENDED
+    assert one.run.playback.mode is PlaybackMode.ENDED
     one.seek(0)
     one.search.breakpoints.on_broken = True
     play(one)
-    assert one.run.playback.mode is Mode.AUTO_PAUSED
+    assert one.run.playback.mode is PlaybackMode.AUTO_PAUSED
 
 
 def test_they_stay_when_another_run_is_opened():
     one = workspace()
-    one.search.toggle(Breakpoint(On.KIND, "turn.started"))
+    one.search.toggle(Breakpoint(BreakpointKind.KIND, "turn.started"))
     one.rerun(bugs=())
     play(one)
-    assert one.run.playback.mode is Mode.BREAKPOINT
+    assert one.run.playback.mode is PlaybackMode.BREAKPOINT
 
 
 def test_setting_twice_removes():
-    points, point = Breakpoints(), Breakpoint(On.KIND, "turn.ended")
+    points, point = Breakpoints(), Breakpoint(BreakpointKind.KIND, "turn.ended")
     assert points.toggle(point)
     assert not points.toggle(point)
     assert points.set == ()
@@ -86,18 +90,18 @@ def test_setting_twice_removes():
 def test_a_filter_that_is_none_is_refused():
     points = Breakpoints()
     with pytest.raises(UsageError):
-        points.toggle(Breakpoint(On.FILTER, "v:purple"))
+        points.toggle(Breakpoint(BreakpointKind.FILTER, "v:purple"))
     assert points.set == ()
 
 
 def test_what_is_offered_is_of_the_event_under_the_cursor():
     one = workspace()
-    field: Field = one.search.field(one.run)
+    field: BreakpointTargets = one.search.field(one.run)
     stop = one.run.view.marks.stops[0]
     row = one.timeline.rows[one.timeline.row_at(stop)]
     offers = list(field.offers(stop, row, "ship"))
-    assert offers[0] == Breakpoint(On.FILTER, "ship")
-    assert {offer.on for offer in offers} == set(On)
+    assert offers[0] == Breakpoint(BreakpointKind.FILTER, "ship")
+    assert {offer.on for offer in offers} == set(BreakpointKind)
     assert list(field.offers(0, None, "")) == []
 
 
@@ -146,9 +150,9 @@ def test_the_next_timer_is_half_a_second_away_or_more():
 def test_following_ends_with_the_first_move():
     one = workspace()
     one.follow()
-    assert (one.cursor, one.run.playback.mode) == (one.run.view.last, Mode.FOLLOWING)
+    assert (one.cursor, one.run.playback.mode) == (one.run.view.last, PlaybackMode.FOLLOWING)
     one.step(-1)
-    assert one.run.playback.mode is Mode.REWOUND
+    assert one.run.playback.mode is PlaybackMode.REWOUND
 
 
 # ---------------------------------------------------------------- the filter of the workspace

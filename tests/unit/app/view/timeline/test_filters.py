@@ -5,8 +5,8 @@ import pytest
 from tests.support.app.bound_runs import bound_threads
 from tests.support.app.traces import bound_completion
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.filters import Filter, Matcher, parse_filter
-from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.filters import FilterMatcher, TimelineFilter, parse_filter
+from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.row import Look
 from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.errors import UsageError
@@ -14,8 +14,8 @@ from trunkline.core.errors import UsageError
 
 def made(run=None):
     view = RunView(run or bound_completion(bug=True))
-    lanes = Lanes(view)
-    return view, Matcher(view, lanes), Timeline(view, lanes).rows
+    lanes = TimelineLanes(view)
+    return view, FilterMatcher(view, lanes), Timeline(view, lanes).rows
 
 
 def kept(text: str, run=None):
@@ -43,7 +43,7 @@ def test_blank_is_no_filter():
 )
 def test_what_can_be_typed(text, fields, inverse):
     found = parse_filter(text)
-    assert isinstance(found, Filter)
+    assert isinstance(found, TimelineFilter)
     assert [(term.field, term.value) for term in found.terms] == fields
     assert found.inverse is inverse
 

@@ -3,8 +3,8 @@
 from tests.support.app.traces import ANA, OPS, Author, bound_completion, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.lane_badges import Tokens
-from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.lane_badges import TokenUse
+from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.sim import load_scenario, run_scenario, scenario_home
 from trunkline.sim.events.world import PeerSaid
 
@@ -15,7 +15,7 @@ def stale(*bugs: str) -> RunView:
 
 def badges(view: RunView) -> list[str]:
     """What stands there over the whole run, each once."""
-    tokens = Lanes(view).tokens
+    tokens = TimelineLanes(view).tokens
     account = ("discord", "default")
     return list(dict.fromkeys(tokens.badge(account, event.seq, event.at) for event in view.events))
 
@@ -32,11 +32,11 @@ def test_a_request_with_an_older_one_than_it_was_given_is_marked():
 
 def test_where_no_token_was_changed_nothing_is_told():
     view = RunView(bound_completion())
-    assert Tokens(view.events).badge(("discord", "main"), view.last, 9.0) == ""
+    assert TokenUse(view.events).badge(("discord", "main"), view.last, 9.0) == ""
 
 
 def test_lanes_say_who_reads_there():
-    lanes = Lanes(RunView(bound_completion()))
+    lanes = TimelineLanes(RunView(bound_completion()))
     assert {lane.label: lane.audience for lane in lanes.all if lane.place} == {
         "#ops": "public",
         "deploy": "public",
@@ -51,5 +51,5 @@ def test_where_all_places_have_the_same_readers_it_is_not_told():
     author = Author()
     author.world([(OPS, "ops", None)])
     author.platform(OPS).record(PeerSaid(address=OPS, peer=ANA, message_id="1", text="hello"))
-    lanes = Lanes(RunView(Run(trace=author.trace("one", title=""), verdicts=verdicts())))
+    lanes = TimelineLanes(RunView(Run(trace=author.trace("one", title=""), verdicts=verdicts())))
     assert not lanes.several_audiences

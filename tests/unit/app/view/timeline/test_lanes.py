@@ -7,15 +7,15 @@ import pytest
 from tests.support.app.traces import ANA, DEPLOY, OPS, Author, bound_completion, discord, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.lanes import LaneKind, Lanes, Wish, lay_out
+from trunkline.app.view.timeline.lanes import LaneKind, TimelineLanes, WantedWidths, lay_out
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import PeerSaid
 
 WIDTHS = (47, 51, 64, 80, 96, 110, 140, 180)
 
 
-def lanes_of(run: Run) -> Lanes:
-    return Lanes(RunView(run))
+def lanes_of(run: Run) -> TimelineLanes:
+    return TimelineLanes(RunView(run))
 
 
 def crowd(number: int) -> Run:
@@ -54,7 +54,7 @@ def test_accounts_of_one_platform_are_told_apart():
     night = Address(channel="discord", account="night", kind=ChatKind.CHANNEL, conversation="1")
     author.world([(day, "ops", None), (night, "ops", None)])
     view = RunView(Run(trace=author.trace("two", title=""), verdicts=()))
-    assert [lane.group for lane in Lanes(view).all[:2]] == ["discord:main", "discord:night"]
+    assert [lane.group for lane in TimelineLanes(view).all[:2]] == ["discord:main", "discord:night"]
     assert [view.places.full(place) for place in (day, night)] == ["discord:main/ops", "discord:night/ops"]
     # The same words as in the sentences of the invariants, and of platforms with one account.
     assert view.places.label(night) == "discord/ops"
@@ -71,7 +71,7 @@ def test_a_parent_of_a_busy_thread_is_never_idle():
 @pytest.mark.parametrize("number", [0, 1, 3, 12])
 def test_columns_never_overlap_and_stay_inside(width, number):
     for run in (bound_completion(), crowd(number)):
-        layout = lay_out(lanes_of(run), width, wish=Wish(20, 20))
+        layout = lay_out(lanes_of(run), width, wish=WantedWidths(20, 20))
         columns = layout.columns
         assert all(0 <= column.x < width for column in columns)
         assert all(left.x < right.x for left, right in itertools.pairwise(columns))
@@ -82,8 +82,8 @@ def test_columns_never_overlap_and_stay_inside(width, number):
 
 def test_idle_lanes_go_before_messages_are_cut():
     lanes = lanes_of(bound_completion())
-    assert lay_out(lanes, 120, wish=Wish(20, 20)).idle == 0
-    narrow = lay_out(lanes, 64, wish=Wish(20, 20))
+    assert lay_out(lanes, 120, wish=WantedWidths(20, 20)).idle == 0
+    narrow = lay_out(lanes, 64, wish=WantedWidths(20, 20))
     assert narrow.idle == 2
     assert [column.lane.label for column in narrow.columns] == ["#ops", "deploy", "@bo", "GATEWAY", "codex"]
 

@@ -4,14 +4,14 @@ from tests.support.app.traces import ENTRIES, ListedRuns, bound_completion
 from trunkline.app.tui.state.playback import LONGEST, Playback
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.timeline.lanes import Lanes
-from trunkline.app.view.timeline.status_line import Mode
+from trunkline.app.view.timeline.lanes import TimelineLanes
+from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.app.view.timeline.timeline import Timeline
 
 
 def playback(*, bug: bool = True) -> Playback:
     view = RunView(bound_completion(bug=bug))
-    return Playback(view, frozenset(Timeline(view, Lanes(view)).seqs))
+    return Playback(view, frozenset(Timeline(view, TimelineLanes(view)).seqs))
 
 
 def play(clock: Playback, seconds: float = 60.0, tick: float = 0.03) -> float:
@@ -26,9 +26,9 @@ def play(clock: Playback, seconds: float = 60.0, tick: float = 0.03) -> float:
 def test_playing_stops_at_the_violation():
     clock = playback()
     clock.play()
-    assert clock.mode is Mode.PLAYING
+    assert clock.mode is PlaybackMode.PLAYING
     play(clock)
-    assert clock.mode is Mode.AUTO_PAUSED
+    assert clock.mode is PlaybackMode.AUTO_PAUSED
     assert clock.cursor == clock.view.marks.stops[0]
 
 
@@ -38,7 +38,7 @@ def test_playing_goes_on_after_it_and_ends():
     play(clock)
     clock.play()
     play(clock)
-    assert (clock.cursor, clock.mode) == (clock.view.last, Mode.ENDED)
+    assert (clock.cursor, clock.mode) == (clock.view.last, PlaybackMode.ENDED)
 
 
 def test_playing_from_the_end_starts_again():
@@ -78,7 +78,7 @@ def test_looking_back_is_rewound():
     clock = playback()
     clock.seek(40)
     clock.seek(12)
-    assert (clock.mode, clock.head) == (Mode.REWOUND, 40)
+    assert (clock.mode, clock.head) == (PlaybackMode.REWOUND, 40)
 
 
 def test_seeking_stays_inside():

@@ -8,7 +8,7 @@ from trunkline.app.runs.model import Run
 from trunkline.app.view.index.causality import Causes
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
-from trunkline.app.view.timeline.lanes import Lanes
+from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.row import Look
 from trunkline.app.view.timeline.timeline import Timeline, is_delivery
 from trunkline.core.events import EventLog, Trace, TraceHeader
@@ -45,7 +45,7 @@ from trunkline.core.events.leases import AdapterInstalled, StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentKind, IntentState, Transport
 from trunkline.sim.events.processes import ProcessCrashed
-from trunkline.sim.events.script import ClientAsked, ClientTold, FaultFired, RunPhase
+from trunkline.sim.events.script import ClientAnswered, ClientRequested, FaultFired, RunPhase
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireRefused, WireResponseLost
 from trunkline.sim.events.world import PeerSaid, PlatformPushed, ThreadClosed
 from trunkline.sim.invariants.base import Status, Verdict, Violation
@@ -53,7 +53,7 @@ from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 def opened(run: Run, *, unfolded: bool = False):
     view = RunView(run)
-    return view, Timeline(view, Lanes(view), unfolded=unfolded)
+    return view, Timeline(view, TimelineLanes(view), unfolded=unfolded)
 
 
 def row_of(run, text, look=None):
@@ -210,7 +210,7 @@ def test_a_delivery_elsewhere_by_configuration_is_a_fallback():
             "dry run: 1 file",
         ),
         (
-            ClientTold(key="k", status="delivered", provider_id="p7"),
+            ClientAnswered(key="k", status="delivered", provider_id="p7"),
             Look.NOTE,
             "the client gets its result: delivered, message p7",
         ),
@@ -302,7 +302,7 @@ def test_what_the_platform_put_elsewhere_is_a_bad_end():
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        (ClientAsked(key="k1", dry_run=True), "a client asks for a dry run, key k1"),
+        (ClientRequested(key="k1", dry_run=True), "a client asks for a dry run, key k1"),
         (HookSending(verdict="kept", by=(), reason=Reason.KEPT_BY_HOOKS), "the hooks leave it unchanged"),
         (
             HookSent(state=IntentState.DELIVERED, reason=Reason.ACCEPTED, provider_id="p7"),
@@ -323,7 +323,7 @@ def test_a_target_is_a_step_inside_the_gateway():
     assert all("channel:501" not in row.text for row in opened(run)[1].rows)
     view, timeline = opened(run, unfolded=True)
     row = timeline.rows[-1]
-    assert (row.look, row.start) == (Look.INTERNAL, Lanes(view).gateway)
+    assert (row.look, row.start) == (Look.INTERNAL, TimelineLanes(view).gateway)
     assert row.text == "target “channel:501” is discord/ops, session k"
 
 
