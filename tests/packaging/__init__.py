@@ -1,0 +1,1 @@
+"""What is built for distribution, installed and used outside the clone."""
