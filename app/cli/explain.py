@@ -1,124 +1,95 @@
-"""``trunkline explain``: asks the deciding code of the gateway a question, and prints the answer with its reasons.
+"""``trunkline explain``: asks the gateway's decision functions a question, and prints the answer with its reasons.
 
-Nothing runs and nothing is sent. What is needed is imported when a command is called.
+Nothing runs and nothing is sent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter
 
+from trunkline.app.cli.options import Flag
+from trunkline.app.explain.decide import InboundQuestion, decide_inbound, decide_send, read_any_key
+from trunkline.app.report.explain import (
+    as_json,
+    inbound_facts,
+    inbound_json,
+    key_facts,
+    key_json,
+    lines,
+    send_facts,
+    send_json,
+)
+from trunkline.app.view.text.fact import Fact
+from trunkline.core.config import GatewayConfig
 from trunkline.core.profiles import Profile
+from trunkline.core.routing.outbound import OutboundQuestion
+from trunkline.core.values import ChatKind
 
-if TYPE_CHECKING:
-    from trunkline.core.config import GatewayConfig
-
-app = App(name="explain", help="Tell why a message would go where it goes, without running anything.")
+# An id may begin with a dash.
+app = App(
+    name="explain",
+    help="Explain where a message would go, without running anything.",
+    default_parameter=Parameter(allow_leading_hyphen=True, negative=()),
+)
 
 _CONFIG = Group("Configuration", sort_key=1)
-_OUTPUT = Group("Output", sort_key=2)
+_OUTPUT = Parameter(group=Group("Output", sort_key=2))
 Config = Annotated[Path | None, Parameter(group=_CONFIG)]
 Rules = Annotated[Profile | None, Parameter(group=_CONFIG)]
-Json = Annotated[bool, Parameter(group=_OUTPUT, negative=(), show_default=False)]
-#: an id may begin with a dash
-Id = Annotated[str, Parameter(allow_leading_hyphen=True)]
-MaybeId = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+Json = Annotated[Flag, _OUTPUT]
 
 
-@app.command
-def inbound(  # noqa: PLR0913 -- each of them is an option
-    *,
-    channel: str,
-    kind: Literal["direct", "group", "channel"],
-    peer: Id,
-    thread: MaybeId = None,
-    parent: MaybeId = None,
-    account: str = "default",
-    guild: MaybeId = None,
-    team: MaybeId = None,
-    role: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
-    sender: MaybeId = None,
-    message: str = "message-id",
-    config: Config = None,
-    profile: Rules = None,
-    near: Annotated[bool, Parameter(group=_OUTPUT, negative=(), show_default=False)] = False,
-    json: Json = False,
-) -> int:
-    """Where would this inbound message belong? Agent, session, answers, and why each binding won or lost.
-
-    Parameters
-    ----------
-    channel:
-        The platform that it comes from, e.g. `discord`.
-    kind:
-        What the conversation is to its members.
-    peer:
-        The platform's id of the conversation; of a direct one, that of the person.
-    thread:
-        Id of the thread or topic in it.
-    parent:
-        Id of what the conversation hangs under, where it is a thread itself (Discord).
-    account:
-        The account that received it.
-    guild:
-        Id of the guild.
-    team:
-        Id of the team or workspace.
-    role:
-        A role that the sender holds. May be given several times.
-    sender:
-        Id of who wrote it; in a direct conversation it is the peer.
-    message:
-        Id of the message; a thread that is opened on it for the answers has the same.
-    config:
-        Configuration of the gateway as YAML or JSON; also a scenario, whose `gateway` section is taken.
-    profile:
-        Whose rules; instead of the configuration's.
-    near:
-        Of more than 100 bindings tell only those that have to do with the message, as a running gateway does.
-    json:
-        Print JSON.
-    """
-    from trunkline.app.explain.decide import InboundQuestion, decide_inbound
-    from trunkline.app.report.explain import as_json, inbound_facts, inbound_json, lines
-    from trunkline.core.values import ChatKind
-
-    asked = InboundQuestion(
-        channel=channel,
-        kind=ChatKind(kind),
-        peer=peer,
-        account=account,
-        thread=thread,
-        parent=parent,
-        guild=guild,
-        team=team,
-        roles=role,
-        sender=sender,
-        message=message,
-    )
-    answer = decide_inbound(asked, _config(config, profile), near=near)
-    print(as_json(inbound_json(answer)) if json else lines(inbound_facts(answer)))
+def _print(facts: Iterable[Fact], document: dict[str, Any], *, json: bool) -> int:
+    print(as_json(document) if json else lines(facts))
     return 0
 
 
 @app.command
+def inbound(
+    *,
+    question: Annotated[InboundQuestion, Parameter(name="*")],
+    config: Config = None,
+    profile: Rules = None,
+    near: Annotated[Flag, _OUTPUT] = False,
+    json: Json = False,
+) -> int:
+    """Explain where an inbound message belongs: agent, session, reply address, and why each route rule won or lost.
+
+    Parameters
+    ----------
+    config:
+        Gateway configuration as YAML or JSON, or a scenario, whose `gateway` section is used.
+    profile:
+        Routing rules to follow, instead of those that the configuration names.
+    near:
+        With more than 100 route rules, show only those related to the message, as a running gateway records them.
+    json:
+        Print JSON.
+    """
+    answer = decide_inbound(question, _config(config, profile), near=near)
+    return _print(inbound_facts(answer), inbound_json(answer), json=json)
+
+
+@app.command
 def send(
-    target: Id,
+    target: str,
     /,
     *,
     channel: str,
     account: str | None = None,
-    thread: MaybeId = None,
-    reply_to: MaybeId = None,
+    thread: str | None = None,
+    reply_to: str | None = None,
     kind: Literal["user", "group", "channel"] | None = None,
     agent: str | None = None,
     config: Config = None,
     profile: Rules = None,
     json: Json = False,
 ) -> int:
-    """Where would a message to this target go? The place, the session that remembers it, and the steps to both.
+    """Explain where a message to a target would go: the place, the session that remembers it, and the steps to both.
 
     Parameters
     ----------
@@ -127,27 +98,22 @@ def send(
     channel:
         The platform, e.g. `slack`.
     account:
-        The account that sends; by default as configured.
+        The account that sends; by default the configured one.
     thread:
         Id of the thread or topic.
     reply_to:
-        Id of the message that is answered.
+        Id of the message that this one replies to.
     kind:
-        What a directory says that the target is.
+        What a directory lookup says the target is.
     agent:
-        For whom it is sent; by default the default agent.
+        The agent that sends; by default the default agent.
     config:
-        Configuration of the gateway as YAML or JSON; also a scenario, whose `gateway` section is taken.
+        Gateway configuration as YAML or JSON, or a scenario, whose `gateway` section is used.
     profile:
-        Whose rules; instead of the configuration's.
+        Routing rules to follow, instead of those that the configuration names.
     json:
         Print JSON.
     """
-    from trunkline.app.explain.decide import decide_send
-    from trunkline.app.report.explain import as_json, lines, send_facts, send_json
-    from trunkline.core.routing.outbound import OutboundQuestion
-    from trunkline.core.values import ChatKind
-
     question = OutboundQuestion(
         agent=agent or "",
         channel=channel,
@@ -158,36 +124,29 @@ def send(
         reply_to=reply_to,
     )
     answer = decide_send(question, _config(config, profile))
-    print(as_json(send_json(answer)) if json else lines(send_facts(answer)))
-    return 0
+    return _print(send_facts(answer), send_json(answer), json=json)
 
 
 @app.command
-def key(text: str, /, *, json: Json = False) -> int:
-    """What does this session key mean? Its parts, and how it is written.
+def key(text: Annotated[str, Parameter(allow_leading_hyphen=False)], /, *, json: Json = False) -> int:
+    """Explain a session key: its parts, and its other spellings.
 
     Parameters
     ----------
     text:
-        A key in any form that is accepted: ours, or those of the upstream gateway.
+        A key in any accepted form: Trunkline's own, or one of the upstream gateway.
     json:
         Print JSON.
     """
-    from trunkline.app.explain.decide import read_any_key
-    from trunkline.app.report.explain import as_json, key_facts, key_json, lines
-
     answer = read_any_key(text)
-    print(as_json(key_json(answer)) if json else lines(key_facts(answer)))
-    return 0
+    return _print(key_facts(answer), key_json(answer), json=json)
 
 
 def _config(path: Path | None, profile: Profile | None) -> GatewayConfig:
-    """The configuration that is asked about. Raises `ScenarioError` with what is wrong in the file."""
-    from trunkline.core.config import GatewayConfig
-
+    """The configuration to use. Raises `ScenarioError` with what is wrong in the file."""
     if path is None:
         return GatewayConfig() if profile is None else GatewayConfig(profile=profile)
-    # Only a file needs the reader of scenarios, and that takes a moment to be imported.
+    # Only a file needs the scenario reader, which is slow to import.
     from trunkline.sim.scenario import load_config
 
     return load_config(path, profile=profile)

@@ -1,11 +1,12 @@
-"""What the gateway would decide, without running it: the deciding functions of `core`, asked with a question.
+"""What the gateway would decide, without running it: calls the decision functions of `core` with a question.
 
-The answers hold what the gateway records of such a decision, so `app.view.explain.route_facts` shows both alike.
+The answers hold the event bodies that the gateway records, so `app.view.explain.route_facts` shows both alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import msgspec
@@ -26,25 +27,33 @@ from trunkline.core.sends.api import SendMessage, choose_agent
 from trunkline.core.sessions.session_map import entry_of_route, person_in_shared
 from trunkline.core.values import Address, ChatKind, Envelope, Peer, SessionEntry
 
-#: the message, where nobody says what its id is
-SOME_MESSAGE = "message-id"
 
-
-class InboundQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """An inbound message, as an adapter hands it over."""
+@dataclass(frozen=True, kw_only=True)
+class InboundQuestion:
+    """An inbound message, as an adapter passes it on. The fields are the options of `trunkline explain inbound`."""
 
     channel: str
+    """The platform that it comes from, e.g. `discord`."""
     kind: ChatKind
+    """What kind of conversation it is."""
     peer: str
-    account: str = DEFAULT_ACCOUNT
+    """The platform's id of the conversation; in a direct one, the id of the person."""
     thread: str | None = None
+    """Id of the thread or topic in it."""
     parent: str | None = None
+    """Id of the parent of a conversation that is itself a thread (Discord)."""
+    account: str = DEFAULT_ACCOUNT
+    """The account that received it."""
     guild: str | None = None
+    """Id of the guild."""
     team: str | None = None
-    roles: tuple[str, ...] = ()
-    #: none: in a direct conversation the peer
+    """Id of the team or workspace."""
+    role: tuple[str, ...] = ()
+    """A role of the sender. May be given several times."""
     sender: str | None = None
-    message: str = SOME_MESSAGE
+    """Id of the sender; by default, in a direct conversation, the peer."""
+    message: str = "message-id"
+    """Id of the message; a thread that is opened on it for the replies has the same id."""
 
 
 class InboundAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,9 +66,9 @@ class InboundAnswer(msgspec.Struct, frozen=True, kw_only=True):
     decided: RouteDecided
     #: the main session of the agent
     main_key: str
-    #: who is counted in the session that the DM scope ``main`` shares; none: it is not such a session
+    #: the person, as counted in the session that the DM scope ``main`` shares; none: the session is not shared
     person: str | None
-    #: id of the message on which the thread for the answers is opened
+    #: id of the message on which a thread is opened for the replies
     opens_on: str | None
     notes: tuple[str, ...]
 
@@ -73,7 +82,7 @@ class SendAnswer(msgspec.Struct, frozen=True, kw_only=True):
     #: as the gateway records it
     resolved: TargetResolved
     base_key: str
-    #: what the session says of its conversation, when this send is the first that happens in it
+    #: the session's entry, if this send creates the session
     entry: SessionEntry
     notes: tuple[str, ...]
 
@@ -83,12 +92,12 @@ class KeyAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     key: SessionKey
-    #: the form that it was read in
+    #: the form that it was parsed as
     form: str
     #: the same key in the forms of the upstream gateway
     openclaw: str
     openclaw_august: str
-    #: parts that the openclaw form does not tell
+    #: parts that are lost in the openclaw form
     lost: tuple[str, ...]
 
 
@@ -96,7 +105,10 @@ class KeyAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide_inbound(asked: InboundQuestion, config: GatewayConfig, *, near: bool = False) -> InboundAnswer:
-    """Route an inbound message; every binding is told of. `near`: as many as a gateway records. Raises `UsageError`."""
+    """Route an inbound message, with a verdict on every route rule; `near`: only on as many as a gateway records.
+
+    Raises `UsageError`.
+    """
     came, notes = _envelope(asked)
     envelope = canonical(came)
     route = resolve_route(envelope, config, None if near else "all")
@@ -131,7 +143,7 @@ def _envelope(asked: InboundQuestion) -> tuple[Envelope, tuple[str, ...]]:
     if asked.thread is not None:
         rules = rules_for(place.channel)
         thread = _given("--thread", asked.thread)
-        # The same for a thread that is there already as for one that is opened.
+        # An existing thread and one that is opened for the reply have the same address.
         place = rules.thread_on(place, thread)
         if rules.thread_is_conversation:
             notes = (f"a thread on {place.channel} is a conversation of its own: {thread}, under {asked.peer.strip()}",)
@@ -144,7 +156,7 @@ def _envelope(asked: InboundQuestion) -> tuple[Envelope, tuple[str, ...]]:
         sent_at=0.0,
         guild=asked.guild,
         team=asked.team,
-        roles=asked.roles,
+        roles=asked.role,
     )
     return envelope, notes
 
@@ -159,7 +171,7 @@ def _given(option: str, text: str) -> str:
 
 
 def decide_send(question: OutboundQuestion, config: GatewayConfig) -> SendAnswer:
-    """Resolve the target of a send. An empty agent is the default one. Raises `UsageError`, `TargetError` for one."""
+    """Resolve the target of a send. An empty agent means the default agent. Raises `UsageError` or `TargetError`."""
     message = SendMessage(to=question.target, channel=question.channel, agent=question.agent or None, key="explain")
     question = msgspec.structs.replace(question, agent=choose_agent(message, config))
     route = resolve_outbound_route(question, config)
@@ -182,7 +194,7 @@ def decide_send(question: OutboundQuestion, config: GatewayConfig) -> SendAnswer
 
 
 def channel_notes(channel: str, config: GatewayConfig) -> tuple[str, ...]:
-    """A word about a channel that nobody knows: not the code, not the configuration."""
+    """A note about a channel that neither the code nor the configuration knows."""
     known = known_channels()
     bound = (binding.match.channel.strip().lower() for binding in config.bindings)
     if channel in {*known, *(name.lower() for name in config.channels), *bound}:
@@ -203,7 +215,7 @@ _V1, _LOOSE, _UPSTREAM, _OLD = "v1", "v1, written in another way", "openclaw", "
 
 
 def read_any_key(text: str) -> KeyAnswer:
-    """Read a session key in any form that is accepted. Raises `KeyFormatError` naming them."""
+    """Parse a session key in any accepted form. Raises `KeyFormatError`, which names the forms."""
     key = canonical_key(text)
     march, august = (encode_openclaw(key, profile=profile) for profile in (Profile.OPENCLAW, Profile.OPENCLAW_2026_08))
     return KeyAnswer(
@@ -216,12 +228,12 @@ def _form(text: str, key: SessionKey) -> str:
         return _V1
     if text.strip().lower() == str(key):
         return _LOOSE
-    # No agent of ours is called like the word that every key of the upstream gateway begins with.
+    # Every key of the upstream gateway begins with "agent:", and no agent of ours is named "agent".
     return _UPSTREAM if text.strip().lower().startswith("agent:") and key.agent != "agent" else _OLD
 
 
 def _lost(key: SessionKey, text: str) -> tuple[str, ...]:
-    """The parts of a key that are not in a text of it any more."""
+    """The parts of a key that its text does not preserve."""
     try:
         back = canonical_key(text)
     except KeyFormatError:

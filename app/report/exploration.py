@@ -1,4 +1,4 @@
-"""Explorations as text and as JSON: a line a scenario, a block for each kind of thing that was found, a summary."""
+"""Explorations as text and as JSON: a line per scenario, a block per finding, and a summary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SENTENCES = {**{checker.id: f"{checker.title}: {checker.sentence}" for checker 
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What an exploration cost, in seconds."""
+    """Time that an exploration took, in seconds."""
 
     wall: float
     #: of all processes
@@ -31,7 +31,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lines_of(found: Exploration) -> Iterator[str]:
-    """Everything about one scenario under one seed."""
+    """The results for one scenario under one seed."""
     sign = "✓" if found.holds else "✗"
     runs = f"{found.runs} of {found.planned} runs" if found.left else count(found.runs, "run")
     facts = [f"seed {found.seed}", f"{found.commits} commits, {found.steps} steps", runs]
@@ -44,7 +44,7 @@ def lines_of(found: Exploration) -> Iterator[str]:
         yield f"  ✗ {name} in {one.times} of {found.runs} runs. {_SENTENCES.get(name, '')}"
         yield from _first(found, one)
     for cause, one in found.differences.items():
-        yield f"  · {one.times}× seen otherwise, explained: {cause.value}"
+        yield f"  · {one.times}× visible difference, explained: {cause.value}"
         yield f"    first     {_points(one)}: {_short(one.summary)}"
 
 
@@ -64,7 +64,7 @@ def _short(text: str) -> str:
 def summary(every: Sequence[Exploration], sampling: Sampling, spent: Cost, *, interrupted: bool) -> str:
     """The last lines of a report."""
     runs, violated = sum(one.runs for one in every), sum(one.violated for one in every)
-    verdict = f"{violated} violated, {runs - violated} hold" if violated else "all hold" if runs else "nothing is known"
+    verdict = f"{violated} violated, {runs - violated} hold" if violated else "all hold" if runs else "no results"
     head = f"{count(len(every), 'exploration')}, {count(runs, 'run')}: {verdict}"
     lines = [f"interrupted. So far: {head}" if interrupted else head, _crashes(every), _sampled(sampling)]
     broken = Counter({name: 0 for one in every for name in one.breaches})

@@ -1,7 +1,8 @@
-"""Runs for machines: JSON with every verdict, and JUnit XML for CI. Written whole or not at all."""
+"""Runs for machines: JSON with every verdict, and JUnit XML for CI. A file is written whole or not at all."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -9,7 +10,7 @@ from xml.etree import ElementTree
 import msgspec
 
 from trunkline.app.report.summary import blocks
-from trunkline.app.runs.outcome import TimedRun
+from trunkline.app.runs.model import Run
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.core.errors import UsageError
 from trunkline.sim.invariants import Status
@@ -18,52 +19,50 @@ from trunkline.sim.invariants import Status
 REPORT_VERSION = 1
 
 
-def as_json(outcomes: list[TimedRun]) -> bytes:
+def as_json(runs: Sequence[Run]) -> bytes:
     """All runs as one JSON document, version `REPORT_VERSION`."""
     document = {
         "trunkline_report": REPORT_VERSION,
-        "holds": all(outcome.holds for outcome in outcomes),
-        "runs": [_run(outcome) for outcome in outcomes],
+        "holds": all(run.holds for run in runs),
+        "runs": [_as_builtins(run) for run in runs],
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
-def _run(outcome: TimedRun) -> dict[str, Any]:
-    header = outcome.run.trace.header
+def _as_builtins(run: Run) -> dict[str, Any]:
+    header = run.trace.header
     return {
         "scenario": header.scenario,
         "title": header.title,
         "path": header.path,
         "seed": header.seed,
         "bugs": header.bugs,
-        "holds": outcome.holds,
-        "events": len(outcome.run.trace.events),
-        "verdicts": outcome.run.verdicts,
-        "unmet": outcome.run.unmet,
+        "holds": run.holds,
+        "events": len(run.trace.events),
+        "verdicts": run.verdicts,
+        "unmet": run.unmet,
         "reproduce": reproduction(header),
     }
 
 
-def as_junit(outcomes: list[TimedRun]) -> bytes:
-    """All runs as JUnit XML: a test case a run, and a failure with the text report where something is violated."""
-    failed = sum(not outcome.holds for outcome in outcomes)
-    suite = ElementTree.Element(
-        "testsuite", name="trunkline", tests=str(len(outcomes)), failures=str(failed), errors="0"
-    )
-    for outcome in outcomes:
-        header = outcome.run.trace.header
+def as_junit(runs: Sequence[Run], seconds: Sequence[float]) -> bytes:
+    """All runs as JUnit XML: a test case per run, with the text report as its failure. `seconds`: CPU time of each."""
+    failed = sum(not run.holds for run in runs)
+    suite = ElementTree.Element("testsuite", name="trunkline", tests=str(len(runs)), failures=str(failed), errors="0")
+    for run, spent in zip(runs, seconds, strict=True):
+        header = run.trace.header
         name = " ".join([header.scenario, f"seed={header.seed}", *(f"bug={bug}" for bug in header.bugs)])
-        case = ElementTree.SubElement(suite, "testcase", classname=header.path, name=name, time=f"{outcome.spent:.3f}")
-        if not outcome.holds:
-            broken = [v.id for v in outcome.run.verdicts if v.status is Status.VIOLATED]
+        case = ElementTree.SubElement(suite, "testcase", classname=header.path, name=name, time=f"{spent:.3f}")
+        if not run.holds:
+            broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
             message = f"violated: {' '.join(broken)}" if broken else "expectations missed"
             failure = ElementTree.SubElement(case, "failure", message=message)
-            failure.text = "\n".join(blocks(outcome))
+            failure.text = "\n".join(blocks(run))
     return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n"
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all. Raises `UsageError` when the place cannot be written."""
+    """Write a file whole or not at all. Raises `UsageError` when it cannot be written."""
     part = path.with_name(path.name + ".part")
     try:
         part.write_bytes(content)

@@ -115,7 +115,7 @@ def _verdicts(view: RunView) -> Iterator[Section]:
 def _verdict(view: RunView, verdict: Verdict) -> Iterator[Fact]:
     times = f"judged {count(verdict.exercised, 'time')}"
     if verdict.status is Status.NOT_EXERCISED:
-        yield Fact(label="verdict", text="not exercised: nothing happened that it speaks of", tone=Tone.DIM)
+        yield Fact(label="verdict", text="not exercised: nothing happened that it applies to", tone=Tone.DIM)
     elif verdict.status is Status.OK:
         yield Fact(label="verdict", text=f"held{view.so_far}, {times}", tone=Tone.GOOD, mark="✓")
     else:

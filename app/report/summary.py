@@ -1,4 +1,4 @@
-"""Runs as plain text: a line a run, a block a violation with its first wrong step and the command to see it again."""
+"""Runs as plain text: a line per run, and a block per violation with its first wrong step and how to repeat it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from trunkline.app.runs.model import so_far
-from trunkline.app.runs.outcome import TimedRun
+from trunkline.app.runs.model import Run, so_far
 from trunkline.app.view.explain.explanation import path_of, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.invariants.results import NOT_JUDGED
@@ -16,23 +15,22 @@ from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.sim.invariants import Status, Verdict, Violation
 
 _WIDTH = 34
-#: a run that goes round in circles breaks the same promise thousands of times: so many are told of each
+#: a run that loops breaks the same invariant thousands of times: at most this many violations of each are printed
 VIOLATIONS = 5
 EXPECTATIONS = 20
-#: lines of what was expected and what was found, for one of them
+#: lines of what was expected, and of what was found, per violation
 LINES = 20
-#: steps at the ends of a long causal path
+#: steps at each end of a long causal path
 _STEPS = 20
 
 _Step = TypeVar("_Step")
 
 
-def run_line(outcome: TimedRun) -> str:
+def run_line(run: Run) -> str:
     """One line for one run."""
-    run, header = outcome.run, outcome.run.trace.header
-    sign = "✓" if outcome.holds else "✗"
+    header = run.trace.header
     facts = [f"seed {header.seed}"]
-    if outcome.holds:
+    if run.holds:
         facts.append(f"{run.exercised} of {len(run.verdicts)} invariants exercised{so_far(run.trace.cut)}")
     else:
         broken = [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
@@ -42,20 +40,25 @@ def run_line(outcome: TimedRun) -> str:
     facts.append(count(len(run.trace.events), "event"))
     if header.bugs:
         facts.append(clean(f"bug {', '.join(header.bugs)}"))
-    return f"{sign} {clean(header.scenario):<{_WIDTH}} {' · '.join(facts)}"
+    return f"{'✓' if run.holds else '✗'} {clean(header.scenario):<{_WIDTH}} {' · '.join(facts)}"
 
 
-def blocks(outcome: TimedRun) -> Iterator[str]:
-    """Everything that went wrong in a run, a block each; the last line is the command that shows it again."""
-    run = outcome.run
+def report_lines(run: Run) -> Iterator[str]:
+    """The line of a run, and a block for each violation."""
+    yield run_line(run)
+    yield from blocks(run)
+
+
+def blocks(run: Run) -> Iterator[str]:
+    """A block for each violation of a run; the last line is the command that repeats the run."""
     view = RunView(run)
     titles = {verdict.id: verdict for verdict in run.verdicts}
-    told: Counter[str] = Counter()
+    printed: Counter[str] = Counter()
     for violation in run.violations:
-        told[violation.invariant] += 1
-        if told[violation.invariant] <= VIOLATIONS:
+        printed[violation.invariant] += 1
+        if printed[violation.invariant] <= VIOLATIONS:
             yield "\n".join(_violation(view, violation, titles[violation.invariant]))
-    for invariant, number in told.items():
+    for invariant, number in printed.items():
         if number > VIOLATIONS:
             yield f"  ✗ {invariant} {titles[invariant].title}: {number - VIOLATIONS} more; --json has all of them"
     for unmet in run.unmet[:EXPECTATIONS]:
@@ -68,7 +71,7 @@ def blocks(outcome: TimedRun) -> Iterator[str]:
         yield f"  ✗ {len(run.unmet) - EXPECTATIONS} more expectations missed; --json has all of them"
     if run.trace.cut:
         yield f"  cut       {clean(run.trace.cut)}; {NOT_JUDGED}"
-    if not outcome.holds:
+    if not run.holds:
         yield f"  repro     {reproduction(run.trace.header)}"
 
 
@@ -85,7 +88,7 @@ def _violation(view: RunView, violation: Violation, verdict: Verdict) -> Iterato
 def shortened(
     steps: Sequence[_Step], is_wrong: Callable[[_Step], bool], left_out: Callable[[int], _Step]
 ) -> Sequence[_Step]:
-    """Both ends of a long path, and a step that tells how many are left out; its first wrong step is kept."""
+    """Both ends of a long path, a step that counts what is left out, and the wrong steps in between."""
     between = steps[_STEPS:-_STEPS]
     if len(between) < 2:
         return steps
@@ -107,16 +110,16 @@ def _marked(fact: Fact) -> str:
 
 
 def _listed(label: str, lines: tuple[str, ...]) -> list[str]:
-    told = [_line("" if index else label, clean(text)) for index, text in enumerate(lines[:LINES])]
-    return told if len(lines) <= LINES else [*told, _line("", f"... {count(len(lines) - LINES, 'more line')}")]
+    shown = [_line("" if index else label, clean(text)) for index, text in enumerate(lines[:LINES])]
+    return shown if len(lines) <= LINES else [*shown, _line("", f"... {count(len(lines) - LINES, 'more line')}")]
 
 
 def _line(label: str, text: str) -> str:
     return f"    {label:<9} {text}"
 
 
-def summary(outcomes: list[TimedRun]) -> str:
+def summary(runs: Sequence[Run]) -> str:
     """The last line of a report."""
-    broken = sum(not outcome.holds for outcome in outcomes)
-    runs = count(len(outcomes), "run")
-    return f"{runs}: all hold" if not broken else f"{runs}: {broken} violated, {len(outcomes) - broken} hold"
+    broken = sum(not run.holds for run in runs)
+    total = count(len(runs), "run")
+    return f"{total}: all hold" if not broken else f"{total}: {broken} violated, {len(runs) - broken} hold"

@@ -1,4 +1,4 @@
-"""What exploring a scenario has shown so far: counts of runs and crashes, and the first run of all that is wrong."""
+"""The results of exploring a scenario: counts of runs and crashes, and the first run that shows each finding."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trunkline.sim.run.crash_at import CrashAt
 
 @dataclass(slots=True)
 class Finding:
-    """One kind of thing that was found, and the first run that shows it."""
+    """A violation or a difference, and the first run that shows it."""
 
-    #: runs, or of differences intents, that show it
+    #: number of runs that show it; of a difference, number of intents
     times: int
     summary: str
     first: Tried
@@ -24,35 +24,35 @@ class Finding:
 
 @dataclass(slots=True, kw_only=True)
 class Exploration:
-    """One scenario under one seed."""
+    """The results for one scenario under one seed."""
 
     file: ScenarioFile
     seed: int
     bugs: tuple[str, ...]
-    #: points at which there is a process to be ended
+    #: points at which a process can be ended
     commits: int
     steps: int
-    #: runs that are planned, with the one without a crash; those with a second one can turn out to be fewer
+    #: planned runs, including the one without a crash; fewer may have a second crash than planned
     planned: int
-    #: parts of the plan that are still to come
+    #: chunks of the plan that are still to come
     left: int = 0
     runs: int = 0
-    #: runs in which something is wrong
+    #: runs with a violation
     violated: int = 0
-    #: crashes that happened, by ``kill commit``, ``stop step``, ...
+    #: crashes that happened, by kind: ``kill commit``, ``stop step``, ...
     fired: Counter[str] = field(default_factory=Counter[str])
-    #: those of them that came inside the recovery from another one
+    #: crashes during the recovery from another one
     inside: int = 0
-    #: stops that something else came before
+    #: stops that another end of the process preceded
     overtaken: int = 0
-    #: what is wrong, by invariant or promise
+    #: violations, by invariant or promise
     breaches: dict[str, Finding] = field(default_factory=dict[str, Finding])
-    #: what people see otherwise, by the cause that explains it
+    #: visible differences, by the cause that explains them
     differences: dict[Cause, Finding] = field(default_factory=dict[Cause, Finding])
 
     @classmethod
     def of(cls, explorer: Explorer, planned: int) -> Exploration:
-        """Nothing but the run without a crash."""
+        """The results with only the run without a crash."""
         found = cls(
             file=explorer.file,
             seed=explorer.seed,
@@ -66,11 +66,11 @@ class Exploration:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was wrong with any run."""
+        """Whether no run has a violation."""
         return not self.violated
 
     def add(self, tried: Iterable[Tried]) -> None:
-        """Take runs in."""
+        """Add runs."""
         for one in tried:
             self._add(one)
 
@@ -89,7 +89,7 @@ class Exploration:
                 self.differences.setdefault(difference.cause, Finding(0, summary, one)).times += 1
 
     def header(self, crashes: tuple[CrashAt, ...]) -> TraceHeader:
-        """What was run, for the command that runs it again."""
+        """The header of a run, for the command that repeats it."""
         return TraceHeader(
             scenario=self.file.id,
             title=self.file.scenario.title,

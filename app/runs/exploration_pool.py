@@ -1,4 +1,4 @@
-"""Explorations spread over processes: a run takes milliseconds, and none knows of another."""
+"""Spreads an exploration over processes: its runs take milliseconds and are independent."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 import msgspec
 
@@ -19,14 +20,14 @@ from trunkline.sim import ScenarioFile
 from trunkline.sim.explore import Explorer, Sampling, Tried
 from trunkline.sim.explore.crash_plan import Trial
 
-#: trials that a worker is given at once: some tenths of a second
+#: trials in a chunk: some tenths of a second of work
 _CHUNK = 16
-#: chunks for each worker that are under way or waiting
+#: chunks per worker that are submitted ahead
 _AHEAD = 3
 
 
 class ExplorationJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario to be explored under one seed."""
+    """A scenario to explore under one seed."""
 
     file: ScenarioFile
     seed: int
@@ -34,33 +35,33 @@ class ExplorationJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Worker:
-    """Tries what it is given. Chunks of one scenario come one after another, so one explorer is kept."""
+    """Runs trials. The chunks of a scenario come one after another, so it keeps one explorer."""
 
     def __init__(self, jobs: Sequence[ExplorationJob]) -> None:
         self._jobs = jobs
         self._explorer: tuple[int, Explorer] | None = None
 
     def explorer(self, number: int) -> Explorer:
-        """The explorer of a job."""
+        """The explorer of a job, kept until the next job."""
         if self._explorer is None or self._explorer[0] != number:
             job = self._jobs[number]
             self._explorer = number, Explorer(job.file, seed=job.seed, bugs=job.bugs)
         return self._explorer[1]
 
     def attempt(self, number: int, trials: Sequence[Trial]) -> list[Tried]:
-        """Try these, in order."""
+        """Run the trials, in order."""
         explorer = self.explorer(number)
         return [tried for trial in trials for tried in explorer.attempt(trial)]
 
 
-#: the worker of this process, if it is one
+#: the worker of this process, if it is a worker process
 _own: list[_Worker] = []
 
 
 def _begin(jobs: Sequence[ExplorationJob]) -> None:
-    # Ctrl-C reaches all processes of a terminal; the one that it is meant for tells the others when to end.
+    # Ctrl-C reaches all processes of a terminal; the parent ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _be_quick()
+    _relax_collector()
     _own.append(_Worker(jobs))
 
 
@@ -68,21 +69,21 @@ def _attempt(number: int, trials: Sequence[Trial]) -> list[Tried]:
     return _own[0].attempt(number, trials)
 
 
-def _be_quick() -> None:
-    # Runs leave little behind, and what is loaded by now stays: the collector need not look often, nor at all of it.
+def _relax_collector() -> None:
+    # Runs leave little garbage, and the imported modules stay for good.
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
 
 
 def cpu_seconds() -> float:
-    """CPU seconds of this process and of those that it started and that have ended."""
+    """CPU seconds of this process and of its children that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def explore(jobs: Sequence[ExplorationJob], sampling: Sampling, workers: int) -> Iterator[Exploration]:
-    """Explore jobs in order. Gives what is known of a job after each chunk of its runs, until none is left."""
+    """Explore jobs in order. Yields the results of a job after each chunk of its runs."""
     local = _Worker(jobs)
     with _pool(jobs, workers, local) as submit:
         waiting: deque[tuple[Exploration, Future[list[Tried]]]] = deque()
@@ -115,29 +116,26 @@ _Submit = Callable[[int, Sequence[Trial]], "Future[list[Tried]]"]
 
 @contextmanager
 def _pool(jobs: Sequence[ExplorationJob], workers: int, local: _Worker) -> Generator[_Submit, None, None]:
-    """Something to submit chunks to: processes, or this one where one is enough."""
+    """A function that submits a chunk, to worker processes or, for one worker, to this process."""
     if workers == 1:
         usual = gc.get_threshold()
-        _be_quick()
+        _relax_collector()
         try:
-            yield _at_once(local)
+            yield partial(_run_here, local)
         finally:
             gc.unfreeze()
             gc.set_threshold(*usual)
         return
-    # Forking is cheap and safe here: no thread runs yet. Elsewhere than on Linux it is not.
+    # Forking is cheap and safe here, since no thread runs yet; on other systems than Linux it is not safe.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(jobs,))
     try:
-        yield lambda number, trials: pool.submit(_attempt, number, trials)
+        yield partial(pool.submit, _attempt)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _at_once(worker: _Worker) -> _Submit:
-    def submit(number: int, trials: Sequence[Trial]) -> Future[list[Tried]]:
-        future: Future[list[Tried]] = Future()
-        future.set_result(worker.attempt(number, trials))
-        return future
-
-    return submit
+def _run_here(worker: _Worker, number: int, trials: Sequence[Trial]) -> Future[list[Tried]]:
+    future: Future[list[Tried]] = Future()
+    future.set_result(worker.attempt(number, trials))
+    return future

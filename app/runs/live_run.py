@@ -1,4 +1,4 @@
-"""A run that is still going on: what its trace says so far, judged event by event. No screen library here."""
+"""A run that is still going on, judged event by event as its trace grows. Independent of Textual."""
 
 from __future__ import annotations
 
@@ -6,49 +6,49 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
-from trunkline.app.cli.io.trace_input import believing
+from trunkline.app.errors import inconsistent_as_error
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Budget, Feed, FeedState
 from trunkline.core.events import Event, Trace, TraceError, TraceHeader
 from trunkline.sim.invariants import CHECKERS, Judge, Verdict
 
-#: events that are judged and shown to the views at once; the clock is looked at between two such steps
+#: events that are judged and shown to the views at once; the clock is read between two such steps
 STEP = 64
 
 Take = Callable[[Sequence[Event], Sequence[Verdict]], None]
 
 
 class LiveRun:
-    """Pulls a feed into views. Paused, it does nothing at all."""
+    """Pulls events from a feed into views. While paused, it does nothing."""
 
     def __init__(self, feed: Feed, *, clock: Callable[[], float] = perf_counter) -> None:
         self.feed = feed
         self.paused = False
-        #: what the views could not make sense of, and the events that were given to them at once then
+        #: why the views rejected the trace, and the events of that step
         self.problem = ""
-        self.doubted: Sequence[Event] = ()
+        self.rejected: Sequence[Event] = ()
         self._clock = clock
         self._judge = Judge(CHECKERS)
 
     @property
     def over(self) -> bool:
-        """Nothing more will come."""
+        """Whether nothing more will come."""
         return bool(self.problem) or self.feed.over
 
     @property
     def pulling(self) -> bool:
-        """More is asked for, frame by frame."""
+        """Whether each frame pulls more."""
         return not self.over and not self.paused
 
     def begin(self) -> Run:
-        """The run before its first event; its header is not known yet."""
+        """The run before its first event; its header is still unknown."""
         name = Path(self.feed.name).stem if self.feed.name else "live"
         return Run(trace=Trace(header=TraceHeader(scenario=name), events=()), verdicts=self._judge.verdicts())
 
     def pull(self, take: Take, budget: Budget) -> int:
-        """Give `take` what is new, with the verdicts by now; how many events that were.
+        """Pass new events and the current verdicts to `take`. Returns the number of events.
 
-        The budget is for all of it: reading, judging, and what `take` does.
+        The budget covers reading, judging, and what `take` does.
         """
         until = self._clock() + budget.seconds
         done = 0
@@ -61,31 +61,31 @@ class LiveRun:
                 break
             done += len(events)
             try:
-                with believing(f"{self.feed.name}:{self.feed.lines}"):
+                with inconsistent_as_error(f"{self.feed.name}:{self.feed.lines}"):
                     self._see(events)
                     take(events, self._judge.verdicts())
             except TraceError as error:
-                self.problem, self.doubted = error.facts, events
+                self.problem, self.rejected = error.facts, events
         return done
 
-    def sort_out(self, run: Run, take: Take) -> int:
-        """Of what makes no sense, find the event with which it begins: `take` is given the others again, one by one.
+    def find_bad_event(self, run: Run, take: Take) -> int:
+        """Pass the rejected events to `take` one by one until one fails; then the problem names its line.
 
-        `run` is what came before all of them. How many of them are good; the problem names the line of the next one.
+        `run` holds the events before them. Returns how many of them are good.
         """
         judging = Judge(CHECKERS)
         for event in run.trace.events:
             judging.see(event)
-        for good, event in enumerate(self.doubted):
+        for good, event in enumerate(self.rejected):
             try:
                 # The header is the first line.
-                with believing(f"{self.feed.name}:{event.seq + 1}"):
+                with inconsistent_as_error(f"{self.feed.name}:{event.seq + 1}"):
                     judging.see(event)
                     take([event], judging.verdicts())
             except TraceError as error:
                 self.problem = error.facts
                 return good
-        return len(self.doubted)
+        return len(self.rejected)
 
     def _see(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -93,10 +93,10 @@ class LiveRun:
         if self.feed.flow is FeedState.ENDED:
             self._judge.finish()
 
-    def said(self) -> str:
-        """What is to be told of the feed: what it waits for, or what is wrong; nothing while all is well."""
+    def status(self) -> str:
+        """The problem of the feed, or what it waits for; empty while all is well."""
         if self.problem or self.feed.problem:
             return self.problem or self.feed.problem
         if self.feed.flow is FeedState.WAITING:
-            return f"{self.feed.name}: waits for a first line; nothing is written yet"
+            return f"{self.feed.name}: waiting for the first line; nothing is written yet"
         return ""

@@ -1,6 +1,6 @@
-"""What the command line and the screens need of the simulator: scenarios to choose from, and computed runs.
+"""The interface between the app and the simulator: scenarios to choose from, and computed runs.
 
-A scenario takes milliseconds, so a run is computed whole before anything is shown; the app then travels over it.
+A scenario takes milliseconds, so a run is computed whole before it is shown.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 
 
 class ScenarioEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the scenario picker."""
+    """A scenario in the picker."""
 
     path: Path
     id: str
     title: str
     tags: tuple[str, ...] = ()
-    #: the public report that the scenario retells
+    #: the public report that the scenario reproduces
     source: str = ""
-    #: bug switches that the scenario declares: the defect it shows
+    #: bug switches that the scenario declares: the defect that it shows
     bugs: tuple[str, ...] = ()
-    #: the invariants that the defect must be caught by
+    #: the invariants that must catch the defect
     breaks: tuple[str, ...] = ()
-    #: what the run must put to the test, and hold
+    #: the invariants that the run must exercise
     exercised: tuple[str, ...] = ()
-    #: what goes wrong in it, in words
+    #: the faults of its script, in words
     troubles: tuple[str, ...] = ()
-    #: the scenario's own prose
+    #: the description in the scenario file
     story: str = ""
-    #: it could not be read: `story` says why
+    #: the file could not be read; `story` holds the error
     unread: bool = False
-    #: the scenario's own seed; none: the one that is open goes on
+    #: the scenario's own seed; none: keep the current seed
     seed: int | None = None
 
 
 class RunSource(Protocol):
-    """Where runs come from. The command line gives one over the simulator; tests give a list."""
+    """Where runs come from: the simulator, or a list in tests."""
 
     def scenarios(self) -> Sequence[ScenarioEntry]:
-        """All scenarios, in the order in which they are shown."""
+        """All scenarios, in display order."""
         ...
 
     def run(self, entry: ScenarioEntry, *, seed: int, bugs: tuple[str, ...]) -> Run:
@@ -57,14 +57,14 @@ class RunSource(Protocol):
 
 @runtime_checkable
 class BranchSource(RunSource, Protocol):
-    """A source whose scenarios can be changed before they are run."""
+    """A source whose scenarios can be changed before they run."""
 
     def file(self, entry: ScenarioEntry) -> ScenarioFile:
         """The scenario as it is now. Raises `trunkline.core.errors.UsageError`."""
         ...
 
     def run_file(self, file: ScenarioFile, *, seed: int, bugs: tuple[str, ...]) -> Run:
-        """Run a scenario that was changed. Raises `trunkline.core.errors.UsageError`."""
+        """Run a changed scenario. Raises `trunkline.core.errors.UsageError`."""
         ...
 
 
@@ -72,5 +72,5 @@ __all__ = ["BranchSource", "Run", "RunSource", "ScenarioEntry", "Unmet"]
 
 
 def so_far(cut: str, *, growing: bool = False) -> str:
-    """Behind words that say that something holds: of a run whose end is not known, that is no promise."""
+    """Suffix for "holds" while the end of a run is unknown: " so far" or " up to the cut"."""
     return " so far" if growing else " up to the cut" if cut else ""

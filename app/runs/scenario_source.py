@@ -1,11 +1,11 @@
-"""Runs over the simulator, for the command line and the app: which scenarios there are, and what they do."""
+"""Finds, loads and runs scenarios for the command line and the app."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from trunkline.app.cli.io.crash_report import sentence
+from trunkline.app.errors import error_line
 from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.view.labels.scenario_faults import fault_labels
 from trunkline.core.errors import UsageError
@@ -22,22 +22,22 @@ from trunkline.sim import (
 
 
 def load(path: Path) -> ScenarioFile:
-    """Read a scenario file; its bug switches and invariants must exist. Raises `ScenarioError`.
+    """Read a scenario file and check the bug switches and invariants that it names. Raises `ScenarioError`.
 
-    A file below the working directory is named from there, so that traces and commands read the same on any machine.
+    A path below the working directory becomes relative, so that traces and commands read the same on any machine.
     """
     try:
         short = path.relative_to(Path.cwd()) if path.is_absolute() else path
     except (OSError, ValueError):
-        # It is not below the working directory, or somebody removed that one.
+        # It is not below the working directory, or that directory was removed.
         short = path
     return load_scenario(short, known_bugs=BUGS, known_invariants=INVARIANTS)
 
 
 def named_scenarios(names: Sequence[str]) -> tuple[Path, ...]:
-    """Files and folders by their paths, and scenarios that come with Trunkline by their ids, or how those begin.
+    """The paths of files and folders, and of scenarios that come with Trunkline, named by id or its first part.
 
-    What is neither stays as it is: whoever looks for it there tells that it does not exist.
+    A name that is neither stays as it is; loading it reports that it does not exist.
     """
     found: dict[Path, None] = {}
     shipped: list[Path] = []
@@ -79,7 +79,7 @@ class SimSource:
         self._files: dict[Path, ScenarioFile] = {}
 
     def scenarios(self) -> Sequence[ScenarioEntry]:
-        """All scenarios, the tour first; one that cannot be read is listed with its problem as its story."""
+        """All scenarios, the tour first; for an unreadable one the story is its problem."""
         paths = sorted(find_scenarios(self._paths), key=lambda path: path.parent.name != "tour")
         return tuple(self._entry(path) for path in paths)
 
@@ -90,21 +90,15 @@ class SimSource:
             return ScenarioEntry(path=path, id=path.stem, title="cannot be read", story=str(error), unread=True)
 
     def _load(self, path: Path) -> ScenarioFile:
-        # The picker runs everything in a thread while another run may be opened: what is looked up may be gone again.
+        # A thread of the picker uses this too, so an entry may disappear between two look-ups.
         file = self._files.get(path)
         if file is None:
             file = self._files[path] = load(path)
         return file
 
     def run(self, entry: ScenarioEntry, *, seed: int, bugs: tuple[str, ...]) -> Run:
-        """Compute a run, from the file as it is now. Raises `UsageError` with what to show."""
-        self._files.pop(entry.path, None)
-        try:
-            return run_scenario(self._load(entry.path), seed=seed, bugs=bugs)
-        except ScenarioError as error:
-            raise UsageError(str(error)) from error
-        except Exception as error:
-            raise UsageError(f"{entry.id}, seed {seed}: its run broke: {sentence(error)}") from error
+        """Compute a run from the current file. Raises `UsageError` with a message to show."""
+        return self.run_file(self.file(entry), seed=seed, bugs=bugs)
 
     def file(self, entry: ScenarioEntry) -> ScenarioFile:
         """The scenario as its file is now. Raises `UsageError`."""
@@ -115,8 +109,8 @@ class SimSource:
             raise UsageError(str(error)) from error
 
     def run_file(self, file: ScenarioFile, *, seed: int, bugs: tuple[str, ...]) -> Run:
-        """Run a scenario that was changed here. Raises `UsageError` when its world fails."""
+        """Run a scenario, possibly a changed one. Raises `UsageError` when its world fails."""
         try:
             return run_scenario(file, seed=seed, bugs=bugs)
         except Exception as error:
-            raise UsageError(f"{file.id}, seed {seed}: its run broke: {sentence(error)}") from error
+            raise UsageError(f"{file.id}, seed {seed}: its run broke: {error_line(error)}") from error

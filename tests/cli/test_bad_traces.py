@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.paths import ROOT
 from trunkline.app.cli.io.trace_input import open_trace
+from trunkline.app.cli.options import Looks
 from trunkline.app.cli.run.web import command_of
 from trunkline.app.report.run_text import report
 from trunkline.app.runs.model import Run
@@ -62,7 +63,7 @@ def test_a_trace_without_its_end_is_opened_when_asked(trunkline, given, whole, t
     code, out, err = trunkline("report", path, "--cut")
     assert (code, err) == (0, "")
     assert "events     34, until" in out and "verdict    all hold up to the cut, " in out
-    assert f"cut        {path}:3" in out and "what only the end of a run can break was not judged" in out
+    assert f"cut        {path}:3" in out and "violations that only the end of a run can prove were not judged" in out
 
 
 def test_what_was_broken_before_the_cut_is_judged(trunkline, given, whole):
@@ -78,7 +79,7 @@ def test_a_whole_trace_is_the_same_with_and_without_the_switch(trunkline, given,
 
 
 def test_a_page_of_a_browser_opens_a_cut_trace_too(given, whole):
-    command = command_of((), trace=given(cut_after(whole, 9)), cut=True, ascii=False, theme=None)
+    command = command_of((), Looks(), trace=given(cut_after(whole, 9)), cut=True)
     assert command.endswith("run.jsonl --cut")
 
 
@@ -88,7 +89,7 @@ def test_the_screens_say_that_the_end_is_missing(given, whole):
     status = status_line(view, seq=34, head=34, mode=PlaybackMode.ENDED)
     assert status.chip.text.startswith("cut: ✓ so far (")
     told = {fact.label: fact.text for fact in latest_facts(view, opened(trace).verdicts, 34, "")}
-    assert told["cut"].startswith("the trace lost its end") and "up to the cut" in told["verdict"]
+    assert told["cut"].startswith("the trace is truncated") and "up to the cut" in told["verdict"]
 
 
 # ---------------------------------------------------------------- what is no trace

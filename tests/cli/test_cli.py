@@ -225,8 +225,7 @@ def test_the_report_in_the_readme_is_what_is_printed(trunkline):
 
 
 def test_the_commands_that_are_named_are_those_that_there_are():
-    from trunkline.app.cli.commands import app
-    from trunkline.app.cli.run.open_app import COMMANDS
+    from trunkline.app.cli.commands import COMMANDS, app
 
     found = {name for name in app if not name.startswith("-")}
     assert found == set(COMMANDS)

@@ -417,7 +417,7 @@ def asked(file: ScenarioFile, received: InboundReceived) -> InboundQuestion:
         thread=place.thread,
         parent=place.parent,
         guild=platform.guild,
-        roles=() if person is None else person.roles,
+        role=() if person is None else person.roles,
         sender=received.peer.id,
         message=received.message_id,
     )

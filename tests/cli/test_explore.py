@@ -95,7 +95,7 @@ def test_what_is_otherwise_in_a_run_is_told(trunkline, tmp_path):
     lost = next(found for found in explored["differences"] if found["cause"] == "hand-lost")
     code, out, _ = trunkline(*lost["reproduce"].split()[1:])
     assert code == 0
-    assert "· seen otherwise, explained: the hand was lost with its process" in out
+    assert "· visible difference, explained: the hand was lost with its process" in out
 
 
 def test_a_crash_that_does_not_happen_is_a_violation(trunkline):

@@ -14,7 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.paths import ROOT
-from trunkline.app.cli.io.trace_input import believing, open_trace
+from trunkline.app.cli.io.trace_input import open_trace
+from trunkline.app.errors import inconsistent_as_error
 from trunkline.core.errors import UsageError
 from trunkline.core.events import read_trace
 
@@ -161,9 +162,9 @@ def test_a_larger_limit_opens_it(trunkline, tmp_path, recorded):
 
 
 def test_what_makes_no_sense_is_told_as_that():
-    with pytest.raises(UsageError) as refused, believing("run.jsonl"):
+    with pytest.raises(UsageError) as refused, inconsistent_as_error("run.jsonl"):
         {}["no such intent"]
-    assert "run.jsonl: its lines can be read" in refused.value.facts
+    assert "run.jsonl: its lines are valid" in refused.value.facts
     assert "KeyError: 'no such intent' at test_report.py:" in refused.value.facts
 
 

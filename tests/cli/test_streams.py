@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from trunkline.app.cli import main
-from trunkline.app.cli.io.output import prepare
+from trunkline.app.cli.io.output import set_encoding_fallback
 from trunkline.app.cli.io.terminal import can_draw, only_ascii
 
 TOUR = "scenarios/tour/told-twice.yaml"
@@ -60,7 +60,7 @@ def test_an_encoding_without_our_signs_gets_their_twins(monkeypatch, capsys, arg
 def test_a_twin_is_as_wide_as_what_it_stands_for(monkeypatch, text, written):
     output = stream("ascii")
     monkeypatch.setattr(sys, "stdout", output)
-    prepare()
+    set_encoding_fallback()
     print(text, end="", flush=True)
     output.seek(0)
     assert output.read().encode() == written
@@ -69,7 +69,7 @@ def test_a_twin_is_as_wide_as_what_it_stands_for(monkeypatch, text, written):
 def test_bytes_of_a_file_name_that_are_no_text_do_not_break_utf8(monkeypatch):
     output = stream("utf-8")
     monkeypatch.setattr(sys, "stdout", output)
-    prepare()
+    set_encoding_fallback()
     print("✗ file\udcf6", end="", flush=True)
     output.seek(0)
     assert output.read() == "✗ file?"
@@ -110,6 +110,6 @@ def test_ctrl_c_while_the_command_is_loaded_is_no_traceback(monkeypatch, capsys)
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trunkline.app.cli.io.output.prepare", interrupted)
+    monkeypatch.setattr("trunkline.app.cli.io.output.set_encoding_fallback", interrupted)
     assert call(monkeypatch, "bugs") == 130
     assert capsys.readouterr().err == "trunkline: interrupted\n"

@@ -38,7 +38,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_file_is_followed_from_before_it_exists_to_its_violation(trace: Path, tmp_path: Path):
     path = tmp_path / "run.jsonl"
     with trunkline("watch", path) as shown:
-        shown.until("waits for a first line")
+        shown.until("waiting for the first line")
         with path.open("wb") as out:
             writer = subprocess.Popen([sys.executable, "-c", WRITER, str(trace)], stdout=out)
         try:
@@ -96,7 +96,7 @@ def test_the_example_of_a_gateway_is_watched_from_another_process(tmp_path: Path
     """docs/embedding.md tells how."""
     path = tmp_path / "process-1.jsonl"
     with trunkline("watch", path) as shown:
-        shown.until("waits for a first line")
+        shown.until("waiting for the first line")
         gateway = [sys.executable, str(ROOT / "docs/examples/echo.py"), str(tmp_path)]
         done = subprocess.run(
             gateway, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, timeout=60, check=True

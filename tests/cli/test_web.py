@@ -19,6 +19,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.support.paths import ROOT
+from trunkline.app.cli.options import Looks
 from trunkline.app.cli.run.web import command_of
 
 SERVES = importlib.util.find_spec("textual_serve") is not None
@@ -102,7 +103,7 @@ def test_it_listens_on_loopback_only():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     {
-        "no such file": (["nowhere.yaml"], "no file or folder"),
+        "no such file": (["nowhere.yaml"], "not a file or folder"),
         "no such theme": (["--theme", "nope"], "there is no theme 'nope'"),
         "no such trace": (["--trace", "no.jsonl"], "no.jsonl: No such file"),
         "both": (["scenarios", "--trace", "no.jsonl"], "exclude each other"),
@@ -131,7 +132,7 @@ def test_without_textual_serve_it_says_what_to_install(trunkline, monkeypatch):
 
 
 def test_names_with_blanks_and_quotes_stay_one_word():
-    command = command_of((Path("it's here/a b.yaml"),), trace=None, ascii=True, theme="textual-light")
+    command = command_of((Path("it's here/a b.yaml"),), Looks(ascii=True, theme="textual-light"), trace=None)
     script = f'for word in {command}; do echo "$word"; done'
     words = subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True)
     assert words.stdout.splitlines()[1:] == [

@@ -1,4 +1,4 @@
-"""Standard output and error as they are: some cannot write every character, and a disk may be full."""
+"""Standard output and error: some encodings lack characters, and a disk may be full."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import TextIO
 
-#: the disk is full, a limit is reached, the device fails, there is no such output
+#: the disk is full, a limit is reached, the device fails, or the stream is closed
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
-#: the name under which Python knows what stands for characters that an encoding does not have
-_TWINS = "trunkline-twins"
+#: the name of our encoding error handler
+_FALLBACK = "trunkline-fallback"
 
 
-def prepare() -> None:
-    """Have both write the plain twin of a character that their encoding does not have, instead of breaking.
+def set_encoding_fallback() -> None:
+    """Make both streams write an ASCII substitute for a character that their encoding lacks, instead of failing.
 
-    UTF-8 has no place for the odd bytes of a file name, either.
+    UTF-8 needs it too: it cannot encode the undecodable bytes of a file name.
     """
-    codecs.register_error(_TWINS, _twins)
+    codecs.register_error(_FALLBACK, _fallback)
     for stream in (sys.stdout, sys.stderr):
-        # In a process without an output there is none.
+        # A process may have been started without them.
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors=_TWINS)
+            stream.reconfigure(errors=_FALLBACK)
 
 
 def speaks_utf8(stream: TextIO) -> bool:
@@ -37,27 +37,27 @@ def speaks_utf8(stream: TextIO) -> bool:
         return False
 
 
-def _twins(error: UnicodeError) -> tuple[str, int]:
+def _fallback(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    # Not above: the table of the app needs its screen library, and hardly any terminal needs the table.
+    # Imported here: the app's table imports Textual, and hardly any terminal needs the table.
     from trunkline.app.tui.theme import ASCII
 
     text = error.object[error.start : error.end]
     return "".join(_plain(char.translate(ASCII), char) for char in text), error.end
 
 
-def _plain(twin: str, char: str) -> str:
-    """The twin of a character, as wide as it is; a question mark where it has none."""
-    if twin.isascii():
-        return twin
+def _plain(substitute: str, char: str) -> str:
+    """The substitute of a character, as wide as the character; question marks where it has none."""
+    if substitute.isascii():
+        return substitute
     if unicodedata.combining(char):
         return ""
     return "??" if unicodedata.east_asian_width(char) in "WF" else "?"
 
 
 def print_error(text: str) -> None:
-    """Print lines on standard error. They may quote names of files, which may hold anything."""
+    """Print lines on standard error, without control characters: a quoted file name may contain any."""
     from trunkline.app.view.text.cells import clean
 
     for line in text.split("\n"):
@@ -65,13 +65,13 @@ def print_error(text: str) -> None:
 
 
 def flush_output() -> None:
-    """Write what is still held back. Raises `OSError` where that cannot be."""
+    """Flush standard output. Raises `OSError`."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
 def discard_output() -> None:
-    """Give up standard output: what is still held back would fail again when the interpreter ends."""
+    """Send standard output to the null device: buffered output would fail again when the interpreter exits."""
     with suppress(OSError, ValueError, AttributeError):
         output = sys.stdout.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)

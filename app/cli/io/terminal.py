@@ -1,4 +1,4 @@
-"""Is there somebody to draw for, and with which characters?"""
+"""Whether the app can draw, and with which characters."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import sys
 
 from trunkline.app.cli.io.output import speaks_utf8
 
-#: what `trunkline web` has its pages draw with
+#: the Textual driver of the pages of `trunkline web`
 _WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 
 
 def can_draw() -> bool:
-    """Whether a person sits at a terminal that can move its cursor, or looks at a page of a browser.
+    """Whether all standard streams are a terminal that can move its cursor, or the app runs in a browser page.
 
-    Standard error counts too: that is what the app draws on.
+    The app draws on standard error.
     """
     if _in_a_page():
         return True
-    # What was closed before the start is none.
+    # A stream that was closed before the start is `None`.
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     return at_terminal and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def only_ascii() -> bool:
-    """Whether the terminal takes no more than plain characters, as its locale says."""
+    """Whether the locale limits the terminal to ASCII."""
     return not _in_a_page() and sys.__stderr__ is not None and not speaks_utf8(sys.__stderr__)
 
 

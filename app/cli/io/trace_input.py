@@ -1,4 +1,4 @@
-"""Opening a trace that may be anything: too big, cut, foreign, or telling nonsense. All of it ends in a sentence."""
+"""Opens a trace that may be too big, truncated, or another kind of file. Each error is one sentence."""
 
 from __future__ import annotations
 
@@ -6,30 +6,28 @@ import codecs
 import re
 import stat
 import sys
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from trunkline.app.cli.io.crash_report import sentence
 from trunkline.core.errors import UsageError
 from trunkline.core.events import Trace
 from trunkline.core.events.trace import TraceError, parse_trace
 
-#: what stands for standard input
+#: means standard input
 STDIN = Path("-")
-#: MiB that are opened without being asked twice; a run of the simulator has a few hundred KiB
+#: MiB that are opened by default; a run of the simulator has a few hundred KiB
 LIMIT = 256
 _MIB = 1024 * 1024
-#: a trace takes about so many times its size in memory once it is read and judged
+#: memory that a trace takes once it is read and judged, as a multiple of its size
 _TIMES = 16
 
 
 def open_trace(path: Path, *, limit: int = LIMIT, cut: bool = False) -> Trace:
     """Read a trace file, or standard input for ``-``. Raises `UsageError` with what is wrong and what to do.
 
-    A file above `limit` MiB is refused before any of it is read; what comes from a pipe, as soon as it is above. With
-    `cut`, a trace without its end is read as far as it goes.
+    A file above `limit` MiB is refused before it is read, a pipe as soon as it exceeds that. With `cut`, a truncated
+    trace is read as far as it goes.
     """
     if limit < 1:
         raise UsageError("--limit must be at least 1")
@@ -60,7 +58,7 @@ def _read(file: BinaryIO, name: str, limit: int, *, cut: bool) -> Trace:
 
 
 class _Lines:
-    """The lines of a file, none of them longer than what is left of the limit, and what is known of them then."""
+    """Iterates over the lines of a file up to the size limit; counts them and keeps the first."""
 
     def __init__(self, file: BinaryIO, name: str, limit: int) -> None:
         self._file = file
@@ -68,7 +66,7 @@ class _Lines:
         self._limit = limit
         self.number = 0
         self.first = b""
-        #: more than the limit came
+        #: the limit was exceeded
         self.refused = False
 
     def __iter__(self) -> Iterator[bytes]:
@@ -81,28 +79,28 @@ class _Lines:
             self.number += 1
             line = line.rstrip(b"\r\n")
             if self.number == 1:
-                # Some editors put a mark before text that is UTF-8; it says nothing.
+                # Some editors write a byte order mark before UTF-8 text.
                 line = self.first = line.removeprefix(codecs.BOM_UTF8)
             yield line
 
 
-#: how files begin that people take for traces -> what they are, and what to do with them
+#: first bytes of files that people mistake for traces -> what they are, and what to do with them
 _FOREIGN = (
     (b"\x1f\x8b", "this is a gzip file: unpack it first (zcat FILE | trunkline report -)"),
     (b"\x28\xb5\x2f\xfd", "this is a zstd file: unpack it first (zstdcat FILE | trunkline report -)"),
     (b"PK\x03\x04", "this is a zip archive: unpack it first"),
-    (b"SQLite format 3", "this is a SQLite file; `trunkline queue list --store FILE` shows the store of a gateway"),
+    (b"SQLite format 3", "this is a SQLite file; `trunkline queue list --store FILE` shows a gateway's queue"),
     (codecs.BOM_UTF16_LE, "this is UTF-16: save it as UTF-8"),
     (codecs.BOM_UTF16_BE, "this is UTF-16: save it as UTF-8"),
     (b"\x00", "the file begins with zero bytes: it was never written, or not to its end"),
-    (b'{"seq":', "its header is missing: lines are gone from its beginning"),
+    (b'{"seq":', "its header is missing: the file lost its first lines"),
 )
-#: a scenario, or the comment above one
+#: first line of a scenario, or of a comment above one
 _SCENARIO = re.compile(rb"\s*(#|---|[a-z_]+:)")
 
 
 def foreign(first: bytes) -> str:
-    """What a file is instead of a trace, as far as its first line tells."""
+    """What a file is instead of a trace, judging by its first line; else nothing."""
     for start, what in _FOREIGN:
         if first.startswith(start):
             return f"; {what}"
@@ -116,20 +114,6 @@ def _too_big(name: str, size: int | None, limit: int) -> str:
     least = f"--limit {-(-size // _MIB)}" if size is not None else "a larger --limit"
     memory = f"about {size * _TIMES / 1024**3:,.0f} GiB" if size is not None else f"about {_TIMES} times its size"
     return (
-        f"{name}: {has}, and {limit} MiB are opened at once. Record a shorter run, or open it all the same with "
+        f"{name}: {has}, and the limit is {limit} MiB. Record a shorter run, or open it anyway with "
         f"{least}: that takes {memory} of memory"
     )
-
-
-@contextmanager
-def believing(name: str) -> Generator[None, None, None]:
-    """What a readable trace tells may still make no sense: then it cannot be judged or shown, and that is said."""
-    try:
-        yield
-    except (UsageError, BrokenPipeError):
-        raise
-    except Exception as error:
-        raise TraceError(
-            f"{name}: its lines can be read, but what they tell makes no sense ({sentence(error)}). "
-            "Record it again; if nobody changed the file, this is a defect of Trunkline: please report it"
-        ) from error

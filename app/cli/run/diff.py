@@ -1,10 +1,12 @@
-"""``trunkline diff``: two recorded runs compared as text, the other face of the Diff screen."""
+"""``trunkline diff``: compares two recorded runs as text, with the words of the Diff screen."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from trunkline.app.cli.io.trace_input import believing, open_trace
+from trunkline.app.cli.io.trace_input import open_trace
+from trunkline.app.cli.options import DEFAULT_LIMITS, LimitOptions
+from trunkline.app.errors import inconsistent_as_error
 from trunkline.app.runs.model import Run
 from trunkline.app.view.diff.compare import Diff
 from trunkline.app.view.diff.text import as_lines
@@ -12,18 +14,26 @@ from trunkline.app.view.index.run_index import RunView
 from trunkline.sim import judge
 
 
-def print_diff(a: Path, b: Path, *, limit: int, cut: bool) -> int:
-    """Print what differs. Exit code 0: the runs tell the same, 1: they do not."""
-    views = [_view(path, limit, cut=cut) for path in (a, b)]
-    with believing(f"{a} beside {b}"):
+def print_diff(a: Path, b: Path, /, *, limits: LimitOptions = DEFAULT_LIMITS) -> int:
+    """Compare two recorded runs: events that only one of them has, and differences in the others.
+
+    Exit code: 0 same, 1 different.
+
+    Parameters
+    ----------
+    a:
+        A trace, as `trunkline run --trace` writes it.
+    b:
+        The trace to compare it with.
+    """
+    views: list[RunView] = []
+    for path in (a, b):
+        trace = open_trace(path, limit=limits.limit, cut=limits.cut)
+        with inconsistent_as_error(str(path)):
+            views.append(RunView(Run(trace=trace, verdicts=judge(trace.events))))
+    with inconsistent_as_error(f"{a} beside {b}"):
         diff = Diff(*views)
         lines = list(as_lines(diff))
     for line in lines:
         print(line)
     return 0 if diff.same else 1
-
-
-def _view(path: Path, limit: int, *, cut: bool) -> RunView:
-    trace = open_trace(path, limit=limit, cut=cut)
-    with believing(str(path)):
-        return RunView(Run(trace=trace, verdicts=judge(trace.events)))

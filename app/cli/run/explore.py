@@ -1,4 +1,4 @@
-"""``trunkline explore``: a scenario with its process ended everywhere, or once more at the points of one run."""
+"""``trunkline explore``: runs a scenario with a crash at every point, or repeats one of these runs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+from cyclopts import Group, Parameter
 
-from trunkline.app.cli.run.run import Options as RunOptions
-from trunkline.app.cli.run.run import load_all
+from trunkline.app.cli.options import Flag, Many, Selection
+from trunkline.app.cli.run.run import check_folders, load_all
 from trunkline.app.report.exploration import Cost, as_json, lines_of, summary
-from trunkline.app.report.summary import blocks, run_line
+from trunkline.app.report.summary import report_lines
 from trunkline.app.runs.exploration import Exploration
 from trunkline.app.runs.exploration_pool import ExplorationJob, cpu_seconds, explore
-from trunkline.app.runs.outcome import TimedRun
 from trunkline.app.runs.scenario_source import named_scenarios
 from trunkline.core.errors import UsageError
 from trunkline.core.events import write_trace
@@ -25,42 +27,67 @@ from trunkline.sim import CrashAt, find_bugs, run_scenario
 from trunkline.sim.explore import PROMISES, Explorer, Sampling
 from trunkline.sim.run.crash_at import crash_at
 
-#: exit code after Ctrl-C, where nothing was found before
+#: exit code after Ctrl-C, unless a violation was found before
 _INTERRUPTED = 130
+_ONE_RUN = Parameter(group=Group("Repeat one run", sort_key=1))
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``trunkline explore`` was asked for."""
+@dataclass(frozen=True, kw_only=True)
+class ExploreOptions(Selection):
+    """The options of ``trunkline explore``."""
 
-    names: tuple[str, ...] = ()
-    seed: int | None = None
-    seeds: int = 1
-    bugs: tuple[str, ...] = ()
-    keyword: str | None = None
+    bug: Many = ()
+    """Switch on a defect, by name or by the id of its report. May be given several times."""
+    crash_everywhere: Flag = False
+    """Crash at every point, which is also the default without `--at`."""
     every_step: int = 1
+    """Try only every Nth step."""
     stops: int = 100
+    """Also stop the gateway gracefully at up to this many points, drawn by seed and point."""
     second: int = 100
-    #: none: as many as there are cores
+    """Also end the next process during recovery, in up to this many runs, drawn the same way; every fourth time with a
+    graceful stop."""
     jobs: int | None = None
-    at: str | None = None
-    then: tuple[str, ...] = ()
-    stop: bool = False
-    trace: Path | None = None
+    """Number of worker processes; by default one per core."""
     json: Path | None = None
+    """Write a JSON report."""
+    at: Annotated[str | None, _ONE_RUN] = None
+    """Make only one run, with its crash after this point: `commit:17` or `step:512`."""
+    then: Annotated[Many, _ONE_RUN] = ()
+    """Crash again after this point, counted from the restart. May be given several times."""
+    stop: Annotated[Flag, _ONE_RUN] = False
+    """Make the last crash a graceful stop instead of a kill."""
+    trace: Annotated[Path | None, _ONE_RUN] = None
+    """Write the trace of this run as JSON lines, for `trunkline replay`."""
 
 
-def explore_scenarios(options: Options) -> int:
-    """Explore what was asked for, report, and return the exit code."""
+_DEFAULTS = ExploreOptions()
+
+
+def explore_scenarios(*names: str, options: Annotated[ExploreOptions, Parameter(name="*")] = _DEFAULTS) -> int:
+    """Run scenarios once per commit and once per step, and kill the gateway at that point.
+
+    Every invariant must hold in each of these runs, and in the end people must see what they see without a crash. The
+    report names each difference that a crash explains. For a run that fails it prints the command that repeats it, with
+    `--at`. Exit code: 0 all hold, 1 violated, 2 wrong usage or file.
+
+    Parameters
+    ----------
+    names:
+        Scenario files or folders, or ids of scenarios that come with Trunkline; by default all of these.
+    """
     _check(options)
-    jobs = _jobs(options)
+    jobs = _jobs(names, options)
     if options.at is not None:
         if len(jobs) != 1:
             raise UsageError(f"--at is for a single run, and this makes {len(jobs)}: name one scenario and seed")
-        return _once_more(jobs[0], _crashes(options), options.trace)
+        return _repeat(jobs[0], _crashes(options), options.trace)
     return _everywhere(jobs, options)
 
 
-def _check(options: Options) -> None:
+def _check(options: ExploreOptions) -> None:
+    if options.crash_everywhere and options.at is not None:
+        raise UsageError("--crash-everywhere and --at exclude each other: all runs, or one of them again")
     for name, value, least in (
         ("--seeds", options.seeds, 1),
         ("--every-step", options.every_step, 1),
@@ -73,24 +100,21 @@ def _check(options: Options) -> None:
     if options.at is None and (options.then or options.stop or options.trace is not None):
         raise UsageError("--then, --stop and --trace are for a single run: say where its first crash is with --at")
     if options.at is not None and options.json is not None:
-        raise UsageError("--json is for an exploration; of a single run there is --trace")
-    for report in (options.trace, options.json):
-        if report is not None and not report.absolute().parent.is_dir():
-            raise UsageError(f"{report}: there is no folder {report.parent}")
+        raise UsageError("--json is for an exploration; for a single run use --trace")
+    check_folders(options.trace, options.json)
 
 
-def _jobs(options: Options) -> list[ExplorationJob]:
-    bugs = tuple(bug for name in options.bugs for bug in find_bugs(name))
-    files = load_all(RunOptions(paths=named_scenarios(options.names), keyword=options.keyword))
+def _jobs(names: Sequence[str], options: ExploreOptions) -> list[ExplorationJob]:
+    bugs = tuple(bug for name in options.bug for bug in find_bugs(name))
     return [
         ExplorationJob(file=file, seed=first + number, bugs=bugs)
-        for file in files
+        for file in load_all(named_scenarios(names), options.keyword)
         for first in [file.scenario.seed if options.seed is None else options.seed]
         for number in range(options.seeds)
     ]
 
 
-def _crashes(options: Options) -> tuple[CrashAt, ...]:
+def _crashes(options: ExploreOptions) -> tuple[CrashAt, ...]:
     """The crashes of one run; ``--stop`` makes the last one a stop."""
     points = (options.at or "", *options.then)
     last = len(points) - 1
@@ -100,21 +124,17 @@ def _crashes(options: Options) -> tuple[CrashAt, ...]:
     )
 
 
-# ------------------------------------------------------------ one run again
+# ------------------------------------------------------------ one run
 
 
-def _once_more(job: ExplorationJob, crashes: Sequence[CrashAt], trace: Path | None) -> int:
-    """Do a run of an exploration once more, and report it as `trunkline run` does."""
-    before = time.process_time()
+def _repeat(job: ExplorationJob, crashes: Sequence[CrashAt], trace: Path | None) -> int:
+    """Repeat one run of an exploration, and report it as `trunkline run` does."""
     tried = Explorer(job.file, seed=job.seed, bugs=job.bugs).run(crashes)
-    played = all(breach.id != "PLAYED" for breach in tried.breaches)
-    if played:
+    if all(breach.id != "PLAYED" for breach in tried.breaches):
         result = run_scenario(job.file, seed=job.seed, bugs=job.bugs, crash=crashes)
-        # What the scenario expects, it expects of a run without these crashes.
-        outcome = TimedRun(run=msgspec.structs.replace(result, unmet=()), spent=time.process_time() - before)
-        print(run_line(outcome))
-        for block in blocks(outcome):
-            print(block)
+        # The expectations of a scenario are about a run without these crashes.
+        for line in report_lines(msgspec.structs.replace(result, unmet=())):
+            print(line)
         if trace is not None:
             write_trace(trace, result.trace)
     for breach in tried.breaches:
@@ -122,14 +142,15 @@ def _once_more(job: ExplorationJob, crashes: Sequence[CrashAt], trace: Path | No
             print(f"  ✗ {breach.id} {breach.summary}\n    {PROMISES[breach.id]}")
     for difference in tried.differences:
         assert difference.cause is not None
-        print(f"  · seen otherwise, explained: {difference.cause.value}\n    {difference.intent}: {difference.detail}")
+        print(f"  · visible difference, explained: {difference.cause.value}")
+        print(f"    {difference.intent}: {difference.detail}")
     return 0 if tried.holds else 1
 
 
 # ------------------------------------------------------------ everywhere
 
 
-def _everywhere(jobs: Sequence[ExplorationJob], options: Options) -> int:
+def _everywhere(jobs: Sequence[ExplorationJob], options: ExploreOptions) -> int:
     sampling = Sampling(every_step=options.every_step, stops=options.stops, second=options.second)
     workers = options.jobs or os.cpu_count() or 1
     every: list[Exploration] = []
@@ -162,14 +183,14 @@ _Show = Callable[[Sequence[Exploration]], None]
 
 @contextmanager
 def _progress(total: int) -> Generator[_Show, None, None]:
-    """A bar on standard error at a terminal; nothing otherwise."""
+    """Show a progress bar on standard error at a terminal; otherwise nothing."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    # No thread of its own: the workers are forked while the bar is there.
+    # No refresh thread: the workers are forked while the bar is shown.
     on_screen, console = sys.stdout.isatty(), Console(stderr=True)
     with Progress(console=console, transient=True, redirect_stdout=on_screen, auto_refresh=False) as progress:
         task = progress.add_task("exploring", total=total)

@@ -1,4 +1,4 @@
-"""``trunkline run`` and ``trunkline bugs``: no terminal needed, nothing of Textual imported."""
+"""``trunkline run`` and ``trunkline bugs``. They need no terminal and import nothing of Textual."""
 
 from __future__ import annotations
 
@@ -7,79 +7,105 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated
 
 import msgspec
+from cyclopts import Parameter
 
-from trunkline.app.cli.run.trace_pipe import STDOUT, Piped
-from trunkline.app.report.summary import blocks, run_line, summary
-from trunkline.app.runs.outcome import TimedRun
+from trunkline.app.cli.options import Many, Selection
+from trunkline.app.cli.run.trace_pipe import STDOUT, TracePipe
+from trunkline.app.report.summary import report_lines, summary
+from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import load
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event, write_trace
+from trunkline.core.events import write_trace
 from trunkline.sim import BUGS, ScenarioError, ScenarioFile, find_bugs, find_scenarios, run_scenario, scenario_home
 from trunkline.sim.run.runner import header_of
 from trunkline.sim.scenario.edit import with_step_text
 
-#: ``--bug own``: each defect that the scenario itself declares
+#: ``--bug own``: each bug switch that the scenario itself declares
 OWN = "own"
-#: runs above which a bar shows how far it is
+#: with at least this many runs, a progress bar is shown
 _LONG = 20
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``trunkline run`` was asked for."""
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Selection):
+    """The options of ``trunkline run``."""
 
-    paths: tuple[Path, ...] = ()
-    seed: int | None = None
-    seeds: int = 1
-    bugs: tuple[str, ...] = ()
-    #: steps that are added to the script of the one scenario
-    steps: tuple[str, ...] = ()
-    keyword: str | None = None
-    trace: Path | None = None
+    bug: Many = ()
+    """Switch on a defect (`trunkline bugs` lists them), by name or by the id of a report such as B001. `own` runs each
+    scenario once with each defect that it declares. May be given several times."""
+    inject: Many = ()
+    """Add a step to the script of a single scenario, written as in the file, e.g. `{at: 1.5s, crash: {}}`. The
+    expectations of the scenario stay unchanged. May be given several times."""
+    trace: Annotated[Path | None, Parameter(allow_leading_hyphen=True)] = None
+    """Write the trace of a single run as JSON lines. `-` writes it to standard output during the run, and the report to
+    standard error: `trunkline run FILE --trace - | trunkline watch -`."""
     junit: Path | None = None
+    """Write a JUnit XML report."""
     json: Path | None = None
+    """Write a JSON report."""
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One run to be made."""
+class RunJob(msgspec.Struct, frozen=True, kw_only=True):
+    """One run to make."""
 
     file: ScenarioFile
     seed: int
     bugs: tuple[str, ...]
 
 
-def run_scenarios(options: Options) -> int:
-    """Run what was asked for, report, and return the exit code."""
+_DEFAULTS = RunOptions()
+
+
+def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*")] = _DEFAULTS) -> int:
+    """Run scenarios without the app.
+
+    Exit code: 0 all hold, 1 violated, 2 wrong usage or file.
+
+    Parameters
+    ----------
+    paths:
+        Scenario files or folders; by default the scenarios that come with Trunkline.
+    """
     if options.seeds < 1:
         raise UsageError("--seeds must be at least 1")
-    for report in (options.trace, options.junit, options.json):
-        if report is not None and not report.absolute().parent.is_dir():
-            raise UsageError(f"{report}: there is no folder {report.parent}")
-    jobs = list(_jobs(options, _with_steps(load_all(options), options.steps)))
+    check_folders(options.trace, options.junit, options.json)
+    jobs = list(_jobs(options, _with_steps(load_all(paths, options.keyword), options.inject)))
     if options.trace is not None and len(jobs) != 1:
         raise UsageError(f"--trace is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug")
-    outcomes: list[TimedRun] = []
-    # What is loaded by now stays: the collector need not look at it again after every few runs.
+    runs: list[Run] = []
+    spent: list[float] = []
+    # The imported modules stay for good: keep the collector from scanning them again and again.
     gc.freeze()
-    piped = Piped(header_of(jobs[0].file, seed=jobs[0].seed, bugs=jobs[0].bugs)) if options.trace == STDOUT else None
-    told = sys.stdout if piped is None else sys.stderr
+    header = header_of(jobs[0].file, seed=jobs[0].seed, bugs=jobs[0].bugs)
+    pipe = TracePipe(header) if options.trace == STDOUT else None
+    output = sys.stdout if pipe is None else sys.stderr
     with _progress(len(jobs)) as advance:
         for job in jobs:
-            outcome = _run(job, piped.see if piped is not None else None)
-            outcomes.append(outcome)
+            before = time.process_time()
+            run = run_scenario(job.file, seed=job.seed, bugs=job.bugs, watch=pipe.write if pipe is not None else None)
+            spent.append(time.process_time() - before)
+            runs.append(run)
             advance()
-            if piped is not None:
-                piped.end()
-            print(run_line(outcome), file=told)
-            for block in blocks(outcome):
-                print(block, file=told)
-    print(summary(outcomes), file=told)
-    _write(options, outcomes)
-    return 0 if all(outcome.holds for outcome in outcomes) else 1
+            if pipe is not None:
+                pipe.end()
+            for line in report_lines(run):
+                print(line, file=output)
+    print(summary(runs), file=output)
+    _write_reports(options, runs, spent)
+    return 0 if all(run.holds for run in runs) else 1
+
+
+def check_folders(*reports: Path | None) -> None:
+    """Raise `UsageError` for a report whose folder does not exist."""
+    for report in reports:
+        if report is not None and not report.absolute().parent.is_dir():
+            raise UsageError(f"{report}: there is no folder {report.parent}")
 
 
 def _with_steps(files: list[ScenarioFile], steps: Sequence[str]) -> list[ScenarioFile]:
@@ -90,72 +116,62 @@ def _with_steps(files: list[ScenarioFile], steps: Sequence[str]) -> list[Scenari
     return [reduce(with_step_text, steps, files[0])]
 
 
-def _run(job: Job, watch: Callable[[Event], None] | None) -> TimedRun:
-    before = time.process_time()
-    result = run_scenario(job.file, seed=job.seed, bugs=job.bugs, watch=watch)
-    return TimedRun(run=result, spent=time.process_time() - before)
-
-
-def load_all(options: Options) -> list[ScenarioFile]:
-    """All scenarios that are asked for. Every unreadable one is named before any is run."""
+def load_all(paths: Sequence[Path], keyword: str | None) -> list[ScenarioFile]:
+    """Load the scenarios that match. Raises one `UsageError` that names every unreadable file."""
     files: list[ScenarioFile] = []
     problems: list[str] = []
-    for path in find_scenarios(options.paths or (scenario_home(),)):
+    for path in find_scenarios(paths or (scenario_home(),)):
         try:
             files.append(load(path))
         except ScenarioError as error:
             problems.append(str(error))
     if problems:
         raise UsageError("\n".join(problems))
-    chosen = [file for file in files if _wanted(file, options.keyword)]
+    chosen = [file for file in files if _matches(file, keyword)]
     if not chosen:
-        raise UsageError(f"no scenario of {len(files)} matches -k {options.keyword!r}")
+        raise UsageError(f"no scenario of {len(files)} matches -k {keyword!r}")
     return chosen
 
 
-def _wanted(file: ScenarioFile, keyword: str | None) -> bool:
+def _matches(file: ScenarioFile, keyword: str | None) -> bool:
     text = " ".join([file.id, file.scenario.title, *file.scenario.tags]).lower()
     return all(word in text for word in (keyword or "").lower().split())
 
 
-def _jobs(options: Options, files: Sequence[ScenarioFile]) -> Iterator[Job]:
-    named = tuple(bug for name in options.bugs if name != OWN for bug in find_bugs(name))
+def _jobs(options: RunOptions, files: Sequence[ScenarioFile]) -> Iterator[RunJob]:
+    named = tuple(bug for name in options.bug if name != OWN for bug in find_bugs(name))
     for file in files:
         first = file.scenario.seed if options.seed is None else options.seed
         for seed in range(first, first + options.seeds):
-            if OWN in options.bugs:
+            if OWN in options.bug:
                 for own in file.scenario.bugs:
-                    yield Job(file=file, seed=seed, bugs=(*named, own))
+                    yield RunJob(file=file, seed=seed, bugs=(*named, own))
             else:
-                yield Job(file=file, seed=seed, bugs=named)
+                yield RunJob(file=file, seed=seed, bugs=named)
 
 
-def _write(options: Options, outcomes: list[TimedRun]) -> None:
+def _write_reports(options: RunOptions, runs: Sequence[Run], spent: Sequence[float]) -> None:
     if options.trace is not None and options.trace != STDOUT:
-        write_trace(options.trace, outcomes[0].run.trace)
+        write_trace(options.trace, runs[0].trace)
     if options.junit is not None or options.json is not None:
         from trunkline.app.report.json_junit import as_json, as_junit, write_whole
 
         if options.junit is not None:
-            write_whole(options.junit, as_junit(outcomes))
+            write_whole(options.junit, as_junit(runs, spent))
         if options.json is not None:
-            write_whole(options.json, as_json(outcomes))
-
-
-class _Advance(Protocol):
-    def __call__(self) -> None: ...
+            write_whole(options.json, as_json(runs))
 
 
 @contextmanager
-def _progress(total: int) -> Generator[_Advance, None, None]:
-    """A bar on standard error for long work at a terminal; nothing otherwise."""
+def _progress(total: int) -> Generator[Callable[[], None], None, None]:
+    """Show a progress bar on standard error for many runs at a terminal; otherwise nothing."""
     if total < _LONG or not sys.stderr.isatty():
         yield lambda: None
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    # Lines go above the bar where both are on the screen, and straight to where standard output leads otherwise.
+    # Printed lines go above the bar when both are on the screen, else straight to standard output.
     on_screen = sys.stdout.isatty()
     with Progress(console=Console(stderr=True), transient=True, redirect_stdout=on_screen) as progress:
         task = progress.add_task("running", total=total)
@@ -163,7 +179,7 @@ def _progress(total: int) -> Generator[_Advance, None, None]:
 
 
 def print_bugs() -> int:
-    """Print every bug switch with what it does and what must catch it."""
+    """List the bug switches: named defects that the simulated gateway can be given."""
     width = max(len(name) for name in BUGS)
     for bug in BUGS.values():
         reports = f"  ({', '.join(bug.reports)})" if bug.reports else ""

@@ -1,4 +1,4 @@
-"""``trunkline run --trace -``: the trace on standard output while the run is made, and the report after it."""
+"""``trunkline run --trace -``: the trace goes to standard output during the run, and the report follows it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from trunkline.core.events import Event, TraceHeader, encode_event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import encode_header
 
-#: what stands for standard output
+#: means standard output
 STDOUT = Path("-")
-#: seconds between two looks at who reads
-_LOOK = 0.05
+#: seconds between two polls of the reader
+_POLL = 0.05
 
 
-class Piped:
-    """Writes the lines of one run to standard output as they come. Whoever reads slowly holds the run up."""
+class TracePipe:
+    """Writes the lines of one run to standard output as they come. A slow reader holds the run up."""
 
     def __init__(self, header: TraceHeader) -> None:
         if sys.stdout is None:
@@ -36,18 +36,18 @@ class Piped:
                 "pipe it on (trunkline run FILE --trace - | trunkline watch -), or name a file"
             )
         self._out: BinaryIO = sys.stdout.buffer
-        #: why nothing more is written; inside the run it must not be raised: the simulated gateway would get it
+        #: the error that stopped writing; raised by `end`, since during the run the simulated gateway would catch it
         self._error: OSError | None = None
         self._ended = False
-        self._put(encode_header(header))
+        self._write_line(encode_header(header))
 
-    def see(self, event: Event) -> None:
-        """One more event. What the dead still do after the end is no part of the run."""
+    def write(self, event: Event) -> None:
+        """Write one event. Events after the end, of processes that died, are not part of the run."""
         if not self._ended:
-            self._put(encode_event(event))
+            self._write_line(encode_event(event))
         self._ended = self._ended or isinstance(event.body, RunEnded)
 
-    def _put(self, line: bytes) -> None:
+    def _write_line(self, line: bytes) -> None:
         if self._error is None:
             try:
                 self._out.write(line + b"\n")
@@ -56,7 +56,7 @@ class Piped:
                 self._error = error
 
     def end(self) -> None:
-        """Wait until nobody draws on the terminal that the report goes to. Raises `OSError` if it was not written."""
+        """Wait until the reader gives back the terminal that the report goes to. Raises `OSError` if writing failed."""
         if self._error is not None:
             if self._error.errno == errno.EPIPE:
                 _wait_for_the_terminal()
@@ -67,8 +67,8 @@ class Piped:
 
 
 def _wait_for_the_reader() -> None:
-    """Until all is read, or nobody reads any more: a reader that draws on the terminal has begun to by then."""
-    if not _shared():
+    """Wait until the pipe is empty or closed: a reader that draws on the terminal has started drawing by that time."""
+    if not _shares_terminal():
         return
     from array import array
     from fcntl import ioctl
@@ -80,15 +80,15 @@ def _wait_for_the_reader() -> None:
         ioctl(pipe, termios.FIONREAD, left)
         if not left[0]:
             return
-        time.sleep(_LOOK)
+        time.sleep(_POLL)
 
 
 def _wait_for_the_terminal() -> None:
-    """Until what draws on the terminal gives it back: a report in the middle of its picture would spoil both."""
+    """Wait while another program has the terminal in raw mode: a report in the middle of its picture spoils both."""
     while sys.stderr.isatty() and not termios.tcgetattr(sys.stderr.fileno())[3] & termios.ICANON:
-        time.sleep(_LOOK)
+        time.sleep(_POLL)
 
 
-def _shared() -> bool:
-    """Standard output is a pipe, and the report goes to a terminal, which its reader may draw on."""
+def _shares_terminal() -> bool:
+    """Whether standard output is a pipe and the report goes to a terminal, which the reader may draw on too."""
     return sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)

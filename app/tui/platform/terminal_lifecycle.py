@@ -18,7 +18,7 @@ from rich.text import Text
 from textual.app import App
 from textual.drivers._writer_thread import WriterThread
 
-from trunkline.app.cli.io.crash_report import BROKE, note
+from trunkline.app.errors import CRASHED, crash_message
 
 #: what ends the app from outside; without a handler the terminal would stay as the app had it
 _ENDS = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
@@ -73,8 +73,8 @@ class TerminalLifecycle(App[int]):
             super()._fatal_error()
             return
         self.bell()
-        self._return_code = BROKE
-        self._exit_renderables.append(Text(note(error)))
+        self._return_code = CRASHED
+        self._exit_renderables.append(Text(crash_message(error)))
         self._close_messages_no_wait()
 
 

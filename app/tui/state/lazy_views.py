@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from trunkline.app.cli.io.crash_report import sentence
+from trunkline.app.errors import error_line
 from trunkline.app.gc_policy import calm
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
@@ -34,7 +34,7 @@ class LazyViews:
                 return make()
         except Exception as error:  # noqa: BLE001 -- an altered trace may break anything
             self._why[name] = f"the {name} of this trace cannot be shown: what it tells makes no sense"
-            self._untold.append(clean(f"{self._why[name]} ({sentence(error)})"))
+            self._untold.append(clean(f"{self._why[name]} ({error_line(error)})"))
             return instead(self.nothing)
 
     @property

@@ -74,7 +74,7 @@ class LiveSession:
         self._mark(opened)
         until = perf_counter() + self.settling
         settled = opened.settle(lambda: perf_counter() >= until)
-        said, self._said = self._said, self.live.said()
+        said, self._said = self._said, self.live.status()
         return bool(done) or settled or said != self._said
 
     def _mark(self, opened: OpenRun) -> None:
@@ -95,7 +95,7 @@ class LiveSession:
 
     def said(self) -> str:
         """What is to be told of the feed; nothing while all is well."""
-        return self.live.said()
+        return self.live.status()
 
     def leave(self) -> None:
         """Another run is opened."""
@@ -104,12 +104,12 @@ class LiveSession:
 
 def _rescued(was: OpenRun, live: LiveRun) -> OpenRun:
     """What made no sense may have been learnt by half: the run anew, up to the event before it."""
-    first = live.doubted[0].seq
+    first = live.rejected[0].seq
     tried = _up_to(was, was.view.events[: first - 1])
     # What was made of the run may be what does not understand it.
     tried.make_like(was)
-    good = live.sort_out(tried.view.run, tried.grow)
-    return _up_to(was, [*was.view.events[: first - 1], *live.doubted[:good]])
+    good = live.find_bad_event(tried.view.run, tried.grow)
+    return _up_to(was, [*was.view.events[: first - 1], *live.rejected[:good]])
 
 
 def _up_to(was: OpenRun, events: Sequence[Event]) -> OpenRun:

@@ -1,7 +1,7 @@
-"""Two runs side by side: which events are in both, which in one, and where they part for the first time.
+"""Compares two runs: which events both have, which only one has, and where they first diverge.
 
-Events are paired by what they are about (the plain id of a message, intent or delegation), their kind, and which one
-of these they are. Ids are the same in every run of a scenario, so a message keeps its pair however late it comes.
+Events are paired by subject (the id of their message, intent or delegation), kind and occurrence. Ids are the same in
+every run of a scenario, so a message keeps its pair however late it comes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from trunkline.core.events import Body, Event
 from trunkline.sim.events.script import BugEnabled
 from trunkline.sim.events.world import ThreadOpened, WorldPlace
 
-#: what pairs events that belong to no message: the first of these that their body has
+#: subject of an event without ids: the first of these fields that its body has
 _NAMES = ("original_id", "key", "session_key", "name", "fault", "phase", "bug", "hand", "webhook", "channel", "why")
-#: fields that differ between runs without meaning anything: times, and numbers that platforms and stores give
+#: fields whose differences mean nothing: times, and numbers assigned by platforms and stores
 _NUMBERS = frozenset(
     ("provider_id", "message_id", "original_id", "retry_at", "until", "at", "token", "owner", "retry_in", "before")
 )
@@ -27,23 +27,23 @@ _fields: dict[type[Body], tuple[str, ...]] = {}
 
 
 class DiffMark(StrEnum):
-    """What became of an event from run A to run B."""
+    """How an event of run A compares with run B."""
 
     SAME = "="
-    #: the same at another time
+    #: the same event at another time
     MOVED = "~"
     ONLY_A = "-"
     ONLY_B = "+"
-    #: in both, and something else is said of it: another outcome, another place, other invariants broken
+    #: in both, but with another outcome, another place, or other violated invariants
     VERDICT = "!"
 
 
-#: marks of rows that are really different, and not only later or earlier
+#: marks of rows that differ in more than their time
 REAL_DIFFERENCES = frozenset({DiffMark.ONLY_A, DiffMark.ONLY_B, DiffMark.VERDICT})
 
 
 class DiffRow(msgspec.Struct, frozen=True, gc=False):
-    """One row: the event of A, that of B (0: not there), and how they compare."""
+    """One row: the event of A, the event of B (0: none), and how they compare."""
 
     mark: DiffMark
     a: int
@@ -51,7 +51,7 @@ class DiffRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class Diff:
-    """The rows of two runs, in the order in which things happened."""
+    """The rows of two runs, in order of events."""
 
     def __init__(self, one: RunView, other: RunView) -> None:
         self.a = one
@@ -59,50 +59,49 @@ class Diff:
         self.rows: tuple[DiffRow, ...] = tuple(_rows(one, other))
         marks = [row.mark for row in self.rows]
         self.counts: dict[DiffMark, int] = {mark: marks.count(mark) for mark in DiffMark}
-        #: index of the first row that is not the same; none: the runs are the same
+        #: index of the first row that differs; none: the runs are the same
         self.first: int | None = self._first()
-        #: indexes of the rows at which a stretch of differences begins
+        #: indexes of the rows where a stretch of differences begins
         self.stops: tuple[int, ...] = tuple(index for index in _stops(marks) if not self._is_premise(index))
-        #: indexes of the rows that are really different
-        self.parted: tuple[int, ...] = tuple(index for index, mark in enumerate(marks) if mark in REAL_DIFFERENCES)
+        #: indexes of the rows that differ in more than their time
+        self.different: tuple[int, ...] = tuple(index for index, mark in enumerate(marks) if mark in REAL_DIFFERENCES)
         self._reached = _reached(self.rows)
 
     def _first(self) -> int | None:
-        """That a defect is on is why the runs part, and not yet a difference in what they do."""
-        parted = [index for index, row in enumerate(self.rows) if row.mark is not DiffMark.SAME]
-        told = (index for index in parted if not self._is_premise(index))
-        return next(told, parted[0] if parted else None)
+        """The first difference; an event that switches a bug on is the cause of the others and comes last."""
+        found = [index for index, row in enumerate(self.rows) if row.mark is not DiffMark.SAME]
+        return next((index for index in found if not self._is_premise(index)), found[0] if found else None)
 
     def _is_premise(self, index: int) -> bool:
         return isinstance(self.event(self.rows[index])[1].body, BugEnabled)
 
     @property
     def same(self) -> bool:
-        """Whether the runs tell the same."""
+        """Whether the runs have the same events at the same times."""
         return self.first is None
 
     def row_of(self, seq: int) -> int:
-        """Index of the last row that has happened by event `seq` of B; -1 before all."""
+        """Index of the last row up to event `seq` of B; -1 before the first."""
         return bisect_right(self._reached, seq) - 1
 
     def seq_at(self, index: int) -> int:
-        """The event of B that a row stands at: its own, else the last one before it."""
+        """The event of B at a row: its own, else the last one before it."""
         return self._reached[index]
 
     def next_stop(self, index: int, step: int) -> int | None:
-        """The next (`step` 1) or previous (-1) stretch of differences, round and round."""
+        """The next (`step` 1) or previous (-1) stretch of differences; wraps around."""
         if not self.stops:
             return None
         at = bisect_right(self.stops, index) if step > 0 else bisect_left(self.stops, index) - 1
         return self.stops[at % len(self.stops)]
 
     def event(self, row: DiffRow) -> tuple[RunView, Event]:
-        """The event that a row shows, with its run: B's, where B has it."""
+        """The event that a row shows, with its run: B's if B has it, else A's."""
         return (self.b, self.b.event(row.b)) if row.b else (self.a, self.a.event(row.a))
 
 
 def _rows(ours: RunView, theirs: RunView) -> list[DiffRow]:
-    """Pair the events, and merge both runs: in the order of A, what only B has where B has it."""
+    """Pair the events and merge both runs, in the order of A; events of B alone keep their place in B."""
     pairs = _pairs(ours.events, theirs.events)
     paired = set(pairs)
     broken_a, broken_b = _broken(ours), _broken(theirs)
@@ -127,19 +126,19 @@ def _rows(ours: RunView, theirs: RunView) -> list[DiffRow]:
 
 
 def _pairs(ours: Sequence[Event], theirs: Sequence[Event]) -> list[int]:
-    """For each event of A the seq of its pair in B; 0 where there is none."""
+    """For each event of A the seq of its pair in B; 0: none."""
     waiting: dict[tuple[str, type[Body]], list[int]] = {}
     for event in reversed(theirs):
-        waiting.setdefault(_about(event), []).append(event.seq)
+        waiting.setdefault(_subject(event), []).append(event.seq)
     found: list[int] = []
     for event in ours:
-        left = waiting.get(_about(event))
+        left = waiting.get(_subject(event))
         found.append(left.pop() if left else 0)
     return found
 
 
-def _about(event: Event) -> tuple[str, type[Body]]:
-    """What an event is about, and its kind."""
+def _subject(event: Event) -> tuple[str, type[Body]]:
+    """The subject of an event, and its kind."""
     body = event.body
     name = event.intent or event.delegation or event.turn or event.inbound or event.binding
     if name is None:
@@ -154,12 +153,12 @@ def _name(body: Body) -> str:
 
 
 def differs(ours: Body, theirs: Body) -> bool:
-    """Whether two events tell different things, apart from times and numbers."""
+    """Whether two events differ, apart from times and assigned numbers."""
     return ours != theirs and bool(differences(ours, theirs))
 
 
 def differences(ours: Body, theirs: Body) -> list[tuple[str, object, object]]:
-    """The fields that tell different things, with what they tell in A and in B."""
+    """The fields that differ, with their values in A and in B."""
     kind = type(ours)
     if kind not in _fields:
         _fields[kind] = tuple(name for name in kind.__struct_fields__ if name not in _NUMBERS)
@@ -168,7 +167,7 @@ def differences(ours: Body, theirs: Body) -> list[tuple[str, object, object]]:
 
 
 def _broken(view: RunView) -> dict[int, frozenset[str]]:
-    """The invariants whose breach an event is evidence of."""
+    """For each event the invariants whose violation it proves."""
     found: dict[int, set[str]] = {}
     for violation in view.violations():
         for seq in (*violation.evidence, violation.at):
@@ -177,7 +176,7 @@ def _broken(view: RunView) -> dict[int, frozenset[str]]:
 
 
 def _stops(marks: Sequence[DiffMark]) -> list[int]:
-    """Where differences begin; where everything is only later from here on, that is one stretch."""
+    """Rows where a stretch of differences begins; rows that are only later or earlier form one stretch."""
     found: list[int] = []
     before = DiffMark.SAME
     for index, mark in enumerate(marks):
@@ -189,7 +188,7 @@ def _stops(marks: Sequence[DiffMark]) -> list[int]:
 
 
 def _reached(rows: Sequence[DiffRow]) -> list[int]:
-    """For each row the furthest event of B by then, so that rows can be found by the cursor."""
+    """For each row the last event of B up to it, for looking up rows by cursor."""
     found: list[int] = []
     last = 0
     for row in rows:

@@ -1,4 +1,4 @@
-"""The words of a comparison: its header, one row of it, and the same as lines of text."""
+"""Texts of a comparison: its header, its rows, and both as lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.values import Address
 from trunkline.sim.scenario.edit import BRANCH
 
-#: what the marks mean, for people who meet them for the first time
+#: meaning of the marks
 MEANINGS = {
     DiffMark.SAME: "same",
     DiffMark.MOVED: "other time",
@@ -28,11 +28,11 @@ _TONES = {DiffMark.ONLY_A: Tone.WARN, DiffMark.ONLY_B: Tone.WARN, DiffMark.VERDI
 
 
 class DiffHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """What is compared: a line for each run, and what came of it."""
+    """A line for each run, and the outcome of the comparison."""
 
     a: str
     b: str
-    #: whether an invariant is broken
+    #: whether the run violates an invariant
     bad_a: bool
     bad_b: bool
     outcome: str
@@ -59,7 +59,7 @@ def header(diff: Diff) -> DiffHeader:
 
 
 def verdict(view: RunView) -> str:
-    """What the invariants say of a run, and what kind of breach it is: ``✗2 dup``."""
+    """Number and kinds of the violations of a run: ``✗2 dup``."""
     broken = len(view.violations())
     if not broken:
         return f"✓ ok, unmet {len(view.run.unmet)}" if view.run.unmet else "✓ ok"
@@ -70,30 +70,30 @@ def verdict(view: RunView) -> str:
 
 
 def run_name(view: RunView) -> str:
-    """A run by what it was made of."""
+    """A run by its inputs: scenario, seed, defects, crashes and added steps."""
     made = view.header
     defects = f"  defect {', '.join(made.bugs)}" if made.bugs else ""
     crashes = f"  {', '.join(made.crashes)}" if made.crashes else ""
     added = "".join(f"  + {step}" for step in made.steps)
-    # The steps say more than that it is a branch.
+    # The added steps say more than the branch suffix.
     name = made.scenario.removesuffix(BRANCH) if made.steps else made.scenario
     return clean(f"{name} seed {made.seed}{defects}{crashes}{added}  {count(view.last, 'event')}")
 
 
 def divergence(diff: Diff) -> str:
-    """Where the runs part: the event of B, or of A where only A has it."""
+    """The first divergence: the event of B, or of A if only A has it."""
     if diff.first is None:
         return "no difference"
     return f"first divergence {number(diff.rows[diff.first])}"
 
 
 def number(row: DiffRow) -> str:
-    """The event of a row: ``#14``, or ``A #14`` where only A has it."""
+    """The event of a row: ``#14``, or ``A #14`` if only A has it."""
     return f"#{row.b}" if row.b else f"A #{row.a}"
 
 
 def delta(diff: Diff, row: DiffRow) -> str:
-    """How much later (or earlier) it happens in B; nothing where that is not told."""
+    """How much later or earlier it happens in B; empty without a difference."""
     if not (row.a and row.b):
         return ""
     change = round(diff.b.event(row.b).at - diff.a.event(row.a).at, 6)
@@ -101,7 +101,7 @@ def delta(diff: Diff, row: DiffRow) -> str:
 
 
 def row_text(diff: Diff, row: DiffRow) -> str:
-    """What happened, with what is different about it."""
+    """The event, with its differences."""
     view, event = diff.event(row)
     text = describe(view, event)
     if row.mark is not DiffMark.VERDICT:
@@ -110,16 +110,16 @@ def row_text(diff: Diff, row: DiffRow) -> str:
 
 
 def row_tone(mark: DiffMark) -> Tone:
-    """How a row is coloured; its mark says the same."""
+    """The color of a row, which repeats its mark."""
     return _TONES.get(mark, Tone.DIM if mark is DiffMark.SAME else Tone.PLAIN)
 
 
 def facts_of(diff: Diff, row: DiffRow) -> Iterator[Fact]:
-    """A row at length: both sides, and everything that is different."""
+    """A row in detail: both sides, and all differences."""
     for name, view, seq in (("A", diff.a, row.a), ("B", diff.b, row.b)):
         own = row.b if name == "B" else 0
         if not seq:
-            yield Fact(label=name, text="this did not happen", tone=Tone.WARN)
+            yield Fact(label=name, text="did not happen", tone=Tone.WARN)
             continue
         event = view.event(seq)
         yield Fact(label=name, text=f"#{seq} {seconds(event.at)} s  {describe(view, event)}", seq=own)
@@ -148,7 +148,7 @@ def _broken(view: RunView, seq: int) -> str:
 
 
 def _value(view: RunView, value: object) -> str | None:
-    """A value in words; none for what has parts, which the descriptions of both events tell better."""
+    """A value in words; none for a compound value, which the descriptions of both events show better."""
     if isinstance(value, Address):
         return view.places.label(value)
     if value is None or isinstance(value, str | int | float):
@@ -160,7 +160,7 @@ def _value(view: RunView, value: object) -> str | None:
 
 
 def as_lines(diff: Diff) -> Iterator[str]:
-    """The comparison as text: the header, and each difference; stretches without any are counted."""
+    """The comparison as text: the header and each difference; equal events are counted."""
     head = header(diff)
     yield head.a
     yield head.b

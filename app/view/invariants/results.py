@@ -1,7 +1,6 @@
-"""What the invariants say at any moment: each by itself, by family, and the violations of one with their evidence.
+"""Verdicts at any event: per invariant, per family, and the violations of one with their evidence.
 
-A run is judged whole, so how often an invariant had something to judge is told of the whole run; which of its
-violations were seen by then follows the cursor.
+A run is judged as a whole, so exercise counts are for the whole run; only the violations follow the cursor.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from trunkline.app.view.text.cells import clean, count, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
-#: violations of one invariant told at once, around the cursor; the others are counted
-MOST_TOLD = 60
-#: what is told of the verdicts on a trace that lost its end
-NOT_JUDGED = "what only the end of a run can break was not judged"
-#: what the letters of the ids stand for
+#: violations of one invariant that are shown, around the cursor; the others are counted
+MOST_SHOWN = 60
+#: a caveat on the verdicts of a truncated trace
+NOT_JUDGED = "violations that only the end of a run can prove were not judged"
+#: meaning of the first letter of an id
 FAMILIES = {
     "D": "delivery once",
     "L": "everything ends",
@@ -39,17 +38,17 @@ FAMILIES = {
 
 
 class InvariantStatus(StrEnum):
-    """What an invariant says at the cursor, the worst first."""
+    """The status of an invariant at the cursor, worst first."""
 
     VIOLATED = "violated"
-    #: it is broken after the cursor
+    #: violated after the cursor
     LATER = "violated later"
     OK = "ok"
-    #: nothing happened that it speaks of: green would be a lie
+    #: nothing happened that it applies to, so it proves nothing
     IDLE = "not exercised"
 
 
-#: shape and tone of each
+#: sign and tone of each status
 SIGNS = {
     InvariantStatus.VIOLATED: ("✗", Tone.BAD),
     InvariantStatus.LATER: ("◐", Tone.WARN),
@@ -68,10 +67,10 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
     judged: InvariantStatus
     #: how often it had something to judge, in the whole run
     exercised: int
-    #: violations seen by the cursor, and those that come
+    #: violations up to the cursor, and after it
     broken: int = 0
     ahead: int = 0
-    #: the first violation of the run, and the last one up to the cursor; 0 is none
+    #: the first violation of the run, and the last one up to the cursor; 0: none
     first: int = 0
     latest: int = 0
 
@@ -82,21 +81,21 @@ class VerdictRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FamilyRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The invariants of one letter, as bad as the worst of them."""
+    """The invariants of one letter, with the worst status among them."""
 
     letter: str
     name: str
     judged: InvariantStatus
-    #: the ids that say so, or all of them where it is well
+    #: the invariants with that status
     ids: tuple[str, ...]
-    #: the one to look at first
+    #: the invariant with the worst status
     worst: str
     broken: int
     latest: int
 
 
 class Verdicts:
-    """The verdicts of a run, indexed by the moments at which violations were seen."""
+    """The verdicts of a run, with its violations indexed by event."""
 
     def __init__(self, view: RunView) -> None:
         self.view = view
@@ -108,7 +107,7 @@ class Verdicts:
         self.grow()
 
     def grow(self) -> None:
-        """What they say by now."""
+        """Read new verdicts and violations."""
         self.all = self.view.verdicts
         for verdict in self.all[len(self._at) :]:
             self._violations[verdict.id], self._at[verdict.id] = [], []
@@ -120,11 +119,11 @@ class Verdicts:
         self._done = marks.version
 
     def broken(self, seq: int) -> int:
-        """How many violations were seen up to event `seq`."""
+        """Number of violations up to event `seq`."""
         return bisect_right(self._every, seq)
 
     def rows(self, seq: int) -> list[VerdictRow]:
-        """Every invariant after event `seq`, in the order of the catalogue."""
+        """Every invariant after event `seq`, in catalog order."""
         return [self._row(verdict, seq) for verdict in self.all]
 
     def _row(self, verdict: Verdict, seq: int) -> VerdictRow:
@@ -144,14 +143,14 @@ class Verdicts:
         )
 
     def families(self, seq: int) -> list[FamilyRow]:
-        """The invariants by the letter of their id, each family with its worst status."""
+        """The invariants grouped by the first letter of their id."""
         groups: dict[str, list[VerdictRow]] = {}
         for row in self.rows(seq):
             groups.setdefault(row.id[:1], []).append(row)
         return [_family(letter, rows) for letter, rows in groups.items()]
 
     def latest(self, seq: int) -> list[Violation]:
-        """The violations seen at the last event that broke anything, up to `seq`; none while nothing is broken."""
+        """The violations at the last event up to `seq` that has any."""
         number = bisect_right(self._every, seq)
         if not number:
             return []
@@ -163,12 +162,12 @@ class Verdicts:
         ]
 
     def concerned(self, seq: int) -> str | None:
-        """The invariant that is broken at an event, or has it as evidence."""
+        """The invariant that is violated at an event, or has it as evidence."""
         found = self.view.marks.of(seq)
         return min(found, key=lambda one: one.at != seq).invariant if found else None
 
     def facts(self, name: str, seq: int) -> Iterator[Fact]:
-        """All that there is to tell of one invariant, with its violations around the cursor."""
+        """Everything about one invariant, with its violations around the cursor."""
         verdict = next((one for one in self.all if one.id == name), None)
         if verdict is None:
             return
@@ -178,18 +177,18 @@ class Verdicts:
         yield Fact(label="status", text=f"{sign} {row.words}{_counts(row)}", tone=tone)
         yield Fact(label="judged", text=_judged(row), tone=Tone.DIM)
         if self.view.run.trace.cut:
-            yield Fact(label="cut", text=f"the trace lost its end: {NOT_JUDGED}", tone=Tone.WARN)
-        yield from self._told(name, seq)
+            yield Fact(label="cut", text=f"the trace is truncated: {NOT_JUDGED}", tone=Tone.WARN)
+        yield from self._violation_facts(name, seq)
 
-    def _told(self, name: str, seq: int) -> Iterator[Fact]:
+    def _violation_facts(self, name: str, seq: int) -> Iterator[Fact]:
         found = self._violations[name]
         here = bisect_right(self._at[name], seq)
-        start = max(0, min(here - MOST_TOLD // 2, len(found) - MOST_TOLD))
+        start = max(0, min(here - MOST_SHOWN // 2, len(found) - MOST_SHOWN))
         if start:
             yield Fact(label="earlier", text=f"{count(start, 'violation')} before these: N goes there", tone=Tone.DIM)
-        for number, violation in enumerate(found[start : start + MOST_TOLD], start + 1):
+        for number, violation in enumerate(found[start : start + MOST_SHOWN], start + 1):
             yield from violation_facts(self.view, violation, f"✗ {number} of {len(found)}")
-        later = len(found) - start - MOST_TOLD
+        later = len(found) - start - MOST_SHOWN
         if later > 0:
             yield Fact(label="later", text=f"{count(later, 'violation')} after these: n goes there", tone=Tone.DIM)
 
@@ -199,7 +198,7 @@ def _at(violation: Violation) -> int:
 
 
 def violation_facts(view: RunView, violation: Violation, label: str) -> Iterator[Fact]:
-    """One violation: what was broken, expected against actual, and every event that proves it."""
+    """One violation: its summary, expected against actual, and every event that proves it."""
     at = violation.at
     summary = clean(violation.summary)
     yield Fact(label=label, text=f"#{at} {seconds(view.time(at))} {summary}", tone=Tone.BAD, seq=at)
@@ -212,7 +211,7 @@ def violation_facts(view: RunView, violation: Violation, label: str) -> Iterator
 
 
 def evidence_fact(view: RunView, seq: int, label: str, first_wrong: int | None) -> Fact:
-    """One event that proves a violation, with the number of the copy that it is."""
+    """One event that proves a violation, with its copy number."""
     event = view.event(seq)
     copy = view.marks.copies.get(seq)
     number = f"{copy.number}× " if copy else ""
@@ -235,12 +234,12 @@ def _counts(row: VerdictRow) -> str:
     if not row.first:
         return ""
     ahead = f", {row.ahead} ahead" if row.ahead else ""
-    return f": {row.broken} by now{ahead}, first #{row.first}"
+    return f": {row.broken} so far{ahead}, first #{row.first}"
 
 
 def _judged(row: VerdictRow) -> str:
     if not row.exercised:
-        return "nothing happened in this run that it speaks of: not a proof that it holds"
+        return "nothing happened in this run that it applies to: no proof that it holds"
     return f"{count(row.exercised, 'time')} in the whole run"
 
 

@@ -180,7 +180,7 @@ def _calm(view: RunView, verdicts: Verdicts, seq: int, story: str) -> Iterator[F
         text = f"✓ all hold{view.so_far or ' in the whole run'}, {view.exercised} of {total} exercised"
         yield Fact(label="verdict", text=text, tone=Tone.GOOD)
     if view.cut:
-        yield Fact(label="cut", text=f"the trace lost its end: {NOT_JUDGED}", tone=Tone.WARN)
+        yield Fact(label="cut", text=f"the trace is truncated: {NOT_JUDGED}", tone=Tone.WARN)
     for unmet in view.unmet if not view.violations() else ():
         yield Fact(label="unmet", text=clean(unmet.summary), tone=Tone.BAD)
     yield Fact(label="run", text=clean(view.header.title))

@@ -1,4 +1,4 @@
-"""What runs of scenarios came to, as the picker tells it: without the defect, and with it."""
+"""Results of scenario runs as the picker shows them: without the defect, and with it."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from trunkline.sim.invariants import Status
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run came to."""
+    """The result of one run."""
 
     seed: int
     events: int = 0
-    #: ids of the invariants that it breaks
+    #: ids of the violated invariants
     broken: tuple[str, ...] = ()
-    #: expectations of the scenario that it misses
+    #: number of missed expectations
     unmet: int = 0
-    #: why there is no run; blank: there is one
+    #: why it could not run; empty if it ran
     failed: str = ""
 
 
 class RunSummary(msgspec.Struct, frozen=True):
-    """A result as a cell of a list, and as a sentence."""
+    """A result as a list cell, and as a sentence."""
 
     cell: str
     words: str
     tone: Tone
 
 
-#: results of so few scenarios stand in their lines, without columns
+#: up to this many results are shown in the rows, without columns
 FEW = 3
 NOT_RUN = RunSummary("·", "not run yet", Tone.DIM)
 NO_DEFECT = RunSummary("", "this scenario shows no defect", Tone.DIM)
@@ -58,21 +58,21 @@ class Results:
 
     @property
     def many(self) -> bool:
-        """So many were run that they are worth columns of their own."""
+        """Whether enough scenarios ran to show columns."""
         return len({path for path, _ in self._found}) > FEW
 
     def latest(self, entry: ScenarioEntry) -> RunSummary | None:
-        """What is known of a scenario, with its defect sooner than without."""
+        """The result of a scenario, preferably with its defect; none if it has not run."""
         return next(
-            (told for told in (self.defect(entry), self.sound(entry)) if told not in (NOT_RUN, NO_DEFECT)), None
+            (known for known in (self.defect(entry), self.sound(entry)) if known not in (NOT_RUN, NO_DEFECT)), None
         )
 
     def note(self, entry: ScenarioEntry, result: Result, *, defect: bool) -> None:
-        """Keep a result; an older one is forgotten."""
+        """Store a result, in place of an older one."""
         self._found[entry.path, defect] = result
 
     def sound(self, entry: ScenarioEntry) -> RunSummary:
-        """What the scenario came to without its defect."""
+        """The result without the defect."""
         result = self._found.get((entry.path, False))
         if result is None or result.failed:
             return _failed(result)
@@ -85,7 +85,7 @@ class Results:
         return RunSummary("✓", f"✓ holds, {_size(result)}", Tone.GOOD)
 
     def defect(self, entry: ScenarioEntry) -> RunSummary:
-        """What it came to with its defect, which must be caught."""
+        """The result with the defect, which must be caught."""
         if not entry.bugs:
             return NO_DEFECT
         result = self._found.get((entry.path, True))
@@ -102,7 +102,7 @@ class Results:
         return RunSummary(f"✗ {ids}", f"✗ {ids}, as it should with the defect, {_size(result)}", Tone.PLAIN)
 
     def summary(self, entries: Sequence[ScenarioEntry]) -> str:
-        """All of them in a line; blank while only a few were run."""
+        """A line for all results; empty before two scenarios ran."""
         known = [entry for entry in entries if (entry.path, False) in self._found]
         holding = sum(self.sound(entry).tone is Tone.GOOD for entry in known)
         with_defect = [entry for entry in entries if entry.bugs and (entry.path, True) in self._found]

@@ -1,4 +1,4 @@
-"""Text as cells of a terminal: cleaning, cutting, padding and wrapping by what is really drawn."""
+"""Terminal text: cleaning, cutting, padding and wrapping by cell width."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from rich.cells import cell_len, set_cell_size
 
 from trunkline.core.errors import TrunklineError
 
-#: shown for a line end inside a message
+#: stands for a line end inside a message
 LINE_END = "↵"
 ELLIPSIS = "…"
 
 
 def clean(text: str) -> str:
-    """One printable line: line ends become a sign, and no control character reaches the terminal."""
+    """One printable line: line ends become ``↵``, and no control character reaches the terminal."""
     text = text.replace("\r\n", "\n").replace("\n", f" {LINE_END} ").replace("\t", " ")
-    # Terminals disagree on the width of joined emoji: their parts one after another have a known width.
+    # Terminals disagree on the width of joined emoji; their separate parts have a known width.
     text = text.replace("\u200d", "").replace("\ufe0f", "")
     if text.isprintable():
         return text
@@ -24,17 +24,17 @@ def clean(text: str) -> str:
 
 
 def _harmless(char: str) -> bool:
-    # Direction overrides and other format characters (Cf) would reorder the line; odd spaces (Zs) would not.
+    # Direction overrides and other format characters (Cf) would reorder the line; unusual spaces (Zs) would not.
     return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
 def quoted(text: str) -> str:
-    """A message as it is shown everywhere: cleaned, in quotation marks."""
+    """A message text, cleaned and in quotation marks."""
     return f"“{clean(text)}”"
 
 
 def cut(text: str, width: int) -> str:
-    """At most `width` cells; what is left out leaves an ellipsis. A closing quotation mark is kept."""
+    """Cut to at most `width` cells, with an ellipsis. A closing quotation mark is kept."""
     if cell_len(text) <= width:
         return text
     if width <= 0:
@@ -44,12 +44,12 @@ def cut(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int) -> str:
-    """Exactly `width` cells, left aligned."""
+    """Cut or pad to exactly `width` cells, left aligned."""
     return set_cell_size(cut(text, width), width)
 
 
 def middle_cut(text: str, width: int) -> str:
-    """At most `width` cells; the middle goes first, because keys differ at both ends."""
+    """Cut the middle to fit `width` cells, because keys differ at both ends."""
     if cell_len(text) <= width or width < 5:
         return cut(text, width)
     head = (width - 1) // 3
@@ -60,7 +60,7 @@ def middle_cut(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells, broken at spaces where there are any."""
+    """Wrap into lines of at most `width` cells, at spaces where possible."""
     width = max(width, 1)
     lines: list[str] = []
     line = ""
@@ -89,15 +89,15 @@ def _pieces(word: str, width: int) -> list[str]:
 
 
 def seconds(at: float) -> str:
-    """A moment in virtual time, as it is shown everywhere."""
+    """A virtual time with three decimals."""
     return f"{at:.3f}"
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """``1 chunk``, ``2 chunks``; where an s is not enough, the `plural`."""
+    """``1 chunk``, ``2 chunks``; `plural` for an irregular noun."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def error_text(error: TrunklineError) -> str:
-    """What the app says of an error: the facts of the case, or what it is where there are none."""
+    """The facts of an error, or its description if it has none."""
     return clean(error.facts or str(error))

@@ -10,7 +10,7 @@ from trunkline.core.reasons import Reason
 
 
 class Tone(StrEnum):
-    """What a line means to the reader."""
+    """How a line is colored."""
 
     PLAIN = "plain"
     GOOD = "good"
@@ -20,7 +20,7 @@ class Tone(StrEnum):
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """One line: a label, the text, and the event that recorded it. `mark` stands at the right edge."""
+    """One line: a label, a text, and the event that recorded it. `mark` is drawn at the right edge."""
 
     label: str
     text: str

@@ -1,4 +1,4 @@
-"""Rows that are made when they are looked at: a list of a thousand of which a screen shows ten."""
+"""A sequence whose items are computed on first access: a screen shows ten of a thousand rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Made = TypeVar("Made")
 
 
 class LazySequence(Sequence[Made], Generic[Source, Made]):
-    """`make` of each thing of a sequence, each called once, and only for those that are asked for."""
+    """Maps `make` over a sequence, lazily and once per item."""
 
     def __init__(self, things: Sequence[Source], make: Callable[[Source], Made]) -> None:
         self._things = things

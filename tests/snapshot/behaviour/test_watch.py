@@ -314,7 +314,7 @@ async def test_lines_that_make_no_sense_leave_what_came_before(
         monkeypatch.undo()
         await settle(one)
         assert (growing.mode, one.workspace.run.view.last, one.workspace.cursor) == (PlaybackMode.CUT, bad - 1, bad - 1)
-        assert f"run.jsonl:{bad + 1}: its lines can be read, but what they tell makes no sense" in text_of(one)
+        assert f"run.jsonl:{bad + 1}: its lines are valid, but its events make no sense together" in text_of(one)
         assert one.workspace.run.view.cut
         for screen in SCREENS:
             await press(pilot, screen)

@@ -81,7 +81,7 @@ class DiffList(RowList):
 
     def marks(self) -> Iterable[int]:
         """Rows that are really different."""
-        return self.diff.parted if self.diff else ()
+        return self.diff.different if self.diff else ()
 
     # ------------------------------------------------------------ drawing
 

@@ -215,7 +215,7 @@ def test_a_named_pipe_waits_for_its_writer(tmp_path: Path):
 def test_a_live_run_is_judged_as_it_goes_and_at_its_end(path: Path):
     live = LiveRun(Feed(path))
     assert live.begin().trace.header == TraceHeader(scenario="run")
-    assert live.said() == f"{path}: waits for a first line; nothing is written yet"
+    assert live.status() == f"{path}: waiting for the first line; nothing is written yet"
     append(path, HEADER, *LINES)
     taken: list[tuple[int, int]] = []
     done = live.pull(
@@ -223,7 +223,7 @@ def test_a_live_run_is_judged_as_it_goes_and_at_its_end(path: Path):
     )
     assert done == len(LINES) == sum(number for number, _ in taken)
     assert taken[-1][1] > 0
-    assert (live.over, live.pulling, live.said()) == (True, False, "")
+    assert (live.over, live.pulling, live.status()) == (True, False, "")
 
 
 def test_a_paused_one_reads_nothing(path: Path):
@@ -243,5 +243,5 @@ def test_lines_that_make_no_sense_are_told(path: Path, monkeypatch: pytest.Monke
     append(path, HEADER, *LINES[:5])
     live = LiveRun(Feed(path))
     assert live.pull(lambda *_: None, ALL) == 5
-    assert live.said().startswith(f"{path}:6: its lines can be read, but what they tell makes no sense (KeyError")
+    assert live.status().startswith(f"{path}:6: its lines are valid, but its events make no sense together (KeyError")
     assert live.over

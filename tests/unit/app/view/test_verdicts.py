@@ -7,7 +7,7 @@ import msgspec
 from tests.support.app.traces import bound_completion, foreign_mirror, verdicts
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.invariants.results import FAMILIES, MOST_TOLD, InvariantStatus, Verdicts
+from trunkline.app.view.invariants.results import FAMILIES, MOST_SHOWN, InvariantStatus, Verdicts
 from trunkline.app.view.text.fact import Tone
 from trunkline.sim.invariants import INVARIANTS, Violation
 
@@ -92,7 +92,7 @@ def test_the_facts_hold_the_promise_and_lead_to_every_piece_of_evidence():
         "",
         "",
     ]
-    assert facts[1].text == f"✗ violated: 1 by now, first #{at}"
+    assert facts[1].text == f"✗ violated: 1 so far, first #{at}"
     violation = next(one for one in judged.all if one.id == "D2").violations[0]
     proof = facts[-3:]
     assert violation.first_wrong is not None
@@ -115,7 +115,7 @@ def test_of_many_violations_those_around_the_cursor_are_told():
     at_start, at_end = list(judged.facts("D1", 0)), list(judged.facts("D1", 84))
     assert at_start[-1].text == "20 violations after these: n goes there"
     assert at_end[3].text == "20 violations before these: N goes there"
-    assert sum(fact.label.startswith("✗") for fact in at_end) == MOST_TOLD
+    assert sum(fact.label.startswith("✗") for fact in at_end) == MOST_SHOWN
     assert at_end[4].label == "✗ 21 of 80"
     middle = [fact.label for fact in judged.facts("D1", 40)]
     assert "earlier" in middle

@@ -6,7 +6,6 @@ from tests.support.app.changes import MAIN, OWN, changed_sessions
 from tests.support.app.traces import ANA, DEFECT, OPS, Author, bound_completion, foreign_mirror, verdicts
 from trunkline.app.report.summary import blocks
 from trunkline.app.runs.model import Run, Unmet
-from trunkline.app.runs.outcome import TimedRun
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.fact import Tone
@@ -206,7 +205,7 @@ def test_what_a_violation_quotes_stays_on_one_line():
     )
     again = Run(trace=run.trace, verdicts=verdicts(broken))
     assert all(line.text.isprintable() for line in explain(RunView(again), 9).lines)
-    report = "\n".join(blocks(TimedRun(run=again, spent=0.0)))
+    report = "\n".join(blocks(again))
     assert "    expected  “a ↵ b” once\n    actual    “a·[2J” twice\n" in report
 
 
