@@ -39,7 +39,7 @@ class FeedStatus(LineWidget):
         live = self.workspace.live
         if live is None or self.workspace.open_run is None:
             return ""
-        said = clean(live.status())
+        said = clean(live.said())
         if live.going_on:
             return f"… {said}" if said else ""
         return f"✗ {said}: what was read stays" if said else ""
