@@ -30,7 +30,7 @@ from trunkline.core.values import ChatKind, ChunkMode
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-#: seconds; more than this is not meant
+#: seconds; a longer time is surely a mistake
 _FOREVER = 1e12
 _WHOLE = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 
@@ -47,7 +47,7 @@ def parse_duration(value: object) -> float:
     if value < 0:
         raise ValueError("a time cannot be negative")
     if not value < _FOREVER:
-        raise ValueError("expected a time that comes")
+        raise ValueError("the time is too long")
     return float(value)
 
 
@@ -62,8 +62,8 @@ Duration = Annotated[
 class Model(BaseModel):
     """Base of all configuration models: frozen, and unknown fields are errors.
 
-    The text under a field is its reference (`sim.scenario.model_fields.texts_of`). Models do not read it: that
-    parses the source of each at every start. Validators are built when first used: a model inside another needs none.
+    The text under a field is its reference documentation (`sim.scenario.model_fields.texts_of`). Pydantic does not read
+    it, because that would parse the source at every start. Validators are built on first use.
     """
 
     model_config = ConfigDict(
@@ -91,22 +91,22 @@ class GroupScope(StrEnum):
 
 
 def _kind(value: object) -> object:
-    """The kind of a conversation; ``dm`` is the old word for ``direct``."""
+    """The kind of a conversation; ``dm`` is the former name of ``direct``."""
     return "direct" if value == "dm" else value
 
 
 def _id_text(value: object) -> object:
-    """An id as text; platforms' ids are often numbers, and so written in files."""
+    """An id as text; files often write a platform's numeric ids as numbers."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 class AgentConfig(Model):
-    """An agent that the gateway can hand messages to."""
+    """An agent that the gateway can route messages to."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")
-    """Lower case letters, digits, `-` and `_`; not `agent`, with which keys of the upstream gateway begin."""
+    """Lower case letters, digits, `-` and `_`; not `agent`, the first word of upstream session keys."""
     default: bool = False
-    """Answers what no binding claims. Without any, the first agent is the default."""
+    """Answers messages that no route rule matches. If no agent is the default, the first one is."""
 
     @field_validator("id")
     @classmethod
@@ -117,45 +117,45 @@ class AgentConfig(Model):
 
 
 class PeerMatch(Model):
-    """A conversation that a route binding names."""
+    """A conversation that a route rule names."""
 
     kind: Annotated[ChatKind, BeforeValidator(_kind)]
-    """`direct` (or the old word `dm`), `group` or `channel`. Group and channel are one kind here."""
+    """`direct` (formerly `dm`), `group` or `channel`. Group and channel match each other."""
     id: Annotated[str, BeforeValidator(_id_text)] = Field(min_length=1)
     """The platform's id, or `*` for every conversation of this kind."""
 
 
 class RouteMatch(Model):
-    """What an inbound message must have: all constraints that are given must hold together."""
+    """The constraints of a route rule on an inbound message: all given ones must hold."""
 
     channel: str
     """Platform name."""
     account: str | None = None
-    """Account id; `*` for every account; not given: the default account only."""
+    """Account id; `*` for every account; if omitted, the default account only."""
     peer: PeerMatch | None = None
     guild: Annotated[str | None, BeforeValidator(_id_text)] = None
     team: Annotated[str | None, BeforeValidator(_id_text)] = None
     roles: tuple[Annotated[str, BeforeValidator(_id_text)], ...] = ()
-    """The sender holds at least one of them."""
+    """The sender must hold at least one of them."""
 
 
 class RuleSessionConfig(Model):
-    """Session settings of the conversations that a binding claims; what is not given is as in `session`."""
+    """Session settings of the conversations that a route rule matches; the default of each is that in `session`."""
 
     dm_scope: DmScope | None = None
     group_scope: GroupScope | None = None
 
 
 class RouteRuleConfig(Model):
-    """Gives conversations to an agent."""
+    """A route rule: gives conversations to an agent."""
 
     agent: str
     name: str = ""
     """Name in explanations; by default its position, e.g. `bindings[0]`."""
     match: RouteMatch
     session: RuleSessionConfig = RuleSessionConfig()
-    """Scopes for these conversations only. Not together with `guild`, `team` or `roles`: an outbound message has none
-    of them, and would be remembered in another session than the conversation's."""
+    """Scopes for these conversations only. Not allowed with `guild`, `team` or `roles`: an outbound message has none of
+    them, so it would be mirrored into another session than the conversation's."""
 
 
 class SessionConfig(Model):
@@ -171,126 +171,126 @@ class SessionConfig(Model):
 
 
 class AccountConfig(Model):
-    """Settings of one account of a platform; what is not given is as for the platform."""
+    """Settings of one account of a platform; the default of each is that of the platform."""
 
     text_limit: Annotated[int, Field(gt=0)] | None = None
-    """Longest text of one message of this account, in UTF-16 code units."""
+    """Maximum length of one message of this account, in UTF-16 code units."""
     chunk_mode: ChunkMode | None = None
-    """Where texts of this account are cut."""
+    """How texts of this account are split into chunks."""
 
 
 class ThreadBindingsConfig(Model):
-    """How conversations of a platform are bound to sessions (seed 002)."""
+    """How conversations of a platform are bound to sessions."""
 
     enabled: bool = True
-    """Conversations of this platform can be bound at all."""
+    """Whether conversations of this platform can be bound."""
     spawn_subagent_sessions: bool = False
-    """Work that an agent delegates in a channel gets a session of its own, and a thread that is bound to it: its
-    completion goes there and nowhere else. Off, delegated work is told as ever."""
+    """Work that an agent delegates in a channel gets its own session and a thread bound to it; the completion goes only
+    to that thread. If off, the completion goes to the requester's session."""
     idle_timeout: Duration = 86400.0
-    """A binding ends when nothing was said for so long; 0: never for that."""
+    """A binding ends after this long without a message; 0 means never."""
     max_age: Duration = 0.0
-    """A binding ends so long after it was made; 0: never for that."""
+    """A binding ends this long after it was made; 0 means never."""
     identity: Literal["bot", "webhook"] = "bot"
-    """Who speaks in a bound thread. A webhook has a name of its own, but a platform can neither be given a key with
-    its messages nor be asked for them: one whose answer is lost is parked instead of being sent again."""
+    """Who posts in a bound thread. A webhook has its own name, but its messages have neither idempotency keys nor
+    look-up: a message whose response is lost is parked instead of resent."""
     identity_fallback: Literal["bot", "none"] = "bot"
-    """What becomes of a message whose webhook is gone: the bot says it in the same thread, visibly; or it fails."""
+    """What happens to a message whose webhook is gone: the bot visibly posts it in the same thread, or it fails."""
     degraded_after: int = Field(default=3, gt=0)
-    """After so many such messages in a row the bot is who speaks there, until the thread is bound again."""
+    """After this many such messages in a row the bot posts in the thread until it is bound again."""
     unarchive: bool = True
-    """An archived thread is unarchived, where that is allowed, when something is to be said there."""
+    """Unarchive an archived thread, where allowed, before posting in it."""
     fallback: Literal["none", "requester"] = "none"
-    """Where a completion goes whose bound conversation cannot be used: nowhere, or, visibly, to whoever asked."""
+    """Where a completion goes if its bound conversation cannot be used: nowhere, or visibly to the requester."""
     notice: bool = True
-    """Whoever asked is told, without its content, of what cannot be said where it belongs."""
+    """Notify the requester, without the content, of a message that cannot be delivered to its bound conversation."""
     farewell: str = ""
-    """Said in a conversation whose binding expires; empty: nothing is."""
+    """Message posted in a conversation when its binding expires; empty for none."""
     sweep: Annotated[Duration, Field(gt=0)] = 120.0
-    """How often bound conversations are looked at: whether they are still there."""
+    """How often to check that bound conversations still exist."""
 
 
 class ChannelConfig(Model):
     """Settings of one platform."""
 
     thread_bindings: ThreadBindingsConfig = ThreadBindingsConfig()
-    """Conversations that are bound to sessions."""
+    """Session bindings on this platform."""
     bots: Literal["ignore", "allow"] = "ignore"
-    """What becomes of messages that other bots and webhooks write. Those of the gateway itself are never taken."""
+    """What to do with messages of other bots and webhooks. The gateway's own are always ignored."""
 
     auto_thread: bool = False
-    """Answer a top-level message of a group or channel in a thread opened on it."""
+    """Answer a top-level message of a group or channel in a thread opened on that message."""
     reply_reference: bool = False
-    """Answers quote the message that they answer, where they are in the same place."""
+    """An answer quotes the message that it answers if both are in the same place."""
     text_limit: Annotated[int, Field(gt=0)] | None = None
-    """Longest text of one message, in UTF-16 code units; by default what is usual on the platform, or less where its
+    """Maximum length of one message, in UTF-16 code units; the default is the platform's usual limit, or less if its
     adapter says so."""
     chunk_mode: ChunkMode | None = None
-    """`length` (the default): a text is cut where it gets too long; `newline`: at every paragraph as well."""
+    """`length` (the default) splits a text only where it gets too long; `newline` also splits at every paragraph."""
     accounts: dict[str, AccountConfig] = Field(default_factory=dict)
-    """Settings by account; the case of its name does not count."""
+    """Settings by account; account names are case-insensitive."""
     group_dms: tuple[str, ...] = ()
     """Slack: ids of multi-person direct messages, which look like channels."""
     rooms: tuple[str, ...] = ()
-    """Slack: ids that are channels, whatever they look like."""
+    """Slack: ids that are channels even if they look otherwise."""
     default_account: str | None = None
-    """The account that sends where none is named; by default the only one, else `default`."""
+    """The account that sends if none is named; the default is the only account, else `default`."""
 
 
 class DeliveryConfig(Model):
-    """How outbound messages are tried."""
+    """How outbound messages are delivered."""
 
     request_timeout: Duration = 10.0
-    """A send that has no answer by then is ambiguous."""
+    """A send without a response after this long is ambiguous."""
     hook_timeout: Duration = 5.0
-    """A hook that has no answer by then has failed."""
+    """A hook that has not returned after this long has failed."""
     max_attempts: int = Field(default=5, gt=0)
     backoff: tuple[Duration, ...] = Field(default=(5.0, 25.0, 120.0, 600.0), min_length=1)
-    """Wait before attempt 2, 3, ...; the last one repeats."""
+    """Wait before attempt 2, 3, ...; the last value repeats."""
     max_age: Duration = 86400.0
-    """Older intents expire instead of being sent."""
+    """Messages older than this expire instead of being sent."""
     ambiguous: Literal["park", "resend-marked"] = "park"
-    """What becomes of a chunk that may have been accepted, where the platform has neither idempotency keys nor look-up:
-    parked for an operator, or sent once more with `mark` before its text."""
+    """What to do with a chunk that may have been accepted if the platform has neither idempotency keys nor look-up:
+    park it for an operator, or send it once more with `mark` before its text."""
     mark: str = Field(default="[may be a repeat] ", min_length=1)
-    """Begins a text that is sent once more."""
+    """Prefix of a text that is sent once more."""
     not_ready_wait: Duration = 5.0
-    """An adapter that is missing, or not ready, is looked at again after this."""
+    """How long to wait before checking again whether a missing or unready adapter can send."""
     recovery_rate: Annotated[float, Field(gt=0)] | None = None
-    """Messages a second of each account that are sent of what an earlier process left; not given: no limit."""
+    """Recovered messages sent per second and account after a restart; no limit if omitted."""
     max_text: int = Field(default=1_000_000, gt=0)
-    """Longest text, in characters, that is taken for sending at all."""
+    """Maximum length of a text, in characters, that is accepted for sending."""
     lanes: int = Field(default=256, gt=0)
-    """Conversations that are sent to at the same time."""
+    """Number of conversations that are sent to concurrently."""
     window: int = Field(default=10_000, gt=0)
-    """Open messages that are held in memory; of those beyond it only the ids are."""
+    """Number of open messages held in memory; beyond it only ids are held."""
     max_backlog: int = Field(default=1_000_000, gt=0)
-    """Open messages at which whoever wants to say something has to wait."""
+    """Number of open messages at which senders have to wait."""
     max_backlog_per_conversation: int = Field(default=10_000, gt=0)
-    """The same for each conversation."""
+    """The same limit for one conversation."""
     lease: Annotated[Duration, Field(gt=0)] = 60.0
-    """A gateway that works a store and has not renewed its lease for this long is taken for gone, and another takes
-    over. It renews three times as often; never shorter than three times `request_timeout`."""
+    """A gateway that has not renewed its lease on the store for this long is considered gone, and another takes over.
+    The lease is renewed three times as often, and is never shorter than three times `request_timeout`."""
     watch: Duration = 20.0
-    """A running gateway takes up what an operator changed from outside within this time."""
+    """A running gateway applies an operator's changes to the store file within this time."""
     retention: Duration = 30 * 86400.0
-    """Finished messages, and what is remembered of those received, are kept this long."""
+    """How long finished messages, and the records that detect duplicates of received ones, are kept."""
 
 
 class HandConfig(Model):
-    """How one hand is run."""
+    """Settings of one hand."""
 
     deadline: Duration = 1800.0
-    """A run that has not ended by then is reported as timed out."""
+    """A run that has not ended after this long is reported as timed out."""
     on_restart: Literal["lost", "rerun"] = "lost"
-    """What a run becomes whose process died: reported as lost, or (declared repeatable) run again."""
+    """What happens to a run whose process died: it is reported as lost, or run again if it is declared repeatable."""
 
 
 class HandsConfig(Model):
-    """How the results of async hands are told."""
+    """How the results of async hands are reported."""
 
     announce: Literal["turn", "direct"] = "turn"
-    """`turn`: the requester's agent gets the result and answers; `direct`: the result is posted as it is."""
+    """`turn`: the requester's agent receives the result and answers; `direct`: the result is posted unchanged."""
     defaults: HandConfig = HandConfig()
     each: dict[str, HandConfig] = Field(default_factory=dict)
     """Settings by hand id."""
@@ -301,23 +301,23 @@ class HandsConfig(Model):
 
 
 class ControlConfig(Model):
-    """Commands that people give the gateway itself: `/focus`, `/unfocus`, `/agents`."""
+    """Chat commands to the gateway itself: `/focus`, `/unfocus`, `/agents`."""
 
     enabled: bool = False
-    """Messages that begin with such a word are commands, and reach no agent."""
+    """Whether messages that begin with a command are handled by the gateway instead of an agent."""
     owners: tuple[str, ...] = ()
     """People who may bind and unbind any conversation, as `<channel>:<id>`."""
     names: tuple[str, ...] = ()
-    """Names of the gateway's own bots, for commands such as `/focus@name`; none given: any name is taken for one."""
+    """Names of the gateway's own bots, for commands such as `/focus@name`; if empty, any name matches."""
 
 
 class GatewayConfig(Model):
-    """Everything that the gateway is told."""
+    """The whole configuration of a gateway."""
 
     profile: Profile = Profile.TRUNKLINE
     """Whose rules: `trunkline`, or `openclaw` and `openclaw-2026-08`, which reproduce upstream decisions."""
     agents: tuple[AgentConfig, ...] = (AgentConfig(id="main"),)
-    """At least one; none are legal in the `openclaw` profiles, where a binding then names whatever agent it wants."""
+    """At least one. The `openclaw` profiles also accept none: route rules may then name any agent."""
     bindings: tuple[RouteRuleConfig, ...] = ()
     session: SessionConfig = SessionConfig()
     channels: dict[str, ChannelConfig] = Field(default_factory=dict)
@@ -328,11 +328,11 @@ class GatewayConfig(Model):
 
     @property
     def revision(self) -> int:
-        """Number of this configuration in its process: 1 at the start, and one more with each reload."""
+        """Number of this configuration in its process: 1 at start, incremented by each reload."""
         return self._revision
 
     def numbered(self, revision: int) -> GatewayConfig:
-        """The same configuration under a number."""
+        """A copy of this configuration with a revision number."""
         copy = self.model_copy()
         copy._revision = revision
         return copy
@@ -343,7 +343,7 @@ class GatewayConfig(Model):
         if len(set(ids)) != len(ids):
             raise ValueError(f"agents: two agents share an id: {', '.join(sorted(ids))}")
         if self.profile.upstream:
-            # Upstream gives conversations of an unknown agent to the default one, silently.
+            # Upstream silently gives conversations of an unknown agent to the default one.
             return self
         if not ids:
             raise ValueError(f"agents: there are none; the profile {self.profile.value} needs at least one")
@@ -352,14 +352,14 @@ class GatewayConfig(Model):
                 raise ValueError(f"bindings[{index}].agent: no agent {binding.agent!r}; there are: {', '.join(ids)}")
             if binding.session != RuleSessionConfig() and (m := binding.match) and (m.guild or m.team or m.roles):
                 raise ValueError(
-                    f"bindings[{index}].session: scopes of its own need a binding by peer, account or channel; an"
-                    " outbound message has no guild, team or roles, and would be remembered in another session"
+                    f"bindings[{index}].session: own scopes need a match by peer, account or channel only; an outbound"
+                    " message has no guild, team or roles, so it would be mirrored into another session"
                 )
         return self
 
     @property
     def default_agent(self) -> str:
-        """The agent flagged as default, else the first, else `main`."""
+        """The agent marked as default, else the first, else `main`."""
         flagged = (agent.id for agent in self.agents if agent.default)
         return next(flagged, self.agents[0].id if self.agents else "main")
 

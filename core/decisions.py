@@ -1,7 +1,7 @@
-"""The decisions that the shell applies, as one replaceable bundle.
+"""The decisions that the runtime applies, as one replaceable bundle.
 
-A user who wants another rule replaces one function; the simulator's bug switches do the same (there is no branch in
-core for either). Every function is pure: values in, a printable value out.
+A user who wants another rule replaces one function; the simulator's bug switches do the same, so the core has no branch
+for either. Every function is pure: values in, a printable value out.
 """
 
 from __future__ import annotations
@@ -28,53 +28,53 @@ from trunkline.core.routing.scopes import place_key
 from trunkline.core.sends.api import SendPlan, plan_send
 from trunkline.core.values import Address, Capabilities, ChatKind, Envelope, IntentKind
 
-#: how a route is told that a bound conversation decided
+#: tier and scope of a route that a session binding decided
 BOUND_TIER = "binding.session"
 BOUND_SCOPE = "bound"
 
 
 class ReplyPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the answers to a message go, frozen at admission (invariant R3)."""
+    """Where the answers to a message go; fixed at admission (invariant R3)."""
 
     address: Address
     reason: Reason
-    #: id of the message on which the thread `address` is opened first
+    #: id of the message on which to open the thread `address` first
     open_on: str | None = None
 
 
 class MirrorQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """An outbound message that is to be remembered."""
+    """An outbound message that a transcript should mirror."""
 
     kind: IntentKind
     agent: str
-    #: key of the session that runs
+    #: key of the running session
     running: str
-    #: where the running turn answers to, frozen at its admission
+    #: where the running turn answers, fixed at its admission
     origin: Address | None
     target: Address
-    #: how the target was resolved, where it was a text
+    #: the resolution of a target that was given as text
     route: OutboundRoute | None = None
-    #: key of the session that the target is bound to; none: to none
+    #: key of the session that the target is bound to, if any
     bound: str | None = None
 
 
 class MirrorPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Which session holds the text of an outbound message, whoever says it; none: none does."""
+    """The session whose transcript mirrors an outbound message; None for no session."""
 
     key: str | None
-    #: it is the running session itself, whatever its key may become
+    #: it is the running session itself, even if its key changes
     own: bool = False
 
 
 def canonical(envelope: Envelope) -> Envelope:
-    """The envelope with the place that it really is: the id of a chain of replies is no thread (B090)."""
+    """The envelope with its real place: the id of a reply chain is not a thread."""
     if envelope.threaded or envelope.address.thread is None:
         return envelope
     return msgspec.structs.replace(envelope, address=msgspec.structs.replace(envelope.address, thread=None))
 
 
 def plan_reply(envelope: Envelope, config: GatewayConfig) -> ReplyPlan:
-    """The exact place of the message (invariant R1), or the thread that auto-thread opens on it."""
+    """Reply to the exact place of the message (invariant R1), or to the thread that auto-thread opens on it."""
     place, rules = envelope.address, rules_for(envelope.address.channel)
     auto = config.channel(place.channel).auto_thread and rules.thread_id_is_message_id
     if auto and place.kind is not ChatKind.DIRECT and place.parent is None and place.thread is None:
@@ -86,7 +86,7 @@ def plan_reply(envelope: Envelope, config: GatewayConfig) -> ReplyPlan:
 def route_decided(route: RouteDecision, reply: ReplyPlan, config: GatewayConfig) -> RouteDecided:
     """The event of a route: the live path records it, explanations print it.
 
-    A thread that is about to be opened on the message has a session of its own.
+    A thread that will be opened on the message has its own session.
     """
     key = route.key if reply.open_on is None else place_key(route.agent, reply.address, config)
     return RouteDecided(
@@ -104,16 +104,16 @@ def route_decided(route: RouteDecision, reply: ReplyPlan, config: GatewayConfig)
 
 
 def plan_mirror(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
-    """The session of the target conversation, never the one that happens to run (seed 000).
+    """Mirror into the session of the target conversation, not into the running one.
 
-    An answer to the place that the turn came from belongs to the session that the turn was admitted to, also when the
-    configuration has given that place another one since (invariant R3).
+    An answer to the turn's own place belongs to the session that the turn was admitted to, even if a reload has since
+    given that place another session (invariant R3).
     """
-    # The lane is the place; that a thread has a parent need not be known to whoever names it.
+    # Compare lanes: the caller may not know the parent of a thread.
     if question.origin is not None and question.target.lane == question.origin.lane:
         return MirrorPlan(key=question.running, own=True)
     if question.bound is not None:
-        # One conversation, one session: what comes from there goes there as well (seed 002, invariant B1).
+        # Inbound messages of the conversation go to the bound session, so outbound ones do too (invariant B1).
         return MirrorPlan(key=question.bound)
     if question.route is not None:
         return MirrorPlan(key=config_key(question.route.key, config))
@@ -123,9 +123,9 @@ def plan_mirror(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
 def choose_account(
     channel: str, named: str | None, source: Address | None, accounts: Sequence[str], config: GatewayConfig
 ) -> str:
-    """The account that sends: named, else the source's own on the same channel, else the channel's default (R4, B049).
+    """The account that sends: the named one, else the source's if on the same channel, else the default (invariant R4).
 
-    `accounts`: those that the gateway has on the channel. Raises `UnknownName` with what there is.
+    `accounts`: the gateway's accounts on the channel. Raises `UnknownName`.
     """
     there = f"there are: {', '.join(accounts)}" if accounts else "there is none"
     if named is not None and named.strip():
@@ -145,7 +145,7 @@ def choose_account(
 def route_bound(
     route: RouteDecision, envelope: Envelope, bound: SessionBindingRecord | None, config: GatewayConfig
 ) -> RouteDecision:
-    """The route of a message, when its conversation belongs to a session: that session's (seed 002, invariant B1)."""
+    """The route of a message whose conversation is bound to a session (invariant B1); unchanged if it is not bound."""
     if bound is None:
         return route
     key = read_key(bound.target_session_key, config.profile, config.session.main_key)
@@ -155,14 +155,14 @@ def route_bound(
 
 
 def identify(envelope: Envelope, can: Capabilities) -> str:
-    """What makes an inbound message the same one again (invariant D7).
+    """The identity by which duplicates of an inbound message are recognised (invariant D7).
 
-    The platform's id, in its conversation; where ids change on replay: sender, create time and text.
+    It is the conversation and the platform's message id; if ids change on replay: sender, creation time and text.
     """
     place = envelope.address
     where = (place.channel, place.account, place.conversation, place.thread)
     if can.stable_ids or envelope.stands_for is not None:
-        # What a proxy posts instead of a message is that message (B136).
+        # A message that a proxy posts in place of another has the identity of that one.
         return _digest(("id", *where, envelope.stands_for or envelope.message_id))
     return _digest(("content", *where, envelope.peer.id, f"{envelope.sent_at:.6f}", envelope.text))
 
@@ -173,7 +173,7 @@ def _digest(parts: tuple[str | None, ...]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions:
-    """One function for each question that the shell asks."""
+    """One function per decision of the runtime."""
 
     canonical: Callable[[Envelope], Envelope] = canonical
     resolve_route: Callable[[Envelope, GatewayConfig], RouteDecision] = resolve_route

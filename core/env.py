@@ -1,6 +1,6 @@
-"""Time, ids and randomness, as parameters: the only place in `core` that touches the system's own.
+"""Time, ids and randomness as parameters: the only module of `core` that reads the system clock or system randomness.
 
-The simulator gives an `Env` of its own. Sleeping and timeouts go through anyio, which follows the loop's clock.
+The simulator passes its own `Env`. Sleeping and timeouts go through anyio, which follows the event loop's clock.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Protocol
 
 
 class Ids(Protocol):
-    """Mints identifiers. `parts` say what the id is for; an implementation may derive the id from them."""
+    """Creates identifiers. `parts` describe what the id is for; an implementation may derive the id from them."""
 
     def new(self, kind: str, *parts: str) -> str:
-        """A fresh id of a kind, e.g. ``inbound`` or ``session``."""
+        """A new id of a kind, e.g. ``inbound`` or ``session``."""
         ...
 
 
 class Env:
-    """What a gateway knows of the world without asking it: the clock, the ids, the dice."""
+    """The clock, id source and random number source of a gateway."""
 
     def __init__(self, *, now: Callable[[], float], ids: Ids, seed: str) -> None:
         #: seconds since the epoch, or virtual seconds
@@ -30,7 +30,7 @@ class Env:
         self._seed = seed
 
     def random(self, label: str) -> random.Random:
-        """A generator keyed by what it is for, never a shared stream (DESIGN section 6)."""
+        """A generator keyed by its purpose. Purposes share no stream, so that one does not disturb another."""
         return random.Random(f"{self._seed}/{label}")
 
 
@@ -40,5 +40,5 @@ class _SystemIds:
 
 
 def system_env() -> Env:
-    """The real clock, random ids, a fresh seed."""
+    """The real clock, random ids and a random seed."""
     return Env(now=time.time, ids=_SystemIds(), seed=uuid.uuid4().hex)

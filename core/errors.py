@@ -1,33 +1,33 @@
-"""Errors, outlined once.
+"""All errors of Trunkline.
 
 TrunklineError
-  UsageError              the caller did something wrong
+  UsageError              the caller made a mistake
     ConfigError           a configuration value is unusable
-    KeyFormatError        a text is not a session key
-    UnknownName           an agent, hand, account or place that does not exist
-    TargetError           a text does not name a place on its platform
-      AmbiguousTarget     it may name several things
-    InvalidSend           a send that cannot be done as asked; nothing was sent or stored
-    BindingError          a conversation cannot be bound or unbound as asked; nothing was changed
-  PlatformError           a peer or platform did something; says whether it may have been accepted
-    NotSent               proven to precede the platform: safe to retry
-    RateLimited           refused, with a time to wait
-    Refused               refused for good
-      PlaceGone           the conversation or thread does not take messages any more
-        PlaceArchived     it is archived, and may be unarchived
-      IdentityGone        the webhook that should speak cannot be used
+    KeyFormatError        the text is not a session key
+    UnknownName           there is no such agent, hand, account or place
+    TargetError           the text does not name a place on its platform
+      AmbiguousTarget     it may name several places
+    InvalidSend           the send is invalid; nothing was sent or stored
+    BindingError          the conversation cannot be bound or unbound; nothing was changed
+  PlatformError           the platform did not accept a message; says whether it may have
+    NotSent               provably never reached the platform: safe to retry
+    RateLimited           rejected, with a time to wait
+    Refused               rejected for good
+      PlaceGone           the conversation or thread no longer accepts messages
+        PlaceArchived     it is archived and could be unarchived
+      IdentityGone        the webhook that should post cannot be used
     Unauthorized          the token is not accepted
     Ambiguous             it may or may not have been accepted
   SendFailed              a client's send was not delivered; the event and the facts say what is known
   HandError               a hand failed
-  HookError               a hook answered something that is no answer
+  HookError               a hook returned an invalid answer
   StoreError              the store cannot be used
     StoreTooNew           written by a newer version; left untouched
-    LeaseLost             another process works the store now; nothing was stored
-  IllegalTransition       an event that a state machine does not allow; nothing was changed
-  InvariantBroken         ours: a promise of the core does not hold
+    LeaseLost             another process holds the store now; nothing was stored
+  IllegalTransition       the state machine does not allow the event; nothing was changed
+  InvariantBroken         a bug of ours: a promise of the core does not hold
 
-The text a user sees is the first line of the class's docstring plus the facts of the case.
+The message of an error is the first line of its class's docstring plus the facts of the case.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class InvalidSend(UsageError):
 
     def __init__(self, facts: str = "", reason: Reason = Reason.BAD_TARGET) -> None:
         super().__init__(facts)
-        #: what to write into events
+        #: the reason code for events
         self.reason = reason
 
 
@@ -84,25 +84,25 @@ class BindingError(UsageError):
         self, facts: str = "", reason: Reason = Reason.BINDING_CREATE_FAILED, placement: str | None = None
     ) -> None:
         super().__init__(facts)
-        #: what to write into events
+        #: the reason code for events
         self.reason = reason
-        #: the placement that was asked for, where that matters
+        #: the requested placement, where it matters
         self.placement = placement
 
 
 class PlatformError(TrunklineError):
-    """The platform did not take the message."""
+    """The platform did not accept the message."""
 
-    #: what to write into events and rows
+    #: the reason code for events and rows
     reason: Reason = Reason.PLATFORM_ERROR
-    #: trying again later may help
+    #: a later retry may succeed
     retryable: bool = True
-    #: it may have been accepted all the same
+    #: it may have been accepted nevertheless
     ambiguous: bool = False
 
     def __init__(self, facts: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(facts)
-        #: seconds the platform asks to wait
+        #: seconds that the platform asks to wait
         self.retry_after = retry_after
 
 
@@ -126,7 +126,7 @@ class Refused(PlatformError):
 
 
 class PlaceGone(Refused):
-    """The conversation or thread does not take messages any more."""
+    """The conversation or thread no longer accepts messages."""
 
     reason = Reason.PLACE_GONE
 
@@ -136,7 +136,7 @@ class PlaceArchived(PlaceGone):
 
 
 class IdentityGone(Refused):
-    """The webhook that should speak is gone or may not be used."""
+    """The webhook that should post is gone or may not be used."""
 
     reason = Reason.IDENTITY_GONE
 
@@ -148,7 +148,7 @@ class Unauthorized(PlatformError):
 
 
 class Ambiguous(PlatformError):
-    """No answer came back; the message may have been accepted."""
+    """No response came back; the message may have been accepted."""
 
     reason = Reason.RESPONSE_LOST
     ambiguous = True
@@ -159,9 +159,9 @@ class SendFailed(TrunklineError):
 
     def __init__(self, facts: str = "", *, cached: bool = False, final: bool = False) -> None:
         super().__init__(facts)
-        #: another call with the same key failed; nothing was tried for this one
+        #: another call with the same key failed; this one attempted nothing
         self.cached = cached
-        #: nothing is tried again under this key: people may see the message all the same, or a part of it
+        #: nothing is retried under this key: the message, or a part of it, may be visible nevertheless
         self.final = final
 
 
@@ -182,7 +182,7 @@ class StoreTooNew(StoreError):
 
 
 class LeaseLost(StoreError):
-    """Another process works the store now; nothing was stored."""
+    """Another process holds the store now; nothing was stored."""
 
 
 class IllegalTransition(TrunklineError):

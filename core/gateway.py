@@ -1,10 +1,10 @@
-"""The gateway: one process of the effectful shell. Give it ports, run it, and it serves until it is cancelled.
+"""The gateway: one process of the runtime. Give it ports, run it, and it serves until it is cancelled.
 
     gateway = Gateway(config=..., store=..., adapters=[...], agents={"main": MyAgent()}, hands=..., env=..., events=...)
     await gateway.run()
 
 Inbound -> duplicate? -> route -> session -> turn (one at a time per session) -> agent -> intent -> prepared -> queue ->
-adapter -> receipt + mirror + ack in one transaction. What an earlier process left open is recovered first.
+adapter -> receipt + mirror + ack in one transaction. Unfinished work of an earlier process is recovered first.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from trunkline.core.values import Address
 class Gateway:
     """One gateway process.
 
-    Raises `ConfigError` for agents or adapters that do not fit the configuration.
+    Raises `ConfigError` if agents or adapters do not match the configuration.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Gateway:
             tenure=Tenure(config, store, env, events),
             bound=bound,
         )
-        #: which conversations belong to which sessions (seed 002)
+        #: which conversations are bound to which sessions
         self.bindings = SessionBindingService(self._ctx)
         self._preparing = Preparing(self._ctx, hooks or Hooks())
         self._delivery = Delivery(self._ctx, self._preparing)
@@ -102,7 +102,7 @@ class Gateway:
         self._farewells = Farewells(self._ctx, self._preparing, self._delivery.queue)
         self.bindings.farewell = self._farewells.say
         targets = Targets(self._ctx)
-        #: what an earlier process left open is queued: from now on something new may be
+        #: set once the unfinished work of an earlier process is queued; new work may be queued from then on
         self._up = anyio.Event()
         outbox = Outbox(self._ctx, self._delivery, targets, self._preparing)
         self._sends = Sends(outbox, events, self._ctx.decisions, self._up)
@@ -117,15 +117,15 @@ class Gateway:
         )
         self._hands.tell(start_turn=self._turns.start, busy=self._turns.lanes.busy)
         self._intake = Intake(self._ctx, self._turns.start, self._delivery.broken)
-        #: the queue, as operators see it and change it
+        #: the queue administration of operators
         self.queue = Upkeep(self._ctx, self._delivery)
         self._group: anyio.abc.TaskGroup | None = None
 
     async def run(self) -> None:
-        """Serve until cancelled: recover what is open, then take what comes.
+        """Serve until cancelled: recover unfinished work, then accept new work.
 
-        While another process works the store, this one stands by, and takes over when that one stops, dies, or does
-        not renew its lease. Raises `LeaseLost` when another process took over from this one.
+        While another process holds the store, this one waits, and takes over when that process stops, dies, or fails to
+        renew its lease. Raises `LeaseLost` when another process has taken over from this one.
         """
         try:
             await self._serve()
@@ -167,29 +167,29 @@ class Gateway:
                 await ctx.store.close()
 
     async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
-        """Start a turn that no peer asked for; see `Intake.wake`."""
+        """Start a turn without an inbound message; see `Intake.wake`."""
         await self._until_up()
         await self._intake.wake(agent, text, cause)
 
     async def _until_up(self) -> None:
-        # What is stored before would be recovered, and so be done twice.
+        # Work stored earlier would be recovered too, and so be done twice.
         if not self._up.is_set():
             await self._up.wait()
 
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
-        """Send on behalf of a client, once for the message's key; see `core.runtime.client_sends.sends.Sends.send`."""
+        """Send on behalf of a client, once per key; see `core.runtime.client_sends.sends.Sends.send`."""
         return await self._sends.send(message, cause)
 
     async def enqueue(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
-        """Have a message durable, once for its key, without waiting for its delivery; see `Sends.enqueue`."""
+        """Queue a message durably, once per key, without waiting for its delivery; see `Sends.enqueue`."""
         return await self._sends.enqueue(message, cause)
 
     async def broadcast(
         self, message: SendMessage, targets: Sequence[Target], cause: int | None = None
     ) -> tuple[Broadcasted, ...]:
-        """Send to several targets: an intent each, each judged on its own, under a key of its own.
+        """Send to several targets, each as an independent intent with its own key.
 
-        Raises `InvalidSend` when there are none, or one is named twice; what fails at a target is in its result.
+        Raises `InvalidSend` for no targets or a duplicate one; the failure of a target is in its result.
         """
         try:
             sends = spread(message, targets)
@@ -213,9 +213,9 @@ class Gateway:
             return Broadcasted(target=target, error=error.facts)
 
     def install(self, adapter: ChannelAdapter, cause: int | None = None) -> None:
-        """Bring an adapter that was not there at the start: what waited for it goes on.
+        """Add an adapter while running; messages that waited for it are sent.
 
-        Raises `ConfigError` where there is one already, or its capabilities do not fit together.
+        Raises `ConfigError` if the account already has an adapter, or its capabilities are inconsistent.
         """
         _check_adapter(adapter)
         ctx, where = self._ctx, (adapter.channel, adapter.account)
@@ -229,9 +229,9 @@ class Gateway:
             self._group.start_soon(self._intake.listen, adapter, name=name)
 
     def reload(self, config: GatewayConfig, cause: int | None = None) -> int:
-        """Replace the configuration: the next inbound follows it, running turns keep their route; its number.
+        """Replace the configuration; return its revision. It applies from the next inbound; turns keep their route.
 
-        Adapters, agents and the number of workers stay as they are. Raises `ConfigError`, and nothing is changed.
+        Adapters, agents and the number of workers do not change. Raises `ConfigError`; then nothing is changed.
         """
         ctx = self._ctx
         _check_agents(config, ctx.agents)
@@ -239,7 +239,7 @@ class Gateway:
             raise ConfigError("the form of session keys cannot change while the gateway runs: restart it")
         changed = [name for name in GatewayConfig.model_fields if getattr(config, name) != getattr(ctx.config, name)]
         ctx.config = config.numbered(ctx.config.revision + 1)
-        # Made here, so that the next message does not wait for it.
+        # Build the index now, so that the next message does not have to wait for it.
         index_of(ctx.config)
         body = ConfigReloaded(
             revision=ctx.config.revision,
@@ -252,26 +252,26 @@ class Gateway:
         return ctx.config.revision
 
     def activity(self, channel: str, account: str) -> LastActivity:
-        """When something was last said on an account, in either direction, by whatever identity."""
+        """The times of the last inbound and outbound message of an account, under any identity."""
         return self._ctx.activity.of(channel, account)
 
     def router(self) -> BoundDeliveryRouter:
-        """The bound-delivery router over the bindings of this gateway (seed 002)."""
+        """The bound-delivery router over the bindings of this gateway."""
         ctx = self._ctx
         return BoundDeliveryRouter(self.bindings.list_by_session, ctx.config.profile, ctx.env.now)
 
     async def reset_session(self, agent: str, place: Address, cause: int | None = None) -> SessionRow | None:
-        """Start the session of a place anew; none when it has none yet. What runs in the old one ends there."""
+        """Start a new session for a place; None if it has no session yet. Turns in the old session end there."""
         await self._until_up()
         ctx = self._ctx
         session = ctx.new_session(ctx.key_text(place_key(agent, place, ctx.config)), agent, place)
         return await reset_session(ctx.store, ctx.env, ctx.events, session, cause)
 
     async def _migrate_keys(self, started: int) -> None:
-        """Sessions whose keys an earlier version wrote in another form go on under today's keys (S1, B071)."""
+        """Move sessions that an earlier version stored under another form of their key (invariant S1)."""
         ctx = self._ctx
         if ctx.config.profile.upstream:
-            # Upstream looks keys up as they are; `trunkline.core.keys.openclaw` has its rules for those who need them.
+            # Upstream looks keys up unchanged.
             return
         accounts = ctx.default_accounts
 
@@ -288,7 +288,7 @@ class Gateway:
         await ctx.store.migrate_keys(codec_of(ctx.config.profile), plan, ctx.env.now(), story)
 
     async def _recover(self, started: int, group: anyio.abc.TaskGroup) -> None:
-        """Queue what an earlier process left open, in its old order; sending begins before all of it is read."""
+        """Queue the unfinished work of an earlier process, in its order; sending starts before all of it is read."""
         ctx = self._ctx
         await self.queue.begin()
         left = await ctx.store.unfinished()
@@ -298,7 +298,7 @@ class Gateway:
             seq = ctx.events.record(body, started)
         if left.broken_works or left.broken_delegations:
             await self.queue.set_aside(left, seq)
-        # Before anything is sent: what ends from now on is told by whoever ends it.
+        # Before anything is sent: intents that end from now on notify their hooks themselves.
         await self._delivery.finish_left(seq)
         if left.intents:
             begin = anyio.Event()

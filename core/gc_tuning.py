@@ -1,18 +1,18 @@
-"""Settings of the interpreter for a process that serves a gateway. Call it where such a process starts."""
+"""Garbage collector settings for a process that serves a gateway."""
 
 from __future__ import annotations
 
 import gc
 
-#: new objects between two looks at the young ones; Python's own number is 700
+#: allocations between two collections of the youngest generation; Python's default is 700
 _YOUNG = 50_000
 
 
 def fewer_collections() -> None:
-    """Have the garbage collector look less often, and never at what is loaded by now.
+    """Collect garbage less often, and never objects that exist now. Call it when the process starts.
 
-    A busy gateway holds many objects that live as long as a delivery takes. To look at them again and again finds
-    nothing, and costs a fifth of the processor's time. Nothing that the gateway makes needs the collector to go away.
+    A busy gateway holds many objects for as long as a delivery takes. Scanning them again and again frees nothing and
+    costs a fifth of the CPU time. The gateway creates no reference cycles that would need the collector.
     """
     gc.collect()
     gc.freeze()

@@ -1,8 +1,8 @@
-"""Profiles: whose rules the gateway follows where the rules of Trunkline and those of the upstream gateway differ.
+"""Profiles: whose rules the gateway follows where Trunkline and the upstream gateway OpenClaw differ.
 
-The default profile does the right thing. The others reproduce what OpenClaw does at a point in time, quirks and
-defects included, so that its decisions can be explained and compared (tests/conformance). A branch on a profile stands
-only where a rule differs, with a comment that names the difference.
+The default profile follows our own rules. The others reproduce OpenClaw at a point in time, quirks and defects
+included, so that its decisions can be explained and compared (tests/conformance). A branch on a profile appears only
+where a rule differs, with a comment that names the difference.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Profile(StrEnum):
-    """Whose rules."""
+    """A set of rules."""
 
     #: our own: isolated peers, one key for a conversation in every direction, typed errors
     TRUNKLINE = "trunkline"
@@ -22,15 +22,15 @@ class Profile(StrEnum):
 
     @property
     def upstream(self) -> bool:
-        """Whether this is one of OpenClaw's."""
+        """Whether this profile reproduces OpenClaw."""
         return self is not Profile.TRUNKLINE
 
     @property
     def august(self) -> bool:
-        """Whether this is OpenClaw of August 2026."""
+        """Whether this profile reproduces OpenClaw of August 2026."""
         return self is Profile.OPENCLAW_2026_08
 
 
 def codec_of(profile: Profile) -> str:
-    """The name of the text form that session keys have under a profile."""
+    """The name of the text form of session keys under a profile."""
     return "openclaw" if profile.upstream else "v1"

@@ -1,7 +1,7 @@
-"""Frozen values that the whole gateway speaks in: addresses, peers, envelopes, requests, receipts.
+"""The basic values of the gateway: addresses, peers, envelopes, requests, receipts.
 
-All of them are `msgspec.Struct`s: immutable, hashable, keyword-only, and readable as JSON. Identifiers on the
-wire keep the platform's own bytes; folding and encoding belong to session keys only (`core.keys`, DESIGN section 4).
+All are `msgspec.Struct`s: immutable, hashable, keyword-only, and serialisable as JSON. Ids keep the platform's own
+bytes; only session keys fold and encode them (`core.keys`, docs/keys.md).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SessionId = NewType("SessionId", str)
 
 
 class ChatKind(StrEnum):
-    """What a conversation is to its members."""
+    """The kind of a conversation."""
 
     DIRECT = "direct"
     GROUP = "group"
@@ -27,15 +27,15 @@ class ChatKind(StrEnum):
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """One place on one platform, seen through one account: where a message came from or goes to.
+    """One place on one platform, seen through one account: where a message comes from or goes to.
 
     `conversation` and `thread` are the platform's own ids, byte for byte. A Telegram topic is a `thread` of its
-    group. A Discord thread is a conversation of its own whose `parent` is the channel it hangs under.
+    group. A Discord thread is a conversation of its own whose `parent` is its channel.
     """
 
     #: platform name, lower case, e.g. ``discord``
     channel: str
-    #: which of the gateway's accounts (bots) on that platform
+    #: the gateway's account (bot) on that platform
     account: str
     kind: ChatKind
     conversation: str
@@ -44,7 +44,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
 
     @property
     def lane(self) -> tuple[str, str, str, str]:
-        """The unit of strict FIFO delivery: channel, account, conversation, thread (``""`` when none)."""
+        """The unit of strict FIFO delivery: channel, account, conversation, thread (``""`` for none)."""
         return (self.channel, self.account, self.conversation, self.thread or "")
 
     def __str__(self) -> str:
@@ -54,18 +54,18 @@ class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
 
 
 class Peer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Who speaks: the platform's id and a display name."""
+    """The author of a message: the platform's id and a display name."""
 
     id: str
     name: str = ""
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Somebody else than the bot who speaks for the gateway: a webhook, under a name of its own. No secrets."""
+    """A webhook that posts for the gateway, under its own name, instead of the bot. Holds no secret."""
 
-    #: the platform's id of it
+    #: the platform's id of the webhook
     id: str
-    #: what people see
+    #: the name that people see
     name: str
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One inbound message as an adapter hands it over, before any decision."""
+    """One inbound message as an adapter delivers it, before any decision."""
 
     address: Address
     peer: Peer
@@ -87,51 +87,51 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     guild: str | None = None
     team: str | None = None
     roles: tuple[str, ...] = ()
-    #: `address.thread` is a thread or topic of the conversation. False: only the id of a chain of replies, which the
-    #: platform puts on messages of conversations that have no threads, and refuses in sends (B090)
+    #: whether `address.thread` is a real thread or topic. False: it is only the id of a reply chain, which the platform
+    #: puts on messages of conversations without threads, and refuses in sends
     threaded: bool = True
-    #: a bot or a webhook wrote it, no person
+    #: a bot or webhook wrote it
     bot: bool = False
     #: id of the webhook that wrote it
     webhook: str | None = None
-    #: the message that this one stands for: a proxy has taken that one away and posted this instead (B136)
+    #: id of the message that this one replaces: a proxy deleted that message and posted this one instead
     stands_for: str | None = None
-    #: seq of the event that brought it, from adapters that write to the gateway's own log
+    #: seq of the event that caused it, from adapters that write to the gateway's own log
     cause: int | None = None
 
 
 class WorkKind(StrEnum):
     """Why a turn runs."""
 
-    #: a peer spoke
+    #: a peer wrote a message
     MESSAGE = "message"
-    #: a hand that the agent delegated to has ended (seed 004)
+    #: a hand that the agent delegated to has ended
     CALLBACK = "callback"
-    #: a schedule or an operator woke the agent: there is no place to answer to
+    #: a schedule or an operator woke the agent; there is no place to answer to
     WAKE = "wake"
-    #: a peer gave the gateway itself a command, e.g. ``/focus``: no agent works on it
+    #: a peer gave the gateway itself a command, e.g. ``/focus``; no agent works on it
     CONTROL = "control"
 
 
 class IntentKind(StrEnum):
-    """Which path of the gateway wants to say something."""
+    """The part of the gateway that created an intent."""
 
     #: the final text of a turn
     REPLY = "reply"
     #: the message tool, during a turn
     TOOL = "tool"
-    #: a hand's result posted as it is, without a turn of the requester
+    #: a hand's result posted unchanged, without a turn of the requester
     ANNOUNCE = "announce"
-    #: a send that a client of the gateway asked for, outside of any turn
+    #: a client's send, outside any turn
     SEND = "send"
-    #: a short word of the gateway itself that something could not be said where it belongs
+    #: the gateway's own notice that a message could not be delivered to its place
     NOTICE = "notice"
 
 
 class IntentState(StrEnum):
-    """Where an intent stands; the transitions are the table in `trunkline.core.delivery.states`."""
+    """The state of an intent; `trunkline.core.delivery.states` has the table of transitions."""
 
-    #: hooks and chunking are done and committed; nothing was sent
+    #: hooks and chunking are done and committed; no attempt is on the wire
     PREPARED = "prepared"
     #: an attempt on a chunk may be on the wire
     SENDING = "sending"
@@ -139,7 +139,7 @@ class IntentState(StrEnum):
     DELIVERED = "delivered"
     #: some chunks have a receipt, the others will not be sent
     PARTIAL = "partial"
-    #: the platform refused for good
+    #: the platform rejected it for good
     FAILED = "failed"
     #: attempts used up
     DEAD = "dead"
@@ -147,75 +147,75 @@ class IntentState(StrEnum):
     EXPIRED = "expired"
     #: withdrawn before anything was sent
     CANCELLED = "cancelled"
-    #: it may or may not have been accepted, and nobody can tell: parked for a person
+    #: it may or may not have been accepted: parked for an operator
     UNKNOWN = "unknown"
-    #: accepted, and the receipt shows another place than the one that was asked for
+    #: accepted, but the receipt shows another place than the requested one
     MISPLACED = "misplaced"
 
 
 class Idempotency(StrEnum):
-    """What an adapter can do about a send whose response was lost (DESIGN section 5.3)."""
+    """What an adapter can do about a send whose response was lost."""
 
-    #: the platform refuses a second send with the same key
+    #: the platform accepts a second send with the same key only once
     KEY = "key"
     #: recent sends can be looked up by key
     LOOKUP = "lookup"
-    #: neither: an ambiguous send stays ambiguous
+    #: neither, so an ambiguous send stays ambiguous
     NONE = "none"
 
 
 class Capability(StrEnum):
-    """One thing that an adapter can send or do (seed 003)."""
+    """One thing that an adapter can send or do."""
 
     TEXT = "text"
     MEDIA = "media"
     POLL = "poll"
-    #: something that only this platform knows, as JSON
+    #: platform-specific JSON
     PAYLOAD = "payload"
     EDIT = "edit"
     REACTIONS = "reactions"
     THREADS = "threads"
-    #: a receipt names the message; without it an answer that names none is a receipt too
+    #: receipts name the message; without this capability a response without a message id is a receipt too
     MESSAGE_IDS = "message-ids"
 
 
 class Transport(StrEnum):
-    """By which way a chunk goes to its platform."""
+    """The path by which a chunk reaches its platform."""
 
     DIRECT = "direct"
     GATEWAY = "gateway"
 
 
 class DeliveryMode(StrEnum):
-    """Which transports an adapter has (seed 003)."""
+    """The transports of an adapter."""
 
     DIRECT = "direct"
     GATEWAY = "gateway"
-    #: direct; by the gateway path only what provably did not reach the platform on the direct one
+    #: direct first, and the gateway path only for what provably did not reach the platform directly
     HYBRID = "hybrid"
 
     @property
     def first(self) -> Transport:
-        """The transport that is tried first."""
+        """The transport to try first."""
         return Transport.GATEWAY if self is DeliveryMode.GATEWAY else Transport.DIRECT
 
 
 class Chunker(StrEnum):
-    """How a text is cut: as it is, or with code fences kept balanced."""
+    """How a text is split: as plain text, or as Markdown with code fences kept balanced."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
 
 
 class ChunkMode(StrEnum):
-    """Where a text is cut: where it gets too long, or at every paragraph as well."""
+    """Where a text is split: only where it gets too long, or also at every paragraph."""
 
     LENGTH = "length"
     NEWLINE = "newline"
 
 
 class Markup(StrEnum):
-    """What a platform makes of Markdown: takes it as it is, or wants HTML, or plain text with style ranges."""
+    """The form in which a platform takes Markdown: unchanged, as HTML, or as plain text with style ranges."""
 
     AS_IS = "as-is"
     HTML = "html"
@@ -223,7 +223,7 @@ class Markup(StrEnum):
 
 
 class StyleKind(StrEnum):
-    """How a range of a text looks."""
+    """The style of a range of text."""
 
     BOLD = "bold"
     ITALIC = "italic"
@@ -241,7 +241,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A chunk as it is prepared: its text, and the forms that its platform wants beside it."""
+    """A prepared chunk: its text, and the other forms that its platform needs."""
 
     text: str
     html: str | None = None
@@ -261,32 +261,32 @@ _USUAL = frozenset({Capability.TEXT, Capability.MEDIA, Capability.THREADS, Capab
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What an adapter's platform can do; decisions read this, never the adapter's name."""
+    """What an adapter and its platform can do; decisions read this, never the adapter's name."""
 
     can: frozenset[Capability] = _USUAL
     mode: DeliveryMode = DeliveryMode.DIRECT
     idempotency: Idempotency = Idempotency.NONE
-    #: seconds for which the platform remembers idempotency keys; none: for good. A chunk that is in doubt longer than
-    #: this is not sent again under its key
+    #: seconds for which the platform remembers idempotency keys; None: forever. A chunk in doubt for longer than this
+    #: is not resent under its key
     key_seconds: float | None = None
-    #: how texts are cut; none: as usual on the channel
+    #: how texts are split; None: as the channel's rules say
     chunker: Chunker | None = None
     markup: Markup = Markup.AS_IS
-    #: most options of a poll; none: no limit
+    #: maximum number of poll options; None: no limit
     poll_options: int | None = None
-    #: longest time, seconds, that a request on the wire may still be accepted after its response was given up
+    #: seconds for which a request may still be accepted after its response timed out
     in_flight_seconds: float = 30.0
-    #: a replayed message comes back under the id it first had
+    #: a replayed message keeps its original id
     stable_ids: bool = True
     text_limit: int = 4000
-    #: a thread can be opened on a message, and opening it again gives the same thread
+    #: a thread can be opened on a message, and opening it again returns the same thread
     opens_threads: bool = False
-    #: what can be done about a lost response of a send under another identity; none: there are no identities
+    #: what can be done about a lost response of a send under a webhook identity; None: there are no identities
     identities: Idempotency | None = None
 
 
 class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One chunk on its way to a platform. A resend of the chunk carries the same bytes and the same key."""
+    """One chunk to send to a platform. A resend carries the same bytes and the same key."""
 
     address: Address
     text: str
@@ -296,32 +296,32 @@ class SendRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     chunk: int
     attempt: int
     reply_to: str | None = None
-    #: addresses (URLs or paths) of files that go with this chunk
+    #: URLs or paths of the files to send with this chunk
     media: tuple[str, ...] = ()
     transport: Transport = Transport.DIRECT
-    #: the text as HTML, or its styles, where `Capabilities.markup` asks for them
+    #: the text as HTML, or its styles, if `Capabilities.markup` requires them
     html: str | None = None
     styles: tuple[Style, ...] = ()
     poll: Poll | None = None
-    #: JSON that only this platform knows
+    #: platform-specific JSON
     payload: str | None = None
-    #: who speaks; none: the bot. An adapter never sends under another one: it raises `IdentityGone`
+    #: who posts; None: the bot. An adapter never posts under another identity: it raises `IdentityGone`
     identity: Identity | None = None
     #: seq of the attempt in the gateway's log
     cause: int | None = None
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a platform said when it accepted a chunk: its message id and the place it put it."""
+    """The platform's confirmation of an accepted chunk: the message id and the place of the message."""
 
     provider_id: str
     address: Address
 
 
 class SessionEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a session says of its conversation; the same whether an inbound or an outbound message made it (seed 000).
+    """How a session describes its conversation; the same whether an inbound or outbound message created the session.
 
-    `sender` and `to` are From and To as an inbound message of the conversation has them; see `trunkline.core.channels`.
+    `sender` and `to` are From and To of an inbound message of the conversation; see `trunkline.core.channels`.
     """
 
     provider: str
@@ -346,14 +346,14 @@ class HandOutcome(StrEnum):
 
 
 class HandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a hand gave back."""
+    """The result of a hand."""
 
     outcome: HandOutcome
     text: str
 
 
 class TranscriptLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a session's transcript; `ref` is the inbound or intent that it came from."""
+    """One line of a session's transcript; `ref` is the id of its inbound message or intent."""
 
     role: str
     text: str

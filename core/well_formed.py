@@ -1,8 +1,8 @@
-"""Text from outside, made fit to be stored."""
+"""Makes text from outside storable."""
 
 from __future__ import annotations
 
 
 def well_formed(text: str) -> str:
-    """The text with lone surrogates, which no encoding can carry, replaced by ``?``."""
+    """The text with lone surrogates, which UTF-8 cannot encode, replaced by ``?``."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

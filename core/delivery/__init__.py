@@ -1,4 +1,4 @@
-"""Delivery: the life of an intent. Decisions are pure (`states`, `decide`, `prepare`); `lanes` runs them."""
+"""Delivery: the life cycle of an intent, as pure decisions (`states`, `policy`, `prepare`)."""
 
 from trunkline.core.delivery.policy import (
     AttemptOutcome,

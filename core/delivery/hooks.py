@@ -1,9 +1,9 @@
-"""Hooks: what a user's code may do to a message before it is stored, and how it learns what became of it (seed 003).
+"""Hooks: user code that may change or cancel a message before it is stored, and that is notified of its outcome.
 
-`message_sending` hooks run one after another, by priority, highest first; each sees what the ones before have left. The
-first that cancels is final: no later hook can undo it (upstream lets one, #10066). Hooks run once for a message: what
-they leave is stored, and every later attempt sends that. `message_sent` hooks are told the outcome of each message that
-has entered the first kind, also of one that was cancelled or failed.
+`message_sending` hooks run in order of priority, highest first; each sees the result of the ones before. A cancellation
+is final: no later hook can undo it (upstream allows that, openclaw/openclaw#10066). Hooks run once per message: their
+result is stored, and every later attempt sends it. `message_sent` hooks are notified of the outcome of every message
+that entered the first kind, including cancelled and failed ones.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Re
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
-    """What a `message_sending` hook sees."""
+    """The message that a `message_sending` hook sees."""
 
     intent: IntentId
     kind: IntentKind
     agent: str
     address: Address
-    #: as the hooks before have left it
+    #: the text after the earlier hooks
     text: str
-    #: as it was said
+    #: the text before any hook
     original: str
     media: tuple[str, ...] = ()
     reply_to: str | None = None
-    #: the session that will remember it
+    #: the session that will mirror it
     session_key: str | None = None
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A hook's answer: this text instead. An empty one leaves nothing to be seen."""
+    """A hook's answer: replace the text. With an empty text nothing is sent."""
 
     text: str
 
 
 class Cancel(msgspec.Struct, frozen=True):
-    """A hook's answer: it is not sent."""
+    """A hook's answer: do not send the message."""
 
     why: str = ""
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """What a `message_sent` hook sees. `text` is what was sent, or was to be; of a cancelled message there is none."""
+    """The outcome that a `message_sent` hook sees. `text` is the final text; empty for a cancelled message."""
 
     intent: IntentId
     kind: IntentKind
@@ -61,24 +61,24 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def success(self) -> bool:
-        """Whether all of it was delivered where it was to be."""
+        """Whether the whole message was delivered to the right place."""
         return self.state is IntentState.DELIVERED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendingHook:
-    """A `message_sending` hook. `call` answers with `Change`, `Cancel`, or none to leave the message as it is."""
+    """A `message_sending` hook. `call` returns `Change`, `Cancel`, or None to leave the message unchanged."""
 
     name: str
     call: Callable[[Outgoing], Awaitable[object]]
     priority: int = 0
-    #: when it fails: true cancels the message, false lets it go on without the hook
+    #: if the hook fails: True cancels the message, False sends it without the hook
     required: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentHook:
-    """A `message_sent` hook. After a crash it may be told of a message again: told at least once."""
+    """A `message_sent` hook. It is notified at least once per message: after a crash perhaps again."""
 
     name: str
     call: Callable[[Sent], Awaitable[None]]
@@ -96,7 +96,7 @@ class Hooks:
 
     @property
     def in_order(self) -> tuple[SendingHook, ...]:
-        """Highest priority first; those of equal priority as they were given."""
+        """Highest priority first; hooks of equal priority in the given order."""
         return tuple(sorted(self.sending, key=lambda hook: -hook.priority))
 
 
@@ -109,10 +109,10 @@ class HookFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What the hooks made of a message. `cancelled` tells why it is not sent; none: it is."""
+    """The result of the hooks for a message. `cancelled` is the reason why it is not sent; None: it is sent."""
 
     text: str
-    #: hooks that changed it, or the one that cancelled it
+    #: names of the hooks that changed it, or of the one that cancelled it
     by: tuple[str, ...] = ()
     cancelled: Reason | None = None
     why: str = ""
@@ -130,12 +130,12 @@ class HookResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def start(text: str) -> HookResult:
-    """What there is before the first hook."""
+    """The result before the first hook."""
     return HookResult(text=text)
 
 
 def apply(so_far: HookResult, hook: SendingHook, answer: object) -> HookResult:
-    """What a hook's answer makes of a message that is not cancelled. Raises `HookError` for nonsense."""
+    """Apply a hook's answer to a message that is not cancelled. Raises `HookError` for an invalid answer."""
     if answer is None:
         return so_far
     if isinstance(answer, Cancel):
@@ -148,9 +148,8 @@ def apply(so_far: HookResult, hook: SendingHook, answer: object) -> HookResult:
 
 
 def failed(so_far: HookResult, hook: SendingHook, error: Exception) -> HookResult:
-    """What the failure of a hook makes of a message: it goes on without it, or is cancelled where it is required."""
-    nonsense = isinstance(error, HookError)
-    reason = Reason.BAD_HOOK_ANSWER if nonsense else Reason.HOOK_RAISED
+    """Apply the failure of a hook: a required hook cancels the message, any other is skipped."""
+    reason = Reason.BAD_HOOK_ANSWER if isinstance(error, HookError) else Reason.HOOK_RAISED
     detail = error.facts if isinstance(error, HookError) else f"{type(error).__name__}: {error}"
     failures = (*so_far.failures, HookFailure(hook=hook.name, reason=reason, detail=detail))
     if not hook.required:

@@ -1,8 +1,8 @@
-"""What to do after an attempt, and with what an earlier process left open: pure decisions.
+"""Decides what to do after an attempt, and with intents that an earlier process left open. Pure.
 
-An ambiguous send is never replayed blindly (invariant D4): with a native key it is resent under the same key, with
-look-up the platform is asked after the request's lifetime, with neither it is parked for a person. A failure that is
-proven to precede the platform is tried again. Wire failures are classified by `trunkline.core.errors.PlatformError`.
+An ambiguous send is never replayed blindly (invariant D4): with idempotency keys it is resent under the same key, with
+look-up the platform is asked after the request's lifetime, otherwise it is parked for an operator. A failure that
+provably never reached the platform is retried. `trunkline.core.errors.PlatformError` classifies wire failures.
 """
 
 from __future__ import annotations
@@ -30,64 +30,64 @@ from trunkline.core.values import (
 
 
 class NextStep(StrEnum):
-    """What the delivery loop does next with a chunk."""
+    """The next step of the delivery loop for a chunk."""
 
     #: store receipt, mirror and ack
     SETTLE = "settle"
     #: try again at a time
     RETRY = "retry"
-    #: ask the platform at a time, then decide
+    #: look it up on the platform at a time, then decide
     LOOKUP = "lookup"
-    #: give up: no platform can say, a person must
+    #: give up: an operator must decide
     PARK = "park"
     #: give up for good
     FAIL = "fail"
-    #: store the receipt of another place than the one asked for; nothing more is sent
+    #: store the receipt, which shows the wrong place, and send nothing more
     MISPLACED = "misplaced"
-    #: the direct path provably did not reach the platform: by the gateway path, at once
+    #: the direct transport provably did not reach the platform: use the gateway transport at once
     FALLBACK = "fallback"
-    #: the webhook that should speak is gone: as the bot, in the same place, at once
+    #: the webhook is gone: post as the bot, in the same place, at once
     AS_BOT = "as-bot"
 
 
 class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known after an attempt. `receipt` none: it failed, and the rest tells how."""
+    """The outcome of an attempt. Without a receipt it failed, and the other fields say how."""
 
     receipt: Receipt | None = None
     reason: Reason = Reason.ACCEPTED
-    #: the receipt shows another place than the one that was asked for (invariants R2, L3)
+    #: the receipt shows another place than the requested one (invariants R2, L3)
     misplaced: bool = False
     retryable: bool = False
-    #: it may have been accepted all the same
+    #: it may have been accepted nevertheless
     ambiguous: bool = False
-    #: proven: the request never reached the platform
+    #: the request provably never reached the platform
     unsent: bool = False
     #: seconds that the platform asks to wait
     retry_after: float | None = None
-    #: the thread is archived: it may take messages again one day
+    #: the thread is archived and could be unarchived
     archived: bool = False
     detail: str = ""
 
 
 class AttemptFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a chunk beside its last attempt. Times: seconds on the gateway's clock."""
+    """The history of a chunk besides the outcome of its last attempt. Times are seconds on the gateway's clock."""
 
-    #: attempts of this chunk, with the last one
+    #: number of attempts of this chunk, including the last one
     attempts: int
     created_at: float
-    #: since then an attempt may have been accepted without anybody knowing
+    #: since then an attempt may have been accepted unnoticed
     doubt_at: float | None = None
     transport: Transport = Transport.DIRECT
-    #: it was sent once more with a mark already
+    #: it has already been resent with a mark
     marked: bool = False
-    #: one attempt, and no more
+    #: make only one attempt
     best_effort: bool = False
-    #: it is said by somebody else than the bot, who may say it instead
+    #: a webhook posts it, and the bot may do so instead
     bot_instead: bool = False
 
 
 class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do after an attempt. `at`: seconds on the gateway's clock, for ``retry`` and ``lookup``."""
+    """The decision after an attempt. `at`: seconds on the gateway's clock, for ``retry`` and ``lookup``."""
 
     next: NextStep
     #: the event for the state machine
@@ -96,44 +96,44 @@ class DeliveryDecision(msgspec.Struct, frozen=True, kw_only=True):
     at: float | None = None
     #: the next attempt is visibly marked as a possible repeat
     mark: bool = False
-    #: from then on nobody knows of an attempt whether it was accepted; none: all are known
+    #: time of the first attempt that may have been accepted unnoticed; None: the fate of all is known
     doubt_at: float | None = None
 
 
 class RecoveryAction(StrEnum):
-    """What to do with an intent that an earlier process left open."""
+    """The first step for an intent that an earlier process left open."""
 
-    #: surely not sent: an ordinary attempt
+    #: surely not sent: make an ordinary attempt
     SEND = "send"
-    #: maybe sent: again, under the same key
+    #: perhaps sent: send it again under the same key
     RESEND = "resend"
-    #: maybe sent: ask the platform when the request cannot arrive any more
+    #: perhaps sent: look it up once the request can no longer arrive
     LOOKUP = "lookup"
-    #: maybe sent, and nobody can tell
+    #: perhaps sent, and the platform cannot be asked
     PARK = "park"
-    #: surely not sent, and too old to be sent now
+    #: surely not sent, and now too old
     EXPIRE = "expire"
 
 
 class InterruptedIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """What the store knows of an intent that an earlier process left open. Times: seconds on the gateway's clock."""
+    """The stored facts of an intent that an earlier process left open. Times are seconds on the gateway's clock."""
 
     state: IntentState
-    #: the first open one of its conversation: only this one can have been on the wire
+    #: it is the first open intent of its conversation; only that one can have been on the wire
     head: bool
     attempts: int
     created_at: float
-    #: it was to be tried again then, because of `reason`; none: it was not put off
+    #: when it was to be retried, because of `reason`; None: it was not deferred
     next_at: float | None = None
     reason: Reason | None = None
-    #: last written then: an attempt that the dead process made came later
+    #: time of the last write; any attempt of the dead process came later
     updated_at: float = 0.0
     doubt_at: float | None = None
     marked: bool = False
 
 
 class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do with one recovered intent, and why. `at`: not before. `counts`: an attempt of the dead process."""
+    """The decision on a recovered intent. `at`: not before. `counts`: count an attempt of the dead process."""
 
     action: RecoveryAction
     reason: Reason
@@ -144,7 +144,7 @@ class RecoveryDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome_of(error: PlatformError) -> AttemptOutcome:
-    """What a failure tells."""
+    """The outcome of an attempt that failed with a platform error."""
     return AttemptOutcome(
         reason=error.reason,
         retryable=error.retryable,
@@ -157,10 +157,10 @@ def outcome_of(error: PlatformError) -> AttemptOutcome:
 
 
 def outcome_of_error(error: Exception) -> AttemptOutcome:
-    """What anything that an adapter raises tells.
+    """The outcome of an attempt in which the adapter raised any error.
 
-    What is no `PlatformError` is a defect of the adapter: nobody knows how far it came. Words that no retry mends
-    refuse the message for good, whatever they came in; but an adapter that says that it does not know is believed.
+    Any other error than `PlatformError` is a defect of the adapter, so the attempt is ambiguous. A permanent error
+    message means a refusal for any class of error, except where the adapter says that the outcome is ambiguous.
     """
     known = outcome_of(error) if isinstance(error, PlatformError) else None
     if known is not None and (known.ambiguous or not known.retryable):
@@ -172,17 +172,17 @@ def outcome_of_error(error: Exception) -> AttemptOutcome:
 
 
 def _words(error: Exception) -> str:
-    """What an error says, if it can."""
+    """The message of an error, if it can be formatted."""
     try:
         return str(error)
     except Exception:  # noqa: BLE001 -- one more defect of the adapter; it must not hide the first one
-        return "it cannot be told"
+        return "unprintable error"
 
 
 def is_misplaced(asked: Address, receipt: Receipt) -> bool:
-    """Whether a receipt shows another place than the one that was asked for (B058).
+    """Whether a receipt shows another place than the requested one.
 
-    A direct conversation may have several names on its platform, so of it only the thread is compared.
+    A direct conversation may have several ids on its platform, so only its thread is compared.
     """
     if receipt.address == asked:
         return False
@@ -195,7 +195,7 @@ def is_misplaced(asked: Address, receipt: Receipt) -> bool:
 
 
 def backoff(attempts: int, config: DeliveryConfig) -> float:
-    """Seconds to wait after so many attempts."""
+    """Seconds to wait after a number of attempts."""
     return wait_after(attempts, config.backoff)
 
 
@@ -209,7 +209,7 @@ def after_attempt(
         return DeliveryDecision(next=NextStep.SETTLE, event=DeliveryEvent.ACK_LAST, reason=outcome.reason)
     if outcome.ambiguous:
         return _in_doubt(outcome, tried, now, can, config)
-    # A look-up that does not find it ends every doubt; nothing else does.
+    # Only a look-up that does not find the message ends the doubt.
     doubt = None if outcome.reason is Reason.NOT_FOUND_BY_LOOKUP else tried.doubt_at
     if outcome.unsent and doubt is None and can.mode is DeliveryMode.HYBRID and tried.transport is Transport.DIRECT:
         return DeliveryDecision(next=NextStep.FALLBACK, event=DeliveryEvent.DEFER, reason=Reason.GATEWAY_PATH, at=now)
@@ -219,7 +219,7 @@ def after_attempt(
 def _in_doubt(
     outcome: AttemptOutcome, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
-    """It may have been accepted: by what the platform can tell."""
+    """Decide after an ambiguous attempt, by what the platform offers."""
     since = now if tried.doubt_at is None else tried.doubt_at
     last = tried.best_effort or tried.attempts >= config.max_attempts
     if can.idempotency is Idempotency.NONE:
@@ -232,7 +232,7 @@ def _in_doubt(
         return DeliveryDecision(
             next=NextStep.LOOKUP, event=DeliveryEvent.DEFER, reason=outcome.reason, at=at, doubt_at=since
         )
-    # The last attempt under a native key may have been accepted: that is not a proof of failure.
+    # The last attempt under an idempotency key may have been accepted: its failure is no proof.
     if last:
         return _park(Reason.PARKED)
     at = now + max(backoff(tried.attempts, config), outcome.retry_after or 0.0)
@@ -265,7 +265,7 @@ def _not_taken(
 def _again(
     reason: Reason, at: float, tried: AttemptFacts, doubt: float | None, config: DeliveryConfig, *, mark: bool = False
 ) -> DeliveryDecision:
-    """Try again at a time, if it is not too old by then."""
+    """Retry at a time, unless the intent would be too old then."""
     if at - tried.created_at > config.max_age:
         return _give_up(DeliveryEvent.EXPIRE, Reason.TOO_OLD, doubt)
     return DeliveryDecision(
@@ -283,56 +283,56 @@ def _park(reason: Reason) -> DeliveryDecision:
     return DeliveryDecision(next=NextStep.PARK, event=DeliveryEvent.PARK, reason=reason)
 
 
-#: reasons for which an intent is put off while it may have been accepted
+#: reasons to defer an intent that may have been accepted
 _IN_DOUBT = frozenset({Reason.RESPONSE_LOST, Reason.SAME_KEY_RESEND, Reason.CRASH_AMBIGUOUS, Reason.LOOKUP_FAILED})
 
 
-def recover(left: InterruptedIntent, *, now: float, can: Capabilities, config: DeliveryConfig) -> RecoveryDecision:
+def recover(intent: InterruptedIntent, *, now: float, can: Capabilities, config: DeliveryConfig) -> RecoveryDecision:
     """Decide on an intent found open at start.
 
-    With strict FIFO only the head can have been on the wire (DESIGN section 5.2), and not while it was put off. For
-    platforms without key and look-up the row tells more: it is marked ``sending`` before each attempt. The attempt that
-    the dead process may have made counts: a message that kills its sender must not loop.
+    Delivery is strictly FIFO, so only the head of a conversation can have been on the wire, and not while it was
+    deferred. For platforms without idempotency keys and look-up, the row is marked ``sending`` before each attempt. An
+    attempt that the dead process may have made counts, so that a message that kills its sender does not loop.
     """
-    resting = left.next_at is not None and now < left.next_at
-    if _surely_unsent(left, resting=resting, can=can):
-        if left.attempts and now - left.created_at > config.max_age:
+    deferred = intent.next_at is not None and now < intent.next_at
+    if _surely_unsent(intent, deferred=deferred, can=can):
+        if intent.attempts and now - intent.created_at > config.max_age:
             return RecoveryDecision(action=RecoveryAction.EXPIRE, reason=Reason.TOO_OLD)
-        at = left.next_at if resting else None
+        at = intent.next_at if deferred else None
         return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED, at=at)
     if can.idempotency is Idempotency.NONE:
-        return _recover_marked(left, resting=resting, config=config)
-    if now - left.created_at > config.max_age:
+        return _recover_marked(intent, deferred=deferred, config=config)
+    if now - intent.created_at > config.max_age:
         return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.TOO_OLD)
     if can.idempotency is Idempotency.LOOKUP:
-        at = left.next_at if resting else now + can.in_flight_seconds
+        at = intent.next_at if deferred else now + can.in_flight_seconds
         action, reason = RecoveryAction.LOOKUP, Reason.CRASH_AMBIGUOUS
-        return RecoveryDecision(action=action, reason=reason, at=at, counts=not resting)
-    if left.attempts + (not resting) >= config.max_attempts:
+        return RecoveryDecision(action=action, reason=reason, at=at, counts=not deferred)
+    if intent.attempts + (not deferred) >= config.max_attempts:
         return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.ATTEMPTS_EXHAUSTED)
-    at = left.next_at if resting else None
-    since = left.updated_at if left.doubt_at is None else left.doubt_at
+    at = intent.next_at if deferred else None
+    since = intent.updated_at if intent.doubt_at is None else intent.doubt_at
     if can.key_seconds is not None and (at or now) - since > can.key_seconds:
         return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.KEY_EXPIRED)
     action, reason = RecoveryAction.RESEND, Reason.SAME_KEY_RESEND
-    return RecoveryDecision(action=action, reason=reason, at=at, counts=not resting)
+    return RecoveryDecision(action=action, reason=reason, at=at, counts=not deferred)
 
 
-def _recover_marked(left: InterruptedIntent, *, resting: bool, config: DeliveryConfig) -> RecoveryDecision:
-    """Maybe sent, and nobody can tell: parked, or by policy sent once more with a mark."""
-    if resting and left.marked:
-        # The marked attempt is still to come.
-        return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.MARKED_RESEND, at=left.next_at, mark=True)
-    if resting or config.ambiguous == "park" or left.marked or left.attempts + 1 >= config.max_attempts:
+def _recover_marked(intent: InterruptedIntent, *, deferred: bool, config: DeliveryConfig) -> RecoveryDecision:
+    """Decide on an intent that was perhaps sent to a platform that cannot be asked: park it, or resend it marked."""
+    if deferred and intent.marked:
+        # The marked attempt has not been made yet.
+        return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.MARKED_RESEND, at=intent.next_at, mark=True)
+    if deferred or config.ambiguous == "park" or intent.marked or intent.attempts + 1 >= config.max_attempts:
         return RecoveryDecision(action=RecoveryAction.PARK, reason=Reason.CRASH_AMBIGUOUS)
     action, reason = RecoveryAction.RESEND, Reason.MARKED_RESEND
     return RecoveryDecision(action=action, reason=reason, counts=True, mark=True)
 
 
-def _surely_unsent(left: InterruptedIntent, *, resting: bool, can: Capabilities) -> bool:
-    """Whether nothing of the next chunk can have reached the platform."""
-    if not left.head:
+def _surely_unsent(intent: InterruptedIntent, *, deferred: bool, can: Capabilities) -> bool:
+    """Whether the next chunk cannot have reached the platform."""
+    if not intent.head:
         return True
-    if resting:
-        return left.doubt_at is None and left.reason not in _IN_DOUBT
-    return can.idempotency is Idempotency.NONE and left.state is not IntentState.SENDING
+    if deferred:
+        return intent.doubt_at is None and intent.reason not in _IN_DOUBT
+    return can.idempotency is Idempotency.NONE and intent.state is not IntentState.SENDING

@@ -1,8 +1,8 @@
-"""Preparing what is said: after this, the bytes do not change any more, and only then are they committed. Pure.
+"""Prepares texts for sending: afterwards the bytes never change, and only then are they committed. Pure.
 
-A `Recipe` says how the texts of one account of one channel are made fit for their platform: what is taken away, how
-they are cut, and the form that they are sent in. It is decided by the configuration, the rules of the channel and what
-the adapter can do; see `docs/delivery.md`.
+A `Recipe` says how texts of one account are prepared for its platform: what is stripped, how they are split into
+chunks, and in which markup. It follows from the configuration, the channel's rules and the adapter's capabilities; see
+`docs/delivery.md`.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from trunkline.core.delivery.markup.renderers import StyledText, escaped, page, 
 from trunkline.core.values import Capabilities, Chunker, ChunkMode, Markup, Piece
 from trunkline.core.well_formed import well_formed
 
-#: where neither configuration nor channel nor adapter says anything
+#: maximum length if neither configuration nor channel nor adapter sets one
 DEFAULT_LIMIT = 4000
 _BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)+")
-#: Markdown is read in parts of at most about this size
+#: Markdown is parsed in parts of at most about this size
 _PART = 16_384
 _NO_ACCOUNT = AccountConfig()
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How texts are made fit for one account of one channel."""
+    """How to prepare texts for one account of one channel."""
 
     chunker: Chunker = Chunker.TEXT
     mode: ChunkMode = ChunkMode.LENGTH
-    #: longest chunk, in UTF-16 code units
+    #: maximum length of a chunk, in UTF-16 code units
     limit: int = DEFAULT_LIMIT
-    #: in mode `newline`: as many paragraphs in a chunk as fit
+    #: in mode `newline`: put as many paragraphs into a chunk as fit
     pack: bool = False
     markup: Markup = Markup.AS_IS
     strip_leading_blank_lines: bool = False
 
 
 def recipe_for(channel: str, account: str, config: GatewayConfig, capabilities: Capabilities) -> Recipe:
-    """The recipe of an account: its own settings, else those of its channel, else what adapter and channel say."""
+    """The recipe of an account: its own settings, else its channel's, else what adapter and channel rules say."""
     rules, settings = rules_for(channel), config.channel(channel)
     own = _account(settings, account)
     return Recipe(
@@ -63,7 +63,7 @@ def recipe_for(channel: str, account: str, config: GatewayConfig, capabilities: 
 
 
 def _account(settings: ChannelConfig, account: str) -> AccountConfig:
-    """The settings of an account; the case of its name does not count."""
+    """The settings of an account; account names are case-insensitive."""
     if not settings.accounts:
         return _NO_ACCOUNT
     folded = account.lower()
@@ -72,7 +72,7 @@ def _account(settings: ChannelConfig, account: str) -> AccountConfig:
 
 
 def _limit(own: AccountConfig, settings: ChannelConfig, rules: ChannelRules, capabilities: Capabilities) -> int:
-    """The first that is set. The channel's usual length holds where its platform would take more."""
+    """The first limit that is set, else the smaller one of the channel's usual length and the adapter's limit."""
     for limit in (own.text_limit, settings.text_limit):
         if limit is not None and limit > 0:
             return limit
@@ -81,7 +81,7 @@ def _limit(own: AccountConfig, settings: ChannelConfig, rules: ChannelRules, cap
 
 
 def normalised(text: str, recipe: Recipe) -> str:
-    """A text without what the channel does not want; empty when nothing is left that can be seen."""
+    """A text without what the channel strips; empty if nothing visible is left."""
     text = well_formed(text)
     if recipe.strip_leading_blank_lines and (blank := _BLANK_LINES.match(text)):
         text = text[blank.end() :]
@@ -89,7 +89,7 @@ def normalised(text: str, recipe: Recipe) -> str:
 
 
 def pieces(text: str, recipe: Recipe) -> tuple[Piece, ...]:
-    """The chunks of a text as they are sent; none for a text without anything visible. No text makes it raise."""
+    """The chunks of a text as they are sent; empty for a text without visible characters. Never raises."""
     text = normalised(text, recipe)
     if not text:
         return ()
@@ -104,12 +104,12 @@ def pieces(text: str, recipe: Recipe) -> tuple[Piece, ...]:
 
 def _page(source: str, limit: int) -> Piece:
     form = page(source)
-    # Bullets may make a text longer: then it is shown as it was written.
+    # Bullets may make a text too long: then it is sent as written.
     return Piece(text=source, html=form.html if fits(form.shown, limit) else escaped(source))
 
 
 def _styled(source: str, recipe: Recipe) -> Iterator[Piece]:
-    """Plain text with styles: rendered first, and cut then."""
+    """The chunks of a plain text with styles: rendered first, then split."""
     if recipe.mode is ChunkMode.LENGTH:
         whole = styled(source)
         end = len(whole.text)
@@ -125,7 +125,7 @@ def _styled(source: str, recipe: Recipe) -> Iterator[Piece]:
 
 
 def _paragraphs(whole: StyledText, recipe: Recipe) -> Iterator[list[Span]]:
-    """The paragraphs of a text, together where they fit and may be, and cut where they are too long."""
+    """The paragraphs of a text, packed if the recipe allows it, and split where they are too long."""
     for group in grouped(whole.text, recipe.limit, whole.code, pack=recipe.pack):
         if fits(together(whole.text, group), recipe.limit):
             yield group
@@ -134,5 +134,5 @@ def _paragraphs(whole: StyledText, recipe: Recipe) -> Iterator[list[Span]]:
 
 
 def chunk_text(text: str, limit: int) -> tuple[str, ...]:
-    """The visible chunks of a plain text."""
+    """The chunks of a plain text that have visible characters."""
     return tuple(one for one in chunk(text, limit) if visible(one))

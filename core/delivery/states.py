@@ -1,7 +1,7 @@
-"""The state machine of an intent: this table is all there is (DESIGN section 5).
+"""The state machine of an intent, as one table.
 
-Everything that changes an intent's state goes through `next_state`; the store refuses what the table refuses. An
-illegal event raises and changes nothing. The diagram in docs/architecture.md is generated from the table.
+Every change of an intent's state goes through `next_state`; the store refuses what the table refuses. An illegal event
+raises and changes nothing. The diagram in docs/architecture.md is generated from the table.
 """
 
 from __future__ import annotations
@@ -13,37 +13,37 @@ from trunkline.core.values import IntentState
 
 
 class DeliveryEvent(StrEnum):
-    """What can happen to an intent."""
+    """An event in the life of an intent."""
 
-    #: a chunk is about to be handed to an adapter that cannot tell later whether it took it
+    #: a chunk is about to be sent by an adapter that cannot find out later whether it was accepted
     MARK = "mark"
-    #: a chunk has its receipt, and more chunks follow
+    #: a chunk has its receipt; more chunks follow
     ACK_CHUNK = "ack-chunk"
     #: the last chunk has its receipt
     ACK_LAST = "ack-last"
-    #: tried again later
+    #: to be tried again later
     DEFER = "defer"
-    #: refused for good
+    #: rejected for good
     REFUSE = "refuse"
     #: attempts used up
     EXHAUST = "exhaust"
     #: older than allowed
     EXPIRE = "expire"
-    #: ambiguous, and nobody can tell
+    #: ambiguous, and the platform cannot be asked
     PARK = "park"
     #: withdrawn
     CANCEL = "cancel"
-    #: a chunk has a receipt that shows another place than the one asked for
+    #: a receipt shows another place than the requested one
     MISPLACE = "misplace"
-    #: an operator has it tried again
+    #: an operator retries it
     RETRY = "retry"
-    #: an operator says that the platform has the chunk in doubt, and more chunks follow
+    #: an operator confirms that the platform has the chunk in doubt; more chunks follow
     RESOLVE_CHUNK = "resolve-chunk"
-    #: an operator says that the platform has the chunk in doubt, which is the last one
+    #: an operator confirms that the platform has the chunk in doubt, the last one
     RESOLVE_LAST = "resolve-last"
-    #: an operator says that the platform does not have the chunk in doubt: it is sent
+    #: an operator confirms that the platform does not have the chunk in doubt, so it is sent
     RESOLVE_UNSENT = "resolve-unsent"
-    #: an operator leaves the chunk in doubt as it is, and what follows unsent
+    #: an operator gives up the chunk in doubt and the unsent ones after it
     ABANDON = "abandon"
 
 
@@ -87,18 +87,18 @@ TRANSITIONS: dict[IntentState, dict[DeliveryEvent, IntentState]] = {
     _S.MISPLACED: {},
 }
 
-#: states in which the delivery loop has something to do
+#: states in which the delivery loop has work to do
 OPEN = frozenset({_S.PREPARED, _S.SENDING})
 
-#: endings of an intent of which some chunks have been accepted
+#: events that end an intent as partial if some chunks were accepted
 _AFTER_ACCEPTS = frozenset({_E.REFUSE, _E.EXHAUST, _E.EXPIRE, _E.CANCEL, _E.ABANDON})
 
 
 def next_state(state: IntentState, event: DeliveryEvent, *, accepted_chunks: int = 0) -> IntentState:
     """The state after an event. Raises `IllegalTransition` for an event that the table does not allow.
 
-    An intent that ends with some chunks accepted and the others surely not is partial, whatever ended it; one that is
-    parked stays unknown, because of the chunk that nobody can tell of.
+    An intent that ends with some chunks accepted and the others surely not is partial, whatever ended it; a parked one
+    stays unknown because of its chunk in doubt.
     """
     after = TRANSITIONS[state].get(event)
     if after is None:
@@ -108,7 +108,7 @@ def next_state(state: IntentState, event: DeliveryEvent, *, accepted_chunks: int
 
 
 def may_end(state: IntentState, end: IntentState, *, accepted_chunks: int = 0) -> bool:
-    """Whether some event of the delivery loop, other than a receipt, ends an intent like this."""
+    """Whether an event of the delivery loop, other than a receipt, can end an intent in state `end`."""
     if is_final(state):
         return False
     by_receipt = (DeliveryEvent.ACK_LAST, DeliveryEvent.MISPLACE)
@@ -117,5 +117,5 @@ def may_end(state: IntentState, end: IntentState, *, accepted_chunks: int = 0) -
 
 
 def is_final(state: IntentState) -> bool:
-    """Whether nothing more happens to it by itself. An operator may still reopen some of these."""
+    """Whether the delivery loop is done with the intent. An operator may still reopen it from some final states."""
     return state not in OPEN

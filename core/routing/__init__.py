@@ -1,4 +1,4 @@
-"""Routing: which agent and session an inbound message belongs to, and which session a place has."""
+"""Routing: the agent and session of an inbound message, and the session of a place."""
 
 from trunkline.core.routing.inbound import RouteDecision, resolve_route
 from trunkline.core.routing.session_keys import session_key_for

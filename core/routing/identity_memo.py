@@ -1,4 +1,4 @@
-"""Remember what was made of a value by which object it is: for what is not changed, and costly to hash or compare."""
+"""Caches keyed by object identity, for arguments that never change and are costly or impossible to hash."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ from typing import TypeVar
 
 G = TypeVar("G")
 M = TypeVar("M")
-#: objects that cannot be watched are remembered up to this number
+#: size of a cache of objects that do not support weak references
 _FEW = 16
 
 
 def while_it_lives(make: Callable[[G], M]) -> Callable[[G], M]:
-    """`make`, called once for each object; the result is kept for as long as the object lives.
-
-    The result must not hold on to the object that it is made of.
-    """
+    """Cache `make` per object for the lifetime of the object. The result must not refer to the object."""
     kept: dict[int, tuple[weakref.ref[G], M]] = {}
 
     @wraps(make)
     def remembered(given: G) -> M:
         number = id(given)
         found = kept.get(number)
-        # The number of an object that is gone may be given to another one.
+        # The id of a collected object may be reused.
         if found is not None and found[0]() is given:
             return found[1]
         made = make(given)
@@ -39,13 +36,13 @@ def while_it_lives(make: Callable[[G], M]) -> Callable[[G], M]:
 
 
 def for_a_few(make: Callable[[G], M]) -> Callable[[G], M]:
-    """`make`, called once for each of the last few objects: for those that cannot be watched, such as dicts."""
+    """Cache `make` for the last few objects, for types without weak references, such as dict."""
     kept: dict[int, tuple[G, M]] = {}
 
     @wraps(make)
     def remembered(given: G) -> M:
         found = kept.get(id(given))
-        # What is kept lives, so that no other object has its number.
+        # The cache keeps its objects alive, so that no other object has the same id.
         if found is not None:
             return found[1]
         made = make(given)

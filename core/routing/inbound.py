@@ -1,8 +1,8 @@
-"""Inbound routes: which agent answers, in which session, and why every other binding lost (seed 001).
+"""Inbound routes: which agent answers in which session, and why every other route rule lost (docs/routing.md).
 
-Tiers, first hit wins, inside a tier the order of declaration: peer, parent peer, peer wildcard, guild with roles,
-guild, team, account, channel, default. All constraints that a binding states must hold together. The winner is looked
-up in `core.routing.index`; the losers are judged one by one, and only as many of them as an explanation needs.
+Tiers, most specific first: peer, parent peer, peer wildcard, guild with roles, guild, team, account, channel, default;
+within a tier the rule declared first wins. All constraints of a rule must hold. The winner is looked up in
+`core.routing.index`; the losers are judged one by one, only as many as an explanation needs.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ from trunkline.core.routing.scopes import scopes_for
 from trunkline.core.routing.session_keys import scope_of, session_key_for
 from trunkline.core.values import Address, Envelope
 
-#: how much is told of the bindings that lost: each one, those that have to do with the message, or nothing
+#: which losing rules to explain: all, those related to the message, or none
 Explain = Literal["all", "near", "none"]
-#: so many bindings are all told of, unless somebody asks otherwise
+#: by default all rules are explained up to this number
 _ALL_UP_TO = 100
 DEFAULT = "default"
 
 
 class RouteDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an inbound message belongs, with the reasons for and against the bindings."""
+    """The route of an inbound message, with the reasons for and against the route rules."""
 
     agent: str
     key: SessionKey
     #: one of `trunkline.core.routing.route_rules.TIERS`, or ``default``
     matched_by: str
+    #: name of the route rule that matched, or id of the session binding
     binding: str | None
-    #: the scope that made the key, e.g. ``per-channel-peer`` or ``per-group``
+    #: the scope that determined the key, e.g. ``per-channel-peer`` or ``per-group``
     scope: str
     candidates: tuple[Candidate, ...] = ()
-    #: bindings that are not among the candidates
+    #: number of rules that are not among the candidates
     others: int = 0
-    #: number of the configuration that decided
+    #: revision of the configuration that decided
     revision: int = 1
 
     @property
@@ -52,12 +53,12 @@ class RouteDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_route(self) -> Literal["main", "session"]:
-        """Which session remembers where the message came from: the agent's main one only if the message is in it."""
+        """Which session records where the message came from: the agent's main one only if the message is in it."""
         return "main" if self.key == self.main_key else "session"
 
 
 def resolve_route(envelope: Envelope, config: GatewayConfig, explain: Explain | None = None) -> RouteDecision:
-    """Decide agent and session of an inbound message. Pure; the same code serves live path and explanations."""
+    """Decide agent and session of an inbound message. The live path and explanations share this code."""
     return decide(query_of(envelope, config.profile), envelope.address, config, explain)
 
 
@@ -69,7 +70,7 @@ def decide(
     *,
     isolates: bool = False,
 ) -> RouteDecision:
-    """Decide for a query, and for the place whose key is wanted; without a place it is the main session's.
+    """Decide for a query and a place. Without a place, the key is that of the agent's main session.
 
     `isolates`: see `trunkline.core.channels.rules.InboundPlace`.
     """
@@ -96,7 +97,7 @@ def decide(
 def _session(agent: str, rule: RouteRule | None, query: RouteQuery, config: GatewayConfig) -> SessionConfig:
     """The session settings of the message's place."""
     if config.profile.upstream:
-        # Upstream takes those of the binding that matched, whatever else it demands.
+        # Upstream takes those of the rule that matched, whatever its other constraints.
         return config.session if rule is None or rule.session is None else rule.session
     return scopes_for(agent, query, config)
 
@@ -104,17 +105,17 @@ def _session(agent: str, rule: RouteRule | None, query: RouteQuery, config: Gate
 def _candidates(
     index: RouteIndex, query: RouteQuery, found: RuleMatch | None, explain: Explain | None
 ) -> tuple[Candidate, ...]:
-    """The bindings that are told of, in the order of declaration."""
+    """The rules to explain, in the order of declaration."""
     if explain is None:
         explain = "all" if len(index.rules) <= _ALL_UP_TO else "near"
     if explain == "none":
         return ()
-    told = index.rules if explain == "all" else index.near(query, found)
-    return tuple(_candidate(rule, query, found) for rule in told)
+    explained = index.rules if explain == "all" else index.near(query, found)
+    return tuple(_candidate(rule, query, found) for rule in explained)
 
 
 def _candidate(rule: RouteRule, query: RouteQuery, found: RuleMatch | None) -> Candidate:
-    """One binding, and why it won or lost."""
+    """One rule, and why it won or lost."""
     if found is not None and found.rule is rule:
         return Candidate(binding=rule.name, tier=found.tier, chosen=True, reason=Reason.MATCHED)
     tier, reason = judge(rule, query)

@@ -1,10 +1,9 @@
-"""The index of route bindings: the winner of a message is looked up, however many bindings there are.
+"""The index of route rules: finds the rule that matches a message, in a time independent of the number of rules.
 
-Rules are filed by channel and account, there by what their tier is about (a peer, a guild, ...). Where several are
-about the same, a bucket knows the first one without further demands, and the first one for each combination of guild,
-team and role that is demanded besides. A message asks for the few combinations that it can meet, so that the work
-depends on the message (the roles of the sender), never on the number of bindings. Most of many bindings are cold in
-memory: on the way to a rule lie as few objects as possible.
+Rules are indexed by channel and account, then by the subject of their tier (a peer, a guild, ...). If several rules
+have one subject, a bucket holds the first one without further constraints, and the first one for each combination of
+guild, team and role that is required besides. A look-up tries the few combinations that the message can satisfy, so
+the work depends on the sender's roles only. With many rules most are cold in memory, so a look-up touches few objects.
 """
 
 from __future__ import annotations
@@ -33,32 +32,32 @@ from trunkline.core.routing.route_rules import (
 )
 from trunkline.core.values import ChatKind
 
-#: how many rules an explanation of what is near lists at most, and so a bucket
+#: maximum number of related rules in an explanation, and so in a bucket
 _NEAR = 32
 
-#: guild, team and role that a rule wants on top of what it is filed under
+#: guild, team and role that a rule requires besides its subject
 Demand = tuple[str | None, str | None, str | None]
 
 
 class RuleMatch(NamedTuple):
-    """The rule that wins, and the tier in which it does."""
+    """The rule that matches a message, and its tier."""
 
     tier: str
     rule: RouteRule
 
 
 class _Bucket(msgspec.Struct, gc=False):
-    """Several rules on one peer, one guild, one team..., in the order of declaration."""
+    """Several rules with one subject, in the order of declaration."""
 
-    #: the first that demands nothing more
+    #: the first without further constraints
     plain: RouteRule | None = None
-    #: the first for each further demand
+    #: the first for each further constraint
     narrow: dict[Demand, RouteRule] = msgspec.field(default_factory=dict[Demand, RouteRule])
     #: the first few, for explanations
     listed: list[RouteRule] = msgspec.field(default_factory=list[RouteRule])
 
     def add(self, rule: RouteRule) -> None:
-        """File a rule under each of its demands; one without any wins over all that come after it."""
+        """Add a rule under each of its demands; one without any wins over all later ones."""
         if len(self.listed) < _NEAR:
             self.listed.append(rule)
         if self.plain is not None:
@@ -72,15 +71,15 @@ class _Bucket(msgspec.Struct, gc=False):
 
 #: one rule, or several
 _Entry = RouteRule | _Bucket
-#: by id; none: every id. As a key that is no text, it is there from the start: without one, CPython does not keep the
-#: hashes beside the keys, and a look-up has to touch the texts of other keys too.
-_Shelf = dict[str | None, _Entry | None]
-#: a shelf with nothing on it, as most are
-_EMPTY: _Shelf = {}
+#: rules by id; None: any id. The key None exists from the start: a CPython dict with only string keys does not store
+#: the hashes, so that a look-up would also touch the texts of other keys
+_Entries = dict[str | None, _Entry | None]
+#: shared by all empty ones, as most are
+_EMPTY: _Entries = {}
 
 
 class _Table:
-    """The rules for one account of a channel, or for any."""
+    """The rules for one account of a channel, or for any account."""
 
     __slots__ = ("groups", "guilds", "people", "rest", "roles", "teams")
 
@@ -92,37 +91,37 @@ class _Table:
         #: neither peer nor guild nor team
         self.rest: _Entry | None = None
 
-    def peers(self, kind: ChatKind) -> _Shelf:
-        """The shelf of one kind; group and channel are one."""
+    def peers(self, kind: ChatKind) -> _Entries:
+        """The rules by peer of a kind; group and channel count as one kind."""
         return self.people if kind is ChatKind.DIRECT else self.groups
 
-    def file(self, rule: RouteRule) -> None:
-        """Put a rule where a message asks for it."""
-        name, about = _place(rule)
+    def add(self, rule: RouteRule) -> None:
+        """Add a rule under its subject."""
+        name, about = _subject(rule)
         if name == "rest":
             self.rest = _joined(self.rest, rule)
             return
-        shelf: _Shelf = getattr(self, name)
-        if shelf is _EMPTY:
-            shelf = {None: None}
-            setattr(self, name, shelf)
-        shelf[about] = _joined(shelf.get(about), rule)
+        entries: _Entries = getattr(self, name)
+        if entries is _EMPTY:
+            entries = {None: None}
+            setattr(self, name, entries)
+        entries[about] = _joined(entries.get(about), rule)
 
 
 _NO_TABLE = _Table()
 
 
 class RouteIndex:
-    """The compiled bindings of one configuration."""
+    """The compiled route rules of one configuration."""
 
     def __init__(self, rules: tuple[RouteRule, ...], default_agent: str, revision: int = 1) -> None:
         self.rules = rules
         self.default_agent = default_agent
-        #: number of the configuration, which is slow to ask for there
+        #: revision of the configuration; reading it from the model is slow
         self.revision = revision
-        #: some places have session settings of their own
+        #: whether any rule has its own session settings
         self.has_own_scopes = any(rule.session is not None for rule in rules)
-        #: by channel and account; none: any account
+        #: by channel and account; None: any account
         self._channels: dict[str, dict[str | None, _Table]] = {}
         for rule in rules:
             # Nothing matches a blank channel or a blank peer.
@@ -132,10 +131,10 @@ class RouteIndex:
                     accounts = self._channels[rule.channel] = {None: _Table()}
                 account = None if rule.account == ANY else rule.account
                 table = accounts.get(account) or accounts.setdefault(account, _Table())
-                table.file(rule)
+                table.add(rule)
 
     def find(self, query: RouteQuery) -> RuleMatch | None:
-        """The rule that wins a message: the first declared of the most specific tier in which any fits."""
+        """The rule that matches a message: the first declared in the most specific tier that has a match."""
         offers: list[Demand] | None = None
         for tier, own, every in self._asked(query):
             if own is None and every is None:
@@ -152,9 +151,9 @@ class RouteIndex:
         return None
 
     def near(self, query: RouteQuery, found: RuleMatch | None) -> list[RouteRule]:
-        """The rules that have to do with a message, in the order of declaration: the winner, and the first by tier.
+        """The winner and the first rules related to a message, in the order of declaration, whether they match or not.
 
-        That is, those about its peers, its guild, its team, its account or its channel, whether they hold or not.
+        A rule is related if its subject is a peer, the guild, the team, the account or the channel of the message.
         """
         near = {} if found is None else {found.rule.number: found.rule}
         for _, own, every in self._asked(query):
@@ -165,7 +164,7 @@ class RouteIndex:
         return [near[number] for number in sorted(near)]
 
     def _asked(self, query: RouteQuery) -> Iterator[tuple[str, _Entry | None, _Entry | None]]:
-        """What has to do with a message, by tier: for its account, and for any account."""
+        """The related rules by tier: for the message's account, and for any account."""
         accounts = self._channels.get(query.channel)
         if accounts is None:
             return
@@ -188,14 +187,14 @@ class RouteIndex:
 
 
 def _earlier(one: RouteRule | None, other: RouteRule | None) -> RouteRule | None:
-    """The one that is declared first."""
+    """The rule that was declared first."""
     if one is None or other is None:
         return one or other
     return one if one.number < other.number else other
 
 
 def _first(bucket: _Bucket, offers: list[Demand]) -> RouteRule | None:
-    """The first rule of a bucket of which all demands are met."""
+    """The first rule of a bucket whose demands are all met."""
     best = bucket.plain
     for offer in offers if bucket.narrow else ():
         best = _earlier(best, bucket.narrow.get(offer))
@@ -203,7 +202,7 @@ def _first(bucket: _Bucket, offers: list[Demand]) -> RouteRule | None:
 
 
 def _meets(rule: RouteRule, query: RouteQuery) -> bool:
-    """Whether a message from the place that a rule is about has what it demands besides."""
+    """Whether a message about a rule's subject satisfies its further constraints."""
     return (
         (rule.guild is None or rule.guild == query.guild)
         and (rule.team is None or rule.team == query.team)
@@ -212,7 +211,7 @@ def _meets(rule: RouteRule, query: RouteQuery) -> bool:
 
 
 def _joined(there: _Entry | None, rule: RouteRule) -> _Entry:
-    """What stands in a place after a rule is put there. One that is alone needs no bucket."""
+    """An entry with one more rule. A single rule needs no bucket."""
     if there is None:
         return rule
     if isinstance(there, RouteRule):
@@ -222,8 +221,8 @@ def _joined(there: _Entry | None, rule: RouteRule) -> _Entry:
     return there
 
 
-def _place(rule: RouteRule) -> tuple[str, str | None]:
-    """The shelf of a rule, and the id there."""
+def _subject(rule: RouteRule) -> tuple[str, str | None]:
+    """The attribute of `_Table` that a rule belongs to, and its id there."""
     tier = rule.tier
     if tier in (PEER, WILDCARD):
         return "people" if rule.direct else "groups", rule.peer
@@ -233,7 +232,7 @@ def _place(rule: RouteRule) -> tuple[str, str | None]:
 
 
 def _demands(rule: RouteRule) -> list[Demand]:
-    """What a rule wants on top of what it is about: nothing, or any one of these."""
+    """The constraints of a rule besides its subject, as alternatives; empty for none."""
     tier = rule.tier
     guild = rule.guild if tier in (PEER, WILDCARD) else None
     team = rule.team if tier != TEAM else None
@@ -243,7 +242,7 @@ def _demands(rule: RouteRule) -> list[Demand]:
 
 
 def _offers(query: RouteQuery) -> list[Demand]:
-    """Every combination of guild, team and role that a message meets; none stands for: not demanded."""
+    """Every combination of guild, team and role that a message satisfies; None stands for no constraint."""
     guilds = (None,) if query.guild is None else (None, query.guild)
     teams = (None,) if query.team is None else (None, query.team)
     return list(product(guilds, teams, (None, *query.roles)))
@@ -251,5 +250,5 @@ def _offers(query: RouteQuery) -> list[Demand]:
 
 @while_it_lives
 def index_of(config: GatewayConfig) -> RouteIndex:
-    """The index of a configuration. It is made at the first question, and kept as long as the configuration."""
+    """The index of a configuration, built on first use and cached for the lifetime of the configuration."""
     return RouteIndex(tuple(rules_of(config)), config.default_agent, config.revision)

@@ -1,6 +1,6 @@
-"""What a message shows to the route bindings: one plain value, in the form in which everything is compared.
+"""The normalised facts of a message that route rules are compared with.
 
-Channels are folded, accounts are canonical, ids are trimmed and keep their case; what is blank is not there.
+Channels are in lower case, accounts canonical, ids trimmed with their case kept; blank values are None.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from trunkline.core.values import Address, ChatKind, Envelope
 
 
 class RouteQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message, as bindings see it. `read_query`, `query_of` and `query_at` make it."""
+    """The facts of a message that route rules look at. Made by `read_query`, `query_of` and `query_at`."""
 
     channel: str
     account: str = DEFAULT_ACCOUNT
-    #: none: the message comes from no conversation at all
+    #: None: the message comes from no conversation
     kind: ChatKind | None = None
     id: str | None = None
-    #: what the conversation hangs under: a thread's channel, a topic's group
+    #: the parent of the conversation: a thread's channel, a topic's group
     parent_kind: ChatKind | None = None
     parent: str | None = None
     guild: str | None = None
@@ -31,14 +31,14 @@ class RouteQuery(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def by_place(self) -> RouteQuery:
-        """The same place, without what only an inbound message tells."""
+        """The same place without the guild, team and roles, which only inbound messages have."""
         if self.guild is None and self.team is None and not self.roles:
             return self
         return msgspec.structs.replace(self, guild=None, team=None, roles=())
 
 
 def canonical_account(account: str, profile: Profile) -> str:
-    """An account as it is compared; none means the default one. Upstream makes a slug of it."""
+    """An account in canonical form; a blank one is the default account. Upstream makes a slug of it."""
     if profile.upstream:
         return account_id(account)
     return account.strip().lower() or DEFAULT_ACCOUNT
@@ -57,7 +57,7 @@ def read_query(
     team: str | None = None,
     roles: tuple[str, ...] = (),
 ) -> RouteQuery:
-    """A query from texts as they come."""
+    """A query from raw texts."""
     return RouteQuery(
         channel=channel.strip().lower(),
         account=canonical_account(account, profile),
@@ -90,7 +90,7 @@ def query_of(envelope: Envelope, profile: Profile) -> RouteQuery:
 
 
 def query_at(place: Address, profile: Profile) -> RouteQuery:
-    """The query of a place. Nobody speaks: an outbound message has no guild, no team and no roles."""
+    """The query of a place, without a sender: an outbound message has no guild, team or roles."""
     peer, parent = _peers(place, profile)
     return read_query(
         profile,
@@ -104,15 +104,15 @@ def query_at(place: Address, profile: Profile) -> RouteQuery:
 
 
 def _peers(place: Address, profile: Profile) -> tuple[str, str | None]:
-    """The id of a conversation and of what it hangs under: a topic under its group, a thread under its channel."""
+    """The ids of a conversation and of its parent: the group of a topic, the channel of a thread."""
     if place.kind is ChatKind.DIRECT:
-        # A thread with a person belongs to the person.
+        # A thread in a direct conversation belongs to the person.
         return place.conversation, None
     if place.thread is None:
         return place.conversation, place.parent
     if not profile.upstream:
         return f"{place.conversation}:{place.thread}", place.conversation
-    # Upstream: a topic is a peer of its own, while a thread is one peer with its room.
+    # Upstream: a topic is a separate peer, while a thread is one peer with its room.
     if rules_for(place.channel).thread_word == "topic":
         return f"{place.conversation}:topic:{place.thread}", place.conversation
     return place.conversation, place.parent

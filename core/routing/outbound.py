@@ -1,7 +1,7 @@
-"""Outbound routes: from a target to the place on its platform and to the session that remembers what is sent there.
+"""Outbound routes: from a target to its place on the platform, and to the session whose transcript mirrors the message.
 
-The session is that of the target conversation, with the key that an inbound message from there has (seed 000, "Goals";
-invariant S1), never the one that happens to run. Pure; the same code serves sends, explanations and the tables.
+The session is that of the target conversation, with the key that an inbound message from there has (invariant S1),
+never the running one. Sends, explanations and the conformance tables share this code.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from trunkline.core.values import Address, ChatKind
 
 
 class OutboundQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A send to a target, as an agent, an operator or a client asks for it."""
+    """A send to a target, as an agent, an operator or a client requests it."""
 
     agent: str
     channel: str
-    #: see `trunkline.core.channels.rules`
+    #: the target as text, see `trunkline.core.channels.rules`
     target: str
-    #: account that sends; none: the default one
+    #: account that sends; None: the default one
     account: str | None = None
-    #: what a directory says that the target is
+    #: the kind of the target according to a directory
     kind: ChatKind | None = None
     thread: str | None = None
     reply_to: str | None = None
@@ -35,14 +35,14 @@ class OutboundQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class OutboundRoute(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a send goes, and the session that it is mirrored into, with the reasons."""
+    """The place of a send and the session that it is mirrored into, with the reasons."""
 
     agent: str
     channel: str
-    #: as asked for; `address.account` is the one that sends
+    #: as requested; `address.account` is the one that sends
     account: str | None
     address: Address
-    #: kind as session keys have it; `chat_type` as chat types have it
+    #: `kind` is used in session keys, `chat_type` in session entries
     kind: ChatKind
     chat_type: ChatKind
     peer: str
@@ -52,12 +52,12 @@ class OutboundRoute(msgspec.Struct, frozen=True, kw_only=True):
     #: key of the conversation without its thread
     base: SessionKey
     key: SessionKey
-    #: how the target, the thread and the key came about, in sentences
+    #: sentences that explain the target, the thread and the key
     steps: tuple[str, ...]
 
 
 def resolve_outbound_route(question: OutboundQuestion, config: GatewayConfig) -> OutboundRoute:
-    """Decide place and session of a send. Raises `TargetError` for a target that does not name a place."""
+    """Decide the place and session of a send. Raises `TargetError` if the target does not name a place."""
     channel = question.channel.strip().lower()
     if not channel:
         raise TargetError(f"{question.target!r}: the channel is missing")
@@ -102,7 +102,7 @@ def resolve_outbound_route(question: OutboundQuestion, config: GatewayConfig) ->
 
 
 def _thread(question: OutboundQuestion, target: ParsedTarget, rules: ChannelRules) -> tuple[str | None, str]:
-    """The thread of a send: named, else inherited from the conversation that the agent works in; and how."""
+    """The thread of a send and its source: named, else inherited from the conversation that the agent works in."""
     named = given(question.thread)
     if named is not None:
         return named, "named by the caller"
@@ -125,7 +125,7 @@ def _keys(
     if not config.profile.upstream:
         whole = place_key(agent, msgspec.structs.replace(address, thread=None), config)
         return whole, place_key(agent, address, config)
-    # Upstream makes outbound keys of the peer and a suffix. They need not be what an inbound message's place has.
+    # Upstream builds outbound keys from the peer and a suffix. They may differ from the keys of inbound messages.
     account = rules.key_account(address.account, config.profile)
     plain = msgspec.structs.replace(address, account=account, conversation=target.id, thread=None, parent=None)
     base = place_key(agent, plain, config)
@@ -139,7 +139,7 @@ def _keys(
 def _steps(
     question: OutboundQuestion, target: ParsedTarget, placed: OutboundPlace, how: str, key: str
 ) -> tuple[str, ...]:
-    """The decision in sentences."""
+    """Sentences that explain the decision."""
     steps = [f"{question.target!r} is {target.understood}, id {target.id}"]
     if placed.thread is not None:
         source = "part of the target" if target.thread else how or "the message that is replied to"
@@ -147,6 +147,6 @@ def _steps(
     elif placed.parent is not None:
         steps.append(f"thread {placed.conversation} of {placed.parent}: {how}")
     elif how or question.reply_to:
-        steps.append("no thread: there is none of that kind there")
+        steps.append("no thread: the place has none of that kind")
     steps.append(f"mirrored into the session of that place: {key}")
     return tuple(steps)

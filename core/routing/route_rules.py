@@ -1,7 +1,7 @@
-"""Rules: the route bindings in the form in which they are compared, and which constraint of one fails first.
+"""Route rules in compiled form, and which constraint of a rule fails first.
 
-A rule is made once for each binding; making it applies what the profile says of accounts, wildcards, blank ids,
-agents that are not there, and scopes.
+Each entry of `bindings` in the configuration is compiled once. This applies the profile's rules on accounts, wildcards,
+blank ids, unknown agents and scopes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trunkline.core.values import ChatKind
 ANY = "*"
 
 
-#: how specific a match is
+#: the tiers of a match
 PEER = "binding.peer"
 PARENT = "binding.peer.parent"
 WILDCARD = "binding.peer.wildcard"
@@ -30,42 +30,42 @@ GUILD = "binding.guild"
 TEAM = "binding.team"
 ACCOUNT = "binding.account"
 CHANNEL = "binding.channel"
-#: from the most to the least specific
+#: all tiers, most specific first
 TIERS = (PEER, PARENT, WILDCARD, GUILD_ROLES, GUILD, TEAM, ACCOUNT, CHANNEL)
 
 
 class RouteRule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A binding, as it is compared with a `RouteQuery`."""
+    """A route rule in the form that is compared with a `RouteQuery`."""
 
-    #: its place in the order of declaration
+    #: its index in the order of declaration
     number: int
-    #: as declared; may be empty
+    #: the name from the configuration; may be empty
     label: str
-    #: the agent that gets what is claimed
+    #: the agent that gets the messages
     agent: str
     channel: str
-    #: `ANY` or one
+    #: an account, or `ANY`
     account: str
-    #: a peer is named: whether it is a person; group and channel are one kind here. None: no peer is named
+    #: whether the named peer is a person (group and channel count as one kind); None: no peer is named
     direct: bool | None = None
-    #: id of the peer; none where none is named, where it is `wild`, and where it is blank, which nothing matches
+    #: id of the peer; None if no peer is named, if it is `wild`, or if it is blank, which nothing matches
     peer: str | None = None
-    #: every peer of the kind
+    #: matches every peer of the kind
     wild: bool = False
     guild: str | None = None
     team: str | None = None
     roles: tuple[str, ...] = ()
-    #: session settings of what is claimed, where they are not those of the whole gateway
+    #: session settings of the matched conversations, if they differ from the gateway's
     session: SessionConfig | None = None
 
     @property
     def name(self) -> str:
-        """Its name, by default its place."""
+        """Its name; by default its index."""
         return self.label or f"bindings[{self.number}]"
 
     @property
     def tier(self) -> str:
-        """The tier that it is declared for; a peer may also match as the parent of another one."""
+        """The tier of its constraints. A peer may also match as the parent of another one."""
         if self.direct is not None:
             return WILDCARD if self.wild else PEER
         if self.guild is not None:
@@ -76,7 +76,7 @@ class RouteRule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def rules_of(config: GatewayConfig) -> Iterator[RouteRule]:
-    """The rules of a configuration, in the order of its bindings."""
+    """The compiled route rules of a configuration, in the order of declaration."""
     known = frozenset(agent.id for agent in config.agents)
     scoped: dict[tuple[DmScope | None, GroupScope | None], SessionConfig | None] = {(None, None): None}
     for number, binding in enumerate(config.bindings):
@@ -96,7 +96,7 @@ def _rule(
 ) -> RouteRule:
     match = binding.match
     peer = match.peer
-    # Upstream of March reads `*` as an id like any other.
+    # Upstream of March treats `*` as an ordinary id.
     wild = peer is not None and profile is not Profile.OPENCLAW and peer.id.strip() == ANY
     account = (match.account or "").strip()
     return RouteRule(
@@ -116,18 +116,18 @@ def _rule(
 
 
 def _demanded(text: str | None, profile: Profile) -> str | None:
-    """A guild or team that a binding names. A blank one matches nothing; upstream takes it for none."""
+    """The guild or team that a rule requires. A blank one matches nothing; upstream ignores it."""
     if text is None:
         return None
     return given(text) if profile.upstream else text.strip()
 
 
 def _agent(bound: str, known: frozenset[str], config: GatewayConfig) -> str:
-    """The agent that a binding means. Our own configurations name agents that are there."""
+    """The agent of a rule. Our own profile has already checked that it exists."""
     if not config.profile.upstream:
-        # One text for all: the agent of a rule is looked at with each message.
+        # Interned: the agent of a rule is read for each message.
         return intern(bound)
-    # Upstream gives what an unknown agent would get to the default one, and knows all of them while none is listed.
+    # Upstream replaces an unknown agent by the default one, and accepts all while none is listed.
     slug = agent_id(bound)
     if not bound.strip() or (known and slug not in known):
         return config.default_agent
@@ -135,7 +135,7 @@ def _agent(bound: str, known: frozenset[str], config: GatewayConfig) -> str:
 
 
 def _own_scopes(session: RuleSessionConfig, profile: Profile) -> tuple[DmScope | None, GroupScope | None]:
-    """Scopes that a binding sets itself. Upstream of March has no such thing."""
+    """The scopes that a rule sets itself. Upstream of March ignores them."""
     return (None, None) if profile is Profile.OPENCLAW else (session.dm_scope, session.group_scope)
 
 
@@ -143,7 +143,7 @@ def _own_scopes(session: RuleSessionConfig, profile: Profile) -> tuple[DmScope |
 
 
 def judge(rule: RouteRule, query: RouteQuery) -> tuple[str, Reason | None]:
-    """The tier in which a rule stands for a message, and the first constraint that does not hold."""
+    """The tier of a rule for a message, and the reason of the first constraint that does not hold."""
     lost = _lost_on(rule, query)
     if rule.direct is None:
         return rule.tier, lost
@@ -152,7 +152,7 @@ def judge(rule: RouteRule, query: RouteQuery) -> tuple[str, Reason | None]:
 
 
 def _peer_tier(rule: RouteRule, query: RouteQuery) -> str | None:
-    """The tier in which a rule's peer fits, or none."""
+    """The tier in which a rule's peer matches, or None."""
     own = query.id is not None and _same_kind(rule, query.kind)
     if rule.wild:
         return WILDCARD if own else None
@@ -164,12 +164,12 @@ def _peer_tier(rule: RouteRule, query: RouteQuery) -> str | None:
 
 
 def _same_kind(rule: RouteRule, kind: ChatKind | None) -> bool:
-    """Group and channel are one kind to a binding."""
+    """Whether the kinds match; group and channel count as one kind."""
     return kind is not None and rule.direct is (kind is ChatKind.DIRECT)
 
 
 def _lost_on(rule: RouteRule, query: RouteQuery) -> Reason | None:
-    """The first constraint, other than the peer, that does not hold."""
+    """The reason of the first constraint, other than the peer, that does not hold."""
     if not rule.channel or rule.channel != query.channel:
         return Reason.OTHER_CHANNEL
     if rule.account not in (ANY, query.account):

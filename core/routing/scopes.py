@@ -1,9 +1,8 @@
-"""Which scopes a place has: those of the binding that rules it, else those of `session`; and so its session key.
+"""The scopes of a place, and thus its session key: those of the route rule that matches it, else those of `session`.
 
-An outbound message has the same key as an inbound one from the same place (invariant S1). But it has no guild, no team
-and no roles, so the binding that counts is, in both directions, the one that rules the place for itself: by its peer,
-what that hangs under, its account or its channel. A binding with scopes of its own demands nothing else (`core.config`
-sees to it), and its scopes hold where its agent answers.
+An outbound message has the same key as an inbound one from the same place (invariant S1). Since it has no guild, team
+or roles, the rule that counts in both directions is the one that matches the place alone: by its peer, its parent, its
+account or its channel. Only such rules may have scopes (`core.config` checks it), and they apply to the rule's agent.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from trunkline.core.values import Address
 
 
 def place_key(agent: str, address: Address, config: GatewayConfig) -> SessionKey:
-    """The session key of a place for an agent, under the configuration's scopes."""
+    """The session key of a place for an agent under the configuration's scopes."""
     session = config.session
     if index_of(config).has_own_scopes:
         session = scopes_for(agent, query_at(address, config.profile), config)
@@ -25,7 +24,7 @@ def place_key(agent: str, address: Address, config: GatewayConfig) -> SessionKey
 
 
 def scopes_for(agent: str, query: RouteQuery, config: GatewayConfig) -> SessionConfig:
-    """The session settings of a place where an agent answers."""
+    """The session settings of a place for an agent."""
     index = index_of(config)
     if not index.has_own_scopes:
         return config.session

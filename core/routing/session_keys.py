@@ -1,8 +1,8 @@
-"""From a place to its session key: the one rule for inbound, outbound and mirroring (invariant S1).
+"""From a place to its session key: one rule for inbound messages, outbound messages and mirrors (invariant S1).
 
-Whoever answers at a place (`agent`), the same place gives the same key in every direction. Direct conversations follow
-the DM scope and the identity links; groups and channels follow the group scope, which by default gives each its own
-session. Which settings a place has is decided in `trunkline.core.routing.scopes`.
+For one agent, a place has the same key in every direction. Direct conversations follow the DM scope and the identity
+links; groups and channels follow the group scope, which by default gives each its own session. The settings of a place
+are chosen in `trunkline.core.routing.scopes`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _WITH_CHANNEL = (DmScope.PER_CHANNEL_PEER, DmScope.PER_ACCOUNT_CHANNEL_PEER)
 
 
 def scope_of(kind: ChatKind, config: SessionConfig, profile: Profile = Profile.TRUNKLINE) -> DmScope | GroupScope:
-    """The scope that decides about a conversation of a kind."""
+    """The scope that applies to a kind of conversation."""
     if kind is ChatKind.DIRECT:
         return config.dm_scope
-    # Upstream of March has no group scope: groups have sessions of their own.
+    # Upstream of March has no group scope: each group has its own session.
     return GroupScope.PER_GROUP if profile is Profile.OPENCLAW else config.group_scope
 
 
 def session_key_for(
     agent: str, address: Address, config: SessionConfig, profile: Profile = Profile.TRUNKLINE
 ) -> SessionKey:
-    """The session key of a place for an agent, under these settings."""
+    """The session key of a place for an agent under the given settings."""
     rules, kind = rules_for(address.channel), address.kind
     scope = scope_of(kind, config, profile)
     if scope is GroupScope.MAIN:
@@ -60,11 +60,10 @@ _Links = dict[str, tuple[int, str]]
 
 
 def linked_name(rules: ChannelRules, peer: str, links: dict[str, tuple[str, ...]], profile: Profile) -> str | None:
-    """The canonical name under which a peer is linked over platforms, or none. First declared wins.
+    """The canonical name that identity links give a peer, or None. The link declared first wins.
 
-    Ids are compared as the platform tells them apart: without case only where case means nothing, and by the one form
-    that several spellings of an id have in keys (a WhatsApp number and its JID). `links` is read once; it must not be
-    changed afterwards.
+    Ids are compared as the platform distinguishes them: case-insensitively only where case is insignificant, and also
+    in their folded form (a WhatsApp number and its JID). `links` is read once and must not change afterwards.
     """
     own = peer.strip()
     if not links or not own:
@@ -83,7 +82,7 @@ def linked_name(rules: ChannelRules, peer: str, links: dict[str, tuple[str, ...]
 
 @for_a_few
 def _linked(links: dict[str, tuple[str, ...]]) -> tuple[_Links, _Links]:
-    """Position and canonical name of the first link of each id: as it is written, and folded."""
+    """Position and canonical name of the first link of each id: as written, and in lower case."""
     exact: _Links = {}
     folded: _Links = {}
     for position, (name, ids) in enumerate(links.items()):

@@ -260,7 +260,7 @@ def _check_times(steps: list[Any], report: Report) -> None:
     times = step_times(given)
     for index, ((at, _), time) in enumerate(zip(given, times, strict=True)):
         if not math.isfinite(time):
-            report.add(("script", index, "at" if at is not None else "after"), "expected a time that comes")
+            report.add(("script", index, "at" if at is not None else "after"), "the time is too long")
             return
         before = times[index - 1] if index else 0.0
         if at is None or at >= before:

@@ -106,12 +106,12 @@ def test_without_a_configuration_the_default_agent_answers(trunkline):
     found = lines(trunkline, *INBOUND[1:])
     assert found == {
         "message": ["from 1 in discord:default/1 (direct)"],
-        "route": ["agent main, by default: No binding matched: the default agent answers."],
+        "route": ["agent main, by default: No route rule matched: the default agent answers."],
         "session": ["main:discord:default:direct:1"],
         "scope": ["per-account-channel-peer"],
         "answer to": [
             "discord:default/1 (direct)  "
-            "reply-to-origin: The answer goes to the exact place that the question came from."
+            "reply-to-origin: The answer goes to the exact place that the message came from."
         ],
         "main": ["main:main"],
         "last route": ["its own session remembers where the message came from"],
@@ -139,7 +139,7 @@ def test_the_json_has_every_field(trunkline):
         "answers": {
             "place": place,
             "reason": "reply-to-origin",
-            "sentence": "The answer goes to the exact place that the question came from.",
+            "sentence": "The answer goes to the exact place that the message came from.",
             "opens_thread_on": None,
         },
         "main_key": "main:main",

@@ -1,1 +1,1 @@
-"""Cuts a text into chunks that a platform accepts."""
+"""Splits a text into chunks that a platform accepts."""

@@ -1,4 +1,4 @@
-"""Where a text is best cut: at a line end, else at a blank, and at neither inside of parentheses."""
+"""The best places to split a text: line ends, else white space, and neither inside parentheses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from trunkline.core.delivery.chunking.utf16 import accented
 _LAST_BLANK = re.compile(r".*([\s\ufeff])", re.DOTALL)
 _SIGN = re.compile(r"[()\s\ufeff]")
 
-#: parts of a text between two places each, in order
+#: parts of a text as start and end, in order
 Parts = Sequence[tuple[int, int]]
 
 
 def breaks(text: str, parts: Parts, first: int) -> Iterator[int]:
-    """The places to cut at, from `first` on, best first: line ends from the last one, then blanks from the last one.
+    """The places to split at, not before `first`, best first: line ends from the last one, then blanks from the last.
 
-    A place is that of the separator, which belongs to neither side. Only `parts` of the text are looked at. A closing
-    parenthesis without an opening one does not count; one that is not closed hides what comes after it.
+    A place is that of the separator, which belongs to neither side. Only `parts` of the text are searched. An unmatched
+    closing parenthesis is ignored; an unmatched opening one hides everything after it.
     """
     if any(text.find("(", low, high) >= 0 for low, high in parts):
         lines, blanks = _outside(text, parts, first)
@@ -28,7 +28,7 @@ def breaks(text: str, parts: Parts, first: int) -> Iterator[int]:
     for low, high in reversed(parts):
         low, at = max(low, first), high
         while (at := text.rfind("\n", low, at)) >= 0:
-            # Both halves of a line end of Windows go.
+            # Drop both characters of a Windows line end.
             yield at - 1 if at > low and text[at - 1] == "\r" else at
     for low, high in reversed(parts):
         low, at = max(low, first), high
@@ -39,7 +39,7 @@ def breaks(text: str, parts: Parts, first: int) -> Iterator[int]:
 
 
 def _outside(text: str, parts: Parts, first: int) -> tuple[list[int], list[int]]:
-    """Line ends and blanks outside of parentheses."""
+    """Line ends and blanks outside parentheses."""
     lines: list[int] = []
     blanks: list[int] = []
     depth = 0

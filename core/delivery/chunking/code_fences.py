@@ -1,8 +1,8 @@
-"""Fenced code in Markdown: where the blocks are, and how a piece of one is closed and opened again.
+"""Finds fenced code blocks in Markdown, and closes and reopens a block that is split.
 
 A fence is up to three blanks, then three or more backticks or tildes. It is closed by a line with at least as many of
-the same character and nothing but blanks behind; the line that opens a fence of backticks has no backtick in its info.
-A fence that nothing closes goes on to the end of the text.
+the same character and nothing but blanks after them; the info string of a backtick fence has no backtick. An unclosed
+fence extends to the end of the text (CommonMark, section "Fenced code blocks").
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ import msgspec
 from trunkline.core.delivery.chunking.utf16 import units
 
 _LINE = re.compile(r"^( {0,3})(`{3,}(?!`)|~{3,}(?!~))([^\n]*)", re.MULTILINE)
-#: a piece of a block has room for at least this part of the limit, or its fence is not opened again as it was: a long
-#: info would be sent with every few characters of code
+#: a fence is reopened only if this fraction of the limit is left for code: otherwise a long info string would be sent
+#: with every few characters of code
 _LEAST_ROOM = 16
 
 
 class Fence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A block of fenced code, in places of its text: a cut strictly between `start` and `end` is inside of it."""
+    """A fenced code block, as places in its text: a cut strictly between `start` and `end` is inside it."""
 
     start: int
-    #: where the code begins, after the line that opens the fence
+    #: where the code begins, after the opening line
     body: int
-    #: where the line that closes it begins; the end where nothing does
+    #: where the closing line begins; the end of the text if there is none
     close: int
     end: int
-    #: the line that opens it
+    #: the opening line
     opening: str
-    #: its blanks and its marker: a line that closes it
+    #: indentation and marker: a line that closes the block
     marker: str
 
     def reopening(self, limit: int) -> str:
-        """The line that opens a further piece of the block, with its line end; empty when there is no room for any.
+        """The line that reopens the block in a further chunk, with its line end; empty if there is no room for one.
 
-        It is the whole opening line, else the marker alone. A piece of code, a line end and the marker have to follow.
+        It is the whole opening line, else the marker alone. Some code, a line end and the marker must fit after it.
         """
         for line in (self.opening, self.marker):
             if limit - units(line) - units(self.marker) - 2 >= max(1, limit // _LEAST_ROOM):
@@ -44,13 +44,13 @@ class Fence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return ""
 
     def closes(self, line: str) -> bool:
-        """Whether a line would close it."""
+        """Whether a line would close the block."""
         found = _LINE.match(line)
         return found is not None and _closes(found, self.marker.lstrip(" "))
 
 
 def fences(text: str) -> list[Fence]:
-    """The blocks of fenced code in a text, in order."""
+    """The fenced code blocks of a text, in order."""
     found: list[Fence] = []
     if "```" not in text and "~~~" not in text:
         return found
@@ -59,7 +59,7 @@ def fences(text: str) -> list[Fence]:
         if opened is None:
             opened = line if _opens(line) else None
         elif _closes(line, opened[2]):
-            # Blanks behind the marker, half a line end among them, are prose again.
+            # What follows the marker in its line, even a carriage return, is prose again.
             found.append(_fence(opened, close=line.start(), end=line.end(2)))
             opened = None
     if opened is not None:
@@ -68,7 +68,7 @@ def fences(text: str) -> list[Fence]:
 
 
 def seems_open(line: str) -> bool:
-    """Whether a text would open a fence if it stood in a line of its own."""
+    """Whether a text would open a fence on a line of its own."""
     found = _LINE.match(line)
     return found is not None and _opens(found)
 

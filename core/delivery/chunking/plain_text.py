@@ -1,9 +1,8 @@
-"""Cutting a text into chunks that a platform takes (shared facts on delivery, sections 3.3 to 3.5). Pure, and linear.
+"""Splits a text into chunks that a platform accepts, in linear time (docs/delivery.md).
 
-Limits are in UTF-16 code units, as platforms count. A limit that is not positive is none. No character, and nothing
-that people see as one (`core.delivery.chunking.utf16`), is cut unless it is wider than the limit; a single character
-that is
-wider than the limit is a chunk all the same.
+Limits are in UTF-16 code units, as platforms count; a limit that is not positive is none. A grapheme cluster
+(`core.delivery.chunking.utf16`) is split only if it is wider than the limit; a single character wider than the limit is
+a chunk nevertheless.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from trunkline.core.delivery.chunking.utf16 import BLANKS, boundary, fits, reach
 from trunkline.core.values import Chunker, ChunkMode
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n+")
-#: what stands between paragraphs that are sent together
+#: separates paragraphs that are sent together
 BETWEEN = "\n\n"
 _LINE_END = re.compile(r"\r\n?|\u2028")
 
-#: a part of a text: where it begins and ends
+#: start and end of a part of a text
 Span = tuple[int, int]
 
 
@@ -34,10 +33,10 @@ def chunk(
     mode: ChunkMode = ChunkMode.LENGTH,
     pack: bool = False,
 ) -> tuple[str, ...]:
-    """Cut a text into chunks within a limit.
+    """Split a text into chunks within a limit.
 
-    In mode `length` a text that fits is one chunk, just as it is. In mode `newline` every paragraph is a chunk of its
-    own, or with `pack` as many of them as fit. What is too long for one chunk is cut by the chunker.
+    In mode `length` a text that fits is one unchanged chunk. In mode `newline` every paragraph is a chunk, or with
+    `pack` as many paragraphs as fit. The chunker splits what is too long for one chunk.
     """
     if not text:
         return ()
@@ -57,7 +56,7 @@ def chunk(
 
 
 def plain_spans(text: str, limit: int, start: int, end: int) -> Iterator[Span]:
-    """The chunks of plain text between two places: without white space at cuts, and without blank ones."""
+    """The chunks of plain text between two places, without white space at cuts and without blank chunks."""
     while start < end:
         stop = reach(text, start, end, limit)
         cut = stop
@@ -70,16 +69,16 @@ def plain_spans(text: str, limit: int, start: int, end: int) -> Iterator[Span]:
 
 
 def with_line_ends(text: str) -> str:
-    """A text whose line ends are those of Unix; a paragraph separator is an empty line."""
+    """A text with Unix line ends; a paragraph separator becomes an empty line."""
     if text.isascii() and "\r" not in text:
         return text
     return _LINE_END.sub("\n", text).replace("\u2029", BETWEEN)
 
 
 def grouped(text: str, limit: int, code: Iterable[Span], *, pack: bool) -> Iterator[list[Span]]:
-    """The paragraphs of a text, each alone, or together with those that fit into a chunk with it.
+    """The paragraphs of a text, one per group, or with `pack` as many as fit into a chunk.
 
-    Empty lines inside of `code` part nothing.
+    Empty lines inside `code` separate nothing.
     """
     held: list[Span] = []
     size = 0
@@ -108,7 +107,7 @@ def _cut(text: str, limit: int, chunker: Chunker) -> list[str]:
 
 
 def _paragraphs(text: str, code: Iterable[Span]) -> Iterator[Span]:
-    """What empty lines part: without white space at the end, and without blank ones."""
+    """The paragraphs of a text, without trailing white space and without blank ones."""
     blocks = iter(code)
     block, start = next(blocks, None), 0
     for gap in _PARAGRAPH_END.finditer(text):

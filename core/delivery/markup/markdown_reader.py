@@ -1,7 +1,7 @@
-"""Reading Markdown: its blocks and spans, told one after another to a writer that makes another form of them.
+"""Reads Markdown and passes its blocks and spans, in order, to a writer that renders another form.
 
-The parser is loaded when the first text needs it: gateways whose platforms take Markdown as it is never do. A text that
-the parser cannot be trusted with is left as it is. Nothing that can be seen is dropped but the marks themselves.
+The parser is imported when the first text needs it: gateways whose platforms take plain Markdown never do. A text that
+the parser cannot be trusted with is left unchanged. Nothing visible is dropped except the markup itself.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline.state_inline import Delimiter
     from markdown_it.token import Token
 
-#: without any of these a text has no markup
+#: characters of which every text with markup has at least one
 _SIGNS = re.compile(r"[\\`*_~\[&<>#]|\|\||^[ \t]*(?:[-+=]|\d{1,9}[.)])", re.MULTILINE)
-#: blocks inside of blocks; the parser drops what is deeper
+#: maximum nesting of blocks; the parser drops deeper ones
 _DEEPEST = 40
-#: opening brackets that begin no link; the parser looks for the end of each, to the end of the text
+#: maximum number of opening brackets without a link: for each the parser scans to the end of the text
 _MOST_BRACKETS = 500
 _BAR = "|"
 _RULE = "───"
@@ -31,7 +31,7 @@ _INDENT = "  "
 
 
 class MarkupKind(Enum):
-    """What a part of a text is."""
+    """The kind of a marked part of a text; the value is its HTML tag."""
 
     BOLD = "b"
     ITALIC = "i"
@@ -46,10 +46,10 @@ class MarkupKind(Enum):
 
 
 class MarkupWriter(Protocol):
-    """Takes a text in parts, in order. Marks are nested."""
+    """Receives a text in parts, in order. Marks are nested."""
 
     def text(self, text: str) -> None:
-        """What is shown, as it is."""
+        """Visible text."""
         ...
 
     def enter(self, mark: MarkupKind, detail: str = "") -> None:
@@ -62,13 +62,13 @@ class MarkupWriter(Protocol):
 
 
 def read(text: str, writer: MarkupWriter) -> bool:
-    """Tell a writer what a text says. False: it has no markup, or none that can be read, and nothing is told."""
+    """Read a text into a writer. False: it has no markup, or none that can be read, and nothing was written."""
     if not _SIGNS.search(text) or text.count("[") - text.count("](") > _MOST_BRACKETS:
         return False
     try:
         tokens = _parser().parse(text)
     except (LookupError, ValueError, RecursionError):
-        # A text that the parser trips over is sent without its looks, rather than not at all.
+        # A text that the parser fails on is better sent without styles than not at all.
         return False
     if max((token.level for token in tokens), default=0) >= _DEEPEST - 1:
         return False
@@ -79,18 +79,18 @@ def read(text: str, writer: MarkupWriter) -> bool:
 
 
 class _Reader:
-    """Walks over the parser's tokens; knows which lines are told, and how far lists are indented."""
+    """Walks over the parser's tokens and keeps track of line ends and list indentation."""
 
     def __init__(self, writer: MarkupWriter) -> None:
         self._to = writer
-        #: the line after the block before; none before the first
+        #: the line after the previous block; None before the first
         self._line: int | None = None
-        #: the line that is to be written is begun
+        #: the current output line has begun
         self._begun = True
         self._lists = 0
 
     def block(self, token: Token) -> None:
-        """Tell a token of the text."""
+        """Write a block token."""
         match token.type:
             case "inline":
                 self._spans(token.children or ())
@@ -126,14 +126,14 @@ class _Reader:
                 self._to.text(token.content)
 
     def _begin(self, token: Token, *, opens: bool = False) -> None:
-        """A block begins: as many lines after the one before as in the source. One that opens goes on in its line."""
+        """Begin a block with as many line ends before it as in the source. `opens`: its content continues its line."""
         first, after = token.map or (self._line or 0, self._line or 0)
         if self._line is not None and not self._begun:
             self._to.text("\n" * max(1, first - self._line + 1))
         self._line, self._begun = first + 1 if opens else after, opens
 
     def _spans(self, tokens: Sequence[Token]) -> None:
-        """Tell what is in a paragraph."""
+        """Write the inline tokens of a paragraph."""
         for token in tokens:
             kind, _, side = token.type.rpartition("_")
             if side == "open" and kind in _SPANS:
@@ -169,9 +169,9 @@ _SPANS = {
 
 @functools.cache
 def _parser() -> MarkdownIt:
-    """CommonMark with strikethrough and spoilers; without HTML, which nobody means in a chat, nor what hides text.
+    """CommonMark with strikethrough and spoilers, without HTML.
 
-    Indented lines are text, and so are definitions of links: they would be taken out of it.
+    Indented code and link definitions are off too: people do not mean them in a chat, and text would disappear.
     """
     from markdown_it import MarkdownIt
 
@@ -184,7 +184,7 @@ def _parser() -> MarkdownIt:
 
 
 def _bars(state: StateInline, silent: bool) -> bool:
-    """Two bars may open or close a spoiler; each pair of a longer row by itself."""
+    """Inline rule: two bars may open or close a spoiler; in a longer run each pair counts separately."""
     from markdown_it.rules_inline.state_inline import Delimiter
 
     if silent or not state.src.startswith(_BAR * 2, state.pos):
@@ -201,7 +201,7 @@ def _bars(state: StateInline, silent: bool) -> bool:
 
 
 def _spoilers(state: StateInline) -> None:
-    """Make spoilers of the bars that go together, here and inside of links."""
+    """Inline rule: turn matching pairs of bars into spoilers, here and inside links."""
     _pair(state, state.delimiters)
     for meta in state.tokens_meta:
         _pair(state, meta["delimiters"] if meta else ())

@@ -1,4 +1,4 @@
-"""The forms that platforms want instead of Markdown: plain text with styles (Signal), and HTML (Telegram). Pure."""
+"""Renders Markdown for platforms: as plain text with style ranges (Signal) and as HTML (Telegram). Pure."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _STYLES = {
     MarkupKind.BLOCK: StyleKind.MONOSPACE,
 }
 _QUOTE = "> "
-#: what an address has that its label may lack
+#: parts of an address that its label may omit
 _DRESS = re.compile(r"\A(?:https?://|mailto:)?(?:www\.)?|/+\Z", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w#+.-]+")
 
 
 class StyledText(msgspec.Struct, frozen=True, kw_only=True):
-    """A plain text with its styles, in places of the text."""
+    """A plain text with its styles as character ranges."""
 
     text: str
     #: kind, start and end; in order of start
@@ -36,19 +36,19 @@ class StyledText(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def code(self) -> list[tuple[int, int]]:
-        """What is code, in order."""
+        """The ranges of code, in order."""
         return [(start, end) for kind, start, end in self.styles if kind is StyleKind.MONOSPACE]
 
 
 class HtmlPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A text as HTML, and what is shown of it."""
+    """A text as HTML, and its visible text."""
 
     html: str
     shown: str
 
 
 def styled(text: str) -> StyledText:
-    """Markdown as plain text with styles. A text without markup is itself, to the byte."""
+    """Markdown as plain text with styles. A text without markup stays identical."""
     writer = _Plain()
     if not read(text, writer):
         return StyledText(text=text)
@@ -59,7 +59,7 @@ def styled(text: str) -> StyledText:
 
 
 def page(text: str) -> HtmlPage:
-    """Markdown as the HTML that Telegram takes. A text without markup is itself, escaped."""
+    """Markdown as the HTML that Telegram accepts. A text without markup is only escaped."""
     writer = _Html()
     if read(text, writer):
         shown = "".join(writer.shown)
@@ -69,16 +69,16 @@ def page(text: str) -> HtmlPage:
 
 
 def escaped(text: str) -> str:
-    """A text as HTML that shows it just as it is."""
+    """HTML that shows a text unchanged."""
     return html.escape(text, quote=False)
 
 
 def rebased(
     whole: StyledText, pieces: Sequence[Sequence[tuple[int, int]]], between: str
 ) -> Iterator[tuple[Style, ...]]:
-    """The styles of each piece of a text, in UTF-16 units from its start.
+    """The styles of each piece of a text, in UTF-16 code units from the start of the piece.
 
-    A piece is made of parts of the text, in order, with `between` between them.
+    A piece consists of parts of the text, in order, separated by `between`.
     """
     styles, first = whole.styles, 0
     for parts in pieces:
@@ -93,7 +93,7 @@ def rebased(
 
 
 def _within(whole: StyledText, first: int, part: tuple[int, int], offset: int) -> Iterator[Style]:
-    """The styles of a part of a text, which begins `offset` units after the start of its piece."""
+    """The styles of a part of a text that begins `offset` code units after the start of its piece."""
     start, end = part
     place, size = start, offset
     for index in range(first, len(whole.styles)):
@@ -102,32 +102,32 @@ def _within(whole: StyledText, first: int, part: tuple[int, int], offset: int) -
             return
         low, high = max(begins, start), min(ends, end)
         if low < high:
-            # Styles come in order, so that their places are counted in one go.
+            # Styles are in order, so one pass counts the code units.
             place, size = low, size + units(whole.text[place:low])
             yield Style(kind=kind, start=size, length=units(whole.text[low:high]))
 
 
 def _address(address: str, label: str) -> str:
-    """What tells the address of a link behind its label; nothing where the label tells it."""
+    """The address to append to the label of a link; empty if the label already shows it."""
     if not label.strip():
         return address
-    told = _DRESS.sub("", label.strip()).casefold() == _DRESS.sub("", address).casefold()
-    return "" if told or not address else f" ({address})"
+    same = _DRESS.sub("", label.strip()).casefold() == _DRESS.sub("", address).casefold()
+    return "" if same or not address else f" ({address})"
 
 
 class _Plain:
-    """Writes plain text, and remembers where styles are."""
+    """Writes plain text and collects style ranges."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.styles: list[tuple[StyleKind, int, int]] = []
         self._size = 0
-        #: the mark and its detail, where it begins, and how many parts there are before it
+        #: open marks: kind, detail, start, and number of parts before it
         self._open: list[tuple[MarkupKind, str, int, int]] = []
         self._quotes = 0
 
     def text(self, text: str) -> None:
-        """What is shown. Every line of a quotation begins with its sign."""
+        """Visible text. Every line of a quotation begins with its sign."""
         if self._quotes:
             text = text.replace("\n", "\n" + _QUOTE * self._quotes)
         self.parts.append(text)
@@ -141,7 +141,7 @@ class _Plain:
         self._open.append((mark, detail, self._size, len(self.parts)))
 
     def leave(self) -> None:
-        """The innermost mark ends. A link is followed by its address, unless its label tells it."""
+        """The innermost mark ends. A link is followed by its address unless the label shows it."""
         mark, detail, start, part = self._open.pop()
         if mark is MarkupKind.QUOTE:
             self._quotes -= 1
@@ -152,29 +152,29 @@ class _Plain:
 
 
 class _Html:
-    """Writes HTML, and remembers what is shown."""
+    """Writes HTML and collects the visible text."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.shown: list[str] = []
         self.marked = False
-        #: the mark and its detail, its tags, and how many parts there are before it
+        #: open marks: kind, detail, tags, and number of parts of both kinds before it
         self._open: list[tuple[MarkupKind, str, tuple[str, str], int, int]] = []
 
     def text(self, text: str) -> None:
-        """What is shown."""
+        """Visible text."""
         if text:
             self.parts.append(escaped(text))
             self.shown.append(text)
 
     def enter(self, mark: MarkupKind, detail: str = "") -> None:
-        """A mark begins. In one of its kind it has no tags: quotations, for one, cannot be in quotations."""
+        """A mark begins. Inside a mark of its kind it gets no tags: quotations, for one, cannot be nested."""
         tags = ("", "") if any(outer is mark for outer, *_ in self._open) else _tags(mark, detail)
         self._open.append((mark, detail, tags, len(self.parts), len(self.shown)))
         self.parts.append(tags[0])
 
     def leave(self) -> None:
-        """The innermost mark ends. Around nothing there are no tags."""
+        """The innermost mark ends. Empty marks get no tags."""
         mark, detail, (opening, closing), part, shown = self._open.pop()
         if mark is MarkupKind.LINK and not opening:
             self.text(_address(detail, "".join(self.shown[shown:])))
@@ -187,9 +187,9 @@ class _Html:
 
 
 def _tags(mark: MarkupKind, detail: str) -> tuple[str, str]:
-    """What goes before and after a marked text."""
+    """The opening and closing tags of a mark."""
     if mark is MarkupKind.LINK:
-        # Anything but a whole address would be dropped by the platform.
+        # The platform drops links whose address has no scheme.
         return (f'<a href="{html.escape(detail)}">', "</a>") if _SCHEME.match(detail) else ("", "")
     language = _LANGUAGE.match(detail) if mark is MarkupKind.BLOCK else None
     if language is not None:

@@ -126,7 +126,7 @@ def test_a_thread_or_reply_where_there_is_none_of_that_kind_is_left_out_and_told
     fields: dict[str, Any] = {"reply_to": "9"} if channel == "telegram" else {"thread": "9"}
     found = route(channel, target, **fields)
     assert (found.address.thread, found.thread_id, found.key) == (None, None, found.base)
-    assert "no thread: there is none of that kind there" in found.steps
+    assert "no thread: the place has none of that kind" in found.steps
 
 
 def test_the_account_is_named_or_configured_or_the_default_one() -> None:

@@ -145,4 +145,4 @@ def test_an_error_that_cannot_say_what_it_is_is_a_defect_too() -> None:
             raise AttributeError("code")
 
     outcome = outcome_of_error(Mute())
-    assert (outcome.ambiguous, outcome.detail) == (True, "Mute: it cannot be told")
+    assert (outcome.ambiguous, outcome.detail) == (True, "Mute: unprintable error")

@@ -478,7 +478,7 @@ def test_a_message_that_a_guild_claims_has_the_scope_of_its_place_when_the_agent
 
 @pytest.mark.parametrize("match", [{"guild": "acme"}, {"team": "t1"}, {"roles": ["dev"]}])
 def test_scopes_of_a_binding_that_wants_more_than_a_place_are_refused(match: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match=r"bindings\[0\]\.session: scopes of its own"):
+    with pytest.raises(ValidationError, match=r"bindings\[0\]\.session: own scopes"):
         config(scoped("ops", group="main", **match))
 
 

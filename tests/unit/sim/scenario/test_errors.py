@@ -171,7 +171,7 @@ def test_a_bad_gateway_section(section: str, error: str) -> None:
             "  - reply: x\n  - {at: 5s",
             "(nearest valid word: 'replay'; there is such a field in cast.agents.<name>[].do[])",
         ),
-        ("at: 5s", "at: " + "9" * 400 + "d", "script[1].at: expected a time that comes"),
+        ("at: 5s", "at: " + "9" * 400 + "d", "script[1].at: the time is too long"),
         ("script:", "  hands: {clerk: {result: a, fails: b}}\nscript:", "expected `result` or `fails`, found both"),
         ("{text}", "{text}}", "expected a template, found a lone } (write }} for a brace)"),
     ],

@@ -44,7 +44,7 @@ def test_a_route_tells_agent_session_scope_and_answers():
         (
             "answer to",
             "discord:default/777 (channel, under 500)  reply-to-origin: The answer goes to the exact place that the"
-            " question came from.",
+            " message came from.",
         ),
     ]
 
@@ -59,12 +59,13 @@ def test_bindings_stand_in_columns_with_mark_name_tier_reason_and_sentence():
     assert shown(facts) == [
         (
             "bindings",
-            "✓ the room  binding.peer         matched       Every constraint of the binding holds and no earlier tier"
-            " matched.",
+            "✓ the room  binding.peer         matched       Every constraint of the route rule holds, and no more"
+            " specific tier matched.",
         ),
         (
             "",
-            "✗ admins    binding.guild+roles  role-missing  The sender holds none of the roles that the binding lists.",
+            "✗ admins    binding.guild+roles  role-missing  The sender holds none of the roles that the route rule"
+            " lists.",
         ),
         ("", "3 other bindings: nothing in them has to do with this message"),
     ]
@@ -83,7 +84,7 @@ def test_wide_letters_keep_the_columns():
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"matched_by": "default", "binding": None}, "default: No binding matched: the default agent answers."),
+        ({"matched_by": "default", "binding": None}, "default: No route rule matched: the default agent answers."),
         ({"matched_by": "binding.channel", "binding": None}, "agent ops, by binding.channel"),
     ],
 )
