@@ -1,47 +1,33 @@
-"""The front of the app as a newcomer meets it: results in the picker, all panes at once, lanes, marks, hints, mouse."""
+"""Pictures of the front, the picker, and hints."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from textual.command import CommandPalette
-from textual.containers import Container
 
 import trunkline.app.runs.scenario_source
-from tests.support.app.pilot import SIZES, press, settle, text_of, until
+from tests.support.app.front import WIDE, notes
+from tests.support.app.pilot import SIZES, press, settle, text_of
 from tests.support.app.pilot import app as open_app
 from tests.support.app.traces import ENTRIES, ListedRuns
 from trunkline.app.runs.model import Run, ScenarioEntry
-from trunkline.app.runs.scenario_source import SimSource, entry_of, load
+from trunkline.app.runs.scenario_source import SimSource
 from trunkline.app.tui.app import TrunklineApp
-from trunkline.app.tui.screens.dialogs.bookmarks import BookmarksDialog
-from trunkline.app.tui.screens.dialogs.filter import FilterDialog
-from trunkline.app.tui.screens.dialogs.help import HelpDialog, KeyList
-from trunkline.app.tui.screens.dialogs.lanes import LanesDialog
 from trunkline.app.tui.screens.diff.screen import DiffScreen
 from trunkline.app.tui.screens.picker.scenario_list import ScenarioList, ScenarioStory
 from trunkline.app.tui.screens.picker.screen import PickerScreen
-from trunkline.app.tui.screens.run_screen import RunScreen
-from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.theme import CYCLE
-from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
-from trunkline.app.tui.widgets.cards import QueueCard, SessionsCard
-from trunkline.app.tui.widgets.fact_list import Inspector
-from trunkline.app.tui.widgets.two_conversations import TwoConversations
-from trunkline.app.view.labels.legend import LEGEND
-from trunkline.app.view.timeline.lanes import LaneColumn
-from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.core.errors import UsageError
 
 pytestmark = pytest.mark.anyio
-
 ALL_SIZES = (*SIZES, (200, 60))
 ALL = pytest.mark.parametrize("size", ALL_SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-WIDE = (200, 60)
+
+
 UNREAD = ScenarioEntry(
     path=Path("scenarios/faults/half-written.yaml"),
     id="half-written",
@@ -61,10 +47,6 @@ class WithUnread(ListedRuns):
         if entry.unread:
             raise UsageError(entry.story)
         return super().run(entry, seed=seed, bugs=bugs)
-
-
-def notes(one: TrunklineApp) -> list[str]:
-    return [note.message for note in one._notifications]
 
 
 async def run_all(pilot) -> None:
@@ -246,134 +228,6 @@ async def test_a_gateway_that_breaks_leaves_the_picker_open_and_is_a_result(monk
         assert one.workspace.results.defect(one.screen.list.entries[0]).cell == "! failed"
 
 
-# ---------------------------------------------------------------- all panes at once
-
-
-async def test_the_side_column_is_there_where_there_is_room_and_follows_the_cursor():
-    one = open_app()
-    async with one.run_test(size=WIDE) as pilot:
-        await settle(one)
-        chats = one.screen.query_one(TwoConversations)
-        assert [row.tag for row in chats.rows if row.tag] == ["1×", "2×"]
-        assert {row.side for row in chats.rows if row.tag} == {0, 1}
-        assert chats.rows[chats.selected].seen.seq == 57
-        await press(pilot, "0")
-        assert chats.selected == -1
-        await pilot.resize_terminal(120, 40)
-        await settle(one)
-        assert not one.screen.query_one("#side", Container).display
-        await press(pilot, "backslash")
-        assert notes(one) == ["the side column needs 150x40, this terminal has 120x40"]
-
-
-async def test_nothing_of_the_side_column_is_made_in_a_small_terminal():
-    one = open_app()
-    async with one.run_test(size=(120, 40)):
-        await settle(one)
-        assert not one.screen.query(TwoConversations)
-
-
-async def test_backslash_hides_the_side_column_and_the_focus_does_not_get_lost():
-    one = open_app()
-    async with one.run_test(size=WIDE) as pilot:
-        await settle(one)
-        one.screen.query_one(QueueCard).focus()
-        await settle(one)
-        await press(pilot, "backslash")
-        assert not one.screen.query_one("#side", Container).display
-        assert one.focused is one.screen.query_one(Swimlane)
-        await press(pilot, "backslash")
-        assert one.screen.query_one("#side", Container).display
-
-
-async def test_a_card_beside_the_timeline_leads_to_its_screen():
-    one = open_app()
-    async with one.run_test(size=WIDE) as pilot:
-        await settle(one)
-        one.screen.query_one(SessionsCard).focus()
-        await settle(one)
-        await press(pilot, "j", "enter")
-        assert isinstance(one.screen, SessionsScreen)
-
-
-async def test_a_pane_of_the_side_column_can_be_zoomed():
-    one = open_app()
-    async with one.run_test(size=WIDE) as pilot:
-        await settle(one)
-        chats = one.screen.query_one(TwoConversations)
-        small = chats.size
-        chats.focus()
-        await press(pilot, "z")
-        assert chats.size.width > 190
-        assert chats.size.height > small.height
-        await press(pilot, "escape")
-        assert chats.size == small
-
-
-@pytest.mark.parametrize("screen", ["1", "2", "8"])
-async def test_any_size_keeps_the_selected_event_in_view(screen):
-    one = open_app()
-    async with one.run_test(size=(80, 24)) as pilot:
-        await press(pilot, screen)
-        for size in ((200, 60), (60, 16), (176, 40), (120, 40), (100, 20), (80, 24)):
-            await pilot.resize_terminal(*size)
-            await settle(one)
-            assert isinstance(one.screen, RunScreen)
-            pane = one.screen.pane
-            assert pane.top <= max(pane.selected, 0) < pane.top + pane.page, size
-            assert one.workspace.cursor == 57
-
-
-# ---------------------------------------------------------------- lanes and marks
-
-
-def columns_of(lane: Swimlane) -> tuple[LaneColumn, ...]:
-    """The lanes as they are drawn now."""
-    assert lane.layout_now is not None
-    return lane.layout_now.columns
-
-
-async def test_lanes_are_hidden_and_shown_and_rows_stay():
-    one = open_app()
-    async with one.run_test(size=(120, 40)) as pilot:
-        await settle(one)
-        lane = one.screen.query_one(Swimlane)
-        rows, columns = lane.count, columns_of(lane)
-        await press(pilot, "L", *"deploy", "enter")
-        assert isinstance(one.screen, LanesDialog)
-        await press(pilot, "escape")
-        assert lane.count == rows
-        assert len(columns_of(lane)) == len(columns) - 1
-        assert "1 hidden (L)" in text_of(one)
-        await press(pilot, "L", "enter", "escape")
-        assert [column.index for column in columns_of(lane)] == [column.index for column in columns]
-
-
-async def test_the_timeline_can_be_drawn_without_any_lane():
-    one = open_app()
-    async with one.run_test(size=(80, 24)) as pilot:
-        await press(pilot, "L")
-        for _ in range(len(one.workspace.run.lanes.all) - 1):
-            await press(pilot, "down", "enter")
-        await press(pilot, "escape")
-        assert len(columns_of(one.screen.query_one(Swimlane))) == 1
-        assert "GATEWAY" in text_of(one)
-
-
-async def test_marks_are_set_gone_to_and_removed():
-    one = open_app()
-    async with one.run_test(size=(80, 24)) as pilot:
-        await press(pilot, "apostrophe", *"dup", "enter")
-        assert one.workspace.view_options.marks(one.workspace.run) == {57: "dup"}
-        assert "57'" in text_of(one)
-        await press(pilot, "g", "apostrophe", "enter")
-        assert one.workspace.cursor == 57, "the mark is what Enter takes where there is none here"
-        await press(pilot, "apostrophe", "enter")
-        assert one.workspace.view_options.marks(one.workspace.run) == {}
-        await press(pilot, "r", "apostrophe")
-        assert isinstance(one.screen, BookmarksDialog)
-
-
 # ---------------------------------------------------------------- hints and silent keys
 
 
@@ -425,133 +279,3 @@ async def test_a_key_that_does_nothing_says_why_and_says_it_once(keys, told):
         assert [told in note for note in notes(one)].count(True) == 1
         await press(pilot, keys[-1])
         assert [told in note for note in notes(one)].count(True) == 1, "held down, it is not told again and again"
-
-
-# ---------------------------------------------------------------- mouse
-
-
-async def test_clicks_on_names_of_lanes_filter_and_on_the_rest_of_the_line_choose():
-    one = open_app()
-    async with one.run_test(size=(120, 40)) as pilot:
-        await settle(one)
-        lane = one.screen.query_one(Swimlane)
-        column = next(column for column in columns_of(lane) if column.lane.label == "deploy")
-        at = (2 + lane._gutter + column.x, 2)
-        await pilot.click(lane, offset=at)
-        await settle(one)
-        assert str(one.workspace.search.filter) == "lane:deploy"
-        await pilot.click(lane, offset=at)
-        await settle(one)
-        assert one.workspace.search.filter is None
-        await pilot.click(lane, offset=(4, 1))
-        await settle(one)
-        assert isinstance(one.screen, LanesDialog)
-
-
-async def test_a_click_on_the_ruler_goes_to_that_part_of_the_run():
-    one = open_app(ENTRIES[0])
-    async with one.run_test(size=(80, 24)) as pilot:
-        await press(pilot, "m", "0")
-        lane = one.screen.query_one(Swimlane)
-        assert lane.count > lane.page
-        await pilot.click(lane, offset=(lane.outer_size.width - 2, 3 + lane.page - 1))
-        await settle(one)
-        assert one.workspace.cursor > one.workspace.run.view.last * 3 // 4
-        assert lane.top <= lane.selected < lane.top + lane.page
-
-
-async def test_clicks_on_status_tabs_and_footer():
-    one = open_app()
-    async with one.run_test(size=(120, 40)) as pilot:
-        await press(pilot, "0")
-        for start, _end, action in one.screen.query_one(StatusBar)._places:
-            if action == "next_violation":
-                await pilot.click(StatusBar, offset=(start + 1, 0))
-                break
-        await settle(one)
-        assert one.workspace.cursor == 57
-        start, _end, _screen = one.screen.query_one(TabBar)._places[3]
-        await pilot.click(TabBar, offset=(start + 1, 0))
-        await settle(one)
-        assert isinstance(one.screen, SessionsScreen)
-        place = next(place for place in one.screen.query_one(KeyBar)._places if place[2].id == "help")
-        await pilot.click(KeyBar, offset=(place[0], 0))
-        await settle(one)
-        assert isinstance(one.screen, HelpDialog)
-
-
-async def test_the_mode_in_the_status_line_plays():
-    one = open_app(at_violation=False)
-    async with one.run_test(size=(120, 40)) as pilot:
-        await settle(one)
-        start = next(start for start, _end, action in one.screen.query_one(StatusBar)._places if action == "play")
-        await pilot.click(StatusBar, offset=(start, 0))
-        await settle(one)
-        assert one.workspace.run.playback.mode is PlaybackMode.PLAYING
-
-
-# ---------------------------------------------------------------- help and palette
-
-
-async def test_the_help_explains_every_sign_and_a_sign_does_nothing():
-    one = open_app()
-    async with one.run_test(size=(80, 24)) as pilot:
-        await press(pilot, "?")
-        found = one.screen.query_one(KeyList)
-        assert {sign.meaning for sign in LEGEND} <= {key.help for key in found.all}
-        await press(pilot, "!", "!", "enter")
-        assert isinstance(one.screen, HelpDialog)
-        assert notes(one) == ["a sign to read, no key to press"]
-
-
-@pytest.mark.parametrize("size", SIZES)
-async def test_no_word_of_the_help_is_cut(size):
-    one = open_app()
-    async with one.run_test(size=size) as pilot:
-        await press(pilot, "?")
-        found = one.screen.query_one(KeyList)
-        for index in range(found.count):
-            line = "".join(found.draw(index, found.size.width - 1)._cells)
-            assert "…" not in line.replace("!…", ""), line
-
-
-async def test_the_palette_goes_to_what_is_typed_and_stays_on_the_screen():
-    one = open_app()
-    async with one.run_test(size=(80, 24)) as pilot:
-        await press(pilot, ":")
-        assert isinstance(one.screen, CommandPalette)
-        await press(pilot, *"#14")
-        await until(one, lambda: "go to this moment: #14" in text_of(one))
-        await press(pilot, "enter")
-        await until(one, lambda: one.workspace.cursor == 14)
-        assert isinstance(one.screen, TimelineScreen)
-
-
-async def test_keys_of_the_front_work_on_a_real_run():
-    """Everything once, on a scenario as it is shipped: nothing breaks, and the cursor stays where it belongs."""
-    file = load(Path("scenarios/museum/B133-same-thread-id.yaml"))
-    entry = entry_of(file)
-    workspace = Workspace(SimSource((Path("scenarios/museum"),)))
-    workspace.open(entry, seed=1, bugs=entry.bugs, at_violation=True)
-    one = TrunklineApp(workspace, theme="textual-dark", clocked=False)
-    async with one.run_test(size=WIDE) as pilot:
-        for key in (*"1234567892", "L", "escape", "apostrophe", "escape", "b", "escape", "w", "escape", "/", "escape"):
-            await press(pilot, key)
-        assert isinstance(one.screen, TimelineScreen)
-        assert not isinstance(one.screen, FilterDialog)
-        assert one.screen.query_one(Inspector).count > 3
-        assert one.workspace.cursor == 53
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [(), ("1",), ("8",), ("L",), ("apostrophe",), ("?",), ("b",), ("w",), ("/",), ("e",), ("0",), ("s",), ("[", "[")],
-    ids=" ".join,
-)
-async def test_everything_has_a_plain_twin(keys):
-    one = open_app(ascii_only=True)
-    async with one.run_test(size=WIDE) as pilot:
-        await settle(one)
-        await press(pilot, *keys)
-        shown = text_of(one)
-        assert shown.isascii(), {char for char in shown if not char.isascii()}

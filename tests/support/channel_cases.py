@@ -1,0 +1,58 @@
+"""What the tests of more channels share."""
+
+from trunkline.core.channels import ChannelRules, Hints, ParsedTarget
+from trunkline.core.channels.platforms import (
+    bluebubbles,
+    imessage,
+    msteams,
+    nextcloud_talk,
+    nostr,
+    signal,
+    tlon,
+    whatsapp,
+    zalo,
+    zalouser,
+)
+from trunkline.core.errors import TargetError
+from trunkline.core.profiles import Profile
+from trunkline.core.values import ChatKind
+
+OURS, MARCH, AUGUST = Profile.TRUNKLINE, Profile.OPENCLAW, Profile.OPENCLAW_2026_08
+
+
+RULES: dict[str, ChannelRules] = {
+    module.RULES.channel: module.RULES
+    for module in (
+        *(whatsapp, signal, imessage, bluebubbles, nextcloud_talk),
+        *(zalo, zalouser, nostr, tlon, msteams),
+    )
+}
+
+
+UUID = "123e4567-e89b-12d3-a456-426614174000"
+
+
+def read(channel: str, text: str, profile: Profile = OURS, kind: ChatKind | None = None) -> ParsedTarget:
+    return RULES[channel].read(text, Hints(profile=profile, kind=kind))
+
+
+def seen(channel: str, text: str, profile: Profile = OURS, kind: ChatKind | None = None) -> str:
+    """Kind and id in short: ``direct +1555``; ``refused`` for a text that names no place."""
+    try:
+        found = read(channel, text, profile, kind)
+    except TargetError:
+        return "refused"
+    return f"{found.kind.value} {found.id}"
+
+
+def key(channel: str, text: str, profile: Profile = OURS) -> tuple[ChatKind, str]:
+    """What the session key says of a target."""
+    found = read(channel, text, profile)
+    return found.kind, RULES[channel].fold(found.kind, found.id, profile)
+
+
+def ends(channel: str, text: str, profile: Profile = OURS) -> tuple[str, str]:
+    """From and To."""
+    rules = RULES[channel]
+    placed = rules.place(rules.read(text, Hints(profile=profile)), None, None, profile)
+    return placed.sender, placed.to

@@ -1,0 +1,28 @@
+"""Fixtures of these tests."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.gateway_sessions import TinyTelegram
+from tests.unit.core.runtime.inbound.test_gateway import TinyPlatform
+
+
+@pytest.fixture
+def platform(anyio_backend: str) -> Iterator[TinyPlatform]:
+    tiny = TinyPlatform()
+    yield tiny
+    tiny.close()
+
+
+@pytest.fixture
+def telegram(anyio_backend: str) -> Iterator[TinyTelegram]:
+    tiny = TinyTelegram()
+    yield tiny
+    tiny.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"

@@ -1,0 +1,194 @@
+"""L6 and O1: nothing waits for ever, and conversations keep their order."""
+
+import pytest
+
+from tests.support.event_stories import PLACE, Story
+from tests.support.factories import direct
+from tests.support.invariants.attempt_trace import ELSEWHERE, ERROR
+from trunkline.core.events.gateway import InboundReceived, ProcessRecovered, StoreFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.values import IntentState, Peer
+from trunkline.sim.events.processes import ProcessFrozen, ProcessThawed
+from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.invariants import Status
+
+# ---------------------------------------------------------------- L6
+
+
+@pytest.mark.parametrize(("after", "wrong"), [(59, 0), (61, 1)])
+def test_what_is_prepared_is_attempted_within_a_minute(after, wrong):
+    story = Story("L6")
+    story.prepared()
+    story.started(after=after)
+    assert len(story.wrong) == wrong
+
+
+def test_what_is_never_attempted_is_seen_at_the_end():
+    story = Story("L6")
+    story.prepared()
+    story.end()
+    assert story.wrong == ["i1 was due at 0s, and nothing was attempted in its conversation for a minute"]
+
+
+def test_behind_another_one_it_is_due_when_that_has_ended():
+    story = Story("L6")
+    story.prepared("i1")
+    story.prepared("i2")
+    story.started()
+    story.ended(ERROR, "retry", retry_at=600.0)
+    story.started(2, after=600)
+    story.settled(IntentState.DEAD)
+    story.started(intent="i2", after=30)
+    assert (story.verdict.status, story.verdict.exercised) == (Status.OK, 3)
+
+
+def test_the_backoff_of_one_conversation_is_no_reason_for_another():
+    story = Story("L6")
+    story.prepared("i1")
+    story.started()
+    story.ended(ERROR, "retry", retry_at=600.0)
+    story.prepared("i2", place=ELSEWHERE)
+    story.started(intent="i2", place=ELSEWHERE, after=600)
+    assert len(story.wrong) == 1
+
+
+def test_a_decision_at_the_start_does_not_make_it_wait_longer():
+    story = Story("L6")
+    story.prepared()
+    story.crashed()
+    story.recovered("send", at=900.0)
+    story.started(after=900)
+    assert len(story.wrong) == 1
+
+
+def test_a_look_up_may_have_to_wait():
+    story = Story("L6")
+    story.prepared()
+    story.crashed()
+    story.recovered("lookup", at=90.0)
+    story.ended(Reason.NOT_FOUND_BY_LOOKUP, "retry", after=89, retry_at=90.0)
+    story.started(2)
+    assert story.wrong == []
+
+
+def test_time_without_a_process_does_not_count():
+    story = Story("L6")
+    story.prepared()
+    story.crashed(down=500)
+    story.started(after=30)
+    assert story.wrong == []
+
+
+def test_an_attempt_that_died_with_its_process_is_due_again():
+    story = Story("L6")
+    story.prepared()
+    story.started()
+    story.crashed(down=500)
+    story.started(2, after=61)
+    assert len(story.wrong) == 1
+
+
+@pytest.mark.parametrize("body", [ProcessThawed(), StoreFailed(reason=Reason.STORE_ERROR, error="full", retry_in=1)])
+def test_time_in_which_nothing_could_be_done_does_not_count(body):
+    story = Story("L6")
+    story.prepared()
+    story.tell(ProcessFrozen(why="freeze"))
+    story.tell(body, after=500)
+    story.started(after=30)
+    assert story.wrong == []
+
+
+def test_what_waits_for_its_channel_is_not_late():
+    story = Story("L6")
+    story.prepared()
+    story.waits(for_=30)
+    story.started(after=900)
+    assert story.wrong == []
+
+
+def test_what_still_waits_at_the_end_is_late():
+    story = Story("L6")
+    story.prepared()
+    story.waits(for_=30)
+    story.end(300)
+    assert len(story.wrong) == 1
+
+
+@pytest.mark.parametrize(("after", "wrong"), [(100, 0), (200, 1)])
+def test_a_rate_gives_recovered_messages_more_time(after, wrong):
+    story = Story("L6")
+    story.world(rate=1)
+    for number in range(60):
+        story.prepared(f"i{number}", place=direct(str(number), channel="telegram"))
+    story.crashed()
+    story.tell(ProcessRecovered(inbounds=0, intents=60, delegations=0))
+    story.recovered("send", "i59")
+    story.started(intent="i59", after=after)
+    assert len(story.wrong) == wrong
+
+
+@pytest.mark.parametrize(("failed", "received", "wrong"), [(True, False, 1), (False, False, 0), (True, True, 0)])
+def test_a_send_that_failed_stops_no_message_of_people(failed, received, wrong):
+    story = Story("L6")
+    if failed:
+        story.prepared()
+        story.started()
+        story.refused()
+        story.settled(IntentState.FAILED)
+    body = PeerSaid(address=PLACE, peer=Peer(id="100"), message_id="7", text="hello?")
+    story.tell(body, node="telegram", inbound="m1")
+    if received:
+        story.tell(InboundReceived(address=PLACE, peer=Peer(id="100"), message_id="7", text="hello?"), inbound="m1")
+    story.end()
+    assert story.wrong == ["message m1 was never received, after a send had failed"] * wrong
+
+
+# ---------------------------------------------------------------- O1
+
+
+def test_in_the_order_of_preparation_chunk_by_chunk():
+    story = Story("O1")
+    story.prepared("i1", "one", "two")
+    story.prepared("i2")
+    for intent, chunk in (("i1", 0), ("i1", 1), ("i2", 0)):
+        story.accepted(intent=intent, chunk=chunk)
+    assert (story.verdict.status, story.verdict.exercised) == (Status.OK, 2)
+
+
+@pytest.mark.parametrize("order", [[("i2", 0), ("i1", 0)], [("i1", 1), ("i1", 0)]], ids=["intents", "chunks"])
+def test_another_order_is_wrong(order):
+    story = Story("O1")
+    story.prepared("i1", "one", "two")
+    story.prepared("i2")
+    for intent, chunk in order:
+        story.accepted(intent=intent, chunk=chunk)
+    assert story.verdict.status is Status.VIOLATED
+
+
+def test_conversations_have_no_order_between_them():
+    story = Story("O1")
+    story.prepared("i1")
+    story.prepared("i2", place=ELSEWHERE)
+    story.accepted(intent="i2", place=ELSEWHERE)
+    story.accepted(intent="i1")
+    assert (story.wrong, story.verdict.status) == ([], Status.NOT_EXERCISED)
+
+
+@pytest.mark.parametrize(("told", "wrong"), [(True, 0), (False, 1)])
+def test_what_was_given_up_before_may_still_arrive(told, wrong):
+    story = Story("O1")
+    story.prepared("i1")
+    story.prepared("i2")
+    if told:
+        story.settled(IntentState.UNKNOWN, "i1", Reason.PARKED)
+    story.accepted(intent="i2")
+    story.accepted(intent="i1")
+    assert len(story.wrong) == wrong
+
+
+def test_a_repeat_is_not_out_of_order():
+    story = Story("O1")
+    story.prepared("i1")
+    story.accepted()
+    story.accepted(provider_id="p2")
+    assert story.wrong == []
