@@ -9,7 +9,7 @@ result.holds, result.verdicts, result.trace
 from trunkline.sim.bugs import BUGS, find_bugs
 from trunkline.sim.invariants import INVARIANTS, Status, Verdict, Violation, judge
 from trunkline.sim.run.crash_at import CrashAt
-from trunkline.sim.run.expectations import Unmet
+from trunkline.sim.run.expectations import UnmetExpectation
 from trunkline.sim.run.result import Run, RunResult
 from trunkline.sim.run.runner import run_scenario
 from trunkline.sim.scenario import ScenarioError, ScenarioFile, find_scenarios, load_scenario, scenario_home
@@ -23,7 +23,7 @@ __all__ = [
     "ScenarioError",
     "ScenarioFile",
     "Status",
-    "Unmet",
+    "UnmetExpectation",
     "Verdict",
     "Violation",
     "find_bugs",

@@ -11,7 +11,7 @@ import msgspec
 from trunkline.app.runs.exploration import Exploration, Finding
 from trunkline.app.view.explain.explanation import reproduction
 from trunkline.app.view.text.cells import count
-from trunkline.sim.explore import PROMISES, Cause, Sampling
+from trunkline.sim.explore import PROMISES, DifferenceCause, Sampling
 from trunkline.sim.invariants import CHECKERS
 
 #: version of the JSON report
@@ -144,7 +144,7 @@ def _as_builtins(found: Exploration) -> dict[str, Any]:
     }
 
 
-def _word(cause: Cause) -> str:
+def _word(cause: DifferenceCause) -> str:
     return cause.name.lower().replace("_", "-")
 
 

@@ -18,7 +18,7 @@ import msgspec
 from trunkline.app.runs.exploration import Exploration
 from trunkline.sim import ScenarioFile
 from trunkline.sim.explore import Explorer, Sampling, Tried
-from trunkline.sim.explore.crash_plan import Trial
+from trunkline.sim.explore.crash_plan import CrashTrial
 
 #: trials in a chunk: some tenths of a second of work
 _CHUNK = 16
@@ -48,7 +48,7 @@ class _Worker:
             self._explorer = number, Explorer(job.file, seed=job.seed, bugs=job.bugs)
         return self._explorer[1]
 
-    def attempt(self, number: int, trials: Sequence[Trial]) -> list[Tried]:
+    def attempt(self, number: int, trials: Sequence[CrashTrial]) -> list[Tried]:
         """Run the trials, in order."""
         explorer = self.explorer(number)
         return [tried for trial in trials for tried in explorer.attempt(trial)]
@@ -65,7 +65,7 @@ def _begin(jobs: Sequence[ExplorationJob]) -> None:
     _own.append(_Worker(jobs))
 
 
-def _attempt(number: int, trials: Sequence[Trial]) -> list[Tried]:
+def _attempt(number: int, trials: Sequence[CrashTrial]) -> list[Tried]:
     return _own[0].attempt(number, trials)
 
 
@@ -111,7 +111,7 @@ def _take(waiting: deque[tuple[Exploration, Future[list[Tried]]]]) -> Exploratio
     return found
 
 
-_Submit = Callable[[int, Sequence[Trial]], "Future[list[Tried]]"]
+_Submit = Callable[[int, Sequence[CrashTrial]], "Future[list[Tried]]"]
 
 
 @contextmanager
@@ -135,7 +135,7 @@ def _pool(jobs: Sequence[ExplorationJob], workers: int, local: _Worker) -> Gener
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _run_here(worker: _Worker, number: int, trials: Sequence[Trial]) -> Future[list[Tried]]:
+def _run_here(worker: _Worker, number: int, trials: Sequence[CrashTrial]) -> Future[list[Tried]]:
     future: Future[list[Tried]] = Future()
     future.set_result(worker.attempt(number, trials))
     return future

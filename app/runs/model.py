@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import msgspec
 
-from trunkline.sim.run.expectations import Unmet
+from trunkline.sim.run.expectations import UnmetExpectation
 from trunkline.sim.run.result import Run
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class BranchSource(RunSource, Protocol):
         ...
 
 
-__all__ = ["BranchSource", "Run", "RunSource", "ScenarioEntry", "Unmet"]
+__all__ = ["BranchSource", "Run", "RunSource", "ScenarioEntry", "UnmetExpectation"]
 
 
 def so_far(cut: str, *, growing: bool = False) -> str:

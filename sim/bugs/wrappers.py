@@ -10,7 +10,7 @@ from trunkline.core.channels import ChannelAdapter, Directory, InboundStream, Re
 from trunkline.core.errors import Refused
 from trunkline.core.events import Body, EventSink
 from trunkline.core.values import Address, Capabilities, Envelope, Identity, Receipt, SendRequest
-from trunkline.sim.platforms.tokens import Renews
+from trunkline.sim.platforms.tokens import RenewableAdapter
 from trunkline.sim.run.wiring import Wiring
 
 
@@ -84,7 +84,7 @@ class AdapterWrapper:
 
     def renew(self, token: int) -> None:
         """As the wrapped one, where its token can be replaced while it serves."""
-        if isinstance(self.inner, Renews):
+        if isinstance(self.inner, RenewableAdapter):
             self.inner.renew(token)
 
     async def ready(self) -> Ready:

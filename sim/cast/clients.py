@@ -15,7 +15,7 @@ from trunkline.core.store.sqlite.sql.queue_admin import Filter, QueueRow, Verdic
 from trunkline.core.values import Address
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.run.fault_board import text_matches
-from trunkline.sim.scenario.model.steps import Bind, QueueStep
+from trunkline.sim.scenario.model.steps import BindStep, QueueStep
 
 #: rows of the queue that an operator looks at in one go
 _PAGE = 500
@@ -80,7 +80,7 @@ async def operate(gateway: Gateway, step: QueueStep, is_at: Callable[[str, Addre
             await gateway.queue.resolve(row.id, Verdict(step.verdict))
 
 
-async def bind(gateway: Gateway, step: Bind, key: str, place: Address) -> None:
+async def bind(gateway: Gateway, step: BindStep, key: str, place: Address) -> None:
     """An operator binds a conversation to a session. What cannot be done is told by the gateway itself."""
     kind = TargetKind.SUBAGENT if _SUBAGENT in key else TargetKind.SESSION
     with suppress(BindingError):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from trunkline.sim.scenario.model.scenario import World
+from trunkline.sim.scenario.model.scenario import WorldSpec
 
 
-def display_names(world: World, seed: int) -> dict[str, str]:
+def display_names(world: WorldSpec, seed: int) -> dict[str, str]:
     """Display name of every person, by key. A crowd's names are Faker's, the same for the same seed."""
     names = {key: person.name or key for key, person in world.people.items()}
     return {**_crowd(world.crowd, seed), **names} if world.crowd else names

@@ -31,14 +31,14 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     second: int = 100
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
+class CrashTrial(msgspec.Struct, frozen=True, kw_only=True):
     """A run with one crash, and how many more with the same and another one inside the recovery from it."""
 
     first: CrashAt
     second: int = 0
 
 
-class Points(msgspec.Struct, frozen=True, kw_only=True):
+class CrashPoints(msgspec.Struct, frozen=True, kw_only=True):
     """Commits and steps after which there was a process to be ended."""
 
     commits: tuple[int, ...]
@@ -64,9 +64,9 @@ class Survey:
             self._steps.append(count)
         return False
 
-    def points(self, steps: int) -> Points:
+    def points(self, steps: int) -> CrashPoints:
         """What it has noted, but for the step with which the run ends."""
-        return Points(commits=tuple(self._commits), steps=tuple(step for step in self._steps if step < steps))
+        return CrashPoints(commits=tuple(self._commits), steps=tuple(step for step in self._steps if step < steps))
 
 
 class Recovery:
@@ -90,10 +90,10 @@ class Recovery:
         world.log.subscribe(self._started, ProcessStarted)
         world.log.subscribe(self._look, TurnEnded, IntentSettled, DelegationFinished, PlatformConnected)
 
-    def points(self, steps: int) -> Points:
+    def points(self, steps: int) -> CrashPoints:
         """Where the next process could be ended, counted from the restart, but for the step with which the run ends."""
         before = self._before[1]
-        return Points(commits=tuple(self._commits), steps=tuple(n for n in self._steps if before + n < steps))
+        return CrashPoints(commits=tuple(self._commits), steps=tuple(n for n in self._steps if before + n < steps))
 
     def _started(self, event: Event) -> None:
         if not self._crashes.over or self._goes_on is not None or event.node != self._process.name:
@@ -124,7 +124,7 @@ class Recovery:
             self._goes_on = False
 
 
-def plan(points: Points, sampling: Sampling, seed: int) -> tuple[Trial, ...]:
+def plan(points: CrashPoints, sampling: Sampling, seed: int) -> tuple[CrashTrial, ...]:
     """What to try in a run with these points: kills first, then stops."""
     steps = points.steps[:: sampling.every_step]
     firsts = [
@@ -136,12 +136,12 @@ def plan(points: Points, sampling: Sampling, seed: int) -> tuple[Trial, ...]:
     more = set(ranked[:rest])
     stopped = set(sorted(firsts, key=lambda first: _draw(seed, "stop", first.point))[: sampling.stops])
     return (
-        *(Trial(first=first, second=often + (first in more)) for first in firsts),
-        *(Trial(first=msgspec.structs.replace(first, kind="stop")) for first in firsts if first in stopped),
+        *(CrashTrial(first=first, second=often + (first in more)) for first in firsts),
+        *(CrashTrial(first=msgspec.structs.replace(first, kind="stop")) for first in firsts if first in stopped),
     )
 
 
-def second_crash(first: CrashAt, number: int, recovery: Points, seed: int) -> CrashAt | None:
+def second_crash(first: CrashAt, number: int, recovery: CrashPoints, seed: int) -> CrashAt | None:
     """The so manyth second crash after a first one; none when that one is recovered from before it could be.
 
     Half of them are at commits, as far as there are any. Every fourth is a stop.

@@ -16,14 +16,14 @@ from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.leases import LeaseGone
 from trunkline.sim.events.processes import ProcessCrashed
-from trunkline.sim.explore.crash_plan import Points, Recovery, Sampling, Survey, Trial, plan, second_crash
-from trunkline.sim.explore.visible_difference import Difference, Truth
+from trunkline.sim.explore.crash_plan import CrashPoints, CrashTrial, Recovery, Sampling, Survey, plan, second_crash
+from trunkline.sim.explore.visible_difference import CrashFreeRun, VisibleDifference
 from trunkline.sim.run.crash_at import CrashAt, Crashes
 from trunkline.sim.run.gateway_process import GatewayProcess
-from trunkline.sim.run.runner import MAX_STEPS, Played, bugs_of, play
+from trunkline.sim.run.runner import MAX_STEPS, PlayedRun, bugs_of, play
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
-from trunkline.sim.store.store_reuse import Spare
+from trunkline.sim.store.store_reuse import ReusableStore
 
 #: what is found beside broken invariants, and what each of them promises
 PROMISES = {
@@ -44,7 +44,7 @@ class Breach(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True):
+class CrashRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run with its crashes."""
 
     crashes: tuple[CrashAt, ...]
@@ -54,7 +54,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     overtaken: int = 0
     breaches: tuple[Breach, ...] = ()
     #: intents that people see otherwise, each with the cause that explains it
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[VisibleDifference, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -69,27 +69,27 @@ class Explorer:
         self.file = file
         self.seed = file.scenario.seed if seed is None else seed
         self.bugs = bugs_of(file, bugs)
-        self._spare = Spare()
+        self._spare = ReusableStore()
         surveys: list[Survey] = []
 
         def prepare(world: World, process: GatewayProcess) -> None:
             surveys.append(Survey(world, process))
 
         played = play(file, seed=self.seed, bugs=self.bugs, prepare=prepare, spare=self._spare)
-        self.points: Points = surveys[0].points(played.steps)
-        self._truth = Truth(file, played.events)
+        self.points: CrashPoints = surveys[0].points(played.steps)
+        self._truth = CrashFreeRun(file, played.events)
         self._max_steps = min(MAX_STEPS, _ENDLESS * (played.steps + 1000))
         #: how often the gateway dies of itself without a crash
         self._deaths = 0
         #: the run without a crash
-        self.sound = Tried(crashes=(), fired=0, breaches=tuple(self._judged(played)))
+        self.sound = CrashRun(crashes=(), fired=0, breaches=tuple(self._judged(played)))
         self._deaths = len(_own_deaths(played.events))
 
-    def plan(self, sampling: Sampling) -> tuple[Trial, ...]:
+    def plan(self, sampling: Sampling) -> tuple[CrashTrial, ...]:
         """What there is to try."""
         return plan(self.points, sampling, self.seed)
 
-    def attempt(self, trial: Trial) -> Iterator[Tried]:
+    def attempt(self, trial: CrashTrial) -> Iterator[CrashRun]:
         """Try one crash, and then the same with others inside the recovery from it."""
         tried, recovery = self._try((trial.first,), survey=trial.second > 0)
         yield tried
@@ -100,11 +100,11 @@ class Explorer:
             if then is not None:
                 yield self.run((trial.first, then))
 
-    def run(self, crashes: Sequence[CrashAt]) -> Tried:
+    def run(self, crashes: Sequence[CrashAt]) -> CrashRun:
         """The run with exactly these crashes."""
         return self._try(tuple(crashes), survey=False)[0]
 
-    def _try(self, crashes: tuple[CrashAt, ...], *, survey: bool) -> tuple[Tried, Points | None]:
+    def _try(self, crashes: tuple[CrashAt, ...], *, survey: bool) -> tuple[CrashRun, CrashPoints | None]:
         placed: list[Crashes] = []
         looking: list[Recovery] = []
 
@@ -125,7 +125,7 @@ class Explorer:
         except Exception as error:  # noqa: BLE001 -- whatever a run raises is what was to be found
             breach = Breach(id="PLAYED", summary=f"{type(error).__name__}: {error}")
             fired = len(placed[0].whys) if placed else 0
-            return Tried(crashes=crashes, fired=fired, breaches=(breach,)), None
+            return CrashRun(crashes=crashes, fired=fired, breaches=(breach,)), None
         done, differences = placed[0], self._truth.differences(played.events)
         breaches = (
             *self._judged(played, done.whys),
@@ -133,12 +133,12 @@ class Explorer:
             *(() if done.over == len(crashes) else (_not_placed(crashes, done.over),)),
         )
         named = tuple(difference for difference in differences if difference.cause is not None)
-        tried = Tried(
+        tried = CrashRun(
             crashes=crashes, fired=len(done.whys), overtaken=done.overtaken, breaches=breaches, differences=named
         )
         return tried, looking[0].points(played.steps) if looking else None
 
-    def _judged(self, played: Played, whys: Sequence[str] = ()) -> Iterator[Breach]:
+    def _judged(self, played: PlayedRun, whys: Sequence[str] = ()) -> Iterator[Breach]:
         """What a run's own story tells against it."""
         for violation in played.judge.violations():
             yield Breach(id=violation.invariant, summary=violation.summary)
@@ -165,7 +165,7 @@ def _own_deaths(events: Sequence[Event], whys: Sequence[str] = ()) -> list[str]:
     ]
 
 
-def _otherwise(difference: Difference) -> Breach:
+def _otherwise(difference: VisibleDifference) -> Breach:
     return Breach(id="SEEN", summary=f"{difference.intent}: {difference.detail}")
 
 

@@ -56,7 +56,7 @@ def seen_of(events: Sequence[Event]) -> Counter[Seen]:
     return found
 
 
-class Said(msgspec.Struct, kw_only=True):
+class IntentDigest(msgspec.Struct, kw_only=True):
     """One intent: what was prepared, what people saw of it, and how it ended."""
 
     body: IntentPrepared
@@ -82,7 +82,7 @@ class Said(msgspec.Struct, kw_only=True):
         return self.body.chunks - len(self.accepted)
 
 
-class Told:
+class RunDigest:
     """A run's intents, and everything by which another run may rightly say something else.
 
     `reloads`: when the script replaces the configuration.
@@ -92,14 +92,14 @@ class Told:
         self._reloads = reloads
         self.seen = seen_of(events)
         #: plain id -> the intents with it
-        self.intents: defaultdict[str, list[Said]] = defaultdict(list)
+        self.intents: defaultdict[str, list[IntentDigest]] = defaultdict(list)
         #: plain ids of delegations that were lost with their process
         self.lost: set[str] = set()
         #: plain ids of delegations whose session had been reset when they ended
         self.replaced: set[str] = set()
         #: plain ids of work that a schedule started
         self.wakes: set[str] = set()
-        self._by_id: dict[str, Said] = {}
+        self._by_id: dict[str, IntentDigest] = {}
         #: session -> turns so far, sum of its lines
         self._turns: defaultdict[str, set[str]] = defaultdict(set)
         self._sums: defaultdict[str, int] = defaultdict(int)
@@ -145,7 +145,7 @@ class Told:
         running = self._running.get(event.turn or "")
         heard = None if running is None else (running[1], self._heard(running[0]))
         routed = self._routed.get(event.inbound or "", event.at)
-        said = Said(
+        said = IntentDigest(
             body=body,
             configured=(self._configuration(routed), self._configuration(event.at)),
             work=plain(event.inbound),

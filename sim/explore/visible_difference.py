@@ -29,7 +29,7 @@ import msgspec
 
 from trunkline.core.events import Event
 from trunkline.core.values import Idempotency, IntentKind, IntentState
-from trunkline.sim.explore.run_digest import Heard, Lane, Said, Seen, Told, seen_of
+from trunkline.sim.explore.run_digest import Heard, IntentDigest, Lane, RunDigest, Seen, seen_of
 from trunkline.sim.platforms import PLATFORMS
 from trunkline.sim.scenario import ScenarioFile
 
@@ -37,7 +37,7 @@ from trunkline.sim.scenario import ScenarioFile
 _NOTICE = ".notice"
 
 
-class Cause(StrEnum):
+class DifferenceCause(StrEnum):
     """Why a run may say something else than the run without a crash."""
 
     PARKED = "parked: nobody can tell whether it was accepted"
@@ -53,11 +53,11 @@ class Cause(StrEnum):
     TAKEN = "the platform took it at this time"
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class VisibleDifference(msgspec.Struct, frozen=True, kw_only=True):
     """One intent that people see otherwise than without a crash. `cause` none: nothing explains it."""
 
     intent: str
-    cause: Cause | None
+    cause: DifferenceCause | None
     detail: str
 
 
@@ -69,86 +69,88 @@ def sure_channels(file: ScenarioFile) -> frozenset[str]:
     return frozenset(name for name, idempotency in found.items() if idempotency is not Idempotency.NONE)
 
 
-class Truth:
+class CrashFreeRun:
     """What people saw in the run of a scenario without a crash; other runs are compared with it."""
 
     def __init__(self, file: ScenarioFile, events: Sequence[Event]) -> None:
         steps = zip(file.scenario.script, file.times, strict=True)
         self._reloads = tuple(at for step, at in steps if step.reload is not None)
-        self._told = Told(events, self._reloads)
+        self._told = RunDigest(events, self._reloads)
         self._sure = sure_channels(file)
         policy = file.scenario.gateway.delivery
         #: what begins a text that may be a repeat; none: such texts are not sent
         self._mark = policy.mark if policy.ambiguous == "resend-marked" else None
 
-    def differences(self, events: Sequence[Event]) -> tuple[Difference, ...]:
+    def differences(self, events: Sequence[Event]) -> tuple[VisibleDifference, ...]:
         """Every intent of another run of the scenario that people see otherwise."""
         if seen_of(events) == self._told.seen:
             return ()
-        here = Told(events, self._reloads)
+        here = RunDigest(events, self._reloads)
         more, less = _by_intent(here.seen - self._told.seen), _by_intent(self._told.seen - here.seen)
         none: Counter[Seen] = Counter()
         return tuple(
             self._difference(name, here, more.get(name, none), less.get(name, none)) for name in {**less, **more}
         )
 
-    def _difference(self, name: str, here: Told, more: Counter[Seen], less: Counter[Seen]) -> Difference:
+    def _difference(self, name: str, here: RunDigest, more: Counter[Seen], less: Counter[Seen]) -> VisibleDifference:
         cause = next(self._causes(name, here, more, less), None)
         left = () if cause is None else tuple(self._unseen(here.intents.get(name, ())))
         lines = [*(_line("seen", seen) for seen in more), *(_line("not seen", seen) for seen in less)]
         if left:
-            return Difference(intent=name, cause=None, detail="; ".join([*lines, *left]))
-        return Difference(intent=name, cause=cause, detail="; ".join(lines))
+            return VisibleDifference(intent=name, cause=None, detail="; ".join([*lines, *left]))
+        return VisibleDifference(intent=name, cause=cause, detail="; ".join(lines))
 
-    def _causes(self, name: str, here: Told, more: Counter[Seen], less: Counter[Seen]) -> Iterator[Cause]:
+    def _causes(
+        self, name: str, here: RunDigest, more: Counter[Seen], less: Counter[Seen]
+    ) -> Iterator[DifferenceCause]:
         """Everything that explains a difference, the most exact first."""
         before, now = self._told.intents.get(name, []), here.intents.get(name, [])
         if not more and less.total() <= sum(said.missing for said in now if self._is_parked(said)):
-            yield Cause.PARKED
+            yield DifferenceCause.PARKED
         yield from self._of_notice(name, here)
         if self._mark is not None and self._same_but_marked(name, here, self._mark):
-            yield Cause.MARKED
+            yield DifferenceCause.MARKED
         if _below(name, self._told.lost ^ here.lost):
-            yield Cause.HAND_LOST
+            yield DifferenceCause.HAND_LOST
         if _below(name, self._told.replaced ^ here.replaced):
-            yield Cause.RESET
+            yield DifferenceCause.RESET
         if not now and all(_not_asked(said, self._told, here) for said in before):
-            yield Cause.NOT_ASKED
+            yield DifferenceCause.NOT_ASKED
         if not before and all(_not_asked(said, here, self._told) for said in now):
-            yield Cause.NOT_ASKED
+            yield DifferenceCause.NOT_ASKED
         if before and now and _places(before) == _places(now) and _heard(before) != _heard(now):
-            yield Cause.HEARD
+            yield DifferenceCause.HEARD
         if before and now and _configured(before) != _configured(now):
-            yield Cause.CONFIGURED
+            yield DifferenceCause.CONFIGURED
         if before and now and _struck(before) != _struck(now):
-            yield Cause.STRUCK
+            yield DifferenceCause.STRUCK
         if not more and less.total() <= sum(said.missing for said in now if said.vouched):
-            yield Cause.VOUCHED
+            yield DifferenceCause.VOUCHED
         if not more and less.total() <= sum(said.missing for said in now if said.refused):
-            yield Cause.REFUSED
+            yield DifferenceCause.REFUSED
         ended_otherwise = (said for said in before if said.state is not IntentState.DELIVERED)
         if not less and more.total() <= sum(said.missing for said in ended_otherwise):
-            yield Cause.TAKEN
+            yield DifferenceCause.TAKEN
 
-    def _of_notice(self, name: str, here: Told) -> Iterator[Cause]:
+    def _of_notice(self, name: str, here: RunDigest) -> Iterator[DifferenceCause]:
         """A notice is there exactly when the message that it stands for is known not to be."""
         about = name.removesuffix(_NOTICE)
         ends = [{said.state for said in told.intents.get(about, ())} for told in (self._told, here)]
         if about != name and ends[0] != ends[1]:
-            yield Cause.PARKED if IntentState.UNKNOWN in ends[0] | ends[1] else Cause.REFUSED
+            yield DifferenceCause.PARKED if IntentState.UNKNOWN in ends[0] | ends[1] else DifferenceCause.REFUSED
 
-    def _same_but_marked(self, name: str, here: Told, mark: str) -> bool:
+    def _same_but_marked(self, name: str, here: RunDigest, mark: str) -> bool:
         """Whether both runs show the same, each chunk once or twice, but for marks that say so."""
         before, now = (_unmarked(told.seen, name, mark) for told in (self._told, here))
         unsure = all(place[0] not in self._sure for _, place, _ in now)
         return unsure and before.keys() == now.keys() and max(now.values(), default=0) <= 2
 
-    def _is_parked(self, said: Said) -> bool:
+    def _is_parked(self, said: IntentDigest) -> bool:
         # No platform recognises what a webhook says.
         sure = said.body.identity is None and said.body.address.channel in self._sure
         return said.state is IntentState.UNKNOWN and not sure
 
-    def _unseen(self, now: Sequence[Said]) -> Iterator[str]:
+    def _unseen(self, now: Sequence[IntentDigest]) -> Iterator[str]:
         """Chunks of this run that nobody saw, and nothing explains it."""
         for said in now:
             given_up = said.state is IntentState.DEAD and bool(said.struck)
@@ -176,7 +178,7 @@ def _below(name: str, roots: Collection[str]) -> bool:
     return any(name.startswith(f"{root}.") for root in roots)
 
 
-def _not_asked(said: Said, there: Told, here: Told) -> bool:
+def _not_asked(said: IntentDigest, there: RunDigest, here: RunDigest) -> bool:
     """Whether what was said there was asked for by somebody who does not come again: a client, or a schedule."""
     if said.body.intent_kind is IntentKind.SEND:
         return True
@@ -184,19 +186,19 @@ def _not_asked(said: Said, there: Told, here: Told) -> bool:
     return bool(roots) and not any(root in here.wakes for root in roots)
 
 
-def _places(said: Sequence[Said]) -> Counter[tuple[str, str, str, str]]:
+def _places(said: Sequence[IntentDigest]) -> Counter[tuple[str, str, str, str]]:
     return Counter(one.body.address.lane for one in said)
 
 
-def _heard(said: Sequence[Said]) -> list[tuple[Heard, Heard]]:
+def _heard(said: Sequence[IntentDigest]) -> list[tuple[Heard, Heard]]:
     return sorted(one.heard for one in said if one.heard is not None)
 
 
-def _configured(said: Sequence[Said]) -> list[tuple[int, int]]:
+def _configured(said: Sequence[IntentDigest]) -> list[tuple[int, int]]:
     return sorted(one.configured for one in said)
 
 
-def _struck(said: Sequence[Said]) -> Counter[str]:
+def _struck(said: Sequence[IntentDigest]) -> Counter[str]:
     return sum((one.struck for one in said), Counter[str]())
 
 

@@ -33,7 +33,7 @@ from trunkline.sim.platforms.api.inbound_pushes import PERSON, Connection, Poste
 from trunkline.sim.platforms.api.wire import Wire
 from trunkline.sim.platforms.rooms import Room, WorldPort
 from trunkline.sim.platforms.threads import Threads
-from trunkline.sim.platforms.tokens import Tokens
+from trunkline.sim.platforms.tokens import AccountTokens
 from trunkline.sim.platforms.webhooks import Webhooks
 from trunkline.sim.scenario.model.scenario import AccountSpec, PlatformSpec
 
@@ -73,7 +73,7 @@ class FakePlatform(ABC):
         self._said: dict[str, tuple[Envelope, Address, tuple[str, ...]]] = {}
         self._replays: dict[str, int] = {}
         self.threads = Threads(self)
-        self.tokens = Tokens(self.channel, recorder)
+        self.tokens = AccountTokens(self.channel, recorder)
         self.webhooks = Webhooks(self)
         #: where the gateway's requests go
         self.wire = Wire(self, world)

@@ -19,7 +19,7 @@ from trunkline.sim.platforms.rooms import Room
 _TITLE = 40
 
 
-class Grounds(Protocol):
+class ThreadHost(Protocol):
     """What threads need of the platform that they are on."""
 
     events: Recorder
@@ -38,7 +38,7 @@ class Grounds(Protocol):
 class Threads:
     """The threads of one platform."""
 
-    def __init__(self, platform: Grounds) -> None:
+    def __init__(self, platform: ThreadHost) -> None:
         self._platform = platform
         #: everything that a thread can be opened on: owner and id of its conversation, and its own id
         self._roots: set[tuple[str, str, str]] = set()

@@ -10,7 +10,7 @@ from trunkline.sim.events.world import CredentialRotated
 
 
 @runtime_checkable
-class Renews(Protocol):
+class RenewableAdapter(Protocol):
     """An adapter whose token the operator's code can replace while it serves."""
 
     def renew(self, token: int) -> None:
@@ -18,7 +18,7 @@ class Renews(Protocol):
         ...
 
 
-class Tokens:
+class AccountTokens:
     """The newest token of each account, by its number, from 1."""
 
     def __init__(self, channel: str, events: Recorder) -> None:

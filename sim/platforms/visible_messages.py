@@ -8,7 +8,7 @@ from trunkline.core.values import Address, Capability, Receipt, SendRequest
 
 
 @dataclass(slots=True, kw_only=True)
-class Message:
+class VisibleMessage:
     """One message of the gateway."""
 
     request: SendRequest
@@ -25,22 +25,22 @@ class Message:
             self.reactions.append(text)
 
 
-class Messages:
+class VisibleMessages:
     """The messages of the gateway, in the order in which they were accepted."""
 
     def __init__(self) -> None:
-        self._by_id: dict[tuple[str, str, str], Message] = {}
+        self._by_id: dict[tuple[str, str, str], VisibleMessage] = {}
 
-    def add(self, message: Message) -> None:
+    def add(self, message: VisibleMessage) -> None:
         """It is visible from now on."""
         address = message.receipt.address
         self._by_id[address.account, address.conversation, message.receipt.provider_id] = message
 
-    def get(self, address: Address, message_id: str) -> Message | None:
+    def get(self, address: Address, message_id: str) -> VisibleMessage | None:
         """The message with this id in a conversation, if there is one."""
         return self._by_id.get((address.account, address.conversation, message_id))
 
     @property
-    def all(self) -> tuple[Message, ...]:
+    def all(self) -> tuple[VisibleMessage, ...]:
         """Every message."""
         return tuple(self._by_id.values())

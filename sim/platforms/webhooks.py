@@ -17,7 +17,7 @@ from trunkline.sim.events.world import WebhookGone
 from trunkline.sim.platforms.rooms import Room
 
 
-class Grounds(Protocol):
+class WebhookHost(Protocol):
     """What webhooks need of the platform that they are on."""
 
     channel: str
@@ -30,7 +30,7 @@ class Grounds(Protocol):
 class Webhooks:
     """The webhooks that accounts of the gateway have made."""
 
-    def __init__(self, platform: Grounds) -> None:
+    def __init__(self, platform: WebhookHost) -> None:
         self._platform = platform
         #: (account, conversation of the room) -> id and name of the webhook that is there now
         self._here: dict[tuple[str, str], tuple[str, str]] = {}

@@ -20,10 +20,10 @@ from trunkline.sim.invariants import Status, Verdict
 from trunkline.sim.run.fault_board import text_matches, where
 from trunkline.sim.scenario import PlaceRef, ScenarioFile
 from trunkline.sim.scenario.config_reloads import agents_of
-from trunkline.sim.scenario.model.scenario import Accepted, ExpectedEvent
+from trunkline.sim.scenario.model.scenario import ExpectedEvent, ExpectedMessage
 
 
-class Unmet(msgspec.Struct, frozen=True, kw_only=True):
+class UnmetExpectation(msgspec.Struct, frozen=True, kw_only=True):
     """An expectation that does not hold. `line`: where the scenario file states it."""
 
     summary: str
@@ -111,8 +111,10 @@ def transcripts_of(file: ScenarioFile, events: Sequence[Event]) -> dict[str, tup
     return {key: tuple(seen.lines.get(session, ())) for key, session in seen.sessions.items()}
 
 
-def check_expectations(file: ScenarioFile, events: Sequence[Event], verdicts: Iterable[Verdict]) -> tuple[Unmet, ...]:
-    """Compare a run with what its scenario expects; every difference is one `Unmet`."""
+def check_expectations(
+    file: ScenarioFile, events: Sequence[Event], verdicts: Iterable[Verdict]
+) -> tuple[UnmetExpectation, ...]:
+    """Compare a run with what its scenario expects; every difference is one `UnmetExpectation`."""
     expect = file.scenario.expect
     found = [*_skipped(events)]
     if expect.accepted is not None or expect.transcripts or expect.events:
@@ -121,18 +123,18 @@ def check_expectations(file: ScenarioFile, events: Sequence[Event], verdicts: It
     return (*found, *_exercised(file, verdicts))
 
 
-def _skipped(events: Sequence[Event]) -> Iterable[Unmet]:
+def _skipped(events: Sequence[Event]) -> Iterable[UnmetExpectation]:
     """Steps that could not happen: the run is another than the scenario tells."""
     for event in events:
         if isinstance(event.body, ScriptSkipped):
-            yield Unmet(
+            yield UnmetExpectation(
                 summary=f"the step {event.body.step} could not happen",
                 expected=("every step of the script happens",),
                 actual=(f"#{event.seq} {event.at:.3f}s {event.body.why}",),
             )
 
 
-def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
+def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[UnmetExpectation]:
     """The exact multiset of what was accepted anywhere."""
     expected = file.scenario.expect.accepted
     if expected is None:
@@ -145,7 +147,7 @@ def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
         for accept in found[: wanted.times]:
             left.remove(accept)
         if len(found) < wanted.times:
-            yield Unmet(
+            yield UnmetExpectation(
                 summary=f"“{wanted.text}” was not seen at {wanted.place} as often as expected",
                 expected=(f"{wanted.times}× “{wanted.text}”{_files(wanted.media)} at {ref.platform}/{ref.tail}",),
                 actual=(
@@ -155,7 +157,7 @@ def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
                 line=file.line_of(("expect", "accepted", index)),
             )
     for accept in left:
-        yield Unmet(
+        yield UnmetExpectation(
             summary=f"“{accept.text}” was seen at {seen.label(accept.address)}, which nobody expected",
             expected=("nothing but the messages under expect.accepted",),
             actual=(f"“{accept.text}” at {seen.label(accept.address)}",),
@@ -167,11 +169,11 @@ def _files(media: Sequence[str] | None) -> str:
     return f" with {', '.join(media)}" if media else ""
 
 
-def _is_wanted(wanted: Accepted, found: WireAccepted) -> bool:
+def _is_wanted(wanted: ExpectedMessage, found: WireAccepted) -> bool:
     return text_matches(wanted.text, found.text) and wanted.media in (None, found.media)
 
 
-def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
+def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[UnmetExpectation]:
     configs = (file.scenario.gateway, *file.reloads)
     agents = agents_of(configs)
     for index, wanted in enumerate(file.scenario.expect.transcripts):
@@ -184,7 +186,7 @@ def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
             text_matches(want, have) for want, have in zip(wanted.lines, found, strict=True)
         )
         if not fits:
-            yield Unmet(
+            yield UnmetExpectation(
                 summary=f"the transcript of {wanted.place or wanted.session} is another",
                 expected=wanted.lines,
                 actual=tuple(found) or ("(empty)",),
@@ -192,13 +194,13 @@ def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
             )
 
 
-def _events(file: ScenarioFile, seen: _Seen) -> Iterable[Unmet]:
+def _events(file: ScenarioFile, seen: _Seen) -> Iterable[UnmetExpectation]:
     for index, wanted in enumerate(file.scenario.expect.events):
         count = sum(_event_fits(wanted, event, file, seen) for event in seen.events)
         if count == wanted.times or (wanted.times is None and count > 0):
             continue
         often = "at least once" if wanted.times is None else f"{wanted.times}×"
-        yield Unmet(
+        yield UnmetExpectation(
             summary=f"{wanted.kind} happened {count}×",
             expected=(f"{often} {_describe(wanted)}",),
             actual=(f"{count}×",),
@@ -233,11 +235,11 @@ def _event_fits(wanted: ExpectedEvent, event: Event, file: ScenarioFile, seen: _
     return address is not None and place is not None and address.lane == place.lane
 
 
-def _exercised(file: ScenarioFile, verdicts: Iterable[Verdict]) -> Iterable[Unmet]:
+def _exercised(file: ScenarioFile, verdicts: Iterable[Verdict]) -> Iterable[UnmetExpectation]:
     idle = {verdict.id for verdict in verdicts if verdict.status is Status.NOT_EXERCISED}
     for index, wanted in enumerate(file.scenario.expect.exercised):
         if wanted in idle:
-            yield Unmet(
+            yield UnmetExpectation(
                 summary=f"{wanted} was not put to the test",
                 expected=(f"something in the run that {wanted} speaks of",),
                 actual=("not exercised",),

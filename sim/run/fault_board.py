@@ -28,7 +28,7 @@ def where(body: Body) -> Address | None:
 
 
 @dataclass(slots=True)
-class Armed:
+class ArmedFault:
     """A fault of the script that waits for its moment."""
 
     fault: Fault
@@ -55,11 +55,11 @@ class FaultBoard:
         self._is_at = is_at
         self._account_of = account_of
         self._now = now
-        self._armed: list[Armed] = []
+        self._armed: list[ArmedFault] = []
 
     def arm(self, fault: Fault) -> None:
         """From now on."""
-        self._armed.append(Armed(fault, fault.nth - 1, fault.times, self._now() + fault.for_))
+        self._armed.append(ArmedFault(fault, fault.nth - 1, fault.times, self._now() + fault.for_))
 
     def heal(self) -> None:
         """No new faults from now on."""

@@ -26,12 +26,12 @@ from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, Proces
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.loop import Node
 from trunkline.sim.platforms import FakeAdapter
-from trunkline.sim.platforms.tokens import Renews
+from trunkline.sim.platforms.tokens import RenewableAdapter
 from trunkline.sim.run.env import sim_env
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario.config_reloads import agents_of
-from trunkline.sim.scenario.model.steps import Bind, QueueStep, Unbind
+from trunkline.sim.scenario.model.steps import BindStep, QueueStep, UnbindStep
 from trunkline.sim.scenario.place_refs import is_session_key
 
 #: a process that dies by itself this often is left dead
@@ -138,7 +138,7 @@ class GatewayProcess:
     def renew(self, channel: str, account: str) -> None:
         """The operator's code gives the process that runs the newest token of an account."""
         node, adapter = self._node, self._adapters.get((channel, account))
-        if node is not None and node.alive and isinstance(adapter, Renews):
+        if node is not None and node.alive and isinstance(adapter, RenewableAdapter):
             node.context().run(adapter.renew, self._world.platforms[channel].tokens.newest(account))
 
     def session_key(self, agent: str, session: str) -> str:
@@ -183,7 +183,7 @@ class GatewayProcess:
         node, gateway = self._running()
         self._spawn(node, self._client("reset", partial(_reset, gateway, agent, place)), f"reset {agent} {place}")
 
-    def bind(self, step: Bind) -> None:
+    def bind(self, step: BindStep) -> None:
         """An operator binds a conversation. Raises `UnknownName` without a process, or without the conversation."""
         node, gateway = self._running()
         agent = step.agent or self.config.default_agent
@@ -191,7 +191,7 @@ class GatewayProcess:
         call = partial(clients.bind, gateway, step, key, place)
         self._spawn(node, self._client("bind", call), f"bind {place} {key}")
 
-    def unbind(self, step: Unbind) -> None:
+    def unbind(self, step: UnbindStep) -> None:
         """An operator unbinds a conversation or a session. Raises `UnknownName` as `bind` does."""
         node, gateway = self._running()
         agent = step.agent or self.config.default_agent

@@ -23,7 +23,7 @@ _HOOKS, _MIRROR = "hooks of", "mirror of"
 _REMEMBERED = (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED)
 
 
-class Progress:
+class Quiescence:
     """What is open: admitted work without an ended turn, intents without an ending, hands without a result.
 
     And what is to be done after the end: telling the hooks, and transcript lines that were refused.

@@ -6,7 +6,7 @@ import msgspec
 
 from trunkline.core.events import Trace
 from trunkline.sim.invariants import Status, Verdict, Violation
-from trunkline.sim.run.expectations import Unmet
+from trunkline.sim.run.expectations import UnmetExpectation
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,7 +14,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     trace: Trace
     verdicts: tuple[Verdict, ...]
-    unmet: tuple[Unmet, ...] = ()
+    unmet: tuple[UnmetExpectation, ...] = ()
 
     @property
     def violations(self) -> tuple[Violation, ...]:

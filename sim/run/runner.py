@@ -28,7 +28,7 @@ from trunkline.sim.run.result import RunResult
 from trunkline.sim.run.script_player import ScriptPlayer
 from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
-from trunkline.sim.store.store_reuse import Spare
+from trunkline.sim.store.store_reuse import ReusableStore
 
 #: virtual seconds that everything has to come to rest after the script
 REST_BOUND = 4 * 3600.0
@@ -44,7 +44,7 @@ class _Run:
     """One run in progress."""
 
     def __init__(
-        self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...], spare: Spare | None
+        self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...], spare: ReusableStore | None
     ) -> None:
         self.world = World(file, loop, seed=seed, bugs=bugs, spare=spare)
         self.processes = Processes(self.world)
@@ -127,7 +127,7 @@ class Prepare(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class PlayedRun:
     """A run that is over: its story, and who judged it meanwhile."""
 
     events: tuple[Event, ...]
@@ -145,16 +145,16 @@ def play(
     bugs: tuple[str, ...],
     order: Order = "keyed",
     prepare: Prepare | None = None,
-    spare: Spare | None = None,
+    spare: ReusableStore | None = None,
     max_steps: int = MAX_STEPS,
-) -> Played:
+) -> PlayedRun:
     """Play a scenario from its first step to rest. Raises `SimulationError` for a run that says nothing.
 
     `spare` keeps the store for the next run, which makes that faster and changes nothing else.
     """
     kept: list[_Run] = []
 
-    async def main(loop: SimLoop) -> Played:
+    async def main(loop: SimLoop) -> PlayedRun:
         run = _Run(file, loop, seed=seed, bugs=bugs, spare=spare)
         kept.append(run)
         if prepare is not None:
@@ -163,7 +163,7 @@ def play(
         if run.defects:
             raise SimulationError(f"the simulated world failed: {run.defects[0]!r}") from run.defects[0]
         # Taken here: what the finally blocks of the dead do after the end is not part of the run.
-        return Played(
+        return PlayedRun(
             events=tuple(run.world.log.events),
             judge=run.judge,
             steps=loop.steps,

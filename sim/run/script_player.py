@@ -15,7 +15,16 @@ from trunkline.sim.platforms.api.inbound_pushes import PERSON, Speaker
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.run.gateway_process import Processes
 from trunkline.sim.run.world import World
-from trunkline.sim.scenario.model.scenario import Crash, Fault, Freeze, Rotate, SendStep, Step, WebhookStep, When
+from trunkline.sim.scenario.model.scenario import (
+    CrashStep,
+    Fault,
+    FreezeStep,
+    RotateStep,
+    ScriptStep,
+    SendStep,
+    WebhookStep,
+    When,
+)
 
 
 @dataclass(slots=True)
@@ -56,7 +65,7 @@ class ScriptPlayer:
         """No new faults: triggers that have not fired are dropped."""
         self._triggers.clear()
 
-    def _play(self, step: Step, name: str) -> None:
+    def _play(self, step: ScriptStep, name: str) -> None:
         self.left -= 1
         try:
             self._act(step, name)
@@ -66,7 +75,7 @@ class ScriptPlayer:
             self._world.events.record(body)
         self._world.poke()
 
-    def _act(self, step: Step, name: str) -> None:
+    def _act(self, step: ScriptStep, name: str) -> None:
         if step.say is not None:
             self._say(step, name)
         elif step.send is not None:
@@ -82,7 +91,7 @@ class ScriptPlayer:
         else:
             self._act_on_process(step)
 
-    def _act_on_platform(self, step: Step) -> None:
+    def _act_on_platform(self, step: ScriptStep) -> None:
         """What people with rights do on a platform: to threads, webhooks, tokens."""
         if step.archive or step.delete:
             self._close(step, "archived" if step.archive else "deleted")
@@ -105,7 +114,7 @@ class ScriptPlayer:
             raise UnknownName(f"the gateway has no webhook in {ref.key}")
         webhooks.end(place, step.state, self._fired(f"webhook/{step.state}", ref.tail))
 
-    def _rotate(self, step: Rotate) -> None:
+    def _rotate(self, step: RotateStep) -> None:
         """A new token; the processes that run are told after a while, with whatever is the newest by then."""
         world = self._world
         account = world.account_of(step.platform, step.account)
@@ -116,7 +125,7 @@ class ScriptPlayer:
         else:
             self._processes.renew(step.platform, account)
 
-    def _act_on_process(self, step: Step) -> None:
+    def _act_on_process(self, step: ScriptStep) -> None:
         """What operators, schedules and supervisors do with gateway processes."""
         if step.bind is not None:
             self._process.bind(step.bind)
@@ -149,7 +158,7 @@ class ScriptPlayer:
     def _fired(self, fault: str, detail: str = "") -> int:
         return self._world.events.record(FaultFired(fault=fault, detail=detail))
 
-    def _say(self, step: Step, name: str) -> None:
+    def _say(self, step: ScriptStep, name: str) -> None:
         world, ref = self._world, self._world.place(step.place or "")
         room = world.room(ref)
         person = step.as_ or ""
@@ -197,13 +206,13 @@ class ScriptPlayer:
         )
         process.send(message, [Target(to=place) for place in places] if len(places) > 1 else (), self._sends)
 
-    def _close(self, step: Step, how: str) -> None:
+    def _close(self, step: ScriptStep, how: str) -> None:
         ref = self._world.place(step.place or "")
         room = self._world.room(ref)
         detail = f"{ref.tail}, locked" if step.locked else ref.tail
         self._world.platforms[ref.platform].close_room(room, how, self._fired(how, detail), locked=bool(step.locked))
 
-    def _crash(self, crash: Crash) -> None:
+    def _crash(self, crash: CrashStep) -> None:
         process = self._processes.named(crash.process)
         if crash.when is None:
             process.kill("crash", self._fired("crash"), crash.restart_after)
@@ -214,7 +223,7 @@ class ScriptPlayer:
 
         self._wait(crash.when, fire)
 
-    def _freeze(self, freeze: Freeze) -> None:
+    def _freeze(self, freeze: FreezeStep) -> None:
         process = self._processes.named(freeze.process)
         if freeze.when is None:
             process.freeze("freeze", self._fired("freeze"), freeze.for_)

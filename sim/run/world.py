@@ -24,19 +24,19 @@ from trunkline.sim.loop import SimLoop
 from trunkline.sim.platforms import PLATFORMS, FakePlatform, Room
 from trunkline.sim.run.env import SimIds
 from trunkline.sim.run.fault_board import FaultBoard, text_matches, where
-from trunkline.sim.run.quiescence import Progress
+from trunkline.sim.run.quiescence import Quiescence
 from trunkline.sim.scenario import PlaceRef, ScenarioFile
 from trunkline.sim.scenario.model.scenario import Fault
 from trunkline.sim.store.disk import Disk
 from trunkline.sim.store.preloaded import damage, write_stored
-from trunkline.sim.store.store_reuse import Spare
+from trunkline.sim.store.store_reuse import ReusableStore
 
 
 class World:
     """One run's world. Implements `trunkline.sim.platforms.rooms.WorldPort`."""
 
     def __init__(
-        self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...], spare: Spare | None = None
+        self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...], spare: ReusableStore | None = None
     ) -> None:
         self.file = file
         self.scenario = file.scenario
@@ -46,7 +46,7 @@ class World:
         self._context = contextvars.copy_context()
         self.log = EventLog(loop.time)
         self.events = self.log.recorder("sim")
-        self.progress = Progress()
+        self.progress = Quiescence()
         self.progress.watch(self.log)
         self.faults = FaultBoard(self.is_at, self._account_of, self.now)
         self.message_names: dict[tuple[str, ...], str] = {}

@@ -8,13 +8,13 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from trunkline.core.config import GatewayConfig
-from trunkline.sim.scenario.model.scenario import Reload, Scenario
-from trunkline.sim.scenario.problems import Report
+from trunkline.sim.scenario.model.scenario import ReloadStep, Scenario
+from trunkline.sim.scenario.problems import ProblemReport
 
 _Tree = dict[str, Any]
 
 
-def merged(config: GatewayConfig, part: Reload) -> GatewayConfig:
+def merged(config: GatewayConfig, part: ReloadStep) -> GatewayConfig:
     """A configuration with a part of it replaced: mappings are merged, everything else is taken as it is.
 
     Raises `pydantic.ValidationError` when the whole does not fit together.
@@ -33,7 +33,7 @@ def _over(base: _Tree, part: _Tree) -> _Tree:
     return found
 
 
-def reloads_of(scenario: Scenario, report: Report) -> tuple[GatewayConfig, ...]:
+def reloads_of(scenario: Scenario, report: ProblemReport) -> tuple[GatewayConfig, ...]:
     """The whole configuration after each `reload` of the script, in order; notes those that do not fit together."""
     config, found = scenario.gateway, list[GatewayConfig]()
     for index, step in enumerate(scenario.script):

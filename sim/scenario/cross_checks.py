@@ -15,7 +15,7 @@ from trunkline.core.events import BODIES
 from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 from trunkline.sim.scenario.model.bindings import check_bound, children, spawning
-from trunkline.sim.scenario.model.world import PLATFORMS, THREADLESS, World
+from trunkline.sim.scenario.model.world import PLATFORMS, THREADLESS, WorldSpec
 from trunkline.sim.scenario.place_refs import (
     PlaceError,
     PlaceRef,
@@ -24,7 +24,7 @@ from trunkline.sim.scenario.place_refs import (
     resolve_place,
     with_threads,
 )
-from trunkline.sim.scenario.problems import Path, Report, advice, shown
+from trunkline.sim.scenario.problems import Path, ProblemReport, advice, shown
 from trunkline.sim.scenario.step_rules import check_actions, check_hook, items, listed, say_ids
 from trunkline.sim.scenario.templates import HOOK_SLOTS, template_problem
 
@@ -89,16 +89,16 @@ Fault = tuple[str, str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownNames:
     """The names that a file may use. None: not known here, so not checked."""
 
     #: with the threads that will be opened, see `world_of`
-    world: World | None
+    world: WorldSpec | None
     bugs: Collection[str] | None
     invariants: Collection[str] | None
 
 
-def check_references(tree: object, report: Report, known: Known) -> None:
+def check_references(tree: object, report: ProblemReport, known: KnownNames) -> None:
     """Note every name in a file that nothing declares."""
     kinds = _kinds(tree, known)
     for kind, patterns in REFERENCES.items():
@@ -125,7 +125,7 @@ def check_references(tree: object, report: Report, known: Known) -> None:
         check_bound(tree, report, known.world)
 
 
-def world_of(tree: object, world: World) -> World:
+def world_of(tree: object, world: WorldSpec) -> WorldSpec:
     """The world with the threads that the gateway will open.
 
     Those of `auto_thread` are called by the `say` that they are opened on, those of delegated work by the delegation.
@@ -146,7 +146,7 @@ def world_of(tree: object, world: World) -> World:
     return _with_children(tree, with_threads(world, opened) if opened else world)
 
 
-def _with_children(tree: object, world: World) -> World:
+def _with_children(tree: object, world: WorldSpec) -> WorldSpec:
     """The world with the threads of delegated work that the file names."""
     platforms = spawning(tree, (given for _, given in _configurations(tree)))
     if not platforms:
@@ -193,7 +193,7 @@ def select(value: Any, steps: tuple[str, ...], path: Path = ()) -> Iterator[tupl
                 yield from select(found[name], steps[1:], (*path, name))
 
 
-def _kinds(tree: object, known: Known) -> dict[str, Callable[[str], Fault]]:
+def _kinds(tree: object, known: KnownNames) -> dict[str, Callable[[str], Fault]]:
     """How each kind of name is judged."""
     agents, hands = _agents(tree), tuple(items(tree, "cast", "hands") or ())
     return {
@@ -219,7 +219,7 @@ def _word(what: str, word: str, options: Collection[str] | None) -> Fault:
     return f"expected {what}, found {shown(word)}", advice(word, options) if options else "there are none"
 
 
-def _place(text: str, world: World | None) -> Fault:
+def _place(text: str, world: WorldSpec | None) -> Fault:
     try:
         _ = world and resolve_place(text, world)
     except PlaceError as error:
@@ -227,7 +227,7 @@ def _place(text: str, world: World | None) -> Fault:
     return None
 
 
-def _person(name: str, world: World | None) -> Fault:
+def _person(name: str, world: WorldSpec | None) -> Fault:
     if world is None or "*" in name or is_person(name, world):
         return None
     crowd = f"p1 to p{world.crowd} are there too" if world.crowd else ""
@@ -239,7 +239,7 @@ def _agents(tree: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(_DEFAULT_AGENTS if items(tree, "gateway", "agents") is None else ()), *found)))
 
 
-def _check_agents(tree: object, report: Report) -> None:
+def _check_agents(tree: object, report: ProblemReport) -> None:
     """Agents of the gateway and of the cast are the same ones, each once."""
     agents, played = _agents(tree), items(tree, "cast", "agents")
     names = cast("dict[str, object]", played) if isinstance(played, dict) else {}
@@ -263,7 +263,7 @@ def _check_agents(tree: object, report: Report) -> None:
             report.add(("cast", "agents", name), facts, advice(name, agents), at_key=True)
 
 
-def _check_keys(tree: object, report: Report) -> None:
+def _check_keys(tree: object, report: ProblemReport) -> None:
     """Names on the left side: settings of channels and of hands."""
     hands = tuple(items(tree, "cast", "hands") or ())
     keyed: list[tuple[Path, object, str, Iterable[str]]] = []
@@ -278,7 +278,7 @@ def _check_keys(tree: object, report: Report) -> None:
                 report.add((*path, name), *fault, at_key=True)
 
 
-def _check_world(tree: object, report: Report) -> None:
+def _check_world(tree: object, report: ProblemReport) -> None:
     """Names of people, accounts, rooms and threads can be written in places, and members are accounts."""
     crowd = items(tree, "world", "crowd")
     for path, name in _names(tree, ("world", "people")):
@@ -313,7 +313,7 @@ def _names(tree: Any, path: Path) -> Iterator[tuple[Path, str]]:
                 yield (*path, name), name
 
 
-def _check_threads(tree: object, report: Report, world: World) -> None:
+def _check_threads(tree: object, report: ProblemReport, world: WorldSpec) -> None:
     """Only threads can be archived, unarchived or deleted."""
     for index, step in enumerate(listed(tree, "script")):
         action = next((name for name in ("archive", "unarchive", "delete") if items(step, name) is not None), None)
@@ -329,7 +329,7 @@ def _check_threads(tree: object, report: Report, world: World) -> None:
             report.add(("script", index, "in"), f"`{action}` expects a thread, found {what}: {shown(place)}")
 
 
-def _check_chains(tree: object, report: Report, world: World) -> None:
+def _check_chains(tree: object, report: ProblemReport, world: WorldSpec) -> None:
     """The id of a reply chain is not that of a thread, and not said in one."""
     for index, step in enumerate(listed(tree, "script")):
         chain, place = items(step, "reply_chain"), items(step, "in")
@@ -348,7 +348,7 @@ def _check_chains(tree: object, report: Report, world: World) -> None:
                 report.add(("script", index, "reply_chain"), facts)
 
 
-def _check_transcripts(tree: object, report: Report) -> None:
+def _check_transcripts(tree: object, report: ProblemReport) -> None:
     """An expected transcript is that of a place or of a key, not of both."""
     for path, wanted in select(tree, steps_of("expect.transcripts[]")):
         place, key = items(wanted, "in"), items(wanted, "session")
@@ -360,7 +360,7 @@ def _check_transcripts(tree: object, report: Report) -> None:
             report.add((*path, "session"), f"expected a session key, found {shown(key)}", "write a place as `in`")
 
 
-def _check_stored(tree: object, report: Report) -> None:
+def _check_stored(tree: object, report: ProblemReport) -> None:
     """Stored sessions have keys and ids of their own, and lines that say who spoke."""
     for field in ("key", "id"):
         seen: dict[str, Path] = {}

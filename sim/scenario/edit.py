@@ -19,7 +19,7 @@ from trunkline.core.errors import UsageError
 from trunkline.sim.scenario.load import ScenarioFile, load_text
 from trunkline.sim.scenario.model.scenario import Scenario
 from trunkline.sim.scenario.model_fields import file_name
-from trunkline.sim.scenario.problems import Report, ScenarioError
+from trunkline.sim.scenario.problems import ProblemReport, ScenarioError
 from trunkline.sim.scenario.yaml_reader import parse
 
 Tree = dict[str, Any]
@@ -67,7 +67,7 @@ def with_step(file: ScenarioFile, step: Mapping[str, Any], at: float) -> Scenari
 def with_step_text(file: ScenarioFile, text: str) -> ScenarioFile:
     """The same for a step as a file has it, with its time in `at`: what `step_text` writes. Raises `UsageError`."""
     try:
-        step = parse(text, Report("step"), begin="")
+        step = parse(text, ProblemReport("step"), begin="")
     except ScenarioError as error:
         raise UsageError(f"the step {text!r} cannot be read: {error.problems[0].message}") from error
     if not isinstance(step, dict) or "at" not in step:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from trunkline.core.config import GatewayConfig
 from trunkline.core.profiles import Profile
 from trunkline.sim.scenario.load import explain_fault
-from trunkline.sim.scenario.problems import Path, Report, dotted, shown
+from trunkline.sim.scenario.problems import Path, ProblemReport, dotted, shown
 from trunkline.sim.scenario.yaml_reader import parse, read_text
 
 _SECTION = "gateway"
@@ -26,7 +26,7 @@ _OWN_PLACE = re.compile(r"(?P<place>[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+(?:\[\d+\])?)
 _PART = re.compile(r"[a-z_]+|\d+")
 
 
-class _BareReport(Report):
+class _BareReport(ProblemReport):
     """Problems of a file that is nothing but the section: fields are named from its top."""
 
     def add(self, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
@@ -48,7 +48,7 @@ def load_config(path: str | os.PathLike[str], *, profile: Profile | None = None)
 
 def load_config_text(text: str, path: str = "gateway.yaml", *, profile: Profile | None = None) -> GatewayConfig:
     """The same for a text; `path` is what errors name. Raises `ScenarioError`."""
-    report = Report(path)
+    report = ProblemReport(path)
     tree = parse(text, report, begin=_BEGIN)
     if not isinstance(tree, dict):
         report.add((), f"expected a mapping, found {shown(tree)}", _BEGIN)
@@ -62,7 +62,7 @@ def load_config_text(text: str, path: str = "gateway.yaml", *, profile: Profile 
     return config
 
 
-def _as_section(report: Report, tree: dict[str, Any]) -> tuple[Report, dict[str, Any]]:
+def _as_section(report: ProblemReport, tree: dict[str, Any]) -> tuple[ProblemReport, dict[str, Any]]:
     """A file that is the section, as a file that has it, with the same lines and columns."""
     bare = _BareReport(report.path)
     bare.problems = report.problems
@@ -71,7 +71,9 @@ def _as_section(report: Report, tree: dict[str, Any]) -> tuple[Report, dict[str,
     return bare, {_SECTION: tree}
 
 
-def _validated(given: object, tree: dict[str, Any], report: Report, profile: Profile | None) -> GatewayConfig | None:
+def _validated(
+    given: object, tree: dict[str, Any], report: ProblemReport, profile: Profile | None
+) -> GatewayConfig | None:
     if profile is not None and isinstance(given, dict):
         given = {**cast("dict[str, Any]", given), "profile": profile.value}
     try:
@@ -82,7 +84,7 @@ def _validated(given: object, tree: dict[str, Any], report: Report, profile: Pro
         return None
 
 
-def _explain(fault: dict[str, Any], tree: dict[str, Any], report: Report) -> None:
+def _explain(fault: dict[str, Any], tree: dict[str, Any], report: ProblemReport) -> None:
     """Note one error of the model. What it says of several fields names its place in its words."""
     message = str(fault["msg"]).removeprefix("Value error, ")
     own = _OWN_PLACE.fullmatch(message) if fault["type"] == "value_error" and not fault["loc"] else None

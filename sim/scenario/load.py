@@ -18,11 +18,11 @@ from pydantic.alias_generators import to_snake
 
 from trunkline.core.config import GatewayConfig
 from trunkline.sim.scenario.config_reloads import reloads_of
-from trunkline.sim.scenario.cross_checks import Known, check_references, world_of
-from trunkline.sim.scenario.model.scenario import Scenario, World
+from trunkline.sim.scenario.cross_checks import KnownNames, check_references, world_of
+from trunkline.sim.scenario.model.scenario import Scenario, WorldSpec
 from trunkline.sim.scenario.model_fields import fields_of, homes_of, model_of, text_at, type_at
 from trunkline.sim.scenario.place_refs import PlaceRef, resolve_place
-from trunkline.sim.scenario.problems import Path, Positions, Report, dotted, nearest, shown
+from trunkline.sim.scenario.problems import Path, Positions, ProblemReport, dotted, nearest, shown
 from trunkline.sim.scenario.step_rules import check_steps, items, say_ids, step_times
 from trunkline.sim.scenario.yaml_reader import parse, read_text
 
@@ -68,7 +68,7 @@ class ScenarioFile:
     #: absolute time of each step of the script, in seconds
     times: tuple[float, ...]
     #: the scenario's world and the threads that `auto_thread` opens, named after the `say` that they are opened on
-    world: World
+    world: WorldSpec
     #: the whole configuration after each `reload` of the script, in order
     reloads: tuple[GatewayConfig, ...]
     #: steps that were added to what the file says (`trunkline.sim.scenario.edit.with_step`), each as a line of a file
@@ -107,12 +107,12 @@ def load_text(
 ) -> ScenarioFile:
     """The same for a text; `path` is what errors and the id are made from. Raises `ScenarioError`."""
     file = FilePath(path)
-    report = Report(os.fspath(path))
+    report = ProblemReport(os.fspath(path))
     tree = parse(text, report)
     scenario, faults = _validate(tree)
     world = _world(tree, scenario)
     check_steps(tree, report)
-    check_references(tree, report, Known(world=world, bugs=known_bugs, invariants=known_invariants))
+    check_references(tree, report, KnownNames(world=world, bugs=known_bugs, invariants=known_invariants))
     for fault in faults:
         explain_fault(fault, tree, report)
     reloads = () if scenario is None or report.problems else reloads_of(scenario, report)
@@ -138,15 +138,15 @@ def _validate(tree: object) -> tuple[Scenario | None, list[Any]]:
         return None, cast("list[Any]", error.errors(include_url=False, include_input=False))
 
 
-def _world(tree: object, scenario: Scenario | None) -> World | None:
+def _world(tree: object, scenario: Scenario | None) -> WorldSpec | None:
     """The world of a file, also where its other parts are wrong, so that its places can be checked all the same."""
     try:
-        return world_of(tree, scenario.world if scenario else World.model_validate(items(tree, "world")))
+        return world_of(tree, scenario.world if scenario else WorldSpec.model_validate(items(tree, "world")))
     except ValidationError:
         return None
 
 
-def explain_fault(fault: Mapping[str, Any], tree: object, report: Report) -> None:
+def explain_fault(fault: Mapping[str, Any], tree: object, report: ProblemReport) -> None:
     """Note one error of the models in the words of the file."""
     kind = str(fault["type"])
     facts = cast("Mapping[str, Any]", fault.get("ctx") or {})
@@ -183,13 +183,13 @@ def explain_fault(fault: Mapping[str, Any], tree: object, report: Report) -> Non
             report.add(path, f"expected {expected}, found {shown(found)}", _quotes(kind, found))
 
 
-def _explain_value(path: Path, found: object, message: str, report: Report) -> None:
+def _explain_value(path: Path, found: object, message: str, report: ProblemReport) -> None:
     """An error in a model's own words. What spans several fields of the gateway was told by `check` already."""
     if not (path == ("gateway",) and any(problem.field.startswith("gateway.") for problem in report.problems)):
         report.add(path, message if repr(found) in message else f"{message}, found {shown(found)}")
 
 
-def _explain_unknown(path: Path, tree: object, report: Report) -> None:
+def _explain_unknown(path: Path, tree: object, report: ProblemReport) -> None:
     """An unknown field: the nearest one here, the fields here, and where else there is such a field."""
     name, parent = str(path[-1]), type_at(path[:-1])
     known = list(fields_of(model)) if (model := model_of(parent)) else []

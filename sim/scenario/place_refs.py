@@ -15,7 +15,7 @@ from itertools import islice
 import msgspec
 
 from trunkline.core.errors import UnknownName
-from trunkline.sim.scenario.model.world import PLATFORMS, PlatformSpec, ThreadSpec, World
+from trunkline.sim.scenario.model.world import PLATFORMS, PlatformSpec, ThreadSpec, WorldSpec
 from trunkline.sim.scenario.problems import shown
 
 _GRAMMAR = "platform/room, platform/room/thread or platform/@person"
@@ -56,13 +56,13 @@ class PlaceError(UnknownName):
         self.hint = hint
 
 
-def is_person(name: str, world: World) -> bool:
+def is_person(name: str, world: WorldSpec) -> bool:
     """Whether the world has this person, by name or as one of the crowd ``p1``, ``p2``, ..."""
     crowd = _CROWD.fullmatch(name)
     return name in world.people or (crowd is not None and int(crowd[1]) <= world.crowd)
 
 
-def resolve_place(text: str, world: World) -> PlaceRef:
+def resolve_place(text: str, world: WorldSpec) -> PlaceRef:
     """The conversation that a text names. Raises `PlaceError` for none, or for several."""
     head, _, tail = text.partition("/")
     platform, colon, account = head.partition(":")
@@ -86,7 +86,7 @@ def is_session_key(text: str) -> bool:
     return ":" in text and "/" not in text
 
 
-def all_places(world: World) -> Iterator[str]:
+def all_places(world: WorldSpec) -> Iterator[str]:
     """Every room, thread and named person of the world, as ``platform/...``."""
     for name, spec in world.platforms.items():
         for room, settings in spec.rooms.items():
@@ -95,7 +95,7 @@ def all_places(world: World) -> Iterator[str]:
         yield from (f"{name}/@{person}" for person in world.people)
 
 
-def with_threads(world: World, opened: Iterable[tuple[PlaceRef, str]]) -> World:
+def with_threads(world: WorldSpec, opened: Iterable[tuple[PlaceRef, str]]) -> WorldSpec:
     """The same world with more threads: those that the gateway will open, each with its room."""
     platforms = world.platforms
     by_room: dict[tuple[str, str], dict[str, ThreadSpec]] = {}
@@ -109,7 +109,7 @@ def with_threads(world: World, opened: Iterable[tuple[PlaceRef, str]]) -> World:
     return world.model_copy(update=platforms)
 
 
-def _on_platform(text: str, platform: str, account: str | None, tail: str, world: World) -> PlaceRef:
+def _on_platform(text: str, platform: str, account: str | None, tail: str, world: WorldSpec) -> PlaceRef:
     spec = world.platforms[platform]
     parts = _parts(tail, text)
     if account is not None and account not in spec.accounts:
@@ -147,7 +147,7 @@ def _parts(tail: str, text: str) -> list[str]:
     return parts
 
 
-def _misses(spec: PlatformSpec, parts: list[str], world: World) -> str | None:
+def _misses(spec: PlatformSpec, parts: list[str], world: WorldSpec) -> str | None:
     """What a platform lacks of a place; None when it has it."""
     if parts[0].startswith("@"):
         return None if is_person(parts[0][1:], world) else f"person {shown(parts[0][1:])}"
@@ -166,7 +166,7 @@ def _members(spec: PlatformSpec, parts: list[str]) -> list[str]:
     return [account for account in spec.accounts if account in room.accounts]
 
 
-def _near(text: str, world: World) -> str:
+def _near(text: str, world: WorldSpec) -> str:
     """The places that look most like a text, in full; all of them when they are few and none is near."""
     spelled: dict[str, str] = {}
     for place in islice(all_places(world), 1000):

@@ -91,7 +91,7 @@ class Positions:
         return self.values.get(found, (1, 1))
 
 
-class Report:
+class ProblemReport:
     """Collects the problems of one file."""
 
     def __init__(self, path: str) -> None:

@@ -42,12 +42,12 @@ def schema_text() -> str:
         "else": {"not": {"required": ["verdict"]}},
     }
     definitions["ExpectedTranscript"] |= {"oneOf": [{"required": ["in"]}, {"required": ["session"]}]}
-    definitions["Unbind"] |= {"oneOf": [{"required": ["in"]}, {"required": ["session"]}]}
+    definitions["UnbindStep"] |= {"oneOf": [{"required": ["in"]}, {"required": ["session"]}]}
     definitions["Hook"] |= {"not": {"anyOf": [{"required": list(both)} for both in combinations(HOOK_ANSWERS, 2)]}}
-    fields = definitions["Step"]["properties"]
+    fields = definitions["ScriptStep"]["properties"]
     for name in BARE_ACTIONS:
         fields[name] = {"anyOf": [fields[name], _NULL]}
-    definitions["Step"] |= {
+    definitions["ScriptStep"] |= {
         "dependentRequired": {
             "say": ["in"],
             **{name: ["say"] for name in ("as", "secret", "reply_chain", "bot", "via", "proxy")},

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from trunkline.core.config import parse_duration
-from trunkline.sim.scenario.problems import Path, Report, shown
+from trunkline.sim.scenario.problems import Path, ProblemReport, shown
 
 #: what a step can be: exactly one of them
 STEP_ACTIONS = (
@@ -97,7 +97,7 @@ def listed(value: object, *names: str) -> list[Any]:
     return cast("list[Any]", found) if isinstance(found, list) else []
 
 
-def check_steps(tree: object, report: Report) -> None:
+def check_steps(tree: object, report: ProblemReport) -> None:
     """Note what is wrong with the script: actions, companions, times, ids."""
     steps = listed(tree, "script")
     for index, step in enumerate(steps):
@@ -107,7 +107,7 @@ def check_steps(tree: object, report: Report) -> None:
     _check_ids(steps, report)
 
 
-def check_actions(actions: Sequence[object], path: Path, report: Report) -> None:
+def check_actions(actions: Sequence[object], path: Path, report: ProblemReport) -> None:
     """Note what is wrong with the `do` of an agent's rule."""
     ended: tuple[str, int] | None = None
     for index, action in enumerate(actions):
@@ -124,7 +124,7 @@ def check_actions(actions: Sequence[object], path: Path, report: Report) -> None
             ended = (name, report.positions.mark((*here, name), at_key=True)[0]) if name in _LAST else None
 
 
-def check_target(send: object, path: Path, report: Report) -> None:
+def check_target(send: object, path: Path, report: ProblemReport) -> None:
     """Note what is wrong with where a send goes: a place or a target, and a platform only for a target."""
     if items(send, "to") is not None and items(send, "target") is not None:
         report.add((*path, "target"), "expected `to` or `target`, found both", "remove one", at_key=True)
@@ -132,7 +132,7 @@ def check_target(send: object, path: Path, report: Report) -> None:
         report.add((*path, "channel"), "`channel` goes with `target` only", at_key=True)
 
 
-def _only(step: dict[str, Any], actions: tuple[str, ...], path: Path, report: Report) -> str | None:
+def _only(step: dict[str, Any], actions: tuple[str, ...], path: Path, report: ProblemReport) -> str | None:
     """The one action that is given; notes none or several."""
     found = [name for name in step if name in actions and (step[name] is not None or name in BARE_ACTIONS)]
     if len(found) > 1:
@@ -145,7 +145,7 @@ def _only(step: dict[str, Any], actions: tuple[str, ...], path: Path, report: Re
     return found[0] if found else None
 
 
-def _check_step(step: dict[str, Any], path: Path, report: Report) -> None:
+def _check_step(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
     action = _only(step, STEP_ACTIONS, path, report)
     if step.get("at") is not None and step.get("after") is not None:
         report.add((*path, "after"), "expected `at` or `after`, found both", "remove one", at_key=True)
@@ -170,7 +170,7 @@ def _check_step(step: dict[str, Any], path: Path, report: Report) -> None:
         _check_fault(step["fault"], (*path, "fault"), report)
 
 
-def _check_say(step: dict[str, Any], path: Path, report: Report) -> None:
+def _check_say(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
     """Somebody says it somewhere: a person, or a webhook."""
     for field, what in (("as", "who says it"), ("in", "where it is said")):
         if step.get(field) is None and not (field == "as" and step.get("via") is not None):
@@ -187,7 +187,7 @@ def _check_say(step: dict[str, Any], path: Path, report: Report) -> None:
             report.add((*path, field), f"expected the name of a webhook, found {shown(name)}")
 
 
-def _check_unbind(unbind: object, path: Path, report: Report) -> None:
+def _check_unbind(unbind: object, path: Path, report: ProblemReport) -> None:
     """One conversation, or all of one session."""
     found = cast("dict[str, Any]", unbind) if isinstance(unbind, dict) else {}
     given = [name for name in ("in", "session") if found.get(name) is not None]
@@ -200,7 +200,7 @@ def _check_unbind(unbind: object, path: Path, report: Report) -> None:
         report.add((*path, "agent"), "`agent` goes with `session` only", at_key=True)
 
 
-def _check_fault(fault: object, path: Path, report: Report) -> None:
+def _check_fault(fault: object, path: Path, report: ProblemReport) -> None:
     """What goes wrong can go wrong there, and is chosen by what it has."""
     on, kind = items(fault, "on"), items(fault, "do")
     kinds = FAULTS.get(str(on), ())
@@ -214,14 +214,14 @@ def _check_fault(fault: object, path: Path, report: Report) -> None:
             report.add((*path, field), f"`{field}` goes with {names} only, found `{on}`", at_key=True)
 
 
-def _check_send(send: object, path: Path, report: Report) -> None:
+def _check_send(send: object, path: Path, report: ProblemReport) -> None:
     check_target(send, path, report)
     nowhere = items(send, "to") in (None, []) and items(send, "target") is None
     if isinstance(send, dict) and nowhere:
         report.add(path, "expected `to` or `target`, found neither", "`to` is a place, `target` any text")
 
 
-def _check_queue(queue: object, path: Path, report: Report) -> None:
+def _check_queue(queue: object, path: Path, report: ProblemReport) -> None:
     """A verdict is what `resolve` says, and nothing else says one."""
     do = items(queue, "do")
     if do == "resolve" and items(queue, "verdict") is None:
@@ -236,7 +236,7 @@ HOOK_ANSWERS = ("change", "cancel", "fail", "nonsense")
 _BEFORE_ONLY = ("priority", "required", "change", "cancel", "nonsense")
 
 
-def check_hook(hook: object, path: Path, report: Report) -> None:
+def check_hook(hook: object, path: Path, report: ProblemReport) -> None:
     """Note what is wrong with a hook: it does one thing, and what is over can no longer be changed."""
     answers = [name for name in HOOK_ANSWERS if items(hook, name) is not None]
     if len(answers) > 1:
@@ -254,7 +254,7 @@ def _duration(value: object) -> float | None:
         return None
 
 
-def _check_times(steps: list[Any], report: Report) -> None:
+def _check_times(steps: list[Any], report: ProblemReport) -> None:
     """Times may not run backwards, nor be endless."""
     given = [(_duration(items(step, "at")), _duration(items(step, "after"))) for step in steps]
     times = step_times(given)
@@ -270,7 +270,7 @@ def _check_times(steps: list[Any], report: Report) -> None:
         report.add(("script", index, "at"), facts, "put the steps in order of time")
 
 
-def _check_ids(steps: list[Any], report: Report) -> None:
+def _check_ids(steps: list[Any], report: ProblemReport) -> None:
     """Ids of `say` steps are different, and `replay` names such as come before it."""
     ids: dict[str, int] = {}
     said = [index for index, step in enumerate(steps) if items(step, "say") is not None]

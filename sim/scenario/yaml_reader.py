@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import yaml
 
-from trunkline.sim.scenario.problems import Mark, Path, Report, dotted, shown
+from trunkline.sim.scenario.problems import Mark, Path, ProblemReport, dotted, shown
 
 try:
     from yaml import CSafeLoader as _FastLoader
@@ -43,7 +43,7 @@ _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 def read_text(path: str, what: str = "a scenario file") -> str:
     """Text of a file. Raises `ScenarioError` when it cannot be read, is over 1 MiB, or it or its path is not UTF-8."""
-    report = Report(path)
+    report = ProblemReport(path)
     if _UNSPEAKABLE.search(path):
         # Traces and commands name the file: they could be neither written nor typed.
         raise _refused(report, "its path has control characters, or bytes that are no UTF-8: rename it")
@@ -70,7 +70,7 @@ def read_text(path: str, what: str = "a scenario file") -> str:
         raise report.error() from error
 
 
-def parse(text: str, report: Report, *, loader: Any = _FastLoader, begin: str = _BEGIN) -> object:
+def parse(text: str, report: ProblemReport, *, loader: Any = _FastLoader, begin: str = _BEGIN) -> object:
     """The value of a YAML text; fills `report.positions`, and notes in `report` what can be read past.
 
     Raises `ScenarioError` for what cannot: no YAML, nothing in it, over 1 MiB, nested deeper than 50.
@@ -95,17 +95,17 @@ def parse(text: str, report: Report, *, loader: Any = _FastLoader, begin: str = 
     return builder.root
 
 
-def _check_size(size: int, report: Report) -> None:
+def _check_size(size: int, report: ProblemReport) -> None:
     if size > MAX_BYTES:
         raise _refused(report, f"the file is too large: {size} bytes, the limit is 1 MiB ({MAX_BYTES} bytes)")
 
 
-def _refused(report: Report, message: str, hint: str = "", *, mark: Mark = (0, 0)) -> Exception:
+def _refused(report: ProblemReport, message: str, hint: str = "", *, mark: Mark = (0, 0)) -> Exception:
     report.add_at(mark, "", message, hint)
     return report.error()
 
 
-def _not_yaml(error: yaml.MarkedYAMLError, text: str, report: Report) -> Exception:
+def _not_yaml(error: yaml.MarkedYAMLError, text: str, report: ProblemReport) -> Exception:
     """What the parser says, in words for people who do not know how it works."""
     problem, context = error.problem or "", error.context or ""
     here = error.problem_mark or error.context_mark
@@ -149,7 +149,7 @@ class _Frame:
 class _Builder:
     """Builds values from the parser's events."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ProblemReport) -> None:
         self.root: object = None
         self.has_content = False
         self._report = report

@@ -17,7 +17,7 @@ from trunkline.core.store import Db
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.sim.loop import Node
 from trunkline.sim.store.inline_sqlite import make_inline
-from trunkline.sim.store.store_reuse import Spare
+from trunkline.sim.store.store_reuse import ReusableStore
 
 
 class SimConnection(sqlite3.Connection):
@@ -95,7 +95,7 @@ class Disk:
         *,
         looks: bool = False,
         unmirrored: Callable[[], bool] | None = None,
-        spare: Spare | None = None,
+        spare: ReusableStore | None = None,
     ) -> None:
         self._failing = failing
         self._looks = looks

@@ -12,14 +12,14 @@ from trunkline.core.keys import parse_v1
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.store.sqlite.sql.sessions import lane_text
 from trunkline.core.values import Address
-from trunkline.sim.scenario.model.scenario import StoredSession
+from trunkline.sim.scenario.model.scenario import PreloadedSession
 
 #: sessions of the upstream gateway are called so
 _UPSTREAM = "agent:"
 
 
 def write_stored(
-    connection: sqlite3.Connection, sessions: Iterable[StoredSession], address: Callable[[str], Address]
+    connection: sqlite3.Connection, sessions: Iterable[PreloadedSession], address: Callable[[str], Address]
 ) -> None:
     """Bring a database up to date and put sessions into it. `address`: where a place of the scenario is."""
     migrate(connection)
@@ -47,7 +47,7 @@ _place = msgspec.json.Decoder(Address).decode
 _texts = msgspec.json.Decoder(list[str]).decode
 
 
-def _write_session(c: sqlite3.Connection, session: StoredSession, place: Address | None) -> None:
+def _write_session(c: sqlite3.Connection, session: PreloadedSession, place: Address | None) -> None:
     where = None if place is None else msgspec.json.encode(place).decode()
     c.execute(
         "INSERT INTO session_map (session_key, agent_id, session_id, address, codec, created_at, updated_at)"
@@ -62,7 +62,7 @@ def _write_session(c: sqlite3.Connection, session: StoredSession, place: Address
         )
 
 
-def _codec(session: StoredSession) -> str:
+def _codec(session: PreloadedSession) -> str:
     """The form of a key: as the file says, else what it looks like."""
     if session.codec is not None:
         return session.codec

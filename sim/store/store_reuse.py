@@ -21,7 +21,7 @@ class _Empty(msgspec.Struct, frozen=True):
     tables: Mapping[str, Sequence[tuple[Any, ...]]]
 
 
-class Spare:
+class ReusableStore:
     """At most one connection to an empty store, for runs one after the other in one thread."""
 
     def __init__(self) -> None:

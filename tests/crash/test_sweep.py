@@ -16,8 +16,8 @@ from trunkline.core.events.gateway import ProcessStarted
 from trunkline.sim import BUGS, CrashAt, ScenarioFile, load_scenario, run_scenario
 from trunkline.sim.bugs import Bug
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.explore import Cause, Explorer, Sampling, Tried
-from trunkline.sim.explore.crash_plan import Points, second_crash
+from trunkline.sim.explore import CrashRun, DifferenceCause, Explorer, Sampling
+from trunkline.sim.explore.crash_plan import CrashPoints, second_crash
 from trunkline.sim.run.wiring import Wiring
 
 #: every so many steps of the loop are tried here; `trunkline explore` tries each
@@ -31,15 +31,15 @@ def named(stem: str) -> ScenarioFile:
     return load_scenario(next(path for path in SCENARIO_FILES if path.stem == stem))
 
 
-def explored(explorer: Explorer, sampling: Sampling) -> list[Tried]:
+def explored(explorer: Explorer, sampling: Sampling) -> list[CrashRun]:
     return [tried for trial in explorer.plan(sampling) for tried in explorer.attempt(trial)]
 
 
-def broken(tried: list[Tried]) -> dict[str, Tried]:
+def broken(tried: list[CrashRun]) -> dict[str, CrashRun]:
     return {breach.id: one for one in reversed(tried) for breach in one.breaches}
 
 
-def causes(tried: list[Tried]) -> set[Cause | None]:
+def causes(tried: list[CrashRun]) -> set[DifferenceCause | None]:
     return {difference.cause for one in tried for difference in one.differences}
 
 
@@ -68,7 +68,7 @@ def test_a_whole_exploration_has_a_kill_and_a_stop_everywhere():
 
 def test_what_may_rightly_be_otherwise_has_a_name():
     explorer = Explorer(named("hands-lost"))
-    assert causes(explored(explorer, SMALL)) == {Cause.HAND_LOST, Cause.PARKED}
+    assert causes(explored(explorer, SMALL)) == {DifferenceCause.HAND_LOST, DifferenceCause.PARKED}
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def test_a_plan_is_drawn_by_seed_and_point():
     assert plan == explorer.plan(sampling) != Explorer(explorer.file, seed=2).plan(sampling)
     assert sum(trial.first.kind == "stop" for trial in plan) == 7
     assert sum(trial.second for trial in plan) == 9
-    recovery, first = Points(commits=(1, 2, 3), steps=tuple(range(1, 40))), CrashAt(what="commit", n=3)
+    recovery, first = CrashPoints(commits=(1, 2, 3), steps=tuple(range(1, 40))), CrashAt(what="commit", n=3)
     drawn = [second_crash(first, number, recovery, 1) for number in range(9)]
     assert drawn == [second_crash(first, number, recovery, 1) for number in range(9)]
     assert len(set(drawn)) > 4
-    assert second_crash(first, 0, Points(commits=(), steps=()), 1) is None
+    assert second_crash(first, 0, CrashPoints(commits=(), steps=()), 1) is None
 
 
 # ------------------------------------------------------------ what else can be wrong with a run

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from trunkline.app.view.text.cells import clean
 from trunkline.sim.scenario import ScenarioFile
-from trunkline.sim.scenario.model.steps import Fault, Step
+from trunkline.sim.scenario.model.steps import Fault, ScriptStep
 
 #: what a fault does, by what it strikes and how
 _FAULTS = {
@@ -44,7 +44,7 @@ def fault_labels(file: ScenarioFile) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fault(_step: Step, value: Any) -> str:
+def _fault(_step: ScriptStep, value: Any) -> str:
     fault = cast("Fault", value)
     struck = _STRUCK.get(fault.on, fault.on)
     words = _FAULTS.get((fault.on, fault.do), f"{struck}: {fault.do}")
@@ -64,19 +64,19 @@ def _when(value: Any) -> str:
     return f", at {value.when.event}" if value.when is not None else ""
 
 
-def _crash(_step: Step, value: Any) -> str:
+def _crash(_step: ScriptStep, value: Any) -> str:
     return f"{_process(value)} is killed{_when(value)}, and is back after {value.restart_after:g}s"
 
 
-def _freeze(_step: Step, value: Any) -> str:
+def _freeze(_step: ScriptStep, value: Any) -> str:
     return f"{_process(value)} stands still{_when(value)}, for {value.for_:g}s"
 
 
-def _place(what: str) -> Callable[[Step, Any], str]:
+def _place(what: str) -> Callable[[ScriptStep, Any], str]:
     return lambda step, _value: f"{step.place} {what}"
 
 
-_TOLD: dict[str, Callable[[Step, Any], str]] = {
+_TOLD: dict[str, Callable[[ScriptStep, Any], str]] = {
     "fault": _fault,
     "crash": _crash,
     "restart": lambda _step, value: f"{_process(value)} is restarted, down for {value.down:g}s",

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from trunkline.core.errors import PlatformError, Refused
 from trunkline.core.values import Address
 from trunkline.sim.platforms.rooms import WorldPort, resolve
-from trunkline.sim.platforms.tokens import Tokens
+from trunkline.sim.platforms.tokens import AccountTokens
 
 _TOKEN = "token-"
 #: what the thread is for that is being opened; platforms are not told
@@ -48,10 +48,10 @@ def number_of(token: str) -> int:
     return int(tail) if tail.isdecimal() else 0
 
 
-class Grounds(Protocol):
+class CallHost(Protocol):
     """What calls need of the platform that they go to."""
 
-    tokens: Tokens
+    tokens: AccountTokens
 
     def latency(self, *what: str) -> float: ...
 
@@ -59,7 +59,7 @@ class Grounds(Protocol):
 class Calls:
     """Takes calls for one platform."""
 
-    def __init__(self, platform: Grounds, world: WorldPort) -> None:
+    def __init__(self, platform: CallHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
 

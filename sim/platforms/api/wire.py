@@ -29,8 +29,8 @@ from trunkline.sim.platforms.api.api_calls import Calls
 from trunkline.sim.platforms.api.request_checks import check_request
 from trunkline.sim.platforms.rooms import Room, WorldPort, resolve
 from trunkline.sim.platforms.threads import Threads
-from trunkline.sim.platforms.tokens import Tokens
-from trunkline.sim.platforms.visible_messages import Message, Messages
+from trunkline.sim.platforms.tokens import AccountTokens
+from trunkline.sim.platforms.visible_messages import VisibleMessage, VisibleMessages
 from trunkline.sim.platforms.webhooks import Webhooks
 
 #: faults that strike a request before it reaches the platform, and what its sender is told; nothing: no answer
@@ -43,14 +43,14 @@ _BEFORE: dict[str, Callable[[], PlatformError | None]] = {
 _LOST = ("lose-response", "reset")
 
 
-class Site(Protocol):
+class WireHost(Protocol):
     """What the wire needs of the platform that it leads to."""
 
     events: Recorder
     text_limit: int
     misplaces: bool
     threads: Threads
-    tokens: Tokens
+    tokens: AccountTokens
     webhooks: Webhooks
     calls: Calls
 
@@ -67,14 +67,14 @@ class Site(Protocol):
 class Wire:
     """Takes requests for one platform."""
 
-    def __init__(self, platform: Site, world: WorldPort) -> None:
+    def __init__(self, platform: WireHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
         #: (account, key) -> its receipt, and when it was accepted
         self._keys: dict[tuple[str, str], tuple[Receipt, float]] = {}
         self._posted = 0
         #: what people can see of the gateway
-        self.messages = Messages()
+        self.messages = VisibleMessages()
         #: sends that left a process so far
         self.requests = 0
 
@@ -186,7 +186,7 @@ class Wire:
         if request.identity is None:
             # What a webhook says has no key: the platform recognises no repeat of it, and finds it by none.
             self._keys[request.address.account, request.key] = (receipt, self._world.now())
-        self.messages.add(Message(request=request, receipt=receipt, text=request.text))
+        self.messages.add(VisibleMessage(request=request, receipt=receipt, text=request.text))
         poll = request.poll
         accepted = self._platform.events.record(
             WireAccepted(

@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, cast
 
-from trunkline.sim.scenario.model.world import PLATFORMS, World
+from trunkline.sim.scenario.model.world import PLATFORMS, WorldSpec
 from trunkline.sim.scenario.place_refs import PlaceError, PlaceRef, resolve_place
-from trunkline.sim.scenario.problems import Path, Report, advice, shown
+from trunkline.sim.scenario.problems import Path, ProblemReport, advice, shown
 from trunkline.sim.scenario.step_rules import items, listed
 
 #: where webhooks are
@@ -36,7 +36,7 @@ def spawning(tree: object, configurations: Iterable[object]) -> tuple[str, ...]:
 
 
 def children(
-    places: Iterable[str], platforms: Collection[str], said: Collection[str], tree: object, world: World
+    places: Iterable[str], platforms: Collection[str], said: Collection[str], tree: object, world: WorldSpec
 ) -> Iterator[tuple[PlaceRef, str]]:
     """The threads of delegated work among the places of a file: the room and the thread's name."""
     calls = _calls(tree)
@@ -68,7 +68,7 @@ def _rules(tree: object) -> Iterator[Any]:
             yield from cast("list[Any]", rules)
 
 
-def check_bound(tree: object, report: Report, world: World) -> None:
+def check_bound(tree: object, report: ProblemReport, world: WorldSpec) -> None:
     """Note webhooks where there can be none, and tokens of accounts that are not there."""
     for index, step in enumerate(listed(tree, "script")):
         here: Path = ("script", index)
@@ -80,7 +80,7 @@ def check_bound(tree: object, report: Report, world: World) -> None:
             _check_webhook("webhook", items(step, "webhook", "in"), (*here, "webhook", "in"), report, world)
 
 
-def _check_rotate(rotate: object, path: Path, report: Report, world: World) -> None:
+def _check_rotate(rotate: object, path: Path, report: ProblemReport, world: WorldSpec) -> None:
     platform, account = items(rotate, "platform"), items(rotate, "account")
     if not isinstance(platform, str):
         return
@@ -96,7 +96,7 @@ def _check_rotate(rotate: object, path: Path, report: Report, world: World) -> N
         report.add((*path, "platform"), facts, f"there are: {', '.join(spec.accounts)}", at_key=True)
 
 
-def _check_webhook(field: str, place: object, path: Path, report: Report, world: World) -> None:
+def _check_webhook(field: str, place: object, path: Path, report: ProblemReport, world: WorldSpec) -> None:
     if not isinstance(place, str):
         return
     try:

@@ -19,35 +19,35 @@ from pydantic import BeforeValidator, Field
 from trunkline.core.config import Duration, GatewayConfig, Model
 from trunkline.sim.scenario.model.hooks import Hook
 from trunkline.sim.scenario.model.steps import (
-    Bind,
-    Crash,
+    BindStep,
+    CrashStep,
     Fault,
-    Freeze,
+    FreezeStep,
     PollStep,
     QueueStep,
-    Reload,
-    Replay,
-    Reset,
-    Restart,
-    Rotate,
-    Second,
+    ReloadStep,
+    ReplayStep,
+    ResetStep,
+    RestartStep,
+    RotateStep,
+    ScriptStep,
+    SecondProcessStep,
     SendStep,
-    Step,
-    Unbind,
-    Wake,
+    UnbindStep,
+    WakeStep,
     WebhookStep,
     When,
 )
 from trunkline.sim.scenario.model.world import (
     PLATFORMS,
     AccountSpec,
-    Person,
+    PersonSpec,
     PlatformSpec,
+    PreloadedSession,
+    PreloadedStore,
     RoomSpec,
-    Stored,
-    StoredSession,
     ThreadSpec,
-    World,
+    WorldSpec,
 )
 from trunkline.sim.scenario.shorthand import as_rules
 
@@ -162,7 +162,7 @@ class Cast(Model):
 # ---------------------------------------------------------------- expectations
 
 
-class Accepted(Model):
+class ExpectedMessage(Model):
     """A message that people must see."""
 
     place: str = Field(validation_alias="in")
@@ -210,7 +210,7 @@ class ExpectedEvent(Model):
 class Expect(Model):
     """What must be true of the run. Every invariant must hold in any case."""
 
-    accepted: tuple[Accepted, ...] | None = None
+    accepted: tuple[ExpectedMessage, ...] | None = None
     """Exactly these messages were accepted anywhere: no more, no fewer, nowhere else. Not given: not compared."""
     transcripts: tuple[ExpectedTranscript, ...] = ()
     """What sessions hold."""
@@ -242,10 +242,10 @@ class Scenario(Model):
     seed: int = 1
     """Decides every order and draw that the file leaves open."""
     gateway: GatewayConfig = GatewayConfig()
-    world: World
-    stored: Stored = Stored()
+    world: WorldSpec
+    stored: PreloadedStore = PreloadedStore()
     cast: Cast
-    script: tuple[Step, ...] = Field(min_length=1)
+    script: tuple[ScriptStep, ...] = Field(min_length=1)
     """What happens, in order of time."""
     expect: Expect = Expect()
 
@@ -253,43 +253,43 @@ class Scenario(Model):
 __all__ = [
     "PLATFORMS",
     "SCENARIO_VERSION",
-    "Accepted",
     "AccountSpec",
     "Action",
     "AgentRule",
-    "Bind",
+    "BindStep",
     "Cast",
-    "Crash",
+    "CrashStep",
     "DelegateAction",
     "Expect",
     "ExpectedEvent",
+    "ExpectedMessage",
     "ExpectedTranscript",
     "Fault",
-    "Freeze",
+    "FreezeStep",
     "HandRule",
     "Hook",
     "Match",
-    "Person",
+    "PersonSpec",
     "PlatformSpec",
     "PollStep",
+    "PreloadedSession",
+    "PreloadedStore",
     "QueueStep",
-    "Reload",
-    "Replay",
-    "Reset",
-    "Restart",
+    "ReloadStep",
+    "ReplayStep",
+    "ResetStep",
+    "RestartStep",
     "RoomSpec",
-    "Rotate",
+    "RotateStep",
     "Scenario",
-    "Second",
+    "ScriptStep",
+    "SecondProcessStep",
     "SendAction",
     "SendStep",
-    "Step",
-    "Stored",
-    "StoredSession",
     "ThreadSpec",
-    "Unbind",
-    "Wake",
+    "UnbindStep",
+    "WakeStep",
     "WebhookStep",
     "When",
-    "World",
+    "WorldSpec",
 ]

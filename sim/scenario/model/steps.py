@@ -27,7 +27,7 @@ class When(Model):
     """Which one of those that fit."""
 
 
-class Crash(Model):
+class CrashStep(Model):
     """The gateway process dies, as if killed."""
 
     process: Which = "gateway"
@@ -38,7 +38,7 @@ class Crash(Model):
     """Down time until the next process starts on the same store."""
 
 
-class Restart(Model):
+class RestartStep(Model):
     """The gateway is stopped in order and started again."""
 
     process: Which = "gateway"
@@ -47,11 +47,11 @@ class Restart(Model):
     """Time until the next process starts."""
 
 
-class Second(Model):
+class SecondProcessStep(Model):
     """Another gateway process, called `second`, starts on the same store. One of them works it, the other stands by."""
 
 
-class Freeze(Model):
+class FreezeStep(Model):
     """A gateway process stands still, as if suspended: it does nothing, and does not know it when it goes on."""
 
     process: Which = "gateway"
@@ -62,14 +62,14 @@ class Freeze(Model):
     """How long."""
 
 
-class Replay(Model):
+class ReplayStep(Model):
     """The platform's connection resets and it delivers messages again that the gateway had before."""
 
     messages: tuple[str, ...] = ()
     """Ids of `say` steps; none: every message so far."""
 
 
-class Wake(Model):
+class WakeStep(Model):
     """A schedule or an operator starts a turn that nobody asked for."""
 
     agent: str
@@ -78,19 +78,19 @@ class Wake(Model):
     """What the agent is told."""
 
 
-class Reload(GatewayConfig):
+class ReloadStep(GatewayConfig):
     """The gateway gets another configuration while it runs, and keeps it over restarts.
 
     What is given is merged over the configuration that holds: mappings are merged, everything else is replaced.
     """
 
     @model_validator(mode="after")
-    def _names_fit(self) -> Reload:
+    def _names_fit(self) -> ReloadStep:
         """Names are compared in the merged configuration, not in a part of one."""
         return self
 
 
-class Reset(Model):
+class ResetStep(Model):
     """An operator has the session of the place in `in` start anew."""
 
     agent: str | None = None
@@ -163,7 +163,7 @@ class QueueStep(Model):
     """The process that is asked."""
 
 
-class Rotate(Model):
+class RotateStep(Model):
     """An account gets a new token: older ones are not taken any more. A process that starts has the newest."""
 
     platform: str
@@ -183,7 +183,7 @@ class WebhookStep(Model):
     """`deleted`: it is gone, and another one may be made. `forbidden`: the account may use and make none there."""
 
 
-class Bind(Model):
+class BindStep(Model):
     """An operator binds a conversation to a session. What is wrong with it is for the gateway to say."""
 
     place: str = Field(validation_alias="in")
@@ -200,7 +200,7 @@ class Bind(Model):
     """What people call it."""
 
 
-class Unbind(Model):
+class UnbindStep(Model):
     """An operator ends the binding of a conversation, or all bindings of a session."""
 
     place: str | None = Field(default=None, validation_alias="in")
@@ -265,7 +265,7 @@ class Fault(Model):
     """The time that `rate-limit`, `slow`, `mirror`, `ready`, `connect` and `boot` speak of."""
 
 
-class Step(Model):
+class ScriptStep(Model):
     """One step of the script: a time, and exactly one thing that happens."""
 
     at: Duration | None = None
@@ -294,29 +294,30 @@ class Step(Model):
     say: str | None = None
     """A person says this."""
     send: SendStep | None = None
-    wake: Wake | None = None
-    crash: Annotated[Crash | None, BeforeValidator(as_settings)] = None
-    restart: Annotated[Restart | None, BeforeValidator(as_settings)] = None
+    wake: WakeStep | None = None
+    crash: Annotated[CrashStep | None, BeforeValidator(as_settings)] = None
+    restart: Annotated[RestartStep | None, BeforeValidator(as_settings)] = None
     second: Annotated[
-        Second | None, BeforeValidator(as_switch, json_schema_input_type=Second | Literal[True] | None)
+        SecondProcessStep | None,
+        BeforeValidator(as_switch, json_schema_input_type=SecondProcessStep | Literal[True] | None),
     ] = None
-    freeze: Annotated[Freeze | None, BeforeValidator(as_settings)] = None
-    reload: Reload | None = None
+    freeze: Annotated[FreezeStep | None, BeforeValidator(as_settings)] = None
+    reload: ReloadStep | None = None
     queue: QueueStep | None = None
-    reset: Annotated[Reset | None, BeforeValidator(as_switch, json_schema_input_type=Reset | Literal[True] | None)] = (
-        None
-    )
-    replay: Annotated[Replay | None, BeforeValidator(as_settings)] = None
+    reset: Annotated[
+        ResetStep | None, BeforeValidator(as_switch, json_schema_input_type=ResetStep | Literal[True] | None)
+    ] = None
+    replay: Annotated[ReplayStep | None, BeforeValidator(as_settings)] = None
     archive: Literal[True] | None = None
     """The thread named by `in` is archived. A person who posts in it reopens it."""
     unarchive: Literal[True] | None = None
     """The thread named by `in` is archived no longer."""
     delete: Literal[True] | None = None
     """The thread named by `in` is deleted."""
-    rotate: Rotate | None = None
+    rotate: RotateStep | None = None
     webhook: WebhookStep | None = None
-    bind: Bind | None = None
-    unbind: Unbind | None = None
+    bind: BindStep | None = None
+    unbind: UnbindStep | None = None
     fault: Fault | None = None
     note: str | None = None
     """Nothing happens; for readers."""

@@ -16,7 +16,7 @@ PLATFORMS = ("discord", "telegram", "slack", "matrix", "whatsapp", "signal")
 THREADLESS = ("whatsapp", "signal")
 
 
-class Person(Model):
+class PersonSpec(Model):
     """Somebody who talks to the gateway."""
 
     name: str = ""
@@ -92,12 +92,12 @@ class PlatformSpec(Model):
     """Usual time of a request, each way."""
 
 
-class World(Model):
+class WorldSpec(Model):
     """Who and what there is around the gateway."""
 
     people: Annotated[
-        dict[str, Person],
-        BeforeValidator(as_names, json_schema_input_type=list[str] | dict[str, Person | None]),
+        dict[str, PersonSpec],
+        BeforeValidator(as_names, json_schema_input_type=list[str] | dict[str, PersonSpec | None]),
     ] = Field(default_factory=dict)
     """A list of names, or name -> settings."""
     crowd: int = Field(default=0, ge=0, le=10_000)
@@ -122,7 +122,7 @@ class World(Model):
         return {name: spec for name, spec in found.items() if spec is not None}
 
 
-class StoredSession(Model):
+class PreloadedSession(Model):
     """A session that an earlier version of the gateway left in the store."""
 
     key: str = Field(min_length=1)
@@ -141,8 +141,8 @@ class StoredSession(Model):
     """The place that had it last; not given: that version did not keep it."""
 
 
-class Stored(Model):
+class PreloadedStore(Model):
     """What the store holds before the gateway starts for the first time."""
 
-    sessions: tuple[StoredSession, ...] = ()
+    sessions: tuple[PreloadedSession, ...] = ()
     """Sessions with their transcripts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trunkline.app.runs.model import Run, ScenarioEntry, Unmet
+from trunkline.app.runs.model import Run, ScenarioEntry, UnmetExpectation
 from trunkline.core.errors import UsageError
 from trunkline.core.events import EventLog, Recorder, Trace, TraceHeader
 from trunkline.core.events.base import RunEnded
@@ -347,7 +347,7 @@ def bound_completion(*, bug: bool = True, seed: int = 7) -> Run:
         bugs=(DEFECT,) if bug else (),
     )
     broken = _announced_twice(wires, planned, inbound_seq=1) if bug else ()
-    unmet = (Unmet(line=31, summary="D2 holds", expected=("ok",), actual=("violated",)),) if bug else ()
+    unmet = (UnmetExpectation(line=31, summary="D2 holds", expected=("ok",), actual=("violated",)),) if bug else ()
     return Run(trace=trace, verdicts=verdicts(*broken), unmet=unmet)
 
 

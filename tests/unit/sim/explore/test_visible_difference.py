@@ -14,7 +14,7 @@ from trunkline.sim import ScenarioFile, run_scenario
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.explore.run_digest import plain
-from trunkline.sim.explore.visible_difference import Cause, Truth, sure_channels
+from trunkline.sim.explore.visible_difference import CrashFreeRun, DifferenceCause, sure_channels
 from trunkline.sim.scenario import load_text
 
 WORLD = """\
@@ -41,7 +41,7 @@ script:
 Edit = Callable[[Event], Event | None]
 FILE: ScenarioFile = load_text(WORLD, "made.yaml")
 SOUND = run_scenario(FILE).trace.events
-TRUTH = Truth(FILE, SOUND)
+TRUTH = CrashFreeRun(FILE, SOUND)
 
 
 def about(intent: str, *bodies: type) -> Callable[[Event], bool]:
@@ -68,7 +68,7 @@ def edited(*edits: Edit) -> list[Event]:
     return [event for event in events if event is not None]
 
 
-def found(events: Sequence[Event]) -> dict[str, Cause | None]:
+def found(events: Sequence[Event]) -> dict[str, DifferenceCause | None]:
     return {difference.intent: difference.cause for difference in TRUTH.differences(events)}
 
 
@@ -113,7 +113,7 @@ FAILED = {"state": IntentState.FAILED}
 @pytest.mark.parametrize(
     ("name", "settled", "cause"),
     [
-        ("m2.reply", UNKNOWN, Cause.PARKED),
+        ("m2.reply", UNKNOWN, DifferenceCause.PARKED),
         ("m1.reply", UNKNOWN, None),  # the platform can be asked
         ("m2.reply", FAILED, None),
         ("m2.reply", {"state": IntentState.DELIVERED}, None),
@@ -132,7 +132,7 @@ def test_said_twice_is_never_explained():
 def test_other_words_are_explained_by_what_the_agent_had_heard():
     other_words = changed(ACCEPTED["m1.reply"], text="re: other")
     assert found(edited(other_words)) == {"m1.reply": None}
-    assert found(edited(other_words, heard_other("m1"))) == {"m1.reply": Cause.HEARD}
+    assert found(edited(other_words, heard_other("m1"))) == {"m1.reply": DifferenceCause.HEARD}
     # What another session has heard explains nothing.
     assert found(edited(other_words, heard_other("m2"))) == {"m1.reply": None}
 
@@ -156,23 +156,23 @@ def test_a_lost_hand_explains_what_comes_from_it_and_nothing_else():
     words = changed(ACCEPTED["m3.hand1.back.reply"], text="it says it died")
     others = changed(ACCEPTED["m1.reply"], text="re: other")
     assert found(edited(words)) == {"m3.hand1.back.reply": None}
-    assert found(edited(words, others, lost)) == {"m3.hand1.back.reply": Cause.HAND_LOST, "m1.reply": None}
+    assert found(edited(words, others, lost)) == {"m3.hand1.back.reply": DifferenceCause.HAND_LOST, "m1.reply": None}
 
 
 def test_what_a_client_or_a_schedule_asked_of_no_process_is_explained():
-    assert found(edited(gone(about("send:k1")))) == {"send:k1": Cause.NOT_ASKED}
+    assert found(edited(gone(about("send:k1")))) == {"send:k1": DifferenceCause.NOT_ASKED}
     name = "wake-main/morning"
     woken = gone(about(f"{name}.send1"))
     assert found(edited(woken)) == {f"{name}.send1": None}
     never = gone(lambda e: isinstance(e.body, InboundAdmitted) and e.inbound == name)
-    assert found(edited(woken, never)) == {f"{name}.send1": Cause.NOT_ASKED}
+    assert found(edited(woken, never)) == {f"{name}.send1": DifferenceCause.NOT_ASKED}
 
 
 def test_what_a_person_asked_for_is_always_asked_for():
     assert found(edited(gone(about("m1.reply")))) == {"m1.reply": None}
 
 
-@pytest.mark.parametrize(("reason", "cause"), [(Reason.REFUSED, Cause.REFUSED), (Reason.RATE_LIMITED, None)])
+@pytest.mark.parametrize(("reason", "cause"), [(Reason.REFUSED, DifferenceCause.REFUSED), (Reason.RATE_LIMITED, None)])
 def test_a_refusal_for_good_is_explained(reason, cause):
     def refuse(event: Event) -> Event:
         if not ACCEPTED["m1.reply"](event):
@@ -185,11 +185,13 @@ def test_a_refusal_for_good_is_explained(reason, cause):
 
 
 def test_what_was_refused_without_the_crash_may_be_taken_with_it():
-    refused = Truth(FILE, edited(gone(ACCEPTED["m1.reply"]), changed(SETTLED["m1.reply"], **FAILED)))
-    assert [difference.cause for difference in refused.differences(SOUND)] == [Cause.TAKEN]
+    refused = CrashFreeRun(FILE, edited(gone(ACCEPTED["m1.reply"]), changed(SETTLED["m1.reply"], **FAILED)))
+    assert [difference.cause for difference in refused.differences(SOUND)] == [DifferenceCause.TAKEN]
 
 
-@pytest.mark.parametrize(("reason", "cause"), [(Reason.OPERATOR_SENT, Cause.VOUCHED), (Reason.ACCEPTED, None)])
+@pytest.mark.parametrize(
+    ("reason", "cause"), [(Reason.OPERATOR_SENT, DifferenceCause.VOUCHED), (Reason.ACCEPTED, None)]
+)
 def test_the_word_of_an_operator_is_explained_and_a_receipt_is_none(reason, cause):
     acked = changed(about("m1.reply", ChunkAcked), reason=reason)
     assert found(edited(gone(ACCEPTED["m1.reply"]), acked)) == {"m1.reply": cause}
@@ -209,8 +211,8 @@ def struck(intent: str) -> list[Event]:
 @pytest.mark.parametrize(
     ("name", "state", "cause"),
     [
-        ("m2.reply", IntentState.DEAD, Cause.STRUCK),
-        ("m1.reply", IntentState.DEAD, Cause.STRUCK),
+        ("m2.reply", IntentState.DEAD, DifferenceCause.STRUCK),
+        ("m1.reply", IntentState.DEAD, DifferenceCause.STRUCK),
         ("m1.reply", IntentState.UNKNOWN, None),  # the platform could be asked
         ("m1.reply", IntentState.DELIVERED, None),
     ],
@@ -222,7 +224,9 @@ def test_a_fault_that_strikes_another_send_is_explained(name, state, cause):
 
 
 def test_a_fault_that_struck_in_both_runs_explains_nothing():
-    again = Truth(FILE, struck("m1.reply")).differences([e for e in struck("m1.reply") if e.intent != "m2.reply"])
+    again = CrashFreeRun(FILE, struck("m1.reply")).differences(
+        [e for e in struck("m1.reply") if e.intent != "m2.reply"]
+    )
     assert [(difference.intent, difference.cause) for difference in again] == [("m2.reply", None)]
 
 
@@ -230,15 +234,15 @@ def test_what_is_prepared_after_a_reload_may_be_otherwise():
     file = load_text(WORLD + "  - {at: 20s, reload: {agents: [{id: main}]}}\n", "made.yaml")
     words = changed(ACCEPTED["m1.reply"], text="re: other")
 
-    def differences(prepared: float) -> list[Cause | None]:
+    def differences(prepared: float) -> list[DifferenceCause | None]:
         events = [
             msgspec.structs.replace(event, at=prepared) if about("m1.reply", IntentPrepared)(event) else event
             for event in edited(words)
         ]
-        return [difference.cause for difference in Truth(file, SOUND).differences(events)]
+        return [difference.cause for difference in CrashFreeRun(file, SOUND).differences(events)]
 
     assert differences(prepared=19.0) == [None]
-    assert differences(prepared=21.0) == [Cause.CONFIGURED]
+    assert differences(prepared=21.0) == [DifferenceCause.CONFIGURED]
 
 
 def test_a_marked_repeat_is_explained_where_the_configuration_says_so():
@@ -247,11 +251,11 @@ def test_a_marked_repeat_is_explained_where_the_configuration_says_so():
     accepted = next(event for event in SOUND if ACCEPTED["m2.reply"](event))
     marked = changed(ACCEPTED["m2.reply"], text="(again) re: two")
 
-    def causes(of: ScenarioFile, times: int) -> list[Cause | None]:
+    def causes(of: ScenarioFile, times: int) -> list[DifferenceCause | None]:
         events = [*edited(marked), *[accepted] * (times - 1)]
-        return [difference.cause for difference in Truth(of, SOUND).differences(events)]
+        return [difference.cause for difference in CrashFreeRun(of, SOUND).differences(events)]
 
-    assert causes(file, 1) == causes(file, 2) == [Cause.MARKED]
+    assert causes(file, 1) == causes(file, 2) == [DifferenceCause.MARKED]
     assert causes(file, 3) == causes(FILE, 1) == causes(FILE, 2) == [None]
     on_discord = edited(changed(ACCEPTED["m1.reply"], text="(again) re: one"))
-    assert [difference.cause for difference in Truth(file, SOUND).differences(on_discord)] == [None]
+    assert [difference.cause for difference in CrashFreeRun(file, SOUND).differences(on_discord)] == [None]

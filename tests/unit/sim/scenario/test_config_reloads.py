@@ -15,7 +15,7 @@ from trunkline.core.store.sqlite.sql.sessions import lane_text
 from trunkline.core.values import ChatKind
 from trunkline.sim.scenario import ScenarioError, load_text
 from trunkline.sim.scenario.config_reloads import agents_of, merged
-from trunkline.sim.scenario.model.scenario import Reload, StoredSession
+from trunkline.sim.scenario.model.scenario import PreloadedSession, ReloadStep
 from trunkline.sim.scenario.place_refs import is_session_key
 from trunkline.sim.store.preloaded import write_stored
 
@@ -37,7 +37,7 @@ def text() -> str:
 
 
 def reloaded(**part: object) -> GatewayConfig:
-    return merged(BASE, Reload.model_validate(part))
+    return merged(BASE, ReloadStep.model_validate(part))
 
 
 def test_nothing_given_is_nothing_changed() -> None:
@@ -105,7 +105,7 @@ def stored(query: str, **fields: object) -> list[tuple[object, ...]]:
     """What a query finds in a store with one stored session."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         place = direct("1", channel="telegram")
-        session = StoredSession.model_validate({"key": "main:main", "id": "old-1", **fields})
+        session = PreloadedSession.model_validate({"key": "main:main", "id": "old-1", **fields})
         write_stored(connection, [session], {"telegram/@ana": place}.__getitem__)
         return connection.execute(query).fetchall()
 

@@ -3,10 +3,10 @@
 import pytest
 
 from trunkline.sim.scenario import PlaceError, PlaceRef, resolve_place
-from trunkline.sim.scenario.model.scenario import World
+from trunkline.sim.scenario.model.scenario import WorldSpec
 from trunkline.sim.scenario.place_refs import all_places, is_person, with_threads
 
-WORLD = World.model_validate(
+WORLD = WorldSpec.model_validate(
     {
         "people": ["mina", "otto"],
         "crowd": 2,
@@ -22,7 +22,7 @@ WORLD = World.model_validate(
         "telegram": {"accounts": {"north": {}, "south": {}}, "rooms": {"hall": {}, "crew": {"accounts": ["south"]}}},
     }
 )
-SMALL = World.model_validate({"people": ["mina"], "telegram": {"rooms": {"crew": {"threads": ["lamps"]}}}})
+SMALL = WorldSpec.model_validate({"people": ["mina"], "telegram": {"rooms": {"crew": {"threads": ["lamps"]}}}})
 
 
 @pytest.mark.parametrize(

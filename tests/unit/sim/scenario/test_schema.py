@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.paths import DOCS
 from trunkline.sim.scenario import load_text, reference_text, schema_text
-from trunkline.sim.scenario.model.scenario import Action, Step
+from trunkline.sim.scenario.model.scenario import Action, ScriptStep
 from trunkline.sim.scenario.model_fields import fields_of, homes_of, walk
 from trunkline.sim.scenario.schema import GENERATED, described, write
 from trunkline.sim.scenario.step_rules import AGENT_ACTIONS, STEP_ACTIONS
@@ -53,16 +53,19 @@ def test_the_schema_is_for_editors() -> None:
     assert all(
         definition["additionalProperties"] is False for definition in definitions.values() if "properties" in definition
     )
-    assert {"as", "in", "say"} <= set(definitions["Step"]["properties"])
-    assert {option["type"] for option in definitions["World"]["properties"]["people"]["anyOf"]} == {"array", "object"}
-    assert {option["type"] for option in definitions["Step"]["properties"]["at"]["anyOf"]} == {"number", "string"}
+    assert {"as", "in", "say"} <= set(definitions["ScriptStep"]["properties"])
+    assert {option["type"] for option in definitions["WorldSpec"]["properties"]["people"]["anyOf"]} == {
+        "array",
+        "object",
+    }
+    assert {option["type"] for option in definitions["ScriptStep"]["properties"]["at"]["anyOf"]} == {"number", "string"}
     assert len(definitions["Cast"]["properties"]["hands"]["additionalProperties"]["anyOf"]) == 2
     assert "'null'" not in str(definitions["Match"])
 
 
 def test_every_action_is_a_field() -> None:
     companions = {"at", "after", "as", "in", "id", "secret", "reply_chain", "bot", "via", "proxy", "locked"}
-    assert set(STEP_ACTIONS) | companions == set(fields_of(Step))
+    assert set(STEP_ACTIONS) | companions == set(fields_of(ScriptStep))
     assert set(AGENT_ACTIONS) == set(fields_of(Action))
 
 
