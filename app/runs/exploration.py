@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from trunkline.core.events.trace import TraceHeader
 from trunkline.sim import ScenarioFile
-from trunkline.sim.explore import Cause, Explorer, Tried
+from trunkline.sim.explore import CrashRun, DifferenceCause, Explorer
 from trunkline.sim.run.crash_at import CrashAt
 
 
@@ -19,7 +19,7 @@ class Finding:
     #: number of runs that show it; of a difference, number of intents
     times: int
     summary: str
-    first: Tried
+    first: CrashRun
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Exploration:
     #: violations, by invariant or promise
     breaches: dict[str, Finding] = field(default_factory=dict[str, Finding])
     #: visible differences, by the cause that explains them
-    differences: dict[Cause, Finding] = field(default_factory=dict[Cause, Finding])
+    differences: dict[DifferenceCause, Finding] = field(default_factory=dict[DifferenceCause, Finding])
 
     @classmethod
     def of(cls, explorer: Explorer, planned: int) -> Exploration:
@@ -69,12 +69,12 @@ class Exploration:
         """Whether no run has a violation."""
         return not self.violated
 
-    def add(self, tried: Iterable[Tried]) -> None:
+    def add(self, tried: Iterable[CrashRun]) -> None:
         """Add runs."""
         for one in tried:
             self._add(one)
 
-    def _add(self, one: Tried) -> None:
+    def _add(self, one: CrashRun) -> None:
         self.runs += 1
         self.violated += not one.holds
         self.fired.update(f"{crash.kind} {crash.what}" for crash in one.crashes[: one.fired])

@@ -17,7 +17,7 @@ import msgspec
 
 from trunkline.app.runs.exploration import Exploration
 from trunkline.sim import ScenarioFile
-from trunkline.sim.explore import Explorer, Sampling, Tried
+from trunkline.sim.explore import CrashRun, Explorer, Sampling
 from trunkline.sim.explore.crash_plan import CrashTrial
 
 #: trials in a chunk: some tenths of a second of work
@@ -48,7 +48,7 @@ class _Worker:
             self._explorer = number, Explorer(job.file, seed=job.seed, bugs=job.bugs)
         return self._explorer[1]
 
-    def attempt(self, number: int, trials: Sequence[CrashTrial]) -> list[Tried]:
+    def attempt(self, number: int, trials: Sequence[CrashTrial]) -> list[CrashRun]:
         """Run the trials, in order."""
         explorer = self.explorer(number)
         return [tried for trial in trials for tried in explorer.attempt(trial)]
@@ -65,7 +65,7 @@ def _begin(jobs: Sequence[ExplorationJob]) -> None:
     _own.append(_Worker(jobs))
 
 
-def _attempt(number: int, trials: Sequence[CrashTrial]) -> list[Tried]:
+def _attempt(number: int, trials: Sequence[CrashTrial]) -> list[CrashRun]:
     return _own[0].attempt(number, trials)
 
 
@@ -86,7 +86,7 @@ def explore(jobs: Sequence[ExplorationJob], sampling: Sampling, workers: int) ->
     """Explore jobs in order. Yields the results of a job after each chunk of its runs."""
     local = _Worker(jobs)
     with _pool(jobs, workers, local) as submit:
-        waiting: deque[tuple[Exploration, Future[list[Tried]]]] = deque()
+        waiting: deque[tuple[Exploration, Future[list[CrashRun]]]] = deque()
         ahead = workers * _AHEAD if workers > 1 else 1
         for number in range(len(jobs)):
             explorer = local.explorer(number)
@@ -104,14 +104,14 @@ def explore(jobs: Sequence[ExplorationJob], sampling: Sampling, workers: int) ->
             yield _take(waiting)
 
 
-def _take(waiting: deque[tuple[Exploration, Future[list[Tried]]]]) -> Exploration:
+def _take(waiting: deque[tuple[Exploration, Future[list[CrashRun]]]]) -> Exploration:
     found, future = waiting.popleft()
     found.add(future.result())
     found.left -= 1
     return found
 
 
-_Submit = Callable[[int, Sequence[CrashTrial]], "Future[list[Tried]]"]
+_Submit = Callable[[int, Sequence[CrashTrial]], "Future[list[CrashRun]]"]
 
 
 @contextmanager
@@ -135,7 +135,7 @@ def _pool(jobs: Sequence[ExplorationJob], workers: int, local: _Worker) -> Gener
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _run_here(worker: _Worker, number: int, trials: Sequence[CrashTrial]) -> Future[list[Tried]]:
-    future: Future[list[Tried]] = Future()
+def _run_here(worker: _Worker, number: int, trials: Sequence[CrashTrial]) -> Future[list[CrashRun]]:
+    future: Future[list[CrashRun]] = Future()
     future.set_result(worker.attempt(number, trials))
     return future

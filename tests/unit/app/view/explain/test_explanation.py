@@ -5,7 +5,7 @@ import pytest
 from tests.support.app.changes import MAIN, OWN, changed_sessions
 from tests.support.app.traces import ANA, DEFECT, OPS, Author, bound_completion, foreign_mirror, verdicts
 from trunkline.app.report.summary import blocks
-from trunkline.app.runs.model import Run, Unmet
+from trunkline.app.runs.model import Run, UnmetExpectation
 from trunkline.app.view.explain.explanation import explain, reproduction
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.fact import Tone
@@ -250,7 +250,7 @@ def test_green_tells_how_much_was_exercised():
 
 def test_green_never_hides_an_expectation_or_an_idle_run():
     run = bound_completion(bug=False)
-    unmet = Run(trace=run.trace, verdicts=run.verdicts, unmet=(Unmet(summary="no"),))
+    unmet = Run(trace=run.trace, verdicts=run.verdicts, unmet=(UnmetExpectation(summary="no"),))
     assert verdict_chip(RunView(unmet), 1).tone is Tone.BAD
     idle = Run(trace=run.trace, verdicts=verdicts(idle=("D1", "D2", "D4", "D7", "L1", "L2", "M1", "O1", "R1", "V1")))
     assert verdict_chip(RunView(idle), 1).text == "nothing exercised"
