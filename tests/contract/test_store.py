@@ -9,32 +9,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.contract.store_kit.bindings import BINDING_CHECKS
-from tests.contract.store_kit.delivery import CHECKS, Check, Opened
-from tests.contract.store_kit.lease import LEASE_CHECKS
-from tests.contract.store_kit.left_sessions import LEFT_CHECKS
-from tests.contract.store_kit.mirrors import MIRROR_CHECKS
-from tests.contract.store_kit.purge import PURGE_CHECKS
-from tests.contract.store_kit.queue_admin import OPERATE_CHECKS
-from tests.contract.store_kit.sessions import SESSION_CHECKS
-from tests.contract.store_kit.work import WORK_CHECKS
+from tests.contract.store_kit.bench import CHECKS, Check, Opened
 from trunkline.core.errors import LeaseLost
 from trunkline.core.events import EventLog
 from trunkline.core.store import Db, SqliteStore, connect_file
 from trunkline.sim.loop import SimLoop, run
 from trunkline.sim.store.disk import Disk
-
-ALL = [
-    *CHECKS,
-    *SESSION_CHECKS,
-    *WORK_CHECKS,
-    *LEASE_CHECKS,
-    *MIRROR_CHECKS,
-    *OPERATE_CHECKS,
-    *PURGE_CHECKS,
-    *LEFT_CHECKS,
-    *BINDING_CHECKS,
-]
 
 
 @asynccontextmanager
@@ -127,12 +107,12 @@ class DiskBench:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_sqlite_over_a_file(check: Check, tmp_path: Path) -> None:
     await check(FileBench(tmp_path / "store.db"))
 
 
-@pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_sqlite_in_virtual_time(check: Check) -> None:
     bench = DiskBench()
 

@@ -1,11 +1,11 @@
-"""What every store must do with session bindings. `BINDING_CHECKS` run like those of `delivery`."""
+"""What every store must do with session bindings."""
 
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once, same
+from tests.contract.store_kit.bench import Bench, Opened, all_at_once, check, same
 from tests.support.factories import intent, room, session
 from trunkline.core.bindings.conversation_match import place_id
 from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord, TargetKind
@@ -17,15 +17,9 @@ from trunkline.core.reasons import Reason
 from trunkline.core.store.sqlite.sql.bindings import Bound
 from trunkline.core.values import Address, Identity, IntentId, IntentState
 
-BINDING_CHECKS: list[Check] = []
 S, E = BindingStatus, BindingEvent
 replace = msgspec.structs.replace
 KEY = "ops:main"
-
-
-def check(function: Check) -> Check:
-    BINDING_CHECKS.append(function)
-    return function
 
 
 def made(name: str, place: Address | None = None, key: str = KEY, **fields: Any) -> SessionBindingRecord:

@@ -1,4 +1,4 @@
-"""What every store must do so that one process at a time works it. `LEASE_CHECKS` are run like those of the kit.
+"""What every store must do so that one process at a time works it.
 
 Two stores that are open on one bench are two processes; `Opened.die` is what the system does when one of them dies.
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once
+from tests.contract.store_kit.bench import Bench, Opened, all_at_once, check
 from tests.support.factories import intent
 from trunkline.core.errors import LeaseLost
 from trunkline.core.events.leases import LeaseGone as LeaseWasLost
@@ -16,14 +16,8 @@ from trunkline.core.reasons import Reason
 from trunkline.core.store.sqlite.lease import Claim
 from trunkline.core.values import IntentId, IntentState
 
-LEASE_CHECKS: list[Check] = []
 #: seconds that the leases here last
 LASTS = 60.0
-
-
-def check(function: Check) -> Check:
-    LEASE_CHECKS.append(function)
-    return function
 
 
 async def claim(it: Opened, now: float = 0.0) -> Claim:

@@ -1,14 +1,11 @@
-"""What every store must do with what is left open, what is left to be done after an end, and rows that are broken.
-
-`LEFT_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
-"""
+"""What every store must do with what is left open, what is left to be done after an end, and rows that are broken."""
 
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once, bring, nudges, same
+from tests.contract.store_kit.bench import Bench, Opened, all_at_once, bring, check, nudges, same
 from tests.support.factories import direct, intent, receipt, room, session
 from trunkline.core.errors import StoreError
 from trunkline.core.reasons import Reason
@@ -16,13 +13,7 @@ from trunkline.core.store import IntentRow
 from trunkline.core.store.sqlite.sql.queue_admin import Filter, Verdict
 from trunkline.core.values import IntentId, IntentState, Piece, Poll, Style, StyleKind, Transport
 
-LEFT_CHECKS: list[Check] = []
 S = IntentState
-
-
-def check(function: Check) -> Check:
-    LEFT_CHECKS.append(function)
-    return function
 
 
 def replace(row: IntentRow, **fields: Any) -> IntentRow:

@@ -1,22 +1,13 @@
-"""What every store must do with mirrors: what was said is in a transcript once, however often it is put there.
-
-`MIRROR_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
-"""
+"""What every store must do with mirrors: what was said is in a transcript once, however often it is put there."""
 
 import msgspec
 
-from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once, row_of, same
+from tests.contract.store_kit.bench import Bench, Opened, all_at_once, check, row_of, same
 from tests.support.factories import intent, receipt, session
 from trunkline.core.store import IntentRow, Settled
 from trunkline.core.values import IntentState
 
-MIRROR_CHECKS: list[Check] = []
 NOTHING_NEW = Settled(mirror=None)
-
-
-def check(function: Check) -> Check:
-    MIRROR_CHECKS.append(function)
-    return function
 
 
 async def mirror(it: Opened, row: IntentRow, acked: int = 1) -> Settled:

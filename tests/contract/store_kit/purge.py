@@ -1,11 +1,8 @@
-"""What every store must do when something is removed: by an operator, or because it is old enough.
-
-`PURGE_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
-"""
+"""What every store must do when something is removed: by an operator, or because it is old enough."""
 
 from typing import Any
 
-from tests.contract.store_kit.delivery import KEY, Bench, Check, Opened, all_at_once, bring, same
+from tests.contract.store_kit.bench import KEY, Bench, Opened, all_at_once, bring, check, same
 from tests.contract.store_kit.queue_admin import ids
 from tests.contract.store_kit.work import begin, send
 from tests.support.factories import direct, intent, receipt, session, work
@@ -14,15 +11,9 @@ from trunkline.core.reasons import Reason
 from trunkline.core.store.sqlite.sql.queue_admin import BATCH, Filter, Pruned
 from trunkline.core.values import IntentId, IntentState
 
-PURGE_CHECKS: list[Check] = []
 S = IntentState
 #: prepared, and ended, by `bring` before this time
 LATER = 10.0
-
-
-def check(function: Check) -> Check:
-    PURGE_CHECKS.append(function)
-    return function
 
 
 # ---------------------------------------------------------------- by an operator

@@ -1,14 +1,11 @@
-"""What every store must do for operators: tell what is in the queue, have it tried again, take their word for it.
-
-`OPERATE_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
-"""
+"""What every store must do for operators: tell what is in the queue, have it tried again, take their word for it."""
 
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.contract.store_kit.delivery import Bench, Check, Opened, all_at_once, bring, nudges, row_of, same
+from tests.contract.store_kit.bench import Bench, Opened, all_at_once, bring, check, nudges, row_of, same
 from tests.contract.store_kit.work import begin, send
 from tests.support.factories import direct, intent, receipt, session
 from trunkline.core.errors import IllegalTransition, UnknownName
@@ -17,13 +14,7 @@ from trunkline.core.store import IntentRow, Settled
 from trunkline.core.store.sqlite.sql.queue_admin import BATCH, Filter, Nudge, QueueRow, Verdict
 from trunkline.core.values import IntentId, IntentKind, IntentState, Transport
 
-OPERATE_CHECKS: list[Check] = []
 S = IntentState
-
-
-def check(function: Check) -> Check:
-    OPERATE_CHECKS.append(function)
-    return function
 
 
 def replace(row: IntentRow, **fields: Any) -> IntentRow:

@@ -1,25 +1,22 @@
-"""What every store must do with work and the session that it belongs to, sends of clients, and misplaced receipts.
-
-`WORK_CHECKS` are run like those of `tests.contract.store_kit.delivery`.
-"""
+"""What every store must do with work and the session that it belongs to, sends of clients, and misplaced receipts."""
 
 from typing import Any
 
 import msgspec
 
-from tests.contract.store_kit.delivery import (
+from tests.contract.store_kit.bench import (
     BACK,
     ELSEWHERE,
     ELSEWHERE_KEY,
     KEY,
     OK,
     Bench,
-    Check,
     Opened,
     all_at_once,
+    check,
     same,
 )
-from tests.contract.store_kit.sessions import (
+from tests.contract.store_kit.session_cases import (
     ANA,
     ANA_ANYWHERE,
     BEN,
@@ -42,14 +39,6 @@ from trunkline.core.reasons import Reason
 from trunkline.core.store import Finish, IntentRow, SessionRow, Settled
 from trunkline.core.store.records import Begun, IntentFate, NewSession, SendRow, send_intent
 from trunkline.core.values import Address, IntentId, IntentState, SessionId
-
-WORK_CHECKS: list[Check] = []
-
-
-def check(function: Check) -> Check:
-    WORK_CHECKS.append(function)
-    return function
-
 
 # ---------------------------------------------------------------- sends of clients
 

@@ -1,0 +1,228 @@
+"""Stories, batches of writes, and full disks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.contract.store_kit.bench import OK, Bench, all_at_once, check, same
+from tests.support.factories import delegation, direct, intent, receipt, session, work
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.events.gateway import StoreFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.store import Admission, Settled
+from trunkline.core.values import IntentId, IntentState
+
+#: longer than what is left on a disk that is full
+LONG = "x" * 200_000
+
+
+# ---------------------------------------------------------------- stories
+
+
+@check
+async def a_story_is_told_after_the_commit_and_before_its_writer_goes_on(bench: Bench) -> None:
+    told: list[str] = []
+    seen: list[int] = []
+    returned: list[str] = []
+
+    async with bench.opened() as it:
+
+        async def write(name: str) -> None:
+            def story(admission: Admission) -> str:
+                told.append(name)
+                seen.append(it.durable())
+                assert admission.session is not None
+                return name.upper()
+
+            answer = await it.store.admit(work(name), f"id-{name}", session(), 1.0, story)
+            assert name in told
+            returned.append(answer)
+
+        names = [f"m{number}" for number in range(20)]
+        await all_at_once(*(lambda name=name: write(name) for name in names))
+    # In the order of the commits, which is the order in which the writes were asked for.
+    assert told == names
+    assert sorted(returned) == sorted(name.upper() for name in names)
+    assert all(durable > index for index, durable in enumerate(seen))
+
+
+@check
+async def stories_of_different_verbs_are_told_in_one_order(bench: Bench) -> None:
+    told: list[str] = []
+
+    def story(name: str) -> Callable[[Any], None]:
+        return lambda _: told.append(name)
+
+    async with bench.opened() as it:
+        await all_at_once(
+            lambda: it.store.admit(work("m1"), "id-m1", session(), 1.0, story("admit")),
+            lambda: it.store.enqueue(intent("i1"), 1.0, story("enqueue")),
+            lambda: it.store.ack_chunk(intent("i1"), receipt(), session(), 1.0, story("ack")),
+            lambda: it.store.accept_delegation(delegation(), story("accept")),
+            lambda: it.store.finish_delegation(delegation().id, OK, None, [], 1.0, story("finish")),
+            lambda: it.store.finish_turn(work("m1"), [], 1.0, story("done")),
+        )
+    assert told == ["admit", "enqueue", "ack", "accept", "finish", "done"]
+
+
+@check
+async def the_story_of_a_refused_write_is_not_told(bench: Bench) -> None:
+    told: list[Any] = []
+    async with bench.opened() as it:
+        with pytest.raises(IllegalTransition):
+            await it.store.ack_chunk(intent("nowhere"), receipt(), None, 1.0, told.append)
+    assert told == []
+
+
+@check
+async def a_story_that_raises_ends_the_store_and_its_write_stands_once(bench: Bench) -> None:
+    told: list[Admission] = []
+
+    def story(admission: Admission) -> None:
+        told.append(admission)
+        raise ZeroDivisionError
+
+    with pytest.raises(ExceptionGroup) as group:
+        async with bench.opened() as it:
+            await it.store.admit(work("m1"), "id-m1", session(), 1.0, story)
+    assert group.group_contains(ZeroDivisionError)
+    assert [admission.first for admission in told] == [None]
+    async with bench.opened() as it:
+        assert len(await it.lines()) == 1
+
+
+# ---------------------------------------------------------------- batches
+
+
+@check
+async def an_illegal_write_is_refused_to_its_caller_alone(bench: Bench) -> None:
+    async with bench.opened() as it:
+        answers = await all_at_once(
+            lambda: it.admit("m1"),
+            lambda: it.enqueue(intent("i1")),
+            lambda: it.ack(intent("not there")),
+            lambda: it.store.start_delegation(delegation().id),
+            lambda: it.ack(intent("i1")),
+            lambda: it.admit("m2"),
+        )
+        assert [type(answer) for answer in answers] == [
+            Admission,
+            bool,
+            IllegalTransition,
+            IllegalTransition,
+            Settled,
+            Admission,
+        ]
+        assert [ref for _, _, ref, _ in await it.lines()] == ["m1", "i1", "m2"]
+
+
+@check
+async def a_write_that_is_refused_halfway_leaves_nothing(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.admit("m1")
+        await it.enqueue(intent("m1"))
+        # Its line has the reference of a line that is there: the receipt must not stand without its mirror.
+        [answer] = await all_at_once(lambda: it.ack(intent("m1")))
+        assert isinstance(answer, Exception)
+        assert await it.store.intent_state(IntentId("m1")) is IntentState.PREPARED
+        assert [role for role, _, _, _ in await it.lines()] == ["user"]
+
+
+@check
+async def many_writes_at_once_share_a_few_commits(bench: Bench) -> None:
+    async with bench.opened() as it:
+        before = it.commits()
+        await all_at_once(*(lambda number=number: it.admit(f"m{number}") for number in range(100)))
+        assert len(await it.lines()) == 100
+        assert 1 <= it.commits() - before <= 10
+
+
+@check
+async def a_write_alone_is_committed_alone(bench: Bench) -> None:
+    async with bench.opened() as it:
+        before = it.commits()
+        for number in range(3):
+            await it.admit(f"m{number}")
+        assert it.commits() - before == 3
+
+
+# ---------------------------------------------------------------- a disk that is full
+
+
+@check
+async def a_write_to_a_full_disk_is_tried_again_until_it_fits(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.fill_disk()
+        answers: list[Any] = []
+        async with anyio.create_task_group() as group:
+
+            async def write() -> None:
+                answers.extend(
+                    await all_at_once(lambda: it.admit("m1"), lambda: it.admit("m2", text=LONG), lambda: it.admit("m3"))
+                )
+
+            group.start_soon(write)
+            await it.refused()
+            # The write fills a batch of its own with nothing: neither the long one nor its small neighbours.
+            assert answers == []
+            assert it.durable() == 0
+            await it.free_disk()
+        assert [answer.session.created for answer in answers] == [True, False, False]
+        assert [ref for _, _, ref, _ in await it.lines()] == ["m1", "m2", "m3"]
+        assert it.refusals >= 1
+
+
+@check
+async def a_disk_that_fills_up_between_the_writes_of_a_batch_repeats_none_of_them(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.enqueue(intent("i1"))
+        await it.fill_disk()
+        answers: list[Any] = []
+        async with anyio.create_task_group() as group:
+
+            async def write() -> None:
+                answers.extend(
+                    await all_at_once(
+                        lambda: it.store.mark_sending(intent("i1"), 2.0),
+                        # Sinks the batch, so that its writes are made one by one.
+                        lambda: it.ack(intent("not there")),
+                        lambda: it.admit("long", text=LONG),
+                        lambda: it.store.defer(
+                            intent("i1", state=IntentState.SENDING), 9.0, Reason.NOT_SENT, 3.0, same
+                        ),
+                    )
+                )
+
+            group.start_soon(write)
+            await it.refused()
+            assert await it.store.intent_state(IntentId("i1")) is IntentState.SENDING
+            await it.free_disk()
+        assert [type(answer) for answer in answers] == [type(None), IllegalTransition, Admission, type(None)]
+        assert await it.store.intent_state(IntentId("i1")) is IntentState.PREPARED
+        assert [ref for _, _, ref, _ in await it.lines()] == ["long"]
+
+
+@check
+async def each_refusal_is_told_with_the_wait_until_the_next_try(bench: Bench) -> None:
+    async with bench.opened() as it:
+        await it.fill_disk()
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: it.admit("m1", text=LONG))
+            while it.refusals < 3:
+                await it.refused()
+            await it.free_disk()
+        bodies = [event.body for event in it.log.events if isinstance(event.body, StoreFailed)]
+        assert [body.retry_in for body in bodies[:3]] == [0.05, 0.1, 0.2]
+        assert {body.reason for body in bodies} == {Reason.STORE_ERROR}
+        assert all("full" in body.error for body in bodies)
+        assert await it.lines() == [("user", LONG, "m1", False)]
+
+
+@check
+async def the_place_of_a_session_may_be_none(bench: Bench) -> None:
+    async with bench.opened() as it:
+        one = await it.store.ensure_session(session("main:main", "s-main", address=None), 1.0, same)
+        two = await it.store.ensure_session(session("main:main", "s-two", address=direct()), 1.0, same)
+        assert (one.id, two.id) == ("s-main", "s-main")

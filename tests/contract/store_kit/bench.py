@@ -1,0 +1,180 @@
+"""What every store must do: `CHECKS`, run on each store by test_store.py. A new store is one more `Bench`.
+
+Importing the modules of this package registers their checks. A check gets a bench, which opens stores on one storage:
+each opening finds what the last one left. Checks use the port alone, but for what a store can do to show that its disk
+is full, how much was committed, and what is durable.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import anyio
+import msgspec
+
+from tests.support.factories import delegation, intent, receipt, room, session, work
+from trunkline.core.agent import CallbackFacts
+from trunkline.core.events import EventLog
+from trunkline.core.events.gateway import StoreFailed
+from trunkline.core.reasons import Reason
+from trunkline.core.store import Admission, Finish, IntentRow, SessionRow, Settled, Store
+from trunkline.core.store.sqlite.sql.queue_admin import Nudge
+from trunkline.core.values import HandOutcome, HandResult, IntentState, SessionId, WorkKind
+
+KEY = "main:discord:default:direct:100"
+
+
+#: a place that a platform may put things to
+ELSEWHERE, ELSEWHERE_KEY = room("999"), "main:discord:default:channel:999"
+
+
+OK = HandResult(outcome=HandOutcome.OK, text="three")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A store that is open and whose writer runs."""
+
+    store: Store
+    log: EventLog
+    #: no more room on the disk / room again
+    fill_disk: Callable[[], Awaitable[None]]
+    free_disk: Callable[[], Awaitable[None]]
+    #: transactions committed so far
+    commits: Callable[[], int]
+    #: messages that a crash now would leave stored; callable from a story
+    durable: Callable[[], int]
+    #: as far as other processes can see, this one is dead
+    die: Callable[[], None]
+    #: the writer has ended, because another process holds the store
+    ended: anyio.Event
+    #: put something into a column of an intent, or of a row of another table, that no gateway would have put there
+    spoil: Callable[..., Awaitable[None]]
+
+    async def open_rows(self) -> tuple[IntentRow, ...]:
+        """The open intents in their order, as they were stored."""
+        places = await self.store.open_intents(0, 1000)
+        loaded = await self.store.load_intents([one.id for one in places])
+        assert [row.address for row in loaded.rows] == [one.address for one in places]
+        assert loaded.broken == {}
+        return tuple(msgspec.structs.replace(row, updated_at=0.0) for row in loaded.rows)
+
+    @property
+    def refusals(self) -> int:
+        """How often the store told that a write was refused."""
+        return sum(isinstance(event.body, StoreFailed) for event in self.log.events)
+
+    async def refused(self) -> None:
+        """Wait until the store tells that a write was refused."""
+        told = anyio.Event()
+        self.log.subscribe(lambda _: told.set(), StoreFailed)
+        await told.wait()
+
+    async def lines(self, key: str = KEY) -> list[tuple[str, str, str, bool]]:
+        """Role, text, reference and partial of each line of a transcript."""
+        return [(line.role, line.text, line.ref, line.partial) for line in await self.store.transcript(key)]
+
+    async def admit(self, name: str, identity: str | None = None, key: str = KEY, **fields: Any) -> Admission:
+        """Admit a message called `name`."""
+        item = work(name, session_key=key, **fields)
+        return await self.store.admit(item, identity or f"id-{name}", session(key, f"s-{name}"), 2.0, same)
+
+    async def enqueue(self, row: IntentRow) -> bool:
+        return await self.store.enqueue(row, 2.0, same)
+
+    async def ack(self, row: IntentRow, *, mirror: bool = True) -> Settled:
+        """Acknowledge the next chunk; the mirror goes with the last one, as the gateway does it."""
+        last = row.acked + 1 == len(row.chunks)
+        new = session(name="s-mirror") if mirror and last else None
+        return await self.store.ack_chunk(row, receipt(), new, 3.0, same)
+
+    async def misplace(self, row: IntentRow) -> Settled:
+        """The next chunk's receipt shows `ELSEWHERE`."""
+        there = session(ELSEWHERE_KEY, "s-elsewhere", address=ELSEWHERE)
+        return await self.store.misplace(row, receipt(address=ELSEWHERE), there, 3.0, same)
+
+    async def end(self, row: IntentRow, state: IntentState) -> Settled:
+        return await self.store.end_intent(row, state, Reason.REFUSED, session(name="s-mirror"), 3.0, same)
+
+
+class Bench(Protocol):
+    """One storage, to be opened again and again."""
+
+    def opened(self) -> AbstractAsyncContextManager[Opened]: ...
+
+
+def row_of(name: str, *, created: bool) -> SessionRow:
+    """The session of `KEY`, with the id `name`."""
+    return SessionRow(key=KEY, id=SessionId(name), generation=1, created=created)
+
+
+Check = Callable[[Bench], Awaitable[None]]
+CHECKS: list[Check] = []
+
+
+def check(function: Check) -> Check:
+    CHECKS.append(function)
+    return function
+
+
+def same(answer: Any) -> Any:
+    """The story that changes nothing."""
+    return answer
+
+
+async def all_at_once(*calls: Callable[[], Awaitable[Any]]) -> list[Any]:
+    """Make calls side by side; their answers, or what they raised, in order."""
+    answers: list[Any] = [None] * len(calls)
+
+    async def make(index: int, call: Callable[[], Awaitable[Any]]) -> None:
+        try:
+            answers[index] = await call()
+        except Exception as error:  # noqa: BLE001 -- looked at by the check
+            answers[index] = error
+
+    async with anyio.create_task_group() as group:
+        for index, call in enumerate(calls):
+            group.start_soon(make, index, call)
+    return answers
+
+
+async def bring(it: Opened, name: str, state: IntentState, *chunks: str) -> IntentRow:
+    """An intent of three chunks in a state; where the state allows it, none has a receipt."""
+    row = intent(name, *(chunks or ("one", "two", "three")))
+    await it.enqueue(row)
+    replace = msgspec.structs.replace
+    if state is IntentState.SENDING:
+        await it.store.mark_sending(row, 2.0)
+    elif state is IntentState.DELIVERED:
+        for acked in range(len(row.chunks)):
+            await it.ack(replace(row, acked=acked))
+        row = replace(row, acked=len(row.chunks))
+    elif state is IntentState.PARTIAL:
+        await it.ack(row)
+        row = replace(row, acked=1)
+        await it.end(row, IntentState.PARTIAL)
+    elif state is IntentState.MISPLACED:
+        await it.misplace(row)
+        row = replace(row, acked=1)
+    elif state is not IntentState.PREPARED:
+        await it.end(row, state)
+    return replace(row, state=state)
+
+
+async def nudges(it: Opened) -> tuple[Nudge, ...]:
+    """What operators have changed since this was asked last."""
+    return await it.store.nudged(same)
+
+
+BACK = work(
+    "m1.hand1.back",
+    kind=WorkKind.CALLBACK,
+    text="three",
+    callback=CallbackFacts(delegation=delegation().id, hand="clerk", outcome=HandOutcome.OK),
+)
+
+
+async def finish(it: Opened, *intents: IntentRow, callback: bool = True, result: HandResult = OK) -> Finish:
+    told = (BACK, "callback/m1.hand1", session(name="s-back")) if callback else None
+    return await it.store.finish_delegation(delegation().id, result, told, intents, 3.0, same)
