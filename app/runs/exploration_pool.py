@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import signal
@@ -15,6 +14,7 @@ from functools import partial
 
 import msgspec
 
+from trunkline.app import gc_policy
 from trunkline.app.runs.exploration import Exploration
 from trunkline.sim import ScenarioFile
 from trunkline.sim.explore import CrashRun, Explorer, Sampling
@@ -61,19 +61,12 @@ _own: list[_Worker] = []
 def _begin(jobs: Sequence[ExplorationJob]) -> None:
     # Ctrl-C reaches all processes of a terminal; the parent ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _relax_collector()
+    gc_policy.tune_worker()
     _own.append(_Worker(jobs))
 
 
 def _attempt(number: int, trials: Sequence[CrashTrial]) -> list[CrashRun]:
     return _own[0].attempt(number, trials)
-
-
-def _relax_collector() -> None:
-    # Runs leave little garbage, and the imported modules stay for good.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 50)
 
 
 def cpu_seconds() -> float:
@@ -118,13 +111,8 @@ _Submit = Callable[[int, Sequence[CrashTrial]], "Future[list[CrashRun]]"]
 def _pool(jobs: Sequence[ExplorationJob], workers: int, local: _Worker) -> Generator[_Submit, None, None]:
     """A function that submits a chunk, to worker processes or, for one worker, to this process."""
     if workers == 1:
-        usual = gc.get_threshold()
-        _relax_collector()
-        try:
+        with gc_policy.worker():
             yield partial(_run_here, local)
-        finally:
-            gc.unfreeze()
-            gc.set_threshold(*usual)
         return
     # Forking is cheap and safe here, since no thread runs yet; on other systems than Linux it is not safe.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")

@@ -1,9 +1,11 @@
-"""The app: one workspace, the screens over it, the clock that plays, and the themes."""
+"""The app: one workspace, the screens that show it, the clock that plays, and the themes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from time import monotonic
+from typing import cast
 
 from textual.actions import ActionParseResult
 from textual.binding import Binding
@@ -12,60 +14,40 @@ from textual.dom import DOMNode
 from textual.theme import BUILTIN_THEMES
 from textual.timer import Timer
 
+from trunkline.app.gc_policy import IdleCollector
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
 from trunkline.app.tui.command_palette import KeyTableCommands
-from trunkline.app.tui.platform.gc_idle import IdleCollector
+from trunkline.app.tui.host import HostApp
 from trunkline.app.tui.platform.key_queue import KeyQueue
 from trunkline.app.tui.platform.terminal_lifecycle import TerminalLifecycle
-from trunkline.app.tui.screens.bindings.screen import BindingsScreen
 from trunkline.app.tui.screens.dialog_base import Dialog
-from trunkline.app.tui.screens.dialogs.fault_palette import FaultPalette
 from trunkline.app.tui.screens.dialogs.help import HelpDialog
-from trunkline.app.tui.screens.diff.screen import DiffScreen
-from trunkline.app.tui.screens.hands.screen import HandsScreen
-from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
-from trunkline.app.tui.screens.messages.screen import MessagesScreen
-from trunkline.app.tui.screens.overview.screen import OverviewScreen
 from trunkline.app.tui.screens.picker.screen import PickerScreen
-from trunkline.app.tui.screens.queue.screen import QueueScreen
+from trunkline.app.tui.screens.registry import SCREENS
 from trunkline.app.tui.screens.run_screen import RunScreen
-from trunkline.app.tui.screens.sessions.screen import SessionsScreen
-from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 from trunkline.app.tui.state.notifications import NotificationLog
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.theme import CYCLE, OWN_THEMES, Palette, palette_of
-from trunkline.app.view.faults.palette import FaultOption
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
-#: the screens of a run
-RUN_SCREENS: dict[str, Callable[[Workspace], RunScreen]] = {
-    "timeline": TimelineScreen,
-    "sessions": SessionsScreen,
-    "bindings": BindingsScreen,
-    "messages": MessagesScreen,
-    "queue": QueueScreen,
-    "hands": HandsScreen,
-    "overview": OverviewScreen,
-    "invariants": InvariantsScreen,
-    "diff": DiffScreen,
-}
+#: frames per second while the run plays
 FRAMES = 30
-#: a stalled terminal must not make time leap
+#: most seconds that one frame lasts: a stalled terminal must not make time jump
 LONGEST_FRAME = 0.25
 
 
-class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle):
-    """Travels over a computed run. `clocked=False` starts no timer; tests move time themselves."""
+class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle, HostApp):
+    """Moves over a computed run. `clocked=False` starts no timer; tests move time themselves."""
 
     CSS_PATH = "app.tcss"
     TITLE = "Trunkline"
     COMMANDS = {KeyTableCommands}
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny-wide"), (60, "-narrow"), (100, "-middle"), (176, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-tiny-high"), (16, "-short"), (32, "-tall")]
-    #: overlays have no row of their own for it
+    #: dialogs do not bind it
     BINDINGS = [Binding("ctrl+z", "suspend_process", "suspend", show=False)]
 
     def __init__(
@@ -88,11 +70,11 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle):
         self._clocked = clocked
         self._timer: Timer | None = None
         self._last_tick = 0.0
-        self._ticks = False
-        self._quiet = IdleCollector(self)
-        #: those that were shown
+        self._clock_runs = False
+        self._idle_collector = IdleCollector(self.set_timer)
+        #: the screens that were shown already, by name
         self._run_screens: dict[str, RunScreen] = {}
-        #: the screen that opens, and where `-` leads from there
+        #: the current screen, and where `-` leads from there
         self._current = first
         self._previous = "sessions" if first == "timeline" else "timeline"
         if theme is not None:
@@ -101,13 +83,13 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle):
     # ------------------------------------------------------------ screens
 
     async def on_mount(self) -> None:
-        """Open the first screen, and the picker above it when no run is given."""
-        self._quiet.begin()
+        """Open the first screen, and the picker above it if no run is open."""
+        self._idle_collector.start()
         self.set_class(self.ascii_only, "-ascii")
         self.theme_changed_signal.subscribe(self, lambda _theme: self._repaint())
-        await self.push_screen(self._made(self._current))
+        await self.push_screen(self._run_screen(self._current))
         if self.workspace.open_run is None:
-            self.choose()
+            self.open_picker()
         elif self.workspace.live is not None:
             self.clock(running=True)
         elif self._play:
@@ -115,50 +97,42 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle):
             self.clock(running=True)
 
     def on_unmount(self) -> None:
-        """Leave the interpreter as it was."""
-        self._quiet.end()
+        """Restore the garbage collector."""
+        self._idle_collector.stop()
 
-    def has(self, screen: str) -> bool:
-        """Whether there is such a screen of the run."""
-        return screen in RUN_SCREENS
-
-    def _made(self, name: str) -> RunScreen:
-        """A screen of the run, made when it is first shown: nine at once would delay the first picture."""
+    def _run_screen(self, name: str) -> RunScreen:
+        """A screen of the run, made when it is first shown: all of them at once would delay the first picture."""
         if name not in self._run_screens:
-            screen = self._run_screens[name] = RUN_SCREENS[name](self.workspace)
+            screen = self._run_screens[name] = run_screen_class(name)(self.workspace)
             screen.set_class(self.ascii_only, "-ascii")
             self.install_screen(screen, name)  # pyright: ignore[reportUnknownMemberType]
         return self._run_screens[name]
 
     def show(self, screen: str) -> None:
-        """Go to one of the screens of the run; the cursor goes along."""
+        """Show a screen of the run; the cursor stays."""
         if screen != self._current:
             self._previous, self._current = self._current, screen
-            # Not awaited: this is asked for by the screen that goes, which would wait for itself.
-            self.switch_screen(self._made(screen))  # pyright: ignore[reportUnknownMemberType]
+            # Not awaited: the caller is the screen that is replaced, which would wait for itself.
+            self.switch_screen(self._run_screen(screen))  # pyright: ignore[reportUnknownMemberType]
 
-    def choose_thing(self, thing: str | PlaceKey) -> None:
-        """Select a thing on the screen that is shown now, if it lists such things."""
+    def select_on_screen(self, thing: str | PlaceKey) -> None:
+        """Select a thing on the screen that is shown, if it lists such things."""
         if isinstance(self.screen, RunScreen):
             self.screen.choose(thing)
 
     def show_previous(self) -> None:
-        """Go to the screen that was shown before."""
+        """Show the screen that was shown before."""
         self.show(self._previous)
 
-    def choose(self) -> None:
+    def open_picker(self) -> None:
         """Open the scenario picker."""
-        self.push_screen(PickerScreen(self.workspace), self._chosen)
+        self.push_screen(PickerScreen(self.workspace), self._picked)
 
-    def _chosen(self, opened: bool | None) -> None:
+    def _picked(self, opened: bool | None) -> None:
         if opened:
             self.workspace.run.playback.play()
             self.clock(running=True)
         self.sync()
-
-    def place(self, options: tuple[FaultOption, ...], placed: Callable[[str | None], None]) -> None:
-        """Open the fault palette."""
-        self.push_screen(FaultPalette(self.workspace, options), placed)
 
     def open_entry(self, entry: ScenarioEntry) -> None:
         """Run a scenario with its defect and play it."""
@@ -167,31 +141,25 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle):
         except UsageError as error:
             self.notify(error_text(error), severity="warning", markup=False)
             return
-        self._chosen(True)
+        self._picked(True)
 
-    def help(self, screen: str) -> None:
-        """Open the help of a screen; what is chosen there is done here."""
-        self.push_screen(HelpDialog(screen), self._do)
+    def open_help(self, screen: str) -> None:
+        """Open the help of a screen, and run the action that is chosen there."""
+        self.push_screen(HelpDialog(screen), self._run_screen_action)
 
-    async def _do(self, action: str | None) -> None:
+    async def _run_screen_action(self, action: str | None) -> None:
         if action:
             await self.run_action(f"screen.{action}")
 
-    def show_notifications(self) -> None:
-        """Open the list of what was told."""
-        from trunkline.app.tui.screens.dialogs.notifications import NotificationsDialog
-
-        self.push_screen(NotificationsDialog(self.notes))
-
     def action_command_palette(self) -> None:
-        """Everything that can be done here, by its words; and moments and speeds as they are typed."""
+        """Open the command palette, which also takes moments and speeds."""
         if not CommandPalette.is_open(self):  # pyright: ignore[reportArgumentType]
             hint = "a command, a scenario, t 1.27, #14, x8"
             self.push_screen(CommandPalette(placeholder=hint, id="--command-palette"))
 
     def sync(self) -> None:
-        """Show what the workspace holds now."""
-        self._quiet.used()
+        """Show the current state of the workspace."""
+        self._idle_collector.activity()
         if isinstance(self.screen, RunScreen):
             self.screen.sync()
 
@@ -201,8 +169,8 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Do it; whoever did a thing once needs no hint for it any more."""
-        self._quiet.used()
+        """Run an action, and stop showing its hint."""
+        self._idle_collector.activity()
         if isinstance(action, str):
             self.workspace.view_options.use(action, getattr(self.screen, "name_in_keys", ""))
         return await super().run_action(action, default_namespace, namespaces)
@@ -210,16 +178,16 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle):
     # ------------------------------------------------------------ time
 
     def clock(self, *, running: bool) -> None:
-        """Start or stop the timer that plays. There is none while the run is paused."""
+        """Start or stop the timer that plays."""
         if not self._clocked:
             return
         if self._timer is None:
             if not running:
                 return
             self._timer = self.set_interval(1 / FRAMES, self._tick, pause=True)
-        if running is self._ticks:
+        if running is self._clock_runs:
             return
-        self._ticks = running
+        self._clock_runs = running
         self._last_tick = monotonic()
         if running:
             self._timer.resume()
@@ -239,13 +207,13 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle):
 
     @property
     def palette(self) -> Palette:
-        """The styles of the theme that is on."""
+        """The styles of the current theme."""
         if self._palette is None:
             self._palette = palette_of(self.theme_variables, ansi=self.current_theme.ansi)
         return self._palette
 
     def next_theme(self) -> None:
-        """Go to the next theme."""
+        """Switch to the next theme."""
         index = CYCLE.index(self.theme) if self.theme in CYCLE else -1
         self.theme = CYCLE[(index + 1) % len(CYCLE)]
         self.notify(f"theme {self.theme}", timeout=2, markup=False)
@@ -257,8 +225,15 @@ class TrunklineApp(KeyQueue, NotificationLog, TerminalLifecycle):
                 screen.repaint()
 
 
+def run_screen_class(name: str) -> type[RunScreen]:
+    """The class of a screen of the registry, imported when it is first needed."""
+    spec = next(spec for spec in SCREENS if spec.name == name)
+    module = import_module(f"trunkline.app.tui.screens.{spec.name}.screen")
+    return cast("type[RunScreen]", getattr(module, f"{spec.title}Screen"))
+
+
 def check_theme(theme: str) -> None:
-    """Raises `UsageError` when there is no such theme."""
+    """Raises `UsageError` if there is no such theme."""
     if theme not in (*CYCLE, *BUILTIN_THEMES):
         raise UsageError(f"there is no theme {theme!r}; there are {', '.join(CYCLE)}")
 
@@ -278,9 +253,9 @@ def launch(
 ) -> int:
     """Open the app on a run, or on the picker, and return the exit code. Prints nothing on standard output.
 
-    An `entry` without a `run` is computed first. Raises `UsageError` when it cannot be, or when there is no such
-    theme. The run plays from its start, or stands at its first violation with `at_violation`; `first` is the screen
-    that opens, `speed` how fast the run plays at first.
+    An `entry` without a `run` is computed first. Raises `UsageError` if it cannot be computed or if there is no such
+    theme. The run plays from its start, or stops at its first violation with `at_violation`; `first` is the screen
+    that opens, `speed` the initial speed.
     """
     if theme is not None:
         check_theme(theme)
@@ -296,7 +271,7 @@ def launch(
 
 
 def launch_live(source: RunSource, live: LiveRun, *, ascii: bool = False, theme: str | None = None) -> int:  # noqa: A002
-    """Open the app on a run that goes on, and follow it. The exit code is 1 when it was seen to be violated."""
+    """Open the app on a growing run and follow it. Returns exit code 1 if an invariant was violated."""
     if theme is not None:
         check_theme(theme)
     workspace = Workspace(source, live=live)

@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
+from trunkline.app.tui.host import host_of
 from trunkline.app.tui.keys import keys_of, show
 from trunkline.app.view.timeline.seek_syntax import read_speed
 
-if TYPE_CHECKING:
-    from trunkline.app.tui.app import TrunklineApp
-
-#: moments and speeds, as `trunkline.app.view.timeline.seek_syntax` reads them
+#: moments and speeds in the syntax of `trunkline.app.view.timeline.seek_syntax`
 _TYPED = re.compile(r"(?:(?:t|speed|[x×#])\s*)?\d*\.?\d+\.?\s*s?", re.IGNORECASE)
-#: above whatever else fits
+#: score above every other match
 FIRST = 1e6
 _HOW = "t 1.27 is a time in seconds, #14 an event, x8 a speed"
-#: commands that only make sense as a key
+#: the group of keys that are no commands
 _MOVES = "move"
 
 
@@ -29,7 +27,7 @@ class KeyTableCommands(Provider):
 
     def _commands(self) -> Iterator[tuple[str, str, Callable[[], Any]]]:
         screen = self.screen
-        app = cast("TrunklineApp", screen.app)
+        app = host_of(screen)
         name = getattr(screen, "name_in_keys", "")
         for key in keys_of(name):
             if key.group != _MOVES and key.id != "palette":
@@ -38,7 +36,7 @@ class KeyTableCommands(Provider):
             yield f"scenario {entry.title}", entry.id, partial(app.open_entry, entry)
 
     async def discover(self) -> Hits:
-        """What is shown before anything is typed."""
+        """The commands shown before anything is typed."""
         if hasattr(self.screen, "go_to"):
             yield DiscoveryHit(
                 "t 1.27  #14  x8: type a moment to go to, or a speed", partial(self.screen.notify, _HOW), help=_HOW
@@ -47,7 +45,7 @@ class KeyTableCommands(Provider):
             yield DiscoveryHit(title, run, help=extra)
 
     async def search(self, query: str) -> Hits:
-        """What fits the words typed so far; a moment (``t 1.27``, ``#14``) or a speed (``x8``) is gone to."""
+        """The commands that match the query; a moment (``t 1.27``, ``#14``) or a speed (``x8``) comes first."""
         go = getattr(self.screen, "go_to", None)
         if go is not None and _TYPED.fullmatch(query.strip()):
             what = "play at this speed" if read_speed(query) is not None else "go to this moment"

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import msgspec
 from textual.binding import Binding
 
+from trunkline.app.tui.screens.registry import NAMES, SCREENS, ScreenSpec
+
 #: names of keys as people know them
 _SHOWN = {
     "backslash": "\\",
@@ -58,7 +60,7 @@ def show(key: str) -> str:
 TIMELINE = ("timeline",)
 PICKER = ("picker",)
 BINDINGS = ("bindings",)
-RUN = ("overview", "timeline", "messages", "sessions", "bindings", "queue", "hands", "invariants", "diff")
+RUN = NAMES
 DIFF = ("diff",)
 #: where n and N look for violations; on the Diff screen they look for differences
 RUN_ALONE = tuple(screen for screen in RUN if screen not in DIFF)
@@ -81,6 +83,19 @@ def _key(
         screens=screens,
         footer=footer,
         rank=rank,
+    )
+
+
+def _screen_key(spec: ScreenSpec) -> Key:
+    footer = spec.title if spec.in_footer else ""
+    return _key(
+        spec.name,
+        spec.key,
+        f"{spec.title}: {spec.help}",
+        RUN,
+        action=f"show('{spec.name}')",
+        footer=footer,
+        rank=SELDOM,
     )
 
 
@@ -130,15 +145,7 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("filter", "/", "filter the list", PICKER, footer="Filter", rank=4),
     ),
     "view": (
-        _key("overview", "1", "Overview: what is broken, all else in a few lines", RUN, action="show('overview')"),
-        _key("timeline", "2", "Timeline: who said what to whom, and why", RUN, action="show('timeline')"),
-        _key("messages", "3", "Messages: the life of one message, stage by stage", RUN, action="show('messages')"),
-        _key("sessions", "4", "Sessions: the transcript beside what people saw", RUN, action="show('sessions')"),
-        _key("bindings", "5", "Bindings: which conversation belongs to which session", RUN, action="show('bindings')"),
-        _key("queue", "6", "Queue: what was prepared, and what became of it", RUN, action="show('queue')"),
-        _key("hands", "7", "Hands: work that was handed on, and who heard of it", RUN, action="show('hands')"),
-        _key("invariants", "8", "Invariants: what was promised, and what broke it", RUN, action="show('invariants')"),
-        _key("diff", "9", "Diff: two runs, where they part", RUN, action="show('diff')", footer="Diff", rank=SELDOM),
+        *map(_screen_key, SCREENS),
         _key("lanes", "L", "lanes: hide those that do not matter", TIMELINE),
         _key("fold", "m", "unfold or fold what happens inside the gateway", TIMELINE),
         _key("zoom", "z", "zoom the pane that has the focus", RUN, footer="Zoom", rank=12),

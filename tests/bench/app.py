@@ -24,7 +24,8 @@ from tests.support.bench.long_runs import judged, long_file
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Feed
-from trunkline.app.tui.app import FRAMES, RUN_SCREENS, TrunklineApp
+from trunkline.app.tui.app import FRAMES, TrunklineApp
+from trunkline.app.tui.screens.registry import NAMES
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.core.events import read_trace
 from trunkline.sim import judge
@@ -95,7 +96,7 @@ async def _key(one: TrunklineApp, key: str) -> None:
 async def _scrolled(one: TrunklineApp) -> dict[str, float]:
     """CPU seconds of a key, by screen: the worst of the keys, each the best of several."""
     costs: dict[str, float] = {}
-    for screen in RUN_SCREENS:
+    for screen in NAMES:
         await _go(one, screen, one.workspace.run.view.last // 2)
         await _key(one, "down")
         found = [[await _spent(lambda key=key: _key(one, key)) for key in KEYS] for _ in range(ROUNDS)]
@@ -107,7 +108,7 @@ async def _sought(one: TrunklineApp) -> dict[str, float]:
     """CPU seconds of a jump to anywhere, by screen: the worst one but the two that were disturbed most."""
     dice = random.Random(1)
     costs: dict[str, float] = {}
-    for screen in RUN_SCREENS:
+    for screen in NAMES:
         await _go(one, screen, 1)
         found: list[float] = []
         for _ in range(SEEKS):
@@ -130,7 +131,7 @@ async def _played(one: TrunklineApp) -> tuple[dict[str, Cost], float]:
         await _go(one, "timeline", 1)
         _, rate = await _frames(one, speed)
     costs: dict[str, Cost] = {}
-    for screen in RUN_SCREENS:
+    for screen in NAMES:
         await _go(one, screen, 1)
         plays = [(await _frames(one, speed))[0] for _ in range(PLAYS)]
         # The same frames twice: what was dear both times is dear, the rest is the machine.

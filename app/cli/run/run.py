@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
+from trunkline.app import gc_policy
 from trunkline.app.cli.options import Many, Selection
 from trunkline.app.cli.run.trace_pipe import STDOUT, TracePipe
 from trunkline.app.report.summary import report_lines, summary
@@ -80,8 +80,7 @@ def run_scenarios(*paths: Path, options: Annotated[RunOptions, Parameter(name="*
         raise UsageError(f"--trace is for a single run, and this makes {len(jobs)}: name one scenario, seed and bug")
     runs: list[Run] = []
     spent: list[float] = []
-    # The imported modules stay for good: keep the collector from scanning them again and again.
-    gc.freeze()
+    gc_policy.freeze()
     header = header_of(jobs[0].file, seed=jobs[0].seed, bugs=jobs[0].bugs)
     pipe = TracePipe(header) if options.trace == STDOUT else None
     output = sys.stdout if pipe is None else sys.stderr

@@ -1,7 +1,7 @@
-"""The frame around a list, drawn once for a line that stays: Textual draws it anew for every line of every picture.
+"""Caches the framed lines of a list. Textual draws the frame again for every line of every picture.
 
-A line that is the very same strip as in an earlier picture gets the very same framed strip. All that Textual keeps
-with a strip (its parts between overlapping widgets, its bytes) is kept too.
+A line that is the same strip as in the previous picture gives the same framed strip, so that what Textual keeps with a
+strip (its parts between overlapping widgets, its bytes) is reused too.
 """
 
 from __future__ import annotations
@@ -10,45 +10,46 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rich.segment import Segment
-from textual._styles_cache import StylesCache
 from textual.color import Color
 from textual.css.styles import StylesBase
 from textual.filter import LineFilter
 from textual.geometry import Size
 from textual.strip import Strip
 
+from trunkline.app.tui.platform.textual_private import StylesCache
+
 #: framed lines that are kept: some pages of the largest terminal
-KEPT = 400
+CAPACITY = 400
 
 
 class AcyclicStrip(Strip):
-    """A strip that does not refer to itself.
+    """A Strip whose `divide` does not cache itself, which would create a reference cycle.
 
-    Textual's own keeps itself as its only part, so each line of each picture stays, with the hundred objects that it
-    is made of, until the garbage collector comes round; and that round then takes several frames.
+    With the cycle, every line of every picture stays until a full round of the garbage collector, and that round takes
+    several frames.
     """
 
     __slots__ = ()
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        """Its parts; itself, where it is not cut."""
+        """Its parts; the strip itself if it is not cut."""
         cuts = list(cuts)
         return [self] if cuts == [self.cell_length] else super().divide(cuts)
 
 
 class BorderCache(StylesCache):
-    """In place of what Textual gives a widget; for those whose style has a border at most around their lines."""
+    """A `StylesCache` for widgets whose style adds nothing but a border and padding to their lines."""
 
     def __init__(self) -> None:
         super().__init__()
-        #: everything that changes how a frame looks, but for its titles
+        #: everything that changes how a frame looks, except its titles
         self._look: tuple[object, ...] = ()
         self._filters: Sequence[LineFilter] = ()
-        #: by the identity of the line inside, which is kept with it: an identity is only good as long as its thing
+        #: id of a line -> the line, kept alive so that the id stays valid, and its framed strip
         self._framed: dict[int, tuple[Strip, Strip]] = {}
-        #: what stands left and right of every line, once it is known
+        #: the segments left and right of every line, once known
         self._sides: tuple[list[Segment], list[Segment]] | None = None
-        #: top and bottom, by their place, with the title that they have
+        #: y of the top or bottom edge -> its title, and the drawn strip
         self._edges: dict[int, tuple[object, Strip]] = {}
 
     def render(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -62,7 +63,7 @@ class BorderCache(StylesCache):
         *titles: Any,
         **more: Any,
     ) -> list[Strip]:
-        """One picture: what was framed in another way is of no use any more."""
+        """Draw one picture; drops what was framed in another look."""
         rest = (more.get("content_size"), more.get("opacity"), more.get("ansi_theme"), *filters)
         look = (size, base_background, background, styles.border, styles.text_opacity, *rest)
         if look != self._look:
@@ -71,9 +72,8 @@ class BorderCache(StylesCache):
             self._framed.clear()
             self._edges.clear()
             self._sides = None
-            # Lines that nobody asked to be drawn anew are looked up here, filtered.
             self.clear()
-        # Filters are applied to what is kept, so there are none left for the whole.
+        # Cached strips are filtered already.
         return super().render(styles, size, base_background, background, render_content_line, (), *titles, **more)
 
     def render_line(  # noqa: PLR0917  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -90,12 +90,12 @@ class BorderCache(StylesCache):
         border_subtitle: object,
         *rest: Any,
     ) -> Strip:
-        """One line with its frame."""
+        """Draw one line with its frame."""
 
         def framed(content: Callable[[int], Strip]) -> Strip:
             before = (styles, y, size, content_size, padding, base_background, background)
-            make: Any = super(BorderCache, self).render_line
-            return make(*before, content, border_title, border_subtitle, *rest)
+            render: Any = super(BorderCache, self).render_line
+            return render(*before, content, border_title, border_subtitle, *rest)
 
         line = y - styles.gutter.top
         if not 0 <= line < content_size.height:
@@ -108,7 +108,7 @@ class BorderCache(StylesCache):
         inside = render_content_line(line)
         found = self._framed.get(id(inside))
         if found is None:
-            if len(self._framed) >= KEPT:
+            if len(self._framed) >= CAPACITY:
                 self._framed.clear()
             if self._sides is None or inside.cell_length != content_size.width:
                 whole = list(framed(lambda _line: inside))
@@ -125,7 +125,7 @@ class BorderCache(StylesCache):
 
 
 def _sides(inside: list[Segment], whole: list[Segment]) -> tuple[list[Segment], list[Segment]] | None:
-    """What stands left and right of a line, where nothing was done to the line itself."""
+    """The segments before and after `inside` in a framed line; none if the style changed the line itself."""
     for left in range(len(whole) - len(inside) + 1):
         if whole[left : left + len(inside)] == inside:
             return whole[:left], whole[left + len(inside) :]

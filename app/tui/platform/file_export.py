@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trunkline.app.tui.platform.textual_private import screen_lines
 from trunkline.core.events.trace import encode_trace
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ def picture(app: App[Any]) -> str:
 
 def visible_text(app: App[Any]) -> str:
     """The screen as lines of text."""
-    strips = app.screen._compositor.render_strips(app.size)  # pyright: ignore[reportPrivateUsage]
-    return "\n".join(strip.text.rstrip() for strip in strips) + "\n"
+    return "\n".join(strip.text.rstrip() for strip in screen_lines(app)) + "\n"
 
 
 def current_folder() -> Path:

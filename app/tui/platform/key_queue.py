@@ -1,4 +1,4 @@
-"""Keys are done one after another: what is typed fast after a key that opens something goes to what it opens."""
+"""Keys are handled one after another: a key typed right after one that opens a dialog goes to that dialog."""
 
 from __future__ import annotations
 
@@ -7,71 +7,71 @@ from collections import deque
 
 from textual import events
 from textual.app import App
-from textual.message_pump import MessagePump
+from textual.dom import DOMNode
 
-#: how often the way of a key is gone: first by the key itself, then by what it asked for, such as a submitted line
+#: walks along the path of a key: one behind the key itself, one behind what it posted, such as a submitted line
 ROUNDS = 2
-#: seconds after which the next key no longer waits: whoever had the last one may be gone
+#: seconds after which the next key no longer waits: the widget that had the last one may be gone
 PATIENCE = 1.0
 
 
 class KeyQueue(App[int]):
-    """For the app: holds each key until the one before it was done, and what it opened is there.
+    """App mixin: dispatch a key only after the previous one, and the screen it opened, is handled.
 
-    A key goes to the widget with the focus and from there up to the app, queue by queue. Textual hands out the next
-    one at once, to the widget that has the focus then, before the first has opened anything.
+    A key goes to the widget with the focus and from there up to the app, one message queue after the other. Textual
+    dispatches the next key at once, to the widget that has the focus then, before the first has opened anything. Here
+    a callback follows each key through the same queues; when it comes back to the app, the key was handled.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._keys: deque[events.Key | events.Paste] = deque()
-        #: which key is under way; none while 0. Their numbers tell late news from news
-        self._under_way = 0
-        self._handed_out = 0
-        self._patience: asyncio.TimerHandle | None = None
+        #: number of the key that is being handled, 0 for none: a callback of an earlier key is ignored
+        self._current_key = 0
+        self._dispatched = 0
+        self._timeout: asyncio.TimerHandle | None = None
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep a key that comes while another is under way."""
+        """Queue a key that comes while another is being handled."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             self._keys.append(event)
-            if not self._under_way:
-                await self._hand_out()
+            if not self._current_key:
+                await self._dispatch_next()
         else:
             await super().on_event(event)
 
-    async def _hand_out(self) -> None:
+    async def _dispatch_next(self) -> None:
         if not self._keys:
-            self._under_way = 0
+            self._current_key = 0
             return
-        self._handed_out += 1
-        self._under_way = number = self._handed_out
-        target = self._first
+        self._dispatched += 1
+        self._current_key = number = self._dispatched
+        target = self._key_target
         await super().on_event(self._keys.popleft())
-        self._patience = asyncio.get_running_loop().call_later(PATIENCE, self.call_later, self._done, number)
+        self._timeout = asyncio.get_running_loop().call_later(PATIENCE, self.call_later, self._finish, number)
         self._follow(target, number, ROUNDS)
 
     @property
-    def _first(self) -> MessagePump:
-        """Who gets a key first."""
+    def _key_target(self) -> DOMNode:
         return self.focused or self.screen
 
-    def _follow(self, pump: MessagePump | None, number: int, rounds: int) -> None:
-        """Go the way of the key, behind it; a queue that is closed is passed over."""
-        while pump is not None and pump is not self:
-            above = pump._parent  # pyright: ignore[reportPrivateUsage]
-            if pump.call_later(self._follow, above, number, rounds):
+    def _follow(self, node: DOMNode | None, number: int, rounds: int) -> None:
+        """Walk the path of a key behind it; a closed queue is skipped."""
+        while node is not None and node is not self:
+            parent = node.parent
+            if node.call_later(self._follow, parent, number, rounds):
                 return
-            pump = above
+            node = parent
         self.call_later(self._arrived, number, rounds)
 
     async def _arrived(self, number: int, rounds: int) -> None:
-        if rounds > 1 and number == self._under_way:
-            self._follow(self._first, number, rounds - 1)
+        if rounds > 1 and number == self._current_key:
+            self._follow(self._key_target, number, rounds - 1)
         else:
-            await self._done(number)
+            await self._finish(number)
 
-    async def _done(self, number: int) -> None:
-        if number == self._under_way:
-            if self._patience is not None:
-                self._patience.cancel()
-            await self._hand_out()
+    async def _finish(self, number: int) -> None:
+        if number == self._current_key:
+            if self._timeout is not None:
+                self._timeout.cancel()
+            await self._dispatch_next()

@@ -1,10 +1,9 @@
-"""What every screen of a run can do to the run itself: place faults, take them back, pin it, keep it."""
+"""Actions on the run itself: place a fault, undo it, pin the run, write it as a scenario."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from trunkline.app.tui.platform.file_export import current_folder
+from trunkline.app.tui.screens.dialogs.fault_palette import FaultPalette
 from trunkline.app.tui.screens.screen_base import ActionScreen
 from trunkline.app.tui.state.branching import offered, save, undo
 from trunkline.app.view.text.cells import error_text
@@ -12,18 +11,18 @@ from trunkline.core.errors import UsageError
 
 
 class BranchActions(ActionScreen):
-    """For screens of a run: the actions of `i`, `u`, `W` and `p`."""
+    """The actions of `i`, `u`, `W` and `p`."""
 
     def action_fault(self) -> None:
-        """Choose what goes wrong at the cursor."""
+        """Choose a fault to place at the cursor."""
         try:
-            choice = offered(self.workspace)
+            options = offered(self.workspace)
         except UsageError as error:
             self._warn(error)
             return
         self.workspace.run.playback.pause()
         self.moved()
-        self.trunkline.place(choice, self._placed)
+        self.host.push_screen(FaultPalette(self.workspace, options), self._placed)
 
     def _placed(self, word: str | None) -> None:
         if word:
@@ -35,7 +34,7 @@ class BranchActions(ActionScreen):
         self.moved()
 
     def action_undo_fault(self) -> None:
-        """Take the last fault back."""
+        """Remove the last fault."""
         try:
             fault = undo(self.workspace)
         except UsageError as error:
@@ -49,22 +48,21 @@ class BranchActions(ActionScreen):
     def action_save_scenario(self) -> None:
         """Write the run as a scenario file into the current folder."""
         try:
-            path, said = save(self.workspace, current_folder())
+            path, result = save(self.workspace, current_folder())
         except UsageError as error:
             self._warn(error)
             return
-        self.notify(f"trunkline run {path.name}\n{said}", title="written", timeout=8, markup=False)
+        self.notify(f"trunkline run {path.name}\n{result}", title="written", timeout=8, markup=False)
 
     def action_pin(self) -> None:
-        """Pin the open run as A, or let it go."""
+        """Pin the open run as A, or release it."""
         if self.workspace.open_run is None:
             return
         pinned = self.workspace.branch.pin(self.workspace.open_run)
         then = "rerun it or place a fault" if self.workspace.entry else "choose a scenario with s"
-        text = f"this run is A now: {then}, then 9 compares" if pinned else "run A is let go"
+        text = f"this run is A now: {then}, then 9 compares" if pinned else "run A is released"
         self.notify(text, timeout=4, markup=False)
         self.moved()
 
     def _warn(self, error: UsageError) -> None:
-        options: dict[str, Any] = {"severity": "warning", "markup": False}
-        self.notify(error_text(error), **options)
+        self.notify(error_text(error), severity="warning", markup=False)

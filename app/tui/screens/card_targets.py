@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
 def go_to_card_target(screen: RunScreen, card_target: CardTarget) -> None:
     """Show the screen that a card leads to, with the cursor and the thing that was selected there."""
-    known = screen.trunkline.has(card_target.screen)
     if card_target.seq:
         screen.workspace.seek(card_target.seq)
-    screen.trunkline.show(card_target.screen if known else "timeline")
-    if known and card_target.thing:
-        screen.trunkline.call_after_refresh(screen.trunkline.choose_thing, card_target.thing)
+    screen.host.show(card_target.screen)
+    if card_target.thing:
+        screen.host.call_after_refresh(screen.host.select_on_screen, card_target.thing)
 
 
 def mark_columns(pane: Widget, screen: RunScreen) -> None:

@@ -1,11 +1,11 @@
-"""Taking something along: `y` copies it, `x` writes it into the current folder."""
+"""`y` copies a text; `x` writes files into the current folder."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from trunkline.app.tui.host import HostApp
 from trunkline.app.tui.platform.clipboard import copy, failure
 from trunkline.app.tui.platform.file_export import (
     current_folder,
@@ -15,43 +15,35 @@ from trunkline.app.tui.platform.file_export import (
     visible_text,
     write_new,
 )
+from trunkline.app.tui.screens.dialogs.menu import MenuDialog
 from trunkline.app.tui.screens.screen_base import ActionScreen
-from trunkline.app.tui.screens.timeline.swimlane import Swimlane
-from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.explain.copy_choices import Choice, copy_choices
 
-if TYPE_CHECKING:
-    from trunkline.app.tui.app import TrunklineApp
-
-#: cells that a copied row is drawn with, so that nothing of it is cut
-_ROOM = 320
-#: seconds that a toast stays which names a file
+#: seconds that a toast with the name of a file stays
 _STAY = 8.0
 
 
 class CopyExportActions(ActionScreen):
-    """For screens of a run: the menus of what can be copied and written."""
+    """The menus of what can be copied and written."""
+
+    @property
+    def pane(self) -> RowList:
+        """The pane with the focus."""
+        raise NotImplementedError
 
     def action_yank(self) -> None:
         """Choose what to copy."""
-        if self.workspace.open_run is None:
-            self.notify("no run is open: s chooses a scenario", timeout=3)
-            return
-        from trunkline.app.tui.screens.dialogs.menu import MenuDialog
-
-        found = copy_choices(self.workspace.run.view, self.workspace.cursor, row_text(self.pane))
-        self.trunkline.push_screen(MenuDialog("Copy", found), lambda chosen: _copy(self.trunkline, chosen))
+        if self.run_is_open():
+            found = copy_choices(self.workspace.run.view, self.workspace.cursor, self.pane.row_text())
+            self.host.push_screen(MenuDialog("Copy", found), lambda chosen: _copy(self.host, chosen))
 
     def action_export(self) -> None:
         """Choose what to write."""
-        if self.workspace.open_run is None:
-            self.notify("no run is open: s chooses a scenario", timeout=3)
+        if not self.run_is_open():
             return
-        from trunkline.app.tui.screens.dialogs.menu import MenuDialog
-
-        # Taken now: the menu would be in the picture.
-        app, run = self.trunkline, self.workspace.run.view.run
+        # Taken before the menu opens, which would be in the picture.
+        app, run = self.host, self.workspace.run.view.run
         stem, folder = stem_of(run, self.workspace.cursor), current_folder()
         contents = {
             ".svg": picture(app).encode(),
@@ -72,17 +64,7 @@ class CopyExportActions(ActionScreen):
         app.push_screen(MenuDialog("Write into the current folder", choices), write)
 
 
-def row_text(pane: RowList) -> str:
-    """The selected row as text; nothing where the event under the cursor says more than its row."""
-    if isinstance(pane, Swimlane) or not 0 <= pane.selected < pane.count:
-        return ""
-    if isinstance(pane, FactList):
-        fact = pane.lines[pane.selected].fact
-        return " ".join(part for part in (fact.label, fact.text, fact.mark) if part)
-    return "  ".join(pane.draw(pane.selected, _ROOM).strip(ascii_only=pane.ascii_only).text.split())
-
-
-def _copy(app: TrunklineApp, chosen: Choice | None) -> None:
+def _copy(app: HostApp, chosen: Choice | None) -> None:
     if chosen is None:
         return
     try:
@@ -94,8 +76,8 @@ def _copy(app: TrunklineApp, chosen: Choice | None) -> None:
     app.notify(where, title=f"{chosen.title} copied", timeout=_STAY, markup=False)
 
 
-def _write(app: TrunklineApp, folder: Path, stem: str, wanted: Mapping[str, bytes]) -> None:
-    """Write each of them, and say in one toast what is there now; each that failed has a toast of its own."""
+def _write(app: HostApp, folder: Path, stem: str, wanted: Mapping[str, bytes]) -> None:
+    """Write each file; one toast names all that were written, and each failure has a toast of its own."""
     written: list[Path] = []
     for suffix, content in wanted.items():
         try:

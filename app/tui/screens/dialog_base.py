@@ -1,21 +1,19 @@
-"""What the overlays share: themes, keys of lists, and the message of a terminal that is too small."""
+"""The base of dialogs: a modal screen with one main list."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from trunkline.app.tui.host import HostApp, host_of
 from trunkline.app.tui.screens.list_keys import ListKeys
 from trunkline.app.tui.widgets.row_list import LineWidget, RowList
 
-if TYPE_CHECKING:
-    from trunkline.app.tui.app import TrunklineApp
-
 Result = TypeVar("Result")
 
-#: the keys of those with a line to type in: letters are typed
+#: the keys of dialogs with an input line: letters are typed
 TYPING: list[BindingType] = [
     Binding("down,ctrl+n", "down", "next line", show=False, priority=True),
     Binding("up,ctrl+p", "up", "previous line", show=False, priority=True),
@@ -30,13 +28,13 @@ class Dialog(ListKeys, ModalScreen[Result], Generic[Result]):
     """A screen above the run, with one main list."""
 
     @property
-    def trunkline(self) -> TrunklineApp:
+    def host(self) -> HostApp:
         """The app, with its type."""
-        return cast("TrunklineApp", self.app)
+        return host_of(self)
 
     def on_mount(self) -> None:
-        """Plain borders where only ASCII may be drawn."""
-        self.set_class(self.trunkline.ascii_only, "-ascii")
+        """Use plain borders if only ASCII may be drawn."""
+        self.set_class(self.host.ascii_only, "-ascii")
 
     @property
     def rows(self) -> RowList:
@@ -44,28 +42,28 @@ class Dialog(ListKeys, ModalScreen[Result], Generic[Result]):
         return self.query(RowList).first()
 
     def changed(self) -> None:
-        """Another row was selected."""
+        """Called after another row was selected."""
 
     def repaint(self) -> None:
-        """The theme changed: draw everything anew."""
-        for drawn in self.query(LineWidget):
-            if isinstance(drawn, RowList):
-                drawn.invalidate()
-            drawn.refresh()
+        """Draw everything again after a change of the theme."""
+        for widget in self.query(LineWidget):
+            if isinstance(widget, RowList):
+                widget.invalidate()
+            widget.refresh()
 
-    @property
-    def pane(self) -> RowList:
-        """The rows to choose from."""
-        return self.rows
+    def list_size(self) -> tuple[int, int]:
+        """Rows of the main list, and how many are in view."""
+        return self.rows.count, self.rows.page
 
-    def _move(self, rows: int) -> None:
+    def move(self, rows: int) -> None:
+        """Move the selection."""
         self.rows.select(max(self.rows.selected + rows, 0))
         self.changed()
 
     def action_back(self) -> None:
-        """Close."""
+        """Close the dialog."""
         self.dismiss(None)
 
     async def action_quit(self) -> None:
         """Leave the app."""
-        self.trunkline.exit(0)
+        self.host.exit(0)

@@ -1,44 +1,41 @@
-"""The moves that every list of rows knows: one row, a page, all the way."""
+"""The actions of the arrow keys and their like."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 
-from trunkline.app.tui.widgets.row_list import RowList
-
 
 class ListKeys:
-    """For screens: the actions of the arrow keys and their like, in terms of one step of so many rows."""
-
-    @property
-    @abstractmethod
-    def pane(self) -> RowList:
-        """The list that is moved in."""
+    """Mixin for screens: moves the selection of one list by a row, a page, or all the way."""
 
     @abstractmethod
-    def _move(self, rows: int) -> None:
-        """So many rows down; up when negative."""
+    def move(self, rows: int) -> None:
+        """Move down by `rows`; up if negative."""
+
+    @abstractmethod
+    def list_size(self) -> tuple[int, int]:
+        """Rows of the list, and how many of them are in view."""
 
     def action_down(self) -> None:
-        """The next row."""
-        self._move(1)
+        """Select the next row."""
+        self.move(1)
 
     def action_up(self) -> None:
-        """The previous row."""
-        self._move(-1)
+        """Select the previous row."""
+        self.move(-1)
 
     def action_page_down(self) -> None:
-        """A page down."""
-        self._move(self.pane.page - 1)
+        """Move down by a page."""
+        self.move(self.list_size()[1] - 1)
 
     def action_page_up(self) -> None:
-        """A page up."""
-        self._move(1 - self.pane.page)
+        """Move up by a page."""
+        self.move(1 - self.list_size()[1])
 
     def action_first(self) -> None:
-        """The first row."""
-        self._move(-self.pane.count)
+        """Select the first row."""
+        self.move(-self.list_size()[0])
 
     def action_last(self) -> None:
-        """The last row."""
-        self._move(self.pane.count)
+        """Select the last row."""
+        self.move(self.list_size()[0])

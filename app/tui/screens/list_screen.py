@@ -40,7 +40,7 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
         if message.again:
             self.action_enter()
 
-    def _move(self, rows: int) -> None:
+    def move(self, rows: int) -> None:
         if self.workspace.open_run is not None:
             pane = self.pane
             self.select_row(pane, max(0, min(pane.selected + rows, pane.count - 1)))

@@ -1,4 +1,4 @@
-"""What the screens of a run share: the bars, and everything that moves the one cursor."""
+"""The base of the screens of a run: the bars, and the actions that move the one cursor."""
 
 from __future__ import annotations
 
@@ -6,42 +6,29 @@ from collections.abc import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.widgets import Static
 
 from trunkline.app.tui.screens.branch_actions import BranchActions
 from trunkline.app.tui.screens.copy_export_actions import CopyExportActions
+from trunkline.app.tui.screens.dialogs.notifications import NotificationsDialog
 from trunkline.app.tui.screens.search_actions import SearchActions
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.bars import KeyBar, StatusBar, TabBar
 from trunkline.app.tui.widgets.feed_status import FeedStatus
 from trunkline.app.tui.widgets.row_list import LineWidget, RowList
+from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
-
-SMALLEST = (60, 16)
-
-
-class TooSmall(Static):
-    """Shown instead of everything else in a terminal that is too small."""
-
-    def on_resize(self) -> None:
-        """Say what is needed and what is there."""
-        size = self.app.size  # pyright: ignore[reportUnknownMemberType]
-        wide, high = SMALLEST
-        self.update(f"needs {wide}x{high}, has {size.width}x{size.height}\n\nq quits")
 
 
 class RunScreen(CopyExportActions, BranchActions, SearchActions):
     """A screen over the open run."""
 
-    name_in_keys = ""
-
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
         self.workspace = workspace
-        #: what was told last, for as long as it can be read
-        self._said: tuple[str, int] | None = None
+        #: text and cursor of the last `notify_once`, while its toast is shown
+        self._notified: tuple[str, int] | None = None
 
     def compose(self) -> ComposeResult:
         """Bars around the body of the screen."""
@@ -51,14 +38,14 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         with Container(id="body"):
             yield from self.compose_body()
         yield KeyBar(self.workspace, self.name_in_keys)
-        yield TooSmall(id="too-small", markup=False)
+        yield TooSmall()
 
     def compose_body(self) -> ComposeResult:
         """The panes of the screen."""
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        """Start with the main pane."""
+        """Focus the main pane."""
         panes = self.panes()
         if panes:
             panes[0].focus()
@@ -69,11 +56,11 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         self.sync()
 
     def sync(self) -> None:
-        """Show what the workspace holds now."""
+        """Show the current state of the workspace."""
         raise NotImplementedError
 
     def refresh_bars(self) -> None:
-        """Draw the bars anew, and say what could not be made for the panes."""
+        """Draw the bars again, and notify of views that could not be made."""
         for text in self.workspace.open_run.lazy.take_problems() if self.workspace.open_run is not None else ():
             self.notify(text, severity="warning", timeout=8, markup=False)
         for bar in self.query(LineWidget):
@@ -83,7 +70,7 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
                 bar.refresh()
 
     def repaint(self) -> None:
-        """The theme changed: draw everything anew."""
+        """Draw everything again after a change of the theme."""
         self.refresh_bars()
         for pane in self.panes():
             pane.invalidate()
@@ -97,24 +84,28 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         """The pane with the focus; the main one when nothing has it."""
         return self.focused if isinstance(self.focused, RowList) else self.panes()[0]
 
+    def list_size(self) -> tuple[int, int]:
+        """Rows of the pane, and how many are in view."""
+        return self.pane.count, self.pane.page
+
     def choose(self, thing: str | PlaceKey) -> None:
-        """Select a thing that a card of another screen led to."""
+        """Select the thing that a card of another screen led to."""
 
-    def tell(self, text: str) -> None:
+    def notify_once(self, text: str) -> None:
         """Say why a key did nothing; once, however long the key is held."""
-        said = (text, self.workspace.cursor)
-        if said != self._said:
-            self._said = said
+        notified = (text, self.workspace.cursor)
+        if notified != self._notified:
+            self._notified = notified
             self.notify(text, timeout=3, markup=False)
-            self.set_timer(3, self._forget_said)
+            self.set_timer(3, self._clear_notified)
 
-    def _forget_said(self) -> None:
-        self._said = None
+    def _clear_notified(self) -> None:
+        self._notified = None
 
     def moved(self) -> None:
-        """The workspace changed: show it, and stop the clock when nothing plays any more."""
+        """Show a change of the workspace, and stop the clock when nothing plays any more."""
         if self.workspace.open_run is not None:
-            self.trunkline.clock(running=self.workspace.ticking)
+            self.host.clock(running=self.workspace.ticking)
         self.sync()
 
     # ------------------------------------------------------------ time
@@ -149,19 +140,19 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
             self.moved()
 
     def _notify_at_end(self) -> None:
-        """Why a step leads nowhere."""
+        """Say why the cursor cannot move further."""
         if self.workspace.cursor:
-            self.tell("this is the last event: 0 goes back to the start")
+            self.notify_once("this is the last event: 0 goes back to the start")
         else:
-            self.tell("this is before the first event: ] steps, Space plays")
+            self.notify_once("this is before the first event: ] steps, Space plays")
 
     def action_delivery(self) -> None:
-        """The next message on the wire."""
-        self._find(lambda: self.workspace.step_delivery(1), "no later message")
+        """Go to the next message on the wire."""
+        self._move_to(lambda: self.workspace.step_delivery(1), "no later message")
 
     def action_delivery_back(self) -> None:
         """The previous message on the wire."""
-        self._find(lambda: self.workspace.step_delivery(-1), "no earlier message")
+        self._move_to(lambda: self.workspace.step_delivery(-1), "no earlier message")
 
     def action_rewind(self) -> None:
         """Back to the start."""
@@ -195,43 +186,43 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
             before = playback.speed
             playback.faster(steps)
             if playback.speed == before:
-                self.tell(f"×{before:g} is the {'fastest' if steps > 0 else 'slowest'} there is")
+                self.notify_once(f"×{before:g} is the {'fastest' if steps > 0 else 'slowest'} there is")
             self.moved()
 
     # ------------------------------------------------------------ find
 
     def action_next_violation(self) -> None:
-        """The next violation, round and round; while rows are filtered, the next of these."""
-        if self._matching(1):
+        """The next violation, wrapping around; while rows are filtered, the next of these."""
+        if self._next_match(1):
             return
-        self._find(lambda: self.workspace.next_violation(1), "no invariant is broken in this run")
+        self._move_to(lambda: self.workspace.next_violation(1), "no invariant is broken in this run")
 
     def action_previous_violation(self) -> None:
-        """The previous violation, round and round; while rows are filtered, the previous of these."""
-        if self._matching(-1):
+        """The previous violation, wrapping around; while rows are filtered, the previous of these."""
+        if self._next_match(-1):
             return
-        self._find(lambda: self.workspace.next_violation(-1), "no invariant is broken in this run")
+        self._move_to(lambda: self.workspace.next_violation(-1), "no invariant is broken in this run")
 
-    def _matching(self, direction: int) -> bool:
+    def _next_match(self, direction: int) -> bool:
         """Go to a row that the filter keeps, where there is a filter."""
         if self.workspace.open_run is None or not self.filtered or self.workspace.search.filter is None:
             return False
-        self._find(lambda: self.workspace.next_match(direction), "no row passes the filter: esc clears it")
+        self._move_to(lambda: self.workspace.next_match(direction), "no row passes the filter: esc clears it")
         return True
 
     def action_first_violation(self) -> None:
         """The first violation."""
-        self._find(self.workspace.first_violation, "no invariant is broken in this run")
+        self._move_to(self.workspace.first_violation, "no invariant is broken in this run")
 
     def action_twin(self) -> None:
         """The other copy of a duplicate."""
-        self._find(self.workspace.twin, "this event has no copy: n finds a violation")
+        self._move_to(self.workspace.twin, "this event has no copy: n finds a violation")
 
-    def _find(self, go: Callable[[], bool], otherwise: str) -> None:
+    def _move_to(self, go: Callable[[], bool], failure: str) -> None:
         if self.workspace.open_run is None:
             return
         if not go():
-            self.tell(otherwise)
+            self.notify_once(failure)
         self.moved()
 
     # ------------------------------------------------------------ panes
@@ -266,7 +257,7 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         return was
 
     def action_back(self) -> None:
-        """Leave the innermost thing: zoom, chain, filter, side pane."""
+        """Leave the innermost state: zoom, chain, filter, side pane."""
         if self._unzoom():
             self.call_after_refresh(self.moved)
         elif self.workspace.chain_of is not None:
@@ -274,7 +265,7 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         elif self.filtered and self.workspace.search.filter is not None:
             self.workspace.search.filter = None
         elif self.pane is self.panes()[0]:
-            self.tell("nothing to leave here: q quits")
+            self.notify_once("nothing to leave here: q quits")
         else:
             self.panes()[0].focus()
         self.moved()
@@ -283,30 +274,30 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
 
     def action_show(self, screen: str) -> None:
         """Go to a screen by its name."""
-        self.trunkline.show(screen)
+        self.host.show(screen)
 
     def action_previous_screen(self) -> None:
         """The screen before this one."""
-        self.trunkline.show_previous()
+        self.host.show_previous()
 
     def action_scenarios(self) -> None:
         """Choose a scenario."""
-        self.trunkline.choose()
+        self.host.open_picker()
 
     def action_bug(self) -> None:
         """Run with the defect of the scenario, or without it."""
-        self._again(lambda: self.workspace.rerun(bugs=self.workspace.other_bugs()))
+        self._rerun(lambda: self.workspace.rerun(bugs=self.workspace.other_bugs()))
 
     def action_rerun(self) -> None:
         """Run again with the same seed."""
-        self._again(self.workspace.rerun)
+        self._rerun(self.workspace.rerun)
 
     def action_reseed(self) -> None:
         """Run again with the next seed."""
-        self._again(lambda: self.workspace.rerun(seed=self.workspace.seed + 1))
+        self._rerun(lambda: self.workspace.rerun(seed=self.workspace.seed + 1))
 
-    def _again(self, run: Callable[[], None]) -> None:
-        """Compute the run anew and stand at its first violation, or at its end."""
+    def _rerun(self, run: Callable[[], None]) -> None:
+        """Compute the run again and stop at its first violation, or at its end."""
         try:
             run()
         except UsageError as error:
@@ -315,26 +306,6 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         self.workspace.arrive()
         self.moved()
 
-    def action_theme(self) -> None:
-        """The next theme."""
-        self.trunkline.next_theme()
-
-    def action_help(self) -> None:
-        """Every key of this screen."""
-        self.trunkline.help(self.name_in_keys)
-
     def action_notes(self) -> None:
-        """What was told above the footer."""
-        self.trunkline.show_notifications()
-
-    def action_palette(self) -> None:
-        """The command palette."""
-        self.trunkline.action_command_palette()
-
-    def action_suspend_process(self) -> None:
-        """Back to the shell for a while."""
-        self.trunkline.action_suspend_process()
-
-    async def action_quit(self) -> None:
-        """Leave the app."""
-        self.trunkline.exit(0)
+        """List the notifications."""
+        self.host.push_screen(NotificationsDialog(self.host.notes))

@@ -1,31 +1,29 @@
-"""What the acts of the screens of a run build on: a screen with a workspace, which shows it and can say something."""
+"""The base of screens over the open run, as far as their groups of actions need it."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, cast
 
 from textual.screen import Screen
 
+from trunkline.app.tui.screens.app_actions import AppActions
 from trunkline.app.tui.screens.list_keys import ListKeys
 from trunkline.app.tui.state.workspace import Workspace
 
-if TYPE_CHECKING:
-    from trunkline.app.tui.app import TrunklineApp
 
-
-class ActionScreen(ListKeys, Screen[None]):
-    """A screen over the open run, as far as its acts are concerned."""
+class ActionScreen(ListKeys, AppActions, Screen[None]):
+    """A screen over the open run. The groups of actions derive from it."""
 
     workspace: Workspace
-    #: its rows are those that the filter keeps
+    #: whether the filter applies to the rows of this screen
     filtered = False
-
-    @property
-    def trunkline(self) -> TrunklineApp:
-        """The app, with its type."""
-        return cast("TrunklineApp", self.app)  # pyright: ignore[reportUnknownMemberType]
 
     @abstractmethod
     def moved(self) -> None:
-        """The workspace changed: show it."""
+        """Show a change of the workspace."""
+
+    def run_is_open(self) -> bool:
+        """Whether a run is open; notifies if none is."""
+        if self.workspace.open_run is None:
+            self.notify("no run is open: s chooses a scenario", timeout=3)
+        return self.workspace.open_run is not None

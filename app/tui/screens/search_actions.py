@@ -1,92 +1,77 @@
-"""What every screen of a run can look for: timers, the end, rows by a filter, breakpoints, and why not elsewhere."""
+"""Actions that find something: timers, the end, rows by a filter, breakpoints, lanes, marks, and alternatives."""
 
 from __future__ import annotations
 
+from trunkline.app.tui.screens.dialogs.alternatives import AlternativesDialog
+from trunkline.app.tui.screens.dialogs.bookmarks import BookmarksDialog
+from trunkline.app.tui.screens.dialogs.breakpoints import BreakpointsDialog
+from trunkline.app.tui.screens.dialogs.filter import FilterDialog
+from trunkline.app.tui.screens.dialogs.lanes import LanesDialog
 from trunkline.app.tui.screens.screen_base import ActionScreen
 from trunkline.app.view.text.cells import error_text
 from trunkline.app.view.timeline.seek_syntax import read_moment, read_speed
 from trunkline.core.errors import UsageError
 
-_NO_RUN = "no run is open: s chooses a scenario"
-
 
 class SearchActions(ActionScreen):
-    """For screens of a run: the actions of `.`, `F`, `/`, `b` and `w`, and what the palette types."""
-
-    def _open(self) -> bool:
-        """Whether a run is open; says so when none is."""
-        if self.workspace.open_run is None:
-            self.notify(_NO_RUN, timeout=3)
-        return self.workspace.open_run is not None
+    """The actions of `.`, `F`, `/`, `b`, `L`, `'` and `w`, and moments typed in the command palette."""
 
     def action_next_timer(self) -> None:
-        """To the next event that a timer brings."""
-        if self._open():
+        """Go to the next event that a timer triggers."""
+        if self.run_is_open():
             if not self.workspace.next_timer():
-                self.notify("nothing comes later by a timer", timeout=3)
+                self.notify("no later event is triggered by a timer", timeout=3)
             self.moved()
 
     def action_follow(self) -> None:
-        """Follow the end: stand there, and go along when the run grows."""
-        if self._open():
+        """Go to the end, and stay there while the run grows."""
+        if self.run_is_open():
             self.workspace.follow()
             self.moved()
 
     def action_filter_rows(self) -> None:
         """Filter the rows."""
-        if self._open():
-            from trunkline.app.tui.screens.dialogs.filter import FilterDialog
-
-            self.trunkline.push_screen(FilterDialog(self.workspace), self._filtered)
+        if self.run_is_open():
+            self.host.push_screen(FilterDialog(self.workspace), self._filtered)
 
     def _filtered(self, text: str | None) -> None:
         if text is not None:
             self.workspace.search.set_filter(text)
         if self.workspace.search.filter is not None and not self.filtered:
-            # The rows of the other screens are no events.
-            self.trunkline.show("timeline")
+            # The filter has no effect on this screen.
+            self.host.show("timeline")
         self.moved()
 
     def action_breakpoints(self) -> None:
         """List, set and remove breakpoints."""
-        if self._open():
-            from trunkline.app.tui.screens.dialogs.breakpoints import BreakpointsDialog
-
+        if self.run_is_open():
             self.workspace.run.playback.pause()
-            self.trunkline.push_screen(BreakpointsDialog(self.workspace), lambda _: self.moved())
+            self.host.push_screen(BreakpointsDialog(self.workspace), lambda _: self.moved())
 
     def action_lanes(self) -> None:
-        """Choose which lanes are drawn."""
-        if self._open():
-            from trunkline.app.tui.screens.dialogs.lanes import LanesDialog
-
-            self.trunkline.push_screen(LanesDialog(self.workspace), lambda _: self.moved())
+        """Choose the lanes to draw."""
+        if self.run_is_open():
+            self.host.push_screen(LanesDialog(self.workspace), lambda _: self.moved())
 
     def action_marks(self) -> None:
-        """Mark this moment, or go to one that was marked."""
-        if self._open():
-            from trunkline.app.tui.screens.dialogs.bookmarks import BookmarksDialog
-
+        """Mark this event, or go to a mark."""
+        if self.run_is_open():
             self.workspace.run.playback.pause()
-            self.trunkline.push_screen(BookmarksDialog(self.workspace), self._went)
+            self.host.push_screen(BookmarksDialog(self.workspace), self._seek_chosen)
 
     def action_why_not(self) -> None:
-        """Why it did not go elsewhere."""
-        if self._open():
-            from trunkline.app.tui.screens.dialogs.alternatives import AlternativesDialog
+        """Show why the decision did not choose another place."""
+        if self.run_is_open():
+            self.host.push_screen(AlternativesDialog(self.workspace), self._seek_chosen)
 
-            self.trunkline.push_screen(AlternativesDialog(self.workspace), self._went)
-
-    def _went(self, seq: int | None) -> None:
+    def _seek_chosen(self, seq: int | None) -> None:
         if seq is not None:
             self.workspace.seek(seq)
         self.moved()
 
-    # ------------------------------------------------------------ typed in the palette
-
     def go_to(self, text: str) -> None:
-        """Seek a moment, or set the speed, as it was typed."""
-        if not self._open():
+        """Seek a moment or set the speed, as typed in the command palette."""
+        if not self.run_is_open():
             return
         speed = read_speed(text)
         try:

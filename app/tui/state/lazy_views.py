@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from trunkline.app import gc_policy
 from trunkline.app.errors import error_line
-from trunkline.app.gc_policy import calm
 from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.cells import clean
@@ -30,7 +30,7 @@ class LazyViews:
         """A view; `instead` of one that cannot be made, that of a run without events."""
         try:
             # In the middle of a frame the collector would take several frames to look at what is made.
-            with calm(len(self._view.events)):
+            with gc_policy.paused(len(self._view.events)):
                 return make()
         except Exception as error:  # noqa: BLE001 -- an altered trace may break anything
             self._why[name] = f"the {name} of this trace cannot be shown: what it tells makes no sense"

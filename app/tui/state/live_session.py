@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from trunkline.app import gc_policy
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.trace_follower import Budget, FeedState
@@ -89,9 +89,7 @@ class LiveSession:
         self._unsettled += events
         if self._unsettled >= SETTLED:
             self._unsettled = 0
-            # What is frozen is never freed by the collector: what nobody holds any more has to go before.
-            gc.collect(1)
-            gc.freeze()
+            gc_policy.freeze_survivors()
 
     def said(self) -> str:
         """What is to be told of the feed; nothing while all is well."""

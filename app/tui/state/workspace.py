@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from trunkline.app.gc_policy import LARGE, calm, release
+from trunkline.app import gc_policy
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
 from trunkline.app.tui.state.branching import Branch, aside, compute
@@ -36,7 +36,7 @@ class OpenRun:
     """One run with everything that is computed of it once."""
 
     def __init__(self, run: Run, *, at_violation: bool = False) -> None:
-        with calm(len(run.trace.events)):
+        with gc_policy.paused(len(run.trace.events)):
             self.view = RunView(run)
             self.lanes = TimelineLanes(self.view)
             self.folded = Timeline(self.view, self.lanes)
@@ -191,8 +191,8 @@ class Workspace:
         run = self._compute(entry, seed, bugs, again or ())
         if not again:
             self.results.note(entry, result_of(run), defect=bool(bugs))
-        if self.open_run is not None and self.open_run.view.last >= LARGE:
-            release()
+        if self.open_run is not None and self.open_run.view.last >= gc_policy.LARGE_RUN:
+            gc_policy.unfreeze()
         self.branch.opens(self.open_run, again)
         if self.live is not None:
             self.live.leave()

@@ -1,9 +1,8 @@
-"""The one-line bars: status, tabs and keys. They never wrap; what matters least goes first."""
+"""The one-line bars: status, tabs and keys. They never wrap; the least important piece is left out first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -12,39 +11,25 @@ from textual.strip import Strip
 
 from trunkline.app.tui.footer_keys import footer_keys
 from trunkline.app.tui.keys import KEYS, Key, show
+from trunkline.app.tui.screens.registry import SCREENS
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.row_list import LineWidget
 from trunkline.app.view.text.cells import cut, middle_cut
 from trunkline.app.view.timeline.status_line import PlaybackMode, StatusLine
 
-if TYPE_CHECKING:
-    from trunkline.app.tui.app import TrunklineApp
-
-#: number, name, short name, screen
-TABS = (
-    ("1", "Overview", "Over", "overview"),
-    ("2", "Timeline", "Time", "timeline"),
-    ("3", "Messages", "Msgs", "messages"),
-    ("4", "Sessions", "Sess", "sessions"),
-    ("5", "Bindings", "Bind", "bindings"),
-    ("6", "Queue", "Queue", "queue"),
-    ("7", "Hands", "Hands", "hands"),
-    ("8", "Invariants", "Inv", "invariants"),
-    ("9", "Diff", "Diff", "diff"),
-)
-#: the tab that tells how many violations there are by now
+#: the tab that counts the violations up to the cursor
 BADGED = "invariants"
-#: below this width the names are short
+#: from this width on the titles are in full
 FULL_NAMES = 100
 
-#: from this width on the verdict is told in words
+#: from this width on the verdict is in words
 ROOMY = 96
 #: rank, text, style, and what a click on it does
 Piece = tuple[int, str, Style, str]
 
 
 class StatusBar(LineWidget):
-    """Where am I: scenario, seed, mode, time, event, verdict, defects."""
+    """Scenario, seed, mode, time, event, verdict, defects."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -68,13 +53,13 @@ class StatusBar(LineWidget):
         return self.finish(canvas)
 
     async def on_click(self, event: events.Click) -> None:
-        """The scenario leads to the picker, the mode plays or pauses, the verdict goes to the next violation."""
+        """Open the picker from the scenario, play or pause from the mode, go to the next violation from the verdict."""
         for start, end, action in self._places:
             if action and start <= event.x < end:
                 await self.run_action(f"screen.{action}")
 
     def _pieces(self, status: StatusLine, *, roomy: bool) -> list[Piece]:
-        """What could be shown, from left to right, each with its rank: a lower one stays longer."""
+        """All pieces from left to right. The lower its rank, the longer a piece stays as the terminal gets narrow."""
         palette = self.palette
         bar, bold = palette.bar, palette.bar + Style(bold=True)
         mode = palette.bar_key if status.mode is not PlaybackMode.PLAYING else bold
@@ -107,7 +92,7 @@ def _fitting(pieces: Sequence[Piece], width: int) -> list[tuple[str, Style, str]
 
 
 class Banner(LineWidget):
-    """The name of the house, above the picker."""
+    """The name of the product, above the picker."""
 
     def render_line(self, y: int) -> Strip:
         """The only line."""
@@ -118,7 +103,7 @@ class Banner(LineWidget):
 
 
 class TabBar(LineWidget):
-    """The screens that exist, by their number."""
+    """The screens and their keys."""
 
     def __init__(self, workspace: Workspace, current: str) -> None:
         super().__init__()
@@ -148,11 +133,9 @@ class TabBar(LineWidget):
         return self.finish(canvas)
 
     def _names(self, width: int) -> tuple[list[tuple[str, str]], int]:
-        """The tabs of the screens that there are, by their longest names that fit, and the cells between two."""
-        app = cast("TrunklineApp", self.app)
-        tabs = [tab for tab in TABS if app.has(tab[3]) or tab[3] == self.current]
-        full = [(screen, f"{number} {name}{self._badge(screen)}") for number, name, _, screen in tabs]
-        short = [(screen, f"{number} {name}{self._badge(screen)}") for number, _, name, screen in tabs]
+        """Screen and label of each tab, with the longest titles that fit, and the cells between two tabs."""
+        full = [(spec.name, f"{spec.key} {spec.title}{self._badge(spec.name)}") for spec in SCREENS]
+        short = [(spec.name, f"{spec.key} {spec.short}{self._badge(spec.name)}") for spec in SCREENS]
         least = [(screen, name if screen == self.current else name.partition(" ")[0]) for screen, name in short]
         for names in (full, short) if self.size.width >= FULL_NAMES else (short,):
             used = sum(cell_len(name) + 2 for _, name in names)
@@ -220,7 +203,7 @@ class KeyBar(LineWidget):
         return "Pause" if key.id == "play" and self.workspace.ticking else key.footer
 
     async def on_click(self, event: events.Click) -> None:
-        """Do what the key under the pointer does."""
+        """Run the action of the key under the pointer."""
         for start, end, key in self._places:
             if start <= event.x < end:
                 await self.run_action(f"screen.{key.action}")

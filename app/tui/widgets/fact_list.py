@@ -54,6 +54,13 @@ class FactList(RowList):
         line = self.lines[index]
         return line, line.fact.seq > self.workspace.cursor
 
+    def row_text(self) -> str:
+        """The selected fact as text to copy."""
+        if not 0 <= self.selected < self.count:
+            return ""
+        fact = self.lines[self.selected].fact
+        return " ".join(part for part in (fact.label, fact.text, fact.mark) if part)
+
     def target(self) -> int | None:
         """The event that the selected line names."""
         fact = self.lines[self.selected].fact if 0 <= self.selected < self.count else None

@@ -7,7 +7,6 @@ layout, and the heading lines and the rail are part of the same picture.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
 
 from rich.style import Style
 from textual import events
@@ -17,17 +16,18 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from trunkline.app.tui.host import host_of
 from trunkline.app.tui.platform.border_cache import BorderCache
+from trunkline.app.tui.platform.textual_private import set_styles_cache
 from trunkline.app.tui.theme import ASCII, Palette
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.scroll_rail import rail, thin
 from trunkline.app.view.text.cells import clean, wrap
 
-if TYPE_CHECKING:
-    from trunkline.app.tui.app import TrunklineApp
-
 #: rows kept in view around the selected one
 MARGIN = 2
+#: cells that a copied row is drawn with, so that nothing is cut
+COPY_WIDTH = 320
 #: lines that are kept: some pages of the largest terminal; more would only be more for the garbage collector to look at
 CACHE = 500
 
@@ -40,17 +40,17 @@ class LineWidget(Widget):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
-        self._styles_cache = BorderCache()
+        set_styles_cache(self, BorderCache())
 
     @property
     def palette(self) -> Palette:
         """The styles of the theme that is on."""
-        return cast("TrunklineApp", self.app).palette
+        return host_of(self).palette
 
     @property
     def ascii_only(self) -> bool:
         """Only plain ASCII may be drawn."""
-        return cast("TrunklineApp", self.app).ascii_only
+        return host_of(self).ascii_only
 
     def canvas(self, width: int, style: Style | None = None) -> Canvas:
         """An empty line."""
@@ -129,8 +129,14 @@ class RowList(LineWidget, can_focus=True):
         return index
 
     def empty_text(self) -> str:
-        """What is shown while there are no rows."""
+        """Text shown while there are no rows."""
         return ""
+
+    def row_text(self) -> str:
+        """The selected row as text to copy; blank if there is none."""
+        if not 0 <= self.selected < self.count:
+            return ""
+        return "  ".join(self.draw(self.selected, COPY_WIDTH).strip(ascii_only=self.ascii_only).text.split())
 
     # ------------------------------------------------------------ selection and window
 

@@ -149,7 +149,7 @@ async def test_timers_and_the_end():
         await press(pilot, "F")
         assert "FOLLOWING" in text_of(one)
         await press(pilot, "full_stop")
-        assert ["nothing comes later" in note.message for note in one._notifications] == [True]
+        assert ["no later event" in note.message for note in one._notifications] == [True]
 
 
 async def test_moments_and_speeds_that_are_typed():

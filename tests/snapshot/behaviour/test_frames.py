@@ -9,7 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from tests.support.app.pilot import app, press, settle
-from trunkline.app.tui.platform.gc_idle import THRESHOLDS
+from trunkline.app.gc_policy import APP_THRESHOLDS
 from trunkline.app.tui.widgets.row_list import RowList
 
 pytestmark = pytest.mark.anyio
@@ -68,5 +68,5 @@ async def test_the_collector_is_as_before_when_the_app_is_left():
     before = gc.get_threshold()
     one = app()
     async with one.run_test(size=(80, 24)):
-        assert gc.get_threshold() == THRESHOLDS != before
+        assert gc.get_threshold() == APP_THRESHOLDS != before
     assert gc.get_threshold() == before

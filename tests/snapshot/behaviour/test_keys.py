@@ -8,31 +8,13 @@ import pytest
 
 from tests.support.app.traces import ListedRuns
 from tests.support.paths import DOCS
+from trunkline.app.tui.app import run_screen_class
 from trunkline.app.tui.keys import GROUPS, KEYS, as_markdown, bindings_of, footer_of, keys_of, show
-from trunkline.app.tui.screens.bindings.screen import BindingsScreen
-from trunkline.app.tui.screens.diff.screen import DiffScreen
-from trunkline.app.tui.screens.hands.screen import HandsScreen
-from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
-from trunkline.app.tui.screens.messages.screen import MessagesScreen
-from trunkline.app.tui.screens.overview.screen import OverviewScreen
 from trunkline.app.tui.screens.picker.screen import PickerScreen
-from trunkline.app.tui.screens.queue.screen import QueueScreen
-from trunkline.app.tui.screens.sessions.screen import SessionsScreen
-from trunkline.app.tui.screens.timeline.screen import TimelineScreen
+from trunkline.app.tui.screens.registry import NAMES
 from trunkline.app.tui.state.workspace import Workspace
 
-SCREENS = {
-    "overview": OverviewScreen,
-    "timeline": TimelineScreen,
-    "sessions": SessionsScreen,
-    "bindings": BindingsScreen,
-    "invariants": InvariantsScreen,
-    "messages": MessagesScreen,
-    "queue": QueueScreen,
-    "hands": HandsScreen,
-    "diff": DiffScreen,
-    "picker": PickerScreen,
-}
+SCREENS = {**{name: run_screen_class(name) for name in NAMES}, "picker": PickerScreen}
 
 
 def test_every_screen_of_the_table_exists():

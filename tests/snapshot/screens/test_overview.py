@@ -13,9 +13,9 @@ from trunkline.app.tui.screens.bindings.screen import BindingsScreen
 from trunkline.app.tui.screens.invariants.screen import InvariantsScreen
 from trunkline.app.tui.screens.overview.screen import OverviewScreen
 from trunkline.app.tui.screens.queue.screen import QueueScreen
+from trunkline.app.tui.screens.registry import SCREENS
 from trunkline.app.tui.screens.sessions.screen import SessionsScreen
 from trunkline.app.tui.screens.timeline.screen import TimelineScreen
-from trunkline.app.tui.widgets.bars import TABS
 from trunkline.app.view.timeline.status_line import PlaybackMode
 from trunkline.core.events import Trace
 
@@ -230,7 +230,7 @@ async def test_tabs_fit_at_every_size_even_all_nine_with_a_badge(size):
     async with one.run_test(size=size) as pilot:
         await press(pilot, "1")
         line = text_of(one).splitlines()[1]
-        assert all(f"{number}" in line for number, *_ in TABS)
+        assert all(spec.key in line for spec in SCREENS)
         assert "1 Over" in line
         if size[0] >= 80:
             assert "8 Inv" in line
@@ -240,12 +240,12 @@ async def test_tabs_fit_at_every_size_even_all_nine_with_a_badge(size):
         assert len(line) <= size[0]
 
 
-async def test_only_screens_that_there_are_have_a_tab_and_the_badge_follows_the_cursor():
+async def test_every_screen_has_a_tab_and_the_badge_follows_the_cursor():
     one = app()
     async with one.run_test(size=(120, 40)) as pilot:
         await press(pilot, "1")
         line = text_of(one).splitlines()[1]
-        assert [name for _, name, _, screen in TABS if not one.has(screen) and name in line] == []
+        assert all(spec.title in line for spec in SCREENS)
         assert "8 Invariants ✗2" in line
         await press(pilot, "0")
         assert "✗" not in text_of(one).splitlines()[1]

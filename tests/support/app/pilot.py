@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from tests.support.app.traces import ENTRIES, ListedRuns
 from trunkline.app.runs.model import Run, ScenarioEntry
 from trunkline.app.tui.app import TrunklineApp
+from trunkline.app.tui.platform.textual_private import screen_lines
 from trunkline.app.tui.state.playback import Playback
 from trunkline.app.tui.state.workspace import Workspace
 
@@ -101,5 +102,4 @@ def _character_of(key: str) -> str | None:
 
 def text_of(one: TrunklineApp) -> str:
     """The picture as plain lines."""
-    strips = one.screen._compositor.render_strips(one.size)  # pyright: ignore[reportPrivateUsage]
-    return "\n".join(strip.text.rstrip() for strip in strips)
+    return "\n".join(strip.text.rstrip() for strip in screen_lines(one))

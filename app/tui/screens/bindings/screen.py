@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.bindings.binding_list import BindingList, BindingRecord
 from trunkline.app.tui.screens.dialogs.resolve_place import ResolvePlaceDialog
 from trunkline.app.tui.screens.list_screen import ListAndDetail
@@ -18,12 +17,10 @@ from trunkline.app.view.index.places import PlaceKey
 LEAST_MOST = 8
 
 
-class BindingsScreen(ListAndDetail[BindingList, BindingRecord]):
+class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings"):
     """The list with its life bars, the record of the selected one, and the explanation where there is room."""
 
     CSS_PATH = "screen.tcss"
-    BINDINGS = bindings_of("bindings")
-    name_in_keys = "bindings"
 
     def __init__(self, workspace: Workspace) -> None:
         self.inspector = Inspector(workspace, id="why")
@@ -50,7 +47,7 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord]):
 
     def _fit(self) -> None:
         """As high as its bindings, within bounds."""
-        most = max(LEAST_MOST, self.trunkline.size.height // 3)
+        most = max(LEAST_MOST, self.host.size.height // 3)
         height = max(min(self.list.count + 3, most), 5)
         self.list.styles.height = height
         # Where the terminal is wide, the body is a grid.
@@ -100,7 +97,7 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord]):
         if self.workspace.open_run is None:
             self.notify("no run is open: s chooses a scenario", timeout=3)
             return
-        self.trunkline.push_screen(ResolvePlaceDialog(self.workspace), self._answered)
+        self.host.push_screen(ResolvePlaceDialog(self.workspace), self._answered)
 
     def _answered(self, found: Resolution | None) -> None:
         if found is None or self.workspace.open_run is None:

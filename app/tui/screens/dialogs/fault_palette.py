@@ -11,11 +11,11 @@ from textual.containers import Container
 
 from trunkline.app.tui.screens.dialog_base import Dialog
 from trunkline.app.tui.screens.dialogs.fault_list import FaultList
-from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.state.branching import inject
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.faults.palette import FaultOption, fault_label, placed_words
 from trunkline.app.view.text.cells import clean, error_text, seconds
 from trunkline.app.view.text.fact import Fact, Tone
@@ -59,11 +59,11 @@ class FaultPalette(Dialog[str]):
         at = f"after #{self.workspace.cursor}, t={seconds(self.workspace.run.view.time(self.workspace.cursor))} s"
         with Container(id="fault-box") as box:
             box.border_title = f"What goes wrong {at}?"
-            arrows = "<- ->" if self.trunkline.ascii_only else "← →"
+            arrows = "<- ->" if self.host.ascii_only else "← →"
             box.border_subtitle = f"{arrows} when, Enter runs branch B with it, Esc closes"
             yield self.list
             yield self.preview
-        yield TooSmall(id="too-small", markup=False)
+        yield TooSmall()
 
     def on_mount(self) -> None:
         """The first fault is selected."""

@@ -9,9 +9,9 @@ from textual.widgets import Input
 
 from trunkline.app.tui.keys import GROUPS, RUN, Key, keys_of
 from trunkline.app.tui.screens.dialog_base import TYPING, Dialog
-from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.labels.legend import LEGEND, LegendEntry
 from trunkline.app.view.text.cells import cut, wrap
 
@@ -121,7 +121,7 @@ class HelpDialog(Dialog[str]):
             box.border_subtitle = "type to filter, Enter does it, Esc closes"
             yield self.words
             yield self.list
-        yield TooSmall(id="too-small", markup=False)
+        yield TooSmall()
 
     def on_input_changed(self, message: Input.Changed) -> None:
         """Filter while typing."""

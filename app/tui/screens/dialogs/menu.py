@@ -11,9 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 
 from trunkline.app.tui.screens.dialog_base import Dialog
-from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.explain.copy_choices import Choice
 from trunkline.app.view.text.cells import clean, cut
 
@@ -65,7 +65,7 @@ class MenuDialog(Dialog[Choice]):
             box.border_title = self._title
             box.border_subtitle = "a letter or Enter takes it, Esc closes"
             yield self.list
-        yield TooSmall(id="too-small", markup=False)
+        yield TooSmall()
 
     def on_mount(self) -> None:
         """As high as its choices; the first is selected."""

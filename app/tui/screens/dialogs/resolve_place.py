@@ -9,9 +9,9 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from trunkline.app.tui.screens.dialog_base import TYPING, Dialog
-from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import FactList
+from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.explain.resolver import Resolution, answer, read_place, resolution_facts, resolve
 from trunkline.app.view.text.cells import error_text, seconds
 from trunkline.app.view.text.fact import Fact, Tone
@@ -53,7 +53,7 @@ class ResolvePlaceDialog(Dialog[Resolution]):
             box.border_subtitle = "type a conversation, Enter takes the answer along, Esc closes"
             yield self.asked
             yield self.list
-        yield TooSmall(id="too-small", markup=False)
+        yield TooSmall()
 
     def on_mount(self) -> None:
         """Answer for every place at first."""

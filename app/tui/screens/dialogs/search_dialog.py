@@ -13,9 +13,9 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from trunkline.app.tui.screens.dialog_base import TYPING, Dialog
-from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.text.cells import cut, wrap
 from trunkline.app.view.text.fact import Tone
 
@@ -126,7 +126,7 @@ class SearchDialog(Dialog[Result], Generic[Result]):
             box.border_subtitle = self.hint
             yield self.words
             yield self.list
-        yield TooSmall(id="too-small", markup=False)
+        yield TooSmall()
 
     def on_mount(self) -> None:
         """Show what there is while nothing is typed."""

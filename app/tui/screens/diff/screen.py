@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.diff.diff_list import DiffList, DiffRecord
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.state.workspace import Workspace
@@ -12,12 +11,10 @@ from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.diff.compare import Diff
 
 
-class DiffScreen(RunScreen):
+class DiffScreen(RunScreen, screen="diff"):
     """The rows of both runs, and the selected one at length. The cursor is the open run's."""
 
     CSS_PATH = "screen.tcss"
-    BINDINGS = bindings_of("diff")
-    name_in_keys = "diff"
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
@@ -76,7 +73,7 @@ class DiffScreen(RunScreen):
         if message.again:
             self.action_enter()
 
-    def _move(self, rows: int) -> None:
+    def move(self, rows: int) -> None:
         if self.pane is self.record:
             self.record.select(max(self.record.selected + rows, 0))
         else:

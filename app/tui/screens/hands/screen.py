@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.hands.hand_list import HandList, HandRecord
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.state.workspace import Workspace
@@ -11,11 +10,8 @@ from trunkline.app.tui.state.workspace import Workspace
 LEAST_MOST = 9
 
 
-class HandsScreen(ListScreen):
+class HandsScreen(ListScreen, screen="hands"):
     """One row a run of a hand; Enter goes to its record, and from there to an event."""
-
-    BINDINGS = bindings_of("hands")
-    name_in_keys = "hands"
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, HandList(workspace, id="hands"), HandRecord(workspace, id="record"))
@@ -23,7 +19,7 @@ class HandsScreen(ListScreen):
     def sync(self) -> None:
         """The list is as high as its runs, within bounds: a record is long."""
         super().sync()
-        most = max(LEAST_MOST, self.trunkline.size.height // 3)
+        most = max(LEAST_MOST, self.host.size.height // 3)
         self.list.styles.height = max(min(self.list.count + 3, most), 5)
 
     def enter_row(self) -> None:

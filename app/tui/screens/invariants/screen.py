@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.invariants.verdict_list import VerdictDetail, VerdictList
 from trunkline.app.tui.screens.list_screen import ListAndDetail
 from trunkline.app.tui.state.workspace import Workspace
@@ -13,12 +12,10 @@ from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
 
 
-class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail]):
+class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail], screen="invariants"):
     """The list, the violations of the selected one, and the explanation where there is room."""
 
     CSS_PATH = "screen.tcss"
-    BINDINGS = bindings_of("invariants")
-    name_in_keys = "invariants"
 
     def __init__(self, workspace: Workspace) -> None:
         self.inspector = Inspector(workspace, id="why")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.screens.messages.message_list import MessageList
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.cell_list import Detail
 
 
-class MessagesScreen(ListScreen):
+class MessagesScreen(ListScreen, screen="messages"):
     """One row a message; Enter opens it."""
 
-    BINDINGS = bindings_of("messages")
-    name_in_keys = "messages"
     filtered = True
 
     def __init__(self, workspace: Workspace) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.card_targets import go_to_card_target, mark_columns
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.state.workspace import Workspace
@@ -28,12 +27,10 @@ FRAME = 2
 LEAST = 1
 
 
-class OverviewScreen(RunScreen):
+class OverviewScreen(RunScreen, screen="overview"):
     """Cards in columns; Enter on a card goes to the screen that shows it, and takes the cursor along."""
 
     CSS_PATH = "screen.tcss"
-    BINDINGS = bindings_of("overview")
-    name_in_keys = "overview"
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
@@ -138,9 +135,8 @@ class OverviewScreen(RunScreen):
     def _tell(self) -> None:
         if self.workspace.open_run is None:
             return
-        hint = self.card.hint if self.trunkline.has(self.card.card_target().screen) else "see it on the timeline"
         self.hint.tell(
-            card_hints(hint, self.workspace.run.view.run.trace.header.title, self.workspace.view_options.used)
+            card_hints(self.card.hint, self.workspace.run.view.run.trace.header.title, self.workspace.view_options.used)
         )
 
     def on_row_list_clicked(self, message: RowList.Clicked) -> None:
@@ -149,7 +145,7 @@ class OverviewScreen(RunScreen):
         if message.again:
             self.action_enter()
 
-    def _move(self, rows: int) -> None:
+    def move(self, rows: int) -> None:
         if self.workspace.open_run is None:
             return
         pane = self.pane

@@ -7,26 +7,24 @@ from textual.containers import Container
 from textual.widgets import Input
 
 from trunkline.app.runs.model import ScenarioEntry
-from trunkline.app.tui.keys import bindings_of
+from trunkline.app.tui.screens.app_actions import AppActions
 from trunkline.app.tui.screens.dialog_base import Dialog
 from trunkline.app.tui.screens.picker.scenario_list import ScenarioList, ScenarioStory
-from trunkline.app.tui.screens.run_screen import TooSmall
 from trunkline.app.tui.state.batch_runs import BatchRun, RunFinished
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.bars import Banner, KeyBar
 from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.picker.scenario_results import Result
 from trunkline.app.view.text.cells import error_text
 from trunkline.core.errors import UsageError
 
 
-class PickerScreen(Dialog[bool]):
+class PickerScreen(AppActions, Dialog[bool], screen="picker"):
     """A list of scenarios beside the story of the selected one. Ends with whether a run was opened."""
 
     CSS_PATH = "screen.tcss"
-    BINDINGS = bindings_of("picker")
     AUTO_FOCUS = "#scenarios"
-    name_in_keys = "picker"
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -49,7 +47,7 @@ class PickerScreen(Dialog[bool]):
                 yield self.list
             yield self.story
         yield KeyBar(self.workspace, "picker")
-        yield TooSmall(id="too-small", markup=False)
+        yield TooSmall()
 
     def on_mount(self) -> None:
         """Start at the scenario that is open."""
@@ -127,11 +125,11 @@ class PickerScreen(Dialog[bool]):
             self.list.reveal()
         self.story.invalidate()
 
-    def _move(self, rows: int) -> None:
+    def move(self, rows: int) -> None:
         if self.focused is self.story:
             self.story.select(max(self.story.selected + rows, 0))
         else:
-            super()._move(rows)
+            super().move(rows)
 
     def action_bug(self) -> None:
         """With the defect of the scenario, or without it."""
@@ -171,19 +169,3 @@ class PickerScreen(Dialog[bool]):
             self.dismiss(False)
         else:
             self.notify("choose a scenario, or press q to quit", timeout=3)
-
-    def action_theme(self) -> None:
-        """The next theme."""
-        self.trunkline.next_theme()
-
-    def action_help(self) -> None:
-        """Every key of this screen."""
-        self.trunkline.help("picker")
-
-    def action_palette(self) -> None:
-        """The command palette."""
-        self.trunkline.action_command_palette()
-
-    def action_suspend_process(self) -> None:
-        """Back to the shell for a while."""
-        self.trunkline.action_suspend_process()

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.screens.queue.queue_list import QueueList, QueueRecord
 from trunkline.app.tui.state.workspace import Workspace
 
 
-class QueueScreen(ListScreen):
+class QueueScreen(ListScreen, screen="queue"):
     """One row a message that was queued; Enter goes to the event that gave it its state."""
-
-    BINDINGS = bindings_of("queue")
-    name_in_keys = "queue"
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, QueueList(workspace, id="queue"), QueueRecord(workspace, id="why"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.list_screen import ListAndDetail
 from trunkline.app.tui.screens.sessions.alignment import Alignment
 from trunkline.app.tui.screens.sessions.session_list import SessionList
@@ -17,12 +16,10 @@ from trunkline.app.view.index.places import PlaceKey
 HIGH = 32
 
 
-class SessionsScreen(ListAndDetail[SessionList, Alignment]):
+class SessionsScreen(ListAndDetail[SessionList, Alignment], screen="sessions"):
     """The list above, the two sides of the selected session below, and the explanation where there is room."""
 
     CSS_PATH = "screen.tcss"
-    BINDINGS = bindings_of("sessions")
-    name_in_keys = "sessions"
 
     def __init__(self, workspace: Workspace) -> None:
         self.inspector = Inspector(workspace, id="why")
@@ -41,7 +38,7 @@ class SessionsScreen(ListAndDetail[SessionList, Alignment]):
         """Follow the workspace. When the cursor moved to another event, its session is selected."""
         if self.workspace.open_run is not None:
             self.list.sync()
-            most = 8 if self.trunkline.size.height < HIGH else 12
+            most = 8 if self.host.size.height < HIGH else 12
             self.list.styles.height = max(min(self.list.count + 3, most), 5)
             at = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
             if at != self._seen:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from trunkline.app.tui.keys import bindings_of
 from trunkline.app.tui.screens.card_targets import go_to_card_target, mark_columns
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.screens.timeline.swimlane import Swimlane
@@ -26,12 +25,10 @@ LEAST_WHY = 18
 _FRAME = 2
 
 
-class TimelineScreen(RunScreen):
+class TimelineScreen(RunScreen, screen="timeline"):
     """Swim lanes above the explanation of the event under the cursor; beside both, the rest of the run in cards."""
 
     CSS_PATH = "screen.tcss"
-    BINDINGS = bindings_of("timeline")
-    name_in_keys = "timeline"
     filtered = True
 
     def __init__(self, workspace: Workspace) -> None:
@@ -69,7 +66,7 @@ class TimelineScreen(RunScreen):
 
     @property
     def _roomy(self) -> bool:
-        size = self.trunkline.size
+        size = self.host.size
         return size.width >= SIDE[0] and size.height >= SIDE[1]
 
     async def on_resize(self) -> None:
@@ -100,7 +97,7 @@ class TimelineScreen(RunScreen):
     async def action_side(self) -> None:
         """Show or hide the side column."""
         if not self._roomy:
-            size = self.trunkline.size
+            size = self.host.size
             wide, high = SIDE
             self.notify(f"the side column needs {wide}x{high}, this terminal has {size.width}x{size.height}", timeout=4)
             return
@@ -150,7 +147,7 @@ class TimelineScreen(RunScreen):
         if lane is None:
             self.action_lanes()
         elif lane.kind is LaneKind.GATEWAY:
-            self.tell("every row passes the gateway: click a place or a hand to see its rows alone")
+            self.notify_once("every row passes the gateway: click a place or a hand to see its rows alone")
         else:
             word = max(lane.label.split(), key=len)
             text = f"lane:{word}"
@@ -158,7 +155,7 @@ class TimelineScreen(RunScreen):
             self.workspace.search.set_filter("" if now is not None and str(now) == text else text)
             self.moved()
 
-    def _move(self, rows: int) -> None:
+    def move(self, rows: int) -> None:
         if self.workspace.open_run is None:
             return
         pane = self.pane
@@ -178,7 +175,7 @@ class TimelineScreen(RunScreen):
 
     def _scroll_lanes(self, lanes: int) -> None:
         if not self.lane.scroll_lanes(lanes):
-            self.tell("no more lanes on this side" if self.lane.windowed else "all lanes are in view")
+            self.notify_once("no more lanes on this side" if self.lane.windowed else "all lanes are in view")
 
     def action_enter(self) -> None:
         """From a row to its explanation; from a fact to the event it names; from a card to its screen."""
@@ -196,7 +193,7 @@ class TimelineScreen(RunScreen):
             self.lane.focus()
             self.moved()
         else:
-            self.tell("this line names no event to go to")
+            self.notify_once("this line names no event to go to")
 
     def action_why(self) -> None:
         """The Why pane, large; again: as before."""
@@ -207,7 +204,7 @@ class TimelineScreen(RunScreen):
         """Light the causal chain of the event, or everything again."""
         if self.workspace.open_run:
             if not self.workspace.cursor:
-                self.tell("nothing has happened yet, so nothing caused it: ] steps")
+                self.notify_once("nothing has happened yet, so nothing caused it: ] steps")
             self.workspace.toggle_chain()
             self.moved()
 

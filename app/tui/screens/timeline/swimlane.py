@@ -165,6 +165,10 @@ class Swimlane(RowList):
         folded = "every event" if workspace.show_internal else "inside of the gateway folded"
         return hint or folded + key
 
+    def row_text(self) -> str:
+        """Blank: the menu offers the event under the cursor, which says more than its row."""
+        return ""
+
     # ------------------------------------------------------------ mouse
 
     def on_click(self, event: events.Click) -> None:
