@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import pkgutil
 import re
 import shlex
 import shutil
@@ -65,7 +66,7 @@ def test_generated_parts_are_fresh(path: Path) -> None:
     assert path.read_text("utf-8") == docs.pages()[path], "stale: run python tools/docs.py"
 
 
-def test_every_generated_part_has_its_place() -> None:
+def test_every_generated_part_stands_on_one_page() -> None:
     names = re.findall(r"<!-- generated: ([\w-]+) -->", "".join(path.read_text("utf-8") for path in PAGES))
     assert sorted(names) == sorted(docs.REGIONS)
 
@@ -88,7 +89,7 @@ def test_a_stale_answer_is_found() -> None:
     assert docs.refreshed(fresh) == fresh
 
 
-def test_check_tells_what_is_stale_and_changes_nothing(monkeypatch, capsys) -> None:
+def test_check_reports_stale_pages_and_changes_nothing(monkeypatch, capsys) -> None:
     path = DOCS / "reasons.md"
     monkeypatch.setattr(docs, "pages", lambda: {path: "another text"})
     monkeypatch.setattr(sys, "argv", ["docs.py", "--check"])
@@ -98,7 +99,7 @@ def test_check_tells_what_is_stale_and_changes_nothing(monkeypatch, capsys) -> N
     assert path.read_bytes() == before
 
 
-def test_every_kind_of_event_is_told_of() -> None:
+def test_every_kind_of_event_is_listed() -> None:
     rows = re.findall(r"^\| `([a-z_.]+)` \|", docs.event_table(), re.MULTILINE)
     assert sorted(rows) == sorted(BODIES)
 
@@ -138,7 +139,7 @@ def dead_links(path: Path, text: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", BY_NAME)
-def test_relative_links_lead_somewhere(path: Path) -> None:
+def test_relative_links_resolve(path: Path) -> None:
     assert list(dead_links(path, path.read_text("utf-8"))) == []
 
 
@@ -234,6 +235,81 @@ def test_a_path_of_a_machine_is_found(text: str) -> None:
     assert ABSOLUTE.search(text)
 
 
+# Modules and terms that pages name
+
+
+PATH = re.compile(r"(?<![\w/.:-])(?:[\w-]+/)*[\w-]+\.(?:py|sql|tcss|sh)\b")
+#: files of the reader's, not of the repository
+READERS_FILES = {"test_discord.py", "my_adapter.py"}
+
+
+def missing_files(text: str) -> list[str]:
+    """Paths that exist neither from the root of the clone nor beside the pages or the examples."""
+    paths = sorted(set(PATH.findall(text)) - READERS_FILES)
+    return [path for path in paths if not any((base / path).exists() for base in (ROOT, DOCS, DOCS / "examples"))]
+
+
+def unknown_names(text: str) -> list[str]:
+    """Dotted names that cannot be imported; `core.X` is short for `trunkline.X`, a name of the front door."""
+    found = []
+    for name in sorted(
+        set(re.findall(r"`(trunkline\.[\w.]+|core\.[A-Z]\w+)", text)) - {"trunkline.db", "trunkline.db.lock"}
+    ):
+        try:
+            pkgutil.resolve_name(name.replace("core.", "trunkline.", 1) if name.startswith("core.") else name)
+        except (ImportError, AttributeError):
+            found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("path", BY_NAME)
+def test_modules_that_a_page_names_exist(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert (missing_files(text), unknown_names(text)) == ([], [])
+
+
+def test_a_missing_module_is_found() -> None:
+    assert missing_files("see `core/shell/intake.py`, `intake.py` and core/gateway.py") == [
+        "core/shell/intake.py",
+        "intake.py",
+    ]
+    assert unknown_names("`trunkline.core.nowhere`, `core.Nothing`, `core.Gateway` and `trunkline.core.env.Env`") == [
+        "core.Nothing",
+        "trunkline.core.nowhere",
+    ]
+
+
+def test_the_architecture_page_lists_every_folder_of_the_packages() -> None:
+    page = (DOCS / "architecture.md").read_text("utf-8")
+    folders = [
+        f"{package}/{path.name}/"
+        for package in ("core", "sim", "app", "tests")
+        for path in sorted((ROOT / package).iterdir())
+        if path.is_dir() and path.name != "__pycache__" and any(path.rglob("*.py"))
+    ]
+    assert [name for name in folders if f"| `{name}` |" not in page] == []
+    listed = re.findall(r"^\| `((?:core|sim|app|tests)/\w+/)` \|", page, re.MULTILINE)
+    assert [name for name in listed if not (ROOT / name).is_dir()] == []
+
+
+GLOSSARY = DOCS / "glossary.md"
+TERMS = re.findall(r"^\*\*([a-z ]+)\*\*: ", GLOSSARY.read_text("utf-8"), re.MULTILINE)
+
+
+def test_every_term_of_the_glossary_is_explained_once_and_used() -> None:
+    pages = [path.read_text("utf-8").lower() for path in PAGES if path.name not in ("glossary.md", "CHANGELOG.md")]
+    unused = [term for term in TERMS if not any(re.search(rf"\b{term}(s|es)?\b", page) for page in pages)]
+    assert (unused, len(TERMS)) == ([], len(set(TERMS)))
+    assert len(TERMS) >= 48
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in BY_NAME if path.id not in ("glossary.md", "CHANGELOG.md", "keys.md")]
+)
+def test_every_page_links_to_the_glossary(path: Path) -> None:
+    assert "glossary.md" in path.read_text("utf-8")
+
+
 # Examples
 
 
@@ -246,7 +322,8 @@ PYTHON = [
 
 
 @pytest.mark.parametrize(("path", "block"), PYTHON)
-def test_python_examples_compile_and_import_what_there_is(path: Path, block: Block) -> None:
+def test_python_examples_compile_and_their_imports_work(path: Path, block: Block, monkeypatch) -> None:
+    monkeypatch.syspath_prepend(DOCS / "examples")
     compile(block.text, f"{path.name}:{block.line}", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     imports = [node for node in ast.parse(block.text).body if isinstance(node, ast.Import | ast.ImportFrom)]
     exec(compile(ast.Module([*imports], []), path.name, "exec"), {})
@@ -262,6 +339,16 @@ def twice(tmp_path: Path) -> Path:
     path = tmp_path / "twice.yaml"
     path.write_text(only_block("catching-a-bug.md", "yaml", "scenario: 1").text, "utf-8")
     return path
+
+
+def test_the_gateway_of_the_readme_answers_once(tmp_path: Path, monkeypatch, capsys) -> None:
+    (block,) = (block for block in blocks((ROOT / "README.md").read_text("utf-8")) if block.language == "python")
+    monkeypatch.syspath_prepend(DOCS / "examples")
+    monkeypatch.chdir(tmp_path)
+    for printed in ("['HELLO']", "[]"):
+        exec(compile(block.text, "README.md", "exec"), {})
+        assert capsys.readouterr().out.strip() == printed
+        assert f"prints `{printed}`" in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_the_scenario_of_the_how_to_holds_and_catches_its_bug(twice: Path) -> None:
@@ -293,7 +380,7 @@ def test_the_sweep_of_the_simulation_page_runs(monkeypatch) -> None:
     exec(only_block("simulation.md", "python", "CrashAt").text, {})
 
 
-def test_the_echo_example_runs_and_drops_after_a_restart_what_it_had_answered(tmp_path: Path) -> None:
+def test_the_echo_example_drops_after_a_restart_the_message_that_it_answered(tmp_path: Path) -> None:
     folder = shutil.copytree(DOCS / "examples", tmp_path / "examples")
     echo = load(folder / "echo.py")
     with anyio.from_thread.start_blocking_portal("asyncio") as portal:
