@@ -18,7 +18,7 @@ import msgspec
 from echo import ANA, BEN, Loopback
 
 from trunkline import Address, system_env
-from trunkline.core.testing.adapter_kit import Bench, Report, Seen, check_channel_adapter
+from trunkline.core.testing.adapter_kit import Bench, KitReport, SeenMessage, check_channel_adapter
 
 
 class LoopbackBench(Bench):
@@ -30,10 +30,10 @@ class LoopbackBench(Bench):
         self.nowhere = (msgspec.structs.replace(ANA, conversation="nobody"),)
         self._said = 0
 
-    async def accepted(self) -> Sequence[Seen]:
+    async def accepted(self) -> Sequence[SeenMessage]:
         """What people can see."""
         return [
-            Seen(address=request.address, text=request.text, key=request.key, provider_id=str(number))
+            SeenMessage(address=request.address, text=request.text, key=request.key, provider_id=str(number))
             for number, request in enumerate(self.platform.accepted, 1)
         ]
 
@@ -49,7 +49,7 @@ async def make_adapter() -> AsyncGenerator[Bench, None]:
     yield LoopbackBench()
 
 
-async def main() -> Report:
+async def main() -> KitReport:
     """Run all checks. A platform in memory answers at once, so there is little to wait for."""
     return await check_channel_adapter(make_adapter, patience=1.0, settle=0.01)
 
