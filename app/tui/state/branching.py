@@ -95,9 +95,15 @@ def offered(workspace: Workspace) -> tuple[FaultOption, ...]:
     entry = _entry(workspace)
     file = _branched(workspace.source, entry, workspace.branch.faults)
     view = workspace.run.view
-    spot = cursor_context(view, file, workspace.cursor)
+    cursor = cursor_context(view, file, workspace.cursor)
     return options(
-        PaletteContext(spot=spot, ahead=upcoming_after(view, spot), file=file, on=workspace.bugs, declared=entry.bugs)
+        PaletteContext(
+            cursor=cursor,
+            upcoming=upcoming_after(view, cursor),
+            file=file,
+            active=workspace.bugs,
+            declared=entry.bugs,
+        )
     )
 
 

@@ -1,7 +1,7 @@
 """Life bars: one binding as a line of cells on a scale of virtual time.
 
-``├──●──●╌╌╌┤``: bound, touched twice, ending, ended. A cell is told what it stands for, so that a screen can colour it;
-what lies after the cursor is marked, not left out.
+``├──●──●╌╌╌┤``: bound, touched twice, ending, ended. Each cell has a meaning, for its color; cells after the cursor are
+marked, not left out.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from trunkline.core.bindings.records import BindingStatus
 
 
 class BarPart(StrEnum):
-    """What a cell of a life bar stands for."""
+    """Meaning of a cell of a life bar."""
 
     NONE = "none"
     LIVE = "live"
     TOUCH = "touch"
-    #: takes nothing new
+    #: accepts no new messages
     ENDING = "ending"
-    #: over, or past its deadline
+    #: ended, or past its deadline
     END = "end"
-    #: used after that
+    #: used after its end
     WRONG = "wrong"
 
 
 class BarCell(msgspec.Struct, frozen=True):
-    """One cell. `later`: it lies after the cursor."""
+    """One cell. `later`: after the cursor."""
 
     char: str
     part: BarPart
     later: bool = False
 
 
-#: what is never drawn over by what comes after it in the same cell
+#: in one cell, the part with the higher rank is drawn
 _RANK = {BarPart.NONE: 0, BarPart.LIVE: 1, BarPart.ENDING: 2, BarPart.TOUCH: 3, BarPart.END: 4, BarPart.WRONG: 5}
-#: from the last event of the run on: it goes on
+#: still bound at the end of the run
 OPEN = "▸"
 
 
 def column(at: float, span: tuple[float, float], width: int) -> int:
-    """The cell of a moment, for a scale of `width` cells."""
+    """The cell of a time, on a scale of `width` cells."""
     start, end = span
     share = (at - start) / (end - start) if end > start else 0.0
     return max(0, min(int(share * (width - 1) + 0.5), width - 1))
@@ -53,7 +53,7 @@ def column(at: float, span: tuple[float, float], width: int) -> int:
 def life_bar(
     row: BindingRow, points: Sequence[BarPoint], span: tuple[float, float], now: float, width: int
 ) -> list[BarCell]:
-    """The whole life of a binding in `width` cells. `row` is its last record; `now` is the cursor's time."""
+    """The life of a binding in `width` cells. `row` is its last record, `now` the time of the cursor."""
     bar = _Bar(span, now, width)
     over = _over(row)
     end = span[1] if over is None else min(over, span[1])
@@ -73,7 +73,7 @@ def life_bar(
 
 
 def _over(row: BindingRow) -> float | None:
-    """When it stopped to route for good: it was ended, or its deadline passed without that."""
+    """When it stopped routing: at its end, or else at its deadline; none while it routes."""
     if row.ended_at is not None:
         return row.ended_at
     return row.expires_at if row.status is BindingStatus.ACTIVE else None
@@ -93,7 +93,7 @@ class _Bar:
 
     def put(self, at: float, char: str, part: BarPart, *, last: bool = False) -> None:
         x = self._x(at)
-        # Bound and over in one cell: both are to be seen.
+        # Bound and ended in one cell: show both.
         if last and self.cells[x].char == "├" and x + 1 < self._width:
             x += 1
         self._set(x, BarCell(char, part, at > self._now))

@@ -1,1 +1,1 @@
-"""The fault catalog, the palette, and where a fault is placed."""
+"""The faults that can be placed at the cursor."""

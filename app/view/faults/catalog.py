@@ -1,4 +1,4 @@
-"""What can go wrong: a maker for each line of the palette, which gives its moments, or says why there are none here."""
+"""The catalog of faults: for each line of the palette a function that gives its moments, or why there are none here."""
 
 from __future__ import annotations
 
@@ -27,84 +27,90 @@ from trunkline.app.view.faults.placement import (
 from trunkline.app.view.faults.triggers import deadline, dying, hand, pushing, sending, store, twice
 from trunkline.app.view.text.cells import cut, quoted
 
-#: platforms on which the gateway speaks by webhooks
+#: platforms on which the gateway posts through webhooks
 _WEBHOOKS = ("discord",)
-#: cells of what was said, in a preview
+#: cells of a message in a preview
 _SAID = 24
 
 
-def options(site: PaletteContext) -> tuple[FaultOption, ...]:
-    """Everything that can go wrong, always in the same order."""
-    return tuple(_option(name, word, make(site)) for name, (word, make) in MAKERS.items())
+def options(context: PaletteContext) -> tuple[FaultOption, ...]:
+    """All faults, always in the same order."""
+    return tuple(_option(name, word, make(context)) for name, (word, make) in MAKERS.items())
 
 
 def _option(name: str, word: str, made: FaultTimes) -> FaultOption:
     if isinstance(made, str):
         return FaultOption(id=name, word=word, why=made)
     bugs = made[0].bugs
-    told = word if bugs is None else "defect on" if bugs else "defect off"
-    return FaultOption(id=name, word=told, moments=made)
+    shown = word if bugs is None else "defect on" if bugs else "defect off"
+    return FaultOption(id=name, word=shown, moments=made)
 
 
 # ---------------------------------------------------------------- the defect
 
 
-def _defect(site: PaletteContext) -> FaultTimes:
-    if not site.on and not site.declared:
+def _defect(context: PaletteContext) -> FaultTimes:
+    if not context.active and not context.declared:
         return "not here: this scenario declares no defect"
-    names = ", ".join(site.on or site.declared)
-    told = f"the fix: the same from the start, without {names}" if site.on else f"the same from the start, with {names}"
-    brief = f"the fix: without {names}" if site.on else f"with {names}"
-    return (FaultTime(label="whole run", told=told, brief=brief, at=0.0, bugs=() if site.on else site.declared),)
+    names = ", ".join(context.active or context.declared)
+    sentence = f"the same run without {names}: the fix" if context.active else f"the same run with {names}"
+    brief = f"the fix: without {names}" if context.active else f"with {names}"
+    return (
+        FaultTime(
+            label="whole run", sentence=sentence, brief=brief, at=0.0, bugs=() if context.active else context.declared
+        ),
+    )
 
 
 # ---------------------------------------------------------------- at a time
 
 
 def _process(action: str, what: str, settings: dict[str, Any]) -> Maker:
-    def make(site: PaletteContext) -> FaultTimes:
-        process = site.ahead.process
+    def make(context: PaletteContext) -> FaultTimes:
+        process = context.upcoming.process
         if process is None:
             return NO_PROCESS
-        return fault_times(site, what.format(named(process)), {action: {**which(process), **settings}})
+        return fault_times(context, what.format(named(process)), {action: {**which(process), **settings}})
 
     return make
 
 
 def _account(kind: str, what: str) -> Maker:
-    def make(site: PaletteContext) -> FaultTimes:
-        ref, fault = site.spot.ref, {"on": kind, "do": "error", "for": WAIT}
+    def make(context: PaletteContext) -> FaultTimes:
+        ref, fault = context.cursor.ref, {"on": kind, "do": "error", "for": WAIT}
         who = "every account"
         if ref is not None:
-            who, fault = f"{ref.platform}:{ref.account}", {**fault, "in": site.spot.place}
-        return fault_times(site, f"{who} {what} for {WAIT:g} s", {"fault": ordered(fault)})
+            who, fault = f"{ref.platform}:{ref.account}", {**fault, "in": context.cursor.place}
+        return fault_times(context, f"{who} {what} for {WAIT:g} s", {"fault": ordered(fault)})
 
     return make
 
 
 def _closing(action: str, what: str) -> Maker:
-    def make(site: PaletteContext) -> FaultTimes:
-        spot = site.spot
+    def make(context: PaletteContext) -> FaultTimes:
+        spot = context.cursor
         if spot.ref is None or spot.place is None:
             return NOWHERE
         if spot.ref.thread is None:
-            return f"not here: {spot.place} is no thread"
-        return fault_times(site, f"{spot.place} is {what}", {"in": spot.place, action: True})
+            return f"not here: {spot.place} is not a thread"
+        return fault_times(context, f"{spot.place} is {what}", {"in": spot.place, action: True})
 
     return make
 
 
-def _token(site: PaletteContext) -> FaultTimes:
-    ref = site.spot.ref
+def _token(context: PaletteContext) -> FaultTimes:
+    ref = context.cursor.ref
     if ref is None:
         return NOWHERE
     delay = f"{TOKEN_NOTICE:g} s"
     what = f"{ref.platform}:{ref.account} has a new token; the gateway gets it {delay} later and is refused until then"
-    return fault_times(site, what, {"rotate": {"platform": ref.platform, "account": ref.account, "tell": TOKEN_NOTICE}})
+    return fault_times(
+        context, what, {"rotate": {"platform": ref.platform, "account": ref.account, "tell": TOKEN_NOTICE}}
+    )
 
 
-def _webhook(site: PaletteContext) -> FaultTimes:
-    spot = site.spot
+def _webhook(context: PaletteContext) -> FaultTimes:
+    spot = context.cursor
     if spot.ref is None or spot.place is None:
         return NOWHERE
     if spot.ref.platform not in _WEBHOOKS:
@@ -113,95 +119,102 @@ def _webhook(site: PaletteContext) -> FaultTimes:
         return "not here: a direct conversation has no webhook"
     state = "deleted" if spot.webhook else "forbidden"
     what = f"the webhook in {spot.place} is {state}" if spot.webhook else f"webhooks are {state} in {spot.place}"
-    return fault_times(site, what, {"webhook": {"in": spot.place, "state": state}})
+    return fault_times(context, what, {"webhook": {"in": spot.place, "state": state}})
 
 
-def _again(site: PaletteContext) -> FaultTimes:
-    spot = site.spot
+def _again(context: PaletteContext) -> FaultTimes:
+    spot = context.cursor
     if spot.said is None:
-        return "not here: no message of a person is under the cursor"
-    what = f"the platform hands {quoted(cut(spot.text, _SAID))} to the gateway again"
-    return fault_times(site, what, {"replay": {"messages": [spot.said]}})
+        return "not here: the cursor is not on a message of a person"
+    what = f"the platform delivers {quoted(cut(spot.text, _SAID))} to the gateway again"
+    return fault_times(context, what, {"replay": {"messages": [spot.said]}})
 
 
 # ---------------------------------------------------------------- bindings and sessions
 
 
-def _unbind(site: PaletteContext) -> FaultTimes:
-    if site.spot.place is None:
+def _without_operator(context: PaletteContext) -> str:
+    """Why operators cannot act at this moment; empty if they can."""
+    if context.upcoming.process == "gateway":
+        return ""
+    return NO_PROCESS if context.upcoming.process is None else STANDS_BY
+
+
+def _unbind(context: PaletteContext) -> FaultTimes:
+    if context.cursor.place is None:
         return NOWHERE
-    if site.ahead.bound is None:
-        return f"not here: {site.spot.place} is not bound"
-    if site.ahead.process != "gateway":
-        return NO_PROCESS if site.ahead.process is None else STANDS_BY
-    what = f"an operator ends the binding of {site.spot.place}; it goes its default route again"
-    return fault_times(site, what, {"unbind": {"in": site.spot.place}})
+    if context.upcoming.bound_session is None:
+        return f"not here: {context.cursor.place} is not bound"
+    if refusal := _without_operator(context):
+        return refusal
+    what = f"an operator ends the binding of {context.cursor.place}; it takes its default route again"
+    return fault_times(context, what, {"unbind": {"in": context.cursor.place}})
 
 
-def _expire(site: PaletteContext) -> FaultTimes:
-    bound = site.ahead.bound
-    if site.spot.place is None:
+def _expire(context: PaletteContext) -> FaultTimes:
+    bound = context.upcoming.bound_session
+    if context.cursor.place is None:
         return NOWHERE
     if bound is None:
-        return f"not here: {site.spot.place} is not bound"
-    if site.ahead.process != "gateway":
-        return NO_PROCESS if site.ahead.process is None else STANDS_BY
-    what = f"the binding of {site.spot.place} is renewed for {SHORT:g} s only, and expires"
-    return fault_times(site, what, {"bind": {"in": site.spot.place, "session": bound.session, "max_age": SHORT}})
+        return f"not here: {context.cursor.place} is not bound"
+    if refusal := _without_operator(context):
+        return refusal
+    what = f"the binding of {context.cursor.place} is renewed for only {SHORT:g} s, and expires"
+    return fault_times(context, what, {"bind": {"in": context.cursor.place, "session": bound, "max_age": SHORT}})
 
 
-def _rebind(site: PaletteContext) -> FaultTimes:
-    spot, other = site.spot, site.ahead.other
+def _rebind(context: PaletteContext) -> FaultTimes:
+    spot, other = context.cursor, context.upcoming.other_session
     if spot.place is None:
         return NOWHERE
     if other is None:
-        return "not here: no session of another conversation is there yet"
-    if site.ahead.process != "gateway":
-        return NO_PROCESS if site.ahead.process is None else STANDS_BY
-    before = f", no longer to {site.ahead.bound.session}" if site.ahead.bound else ""
+        return "not here: no other conversation has a session yet"
+    if refusal := _without_operator(context):
+        return refusal
+    before = f", no longer to {context.upcoming.bound_session}" if context.upcoming.bound_session else ""
     what = f"an operator binds {spot.place} to {other}{before}"
-    return fault_times(site, what, {"bind": {"in": spot.place, "session": other}})
+    return fault_times(context, what, {"bind": {"in": spot.place, "session": other}})
 
 
-def _session(site: PaletteContext) -> FaultTimes:
-    if site.spot.place is None:
+def _session(context: PaletteContext) -> FaultTimes:
+    if context.cursor.place is None:
         return NOWHERE
-    agent = site.ahead.agent
+    agent = context.upcoming.agent
     if agent is None:
-        return f"not here: {site.spot.place} has no session of its own by now"
-    if site.ahead.process != "gateway":
-        return NO_PROCESS if site.ahead.process is None else STANDS_BY
-    own = {} if agent == site.file.scenario.gateway.default_agent else {"agent": agent}
-    hands = ", ".join(site.ahead.working)
-    what = f"the session of {site.spot.place} ends and begins anew"
-    now, *later = fault_times(site, what, {"in": site.spot.place, "reset": own})
-    # Who is at work at a later moment is not looked up.
-    told = f"{what}; {hands} is still at work, so its result comes after the end" if hands else what
-    return (msgspec.structs.replace(now, told=told), *later)
+        return f"not here: {context.cursor.place} has no session of its own yet"
+    if refusal := _without_operator(context):
+        return refusal
+    own = {} if agent == context.file.scenario.gateway.default_agent else {"agent": agent}
+    hands = ", ".join(context.upcoming.working)
+    what = f"the session of {context.cursor.place} ends and a new one begins"
+    now, *later = fault_times(context, what, {"in": context.cursor.place, "reset": own})
+    # Which hands run at a later moment is not looked up.
+    sentence = f"{what}; {hands} is still running, so its result comes after the end" if hands else what
+    return (msgspec.structs.replace(now, sentence=sentence), *later)
 
 
-#: the lines of the palette in their order: name, word, and what makes their moments
+#: the lines of the palette in order: id, name, and the function that gives their moments
 MAKERS: dict[str, tuple[str, Maker]] = {
     "defect": ("defect", _defect),
-    "lose-response": ("drop ack", sending("lose-response", "accepted, and its answer is lost")),
-    "drop": ("drop send", sending("drop", "never arrives, and nobody answers")),
+    "lose-response": ("drop ack", sending("lose-response", "accepted, but the response is lost")),
+    "drop": ("drop send", sending("drop", "never arrives and gets no response")),
     "again": ("deliver twice", _again),
     "slow": ("delay send", sending("slow", f"takes {WAIT:g} s longer", lasts=WAIT)),
     "reorder": ("reorder", pushing),
     "rate-limit": ("429 rate limit", sending("rate-limit", f"told to wait {WAIT:g} s", lasts=WAIT)),
-    "refuse": ("refuse send", sending("refuse", "refused for good")),
-    "not-ready": ("adapter not ready", _account("ready", "says, whenever it is asked, that it is not ready")),
-    "connection": ("connection breaks", _account("connect", "loses its connection, and gets no other")),
+    "refuse": ("refuse send", sending("refuse", "permanently refused")),
+    "not-ready": ("adapter not ready", _account("ready", "reports that it is not ready")),
+    "connection": ("connection breaks", _account("connect", "loses its connection and cannot reconnect")),
     "crash": (
         "crash",
-        _process("crash", f"{{}} is killed, the next process {DOWN:g} s later", {"restart_after": DOWN}),
+        _process("crash", f"{{}} is killed, and the next process starts {DOWN:g} s later", {"restart_after": DOWN}),
     ),
     "crash-before": (
         "crash before ack",
         dying(
             "wire.accepted",
             lambda ahead: ahead.accepts,
-            "dies before it learns that it was accepted",
+            "dies before it learns that the message was accepted",
         ),
     ),
     "crash-after": (
@@ -214,7 +227,7 @@ MAKERS: dict[str, tuple[str, Maker]] = {
     ),
     "restart": (
         "restart",
-        _process("restart", f"{{}} is stopped in order, back {DOWN:g} s later", {"down": DOWN}),
+        _process("restart", f"{{}} stops gracefully, and is back {DOWN:g} s later", {"down": DOWN}),
     ),
     "archive": ("archive thread", _closing("archive", "archived until a person posts in it")),
     "delete": ("delete thread", _closing("delete", "deleted for good")),
@@ -223,7 +236,10 @@ MAKERS: dict[str, tuple[str, Maker]] = {
     "rebind": ("rebind", _rebind),
     "token": ("rotate token", _token),
     "webhook": ("webhook gone", _webhook),
-    "hand-timeout": ("hand timeout", hand("drop", lambda site: f"never answers: timed out after {deadline(site)}")),
+    "hand-timeout": (
+        "hand timeout",
+        hand("drop", lambda context: f"never answers: timed out after {deadline(context)}"),
+    ),
     "hand-error": ("hand fails", hand("error", lambda _: "fails when its work is done")),
     "hand-twice": ("hand answers twice", twice),
     "session": ("session ends", _session),
@@ -231,7 +247,7 @@ MAKERS: dict[str, tuple[str, Maker]] = {
         "clock jump",
         _process(
             "freeze",
-            f"{{}} stands still and goes on {FROZEN:g} s later, unaware: its clock jumps",
+            f"{{}} freezes and resumes {FROZEN:g} s later without noticing: its clock jumps",
             {"for": FROZEN},
         ),
     ),

@@ -1,6 +1,6 @@
-"""The spot that a fault is placed at: the moment of the cursor, the conversation and the message under it.
+"""Where a fault is placed: the time of the cursor, and the conversation and message under it.
 
-Places go by the names that the scenario gave them, so that a step can be written with them.
+Places have the names of the scenario file, so that a step can use them.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from trunkline.sim.events.world import PeerSaid, WorldPlace
 from trunkline.sim.run.fault_board import where
 from trunkline.sim.scenario import PlaceError, PlaceRef, ScenarioFile
 
-#: the grain of the clock, seconds
+#: resolution of the clock, seconds
 GRAIN = 1e-6
 
 
 class CursorContext(msgspec.Struct, frozen=True, kw_only=True):
-    """Where and when. `place` is the scenario's name of the conversation; none: the cursor is in no conversation."""
+    """Place and time of the cursor. `place` is the scenario's name of the conversation; none: not in a conversation."""
 
     at: float
     seq: int
     place: str | None = None
     ref: PlaceRef | None = None
     address: Address | None = None
-    #: id of the `say` under the cursor, and what was said
+    #: id and text of the `say` step under the cursor
     said: str | None = None
     text: str = ""
-    #: the gateway has spoken there under another name by then, so it has a webhook
+    #: the gateway has posted there under another identity, so it has a webhook
     webhook: bool = False
 
     @property
     def early(self) -> bool:
-        """There is time before the instant of the cursor, so that a fault can be there when that begins."""
+        """Whether a fault can be placed before the instant of the cursor, to be active when that begins."""
         return bool(self.seq) and self.at > GRAIN
 
 
 def cursor_context(view: RunView, file: ScenarioFile, seq: int) -> CursorContext:
-    """The spot under a cursor; 0 is before the first event."""
+    """The context of a cursor; 0 is before the first event."""
     if not seq:
         return CursorContext(at=0.0, seq=0)
     event = view.event(seq)
@@ -65,7 +65,7 @@ def cursor_context(view: RunView, file: ScenarioFile, seq: int) -> CursorContext
 
 
 def address_of(view: RunView, event: Event) -> Address | None:
-    """The conversation that an event is about: its own, else that of its message, its delegation or what caused it."""
+    """The conversation of an event: its own, else that of its message, its delegation or its causes."""
     own = _where(event)
     if own is not None:
         return own
@@ -88,7 +88,7 @@ def _where(event: Event) -> Address | None:
 
 
 def place_names(view: RunView, file: ScenarioFile) -> dict[PlaceKey, tuple[str, PlaceRef]]:
-    """The places of a run that the scenario knows, each under its shortest name there."""
+    """The places of a run that the scenario can name, each with its shortest name."""
     found: dict[PlaceKey, tuple[str, PlaceRef]] = {}
     for event in view.events:
         body = event.body
@@ -100,7 +100,7 @@ def place_names(view: RunView, file: ScenarioFile) -> dict[PlaceKey, tuple[str, 
 
 
 def name_of(file: ScenarioFile, address: Address, tail: str) -> tuple[str, PlaceRef] | None:
-    """How a file names a place: as short as it is plain; none when the file cannot name it."""
+    """The shortest unambiguous name of a place in a file; none if the file cannot name it."""
     for text in (tail, f"{address.channel}/{tail}", f"{address.channel}:{address.account}/{tail}"):
         try:
             ref = file.resolve(text)
@@ -112,7 +112,7 @@ def name_of(file: ScenarioFile, address: Address, tail: str) -> tuple[str, Place
 
 
 def _said_before(file: ScenarioFile, at: float) -> set[str]:
-    """Ids of the `say` steps that have happened by then."""
+    """Ids of the `say` steps up to a time."""
     times = [time for step, time in zip(file.scenario.script, file.times, strict=True) if step.say is not None]
     return {name for name, time in zip(file.say_ids, times, strict=True) if time <= at}
 

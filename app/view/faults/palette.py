@@ -1,13 +1,12 @@
-"""The fault palette: what can be made to go wrong at the cursor, as steps of the scenario, each told before it is done.
+"""The fault palette: faults that can be placed at the cursor, as steps of the scenario, each with a preview.
 
-Nothing here runs anything: an option is a step of a script and a sentence. `sim.scenario.edit` adds the step to the
-scenario.
-What there is, is in `trunkline.app.view.faults.catalog`.
+Nothing runs here: an option is a step of a script and a sentence. `sim.scenario.edit` adds the step to the scenario.
+The options are listed in `trunkline.app.view.faults.catalog`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,43 +16,43 @@ from trunkline.app.view.text.cells import seconds
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.scenario.edit import step_text, with_step
 
-#: what a step is later than the events it comes after: the grain of the clock, so that they have all happened
+#: delay of a step after the events that it follows: the resolution of the clock
 AFTER = GRAIN
 
 
 class PlacedFault(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault that was placed: what it is called, and the step that it is."""
+    """A placed fault: its name, and its step."""
 
     word: str
     at: float
-    #: nothing: it changes no script, but the defects of the gateway
+    #: none: it changes the bug switches of the gateway, not the script
     step: dict[str, Any] | None = None
-    #: the defects that were on before it was placed
+    #: the bug switches that were on before it was placed
     before: tuple[str, ...] | None = None
 
 
 class FaultTime(msgspec.Struct, frozen=True, kw_only=True):
-    """When a fault can happen, and what exactly will happen then."""
+    """A time at which a fault can happen, and what exactly will happen."""
 
     #: ``now``, ``next``, ``after 2``
     label: str
-    #: the whole sentence
-    told: str
-    #: what happens, without what it happens to
+    #: the preview
+    sentence: str
+    #: the preview without its subject
     brief: str
     at: float
     step: dict[str, Any] | None = None
-    #: the defects of the gateway from then on; none: as they are
+    #: the bug switches from this time on; none: unchanged
     bugs: tuple[str, ...] | None = None
 
     @property
     def written(self) -> str:
-        """The step as the scenario file would have it."""
+        """The step as a scenario file has it."""
         return "" if self.step is None else step_text(self.step, self.at)
 
 
 class FaultOption(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the palette. Without a moment it cannot be placed here, and `why` says why."""
+    """One line of the palette. Without moments it cannot be placed here, and `why` says why."""
 
     id: str
     word: str
@@ -61,30 +60,24 @@ class FaultOption(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
 
     def moment(self, number: int) -> FaultTime | None:
-        """The so manyth moment, from 0, as far as there are; none when it cannot be placed here."""
+        """The Nth moment from 0, or the last one; none if the fault cannot be placed here."""
         return self.moments[min(number, len(self.moments) - 1)] if self.moments else None
 
     def placed(self, number: int = 0) -> PlacedFault:
-        """The fault, placed."""
+        """The fault, placed at its Nth moment."""
         moment = self.moment(number)
         assert moment is not None
         return PlacedFault(word=self.word, at=moment.at, step=moment.step)
 
 
 def with_faults(file: ScenarioFile, faults: Sequence[PlacedFault]) -> ScenarioFile:
-    """The scenario with all faults that are placed, in the order in which they were. Raises `ScenarioError`."""
+    """The scenario with all placed faults, in the order of placement. Raises `ScenarioError`."""
     for fault in faults:
         if fault.step is not None:
             file = with_step(file, fault.step, fault.at)
     return file
 
 
-def placed_words(faults: Sequence[PlacedFault]) -> Iterator[str]:
-    """The faults that are placed, one line each, the last one last."""
-    for fault in faults:
-        yield fault_label(fault)
-
-
 def fault_label(fault: PlacedFault) -> str:
-    """A fault that was placed, in a few words."""
+    """A placed fault in a few words."""
     return fault.word if fault.step is None else f"{fault.word} at {seconds(fault.at)} s"

@@ -1,4 +1,4 @@
-"""A run as a scenario file of its own: what was observed becomes what is expected, so that a find becomes a test."""
+"""Saves a run as a scenario file that expects what was observed, so that a finding becomes a test."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from trunkline.sim.scenario import ScenarioError, ScenarioFile, load_text
 from trunkline.sim.scenario.edit import text_of, tree_of
 from trunkline.sim.scenario.place_refs import is_session_key
 
-_REMARK = "What was observed in a run, written down by Trunkline. Run it: trunkline run THIS-FILE"
-#: kinds of events that tell what became of something, not how
-_TELLING = frozenset(
+_REMARK = "Saved by Trunkline from an observed run. Run it: trunkline run THIS-FILE"
+#: kinds of events that record an outcome
+_OUTCOMES = frozenset(
     {
         *("intent.settled", "intent.suppressed", "inbound.dropped", "send.refused", "send.joined", "client.told"),
         *("delegation.finished", "delegation.ignored", "binding.bound", "binding.refused", "binding.ended"),
@@ -29,7 +29,7 @@ _TELLING = frozenset(
         *("fault.fired", "process.crashed", "process.stopped", "process.frozen", "wire.deduplicated", "wire.refused"),
     }
 )
-#: what is expected of such an event
+#: fields of such an event that are expected
 _FACTS = ("state", "reason", "status")
 
 
@@ -41,10 +41,10 @@ def saved_text(
     bugs: Sequence[str] | None = None,
     faults: Iterable[str] = (),
 ) -> str:
-    """The text of a scenario file that expects what `sound` shows. Raises `ScenarioError` when it cannot be written.
+    """The text of a scenario file that expects the outcomes of `sound`. Raises `ScenarioError` if it cannot be written.
 
-    `defective`: the same run with bug switches on, whose breaches become `breaks`: a plain run of a file never has
-    them on; `bugs`: only these of them. `faults`: words for what was placed by hand.
+    `defective`: the same run with bug switches on, whose violations become `breaks`; a plain run of the file has them
+    off. `bugs`: only these of the switches. `faults`: labels of the placed faults, for the title.
     """
     tree = dict(tree_of(file.scenario))
     placed = list(faults)
@@ -66,7 +66,7 @@ def saved_text(
     except ScenarioError as error:
         if not any(problem.field.startswith("expect.accepted") for problem in error.problems):
             raise
-        # A place that came to be in the run, and that no file can name: the other facts stay.
+        # A message is in a place that was created during the run and that no file can name: keep the other facts.
         del tree["expect"]["accepted"]
         text = text_of(_ordered(tree), remark=_REMARK)
         load_text(text)
@@ -74,33 +74,33 @@ def saved_text(
 
 
 def _happened(file: ScenarioFile, script: list[dict[str, Any]], events: Sequence[Event]) -> list[dict[str, Any]]:
-    """The script without the steps that could not happen any more: nobody writes in a thread that is deleted."""
+    """The script without the steps that were skipped, such as a message in a deleted thread."""
     skipped = Counter((event.body.step, event.at) for event in events if isinstance(event.body, ScriptSkipped))
     if not skipped:
         return script
     kept: list[dict[str, Any]] = []
     names = iter(file.say_ids)
-    for step, at, told in zip(file.scenario.script, file.times, script, strict=True):
+    for step, at, written in zip(file.scenario.script, file.times, script, strict=True):
         name = next(names) if step.say is not None else ""
         which = (name or ", ".join(sorted(step.model_fields_set - {"at", "after", "place"})), at)
         if skipped[which]:
             skipped[which] -= 1
             continue
-        # Times and ids that are told from the steps before would be others without them.
-        rest = {field: value for field, value in told.items() if field not in ("at", "after", "id")}
+        # Times and ids that were derived from skipped steps are written out.
+        rest = {field: value for field, value in written.items() if field not in ("at", "after", "id")}
         kept.append({"at": at, **({"id": name} if name else {}), **rest})
     return kept
 
 
 def expectation(file: ScenarioFile, run: Run) -> dict[str, Any]:
-    """The `expect` of a file for what a run shows: messages by place, what became of them, sessions, what is tested."""
+    """The `expect` section for a run: messages by place, outcomes, transcripts and exercised invariants."""
     events = run.trace.events
     found: dict[str, Any] = {}
     accepted = _accepted(file, events)
     if accepted is not None:
         found["accepted"] = accepted
-    if told := _told(events):
-        found["events"] = told
+    if outcomes := _outcomes(events):
+        found["events"] = outcomes
     lines = transcripts_of(file, events)
     if held := [{"session": key, "lines": list(lines[key])} for key in lines if lines[key] and is_session_key(key)]:
         found["transcripts"] = held
@@ -110,14 +110,14 @@ def expectation(file: ScenarioFile, run: Run) -> dict[str, Any]:
     return found
 
 
-def _told(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """What became of things, and how often: another number of any of them is another behaviour."""
+def _outcomes(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """The recorded outcomes with their exact counts."""
     found: Counter[tuple[tuple[str, str], ...]] = Counter()
     for event in events:
-        if event.kind in _TELLING:
+        if event.kind in _OUTCOMES:
             facts = ((name, str(value)) for name in _FACTS if (value := getattr(event.body, name, None)) is not None)
             found[(("kind", event.kind), *facts)] += 1
-    # An expectation without a reason is met by events with one too.
+    # Events with a reason also match an expectation without one.
     return [
         {**dict(facts), "times": sum(times for other, times in found.items() if set(facts) <= set(other))}
         for facts in found
@@ -125,12 +125,12 @@ def _told(events: Sequence[Event]) -> list[dict[str, Any]]:
 
 
 def violated(run: Run) -> list[str]:
-    """The invariants that a run breaks, in the order of the catalogue."""
+    """The invariants that a run violates, in catalog order."""
     return [verdict.id for verdict in run.verdicts if verdict.status is Status.VIOLATED]
 
 
 def _accepted(file: ScenarioFile, events: Sequence[Event]) -> list[dict[str, Any]] | None:
-    """Every message that people saw, by place; none when one of them was seen where no file can point."""
+    """Every visible message, by place; none if one of them is in a place that no file can name."""
     names = _names(file, events)
     seen: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
     for event in events:
@@ -140,7 +140,7 @@ def _accepted(file: ScenarioFile, events: Sequence[Event]) -> list[dict[str, Any
             if place is None:
                 return None
             seen[place, body.text, body.media] += 1
-    # `*` stands for anything: such texts are compared last, when all that is plain was found.
+    # `*` is a wildcard: compare such texts last, after all exact ones.
     return [_message(*what, times) for what, times in sorted(seen.items(), key=lambda item: "*" in item[0][1])]
 
 
@@ -162,12 +162,12 @@ def _names(file: ScenarioFile, events: Sequence[Event]) -> dict[tuple[str, str, 
 
 def _name(file: ScenarioFile, address: Address, tail: str) -> str:
     named = name_of(file, address, tail)
-    # The loader knows a thread of delegated work when it is named in full.
+    # The loader accepts a thread of delegated work by its full name.
     return named[0] if named else f"{address.channel}/{tail}"
 
 
 def _ordered(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields in the order in which people write them."""
+    """The fields in the usual order of scenario files."""
     first = ("scenario", "title", "source", "tags", "bugs", "breaks", "with_bugs", "story", "seed")
     last = ("gateway", "world", "stored", "cast", "script", "expect")
     return {name: tree[name] for name in (*first, *last) if name in tree}

@@ -1,4 +1,4 @@
-"""Faults that wait for the next thing of a kind, or the one after that: a send, a message, a hand, a receipt."""
+"""Faults that wait for the next event of a kind, or a later one: a send, a message, a hand, a receipt."""
 
 from __future__ import annotations
 
@@ -20,125 +20,124 @@ from trunkline.app.view.faults.placement import (
 from trunkline.app.view.faults.upcoming import Upcoming, UpcomingEvent
 
 
-def _about(name: str, one: UpcomingEvent) -> str:
-    return name.replace("{}", one.text, 1)
-
-
 def _label(number: int) -> str:
     return f"after {number}" if number else "next"
 
 
 def _struck(
-    site: PaletteContext, coming: Sequence[UpcomingEvent], fault: dict[str, Any], what: str, name: str
+    context: PaletteContext, coming: Sequence[UpcomingEvent], fault: dict[str, Any], what: str, name: str
 ) -> FaultTimes:
-    """A fault that strikes the next one of a kind, or the one after that. `name` has a slot for its text."""
+    """A fault that strikes the next event of a kind, or a later one. `name` has a slot for its text."""
     return tuple(
         FaultTime(
             label=_label(number),
-            told=f"{_about(name, one)} ({one.where}): {what}",
+            sentence=name.replace("{}", one.text, 1) + f" ({one.where}): {what}",
             brief=what,
             at=at,
             step={"fault": ordered({**fault, **nth})},
         )
         for number, one in enumerate(coming)
-        for at, nth in (_waits(site, one),)
+        for at, nth in (_waits(context, one),)
     )
 
 
 def sending(kind: str, what: str, *, lasts: float | None = None) -> Maker:
-    """A fault that strikes a send into the conversation of the cursor, or any send where it is in none."""
+    """A fault that strikes a send into the conversation of the cursor; without one, any send."""
 
-    def make(site: PaletteContext) -> FaultTimes:
-        if not site.ahead.sends:
-            last = site.ahead.sent
+    def make(context: PaletteContext) -> FaultTimes:
+        if not context.upcoming.sends:
+            last = context.upcoming.sent
             where = f"; the last is {last.where}: place it before that" if last else ""
-            return f"not here: nothing is sent{site.there} after this{where}"
+            return f"not here: nothing is sent{context.destination} after this{where}"
         fault: dict[str, Any] = {"on": "send", "do": kind}
-        if site.spot.place is not None:
-            fault["in"] = site.spot.place
+        if context.cursor.place is not None:
+            fault["in"] = context.cursor.place
         if lasts is not None:
             fault["for"] = lasts
-        return _struck(site, site.ahead.sends, fault, what, f"the send of {{}}{site.there}")
+        return _struck(context, context.upcoming.sends, fault, what, f"the send of {{}}{context.destination}")
 
     return make
 
 
-def pushing(site: PaletteContext) -> FaultTimes:
-    """A message of a person that comes late."""
-    if site.spot.place is None:
+def pushing(context: PaletteContext) -> FaultTimes:
+    """Deliver a person's message late."""
+    if context.cursor.place is None:
         return NOWHERE
-    if not site.ahead.said:
-        return f"not here: nobody says anything in {site.spot.place} after this"
-    fault = {"on": "push", "do": "slow", "in": site.spot.place, "for": WAIT}
-    what = f"reaches the gateway {WAIT:g} s late, what is said meanwhile overtakes it"
-    return _struck(site, site.ahead.said, fault, what, "{}")
+    if not context.upcoming.said:
+        return f"not here: no message is posted in {context.cursor.place} after this"
+    fault = {"on": "push", "do": "slow", "in": context.cursor.place, "for": WAIT}
+    what = f"reaches the gateway {WAIT:g} s late, and later messages overtake it"
+    return _struck(context, context.upcoming.said, fault, what, "{}")
 
 
 def hand(kind: str, what: Callable[[PaletteContext], str]) -> Maker:
-    """A fault that strikes a hand that is not started yet."""
+    """A fault that strikes a hand that has not started yet."""
 
-    def make(site: PaletteContext) -> FaultTimes:
-        if not site.ahead.tasks:
-            last = site.ahead.started
-            where = f": the last one is started at {last.where}; place it before that" if last else ""
-            return f"not here: no hand is started after this{where}"
-        return _struck(site, site.ahead.tasks, {"on": "hand", "do": kind}, what(site), "the hand that works on {}")
-
-    return make
-
-
-def twice(_site: PaletteContext) -> FaultTimes:
-    """What no port of the gateway allows."""
-    return "not offered: a hand answers by returning, so once; telling it twice is a defect of a gateway (d)"
-
-
-def dying(event: str, coming: Callable[[Upcoming], Sequence[UpcomingEvent]], what: str) -> Maker:
-    """A crash at the next event of a kind."""
-
-    def make(site: PaletteContext) -> FaultTimes:
-        found = coming(site.ahead)
-        if not found:
-            return f"not here: nothing that is sent{site.there} after this gets so far"
-        return tuple(
-            FaultTime(
-                label=_label(number),
-                told=f"{one.text}{site.there} ({one.where}): {named(one.process)} {what}, the next {DOWN:g} s later",
-                brief=f"{named(one.process)} {what}",
-                at=at,
-                step={
-                    "crash": {**which(one.process), "when": {**_when(site, event), **nth}, "restart_after": DOWN},
-                },
-            )
-            for number, one in enumerate(found)
-            for at, nth in (_waits(site, one),)
+    def make(context: PaletteContext) -> FaultTimes:
+        if not context.upcoming.tasks:
+            last = context.upcoming.started
+            where = f": the last one starts at {last.where}; place it before that" if last else ""
+            return f"not here: no hand starts after this{where}"
+        return _struck(
+            context, context.upcoming.tasks, {"on": "hand", "do": kind}, what(context), "the hand that works on {}"
         )
 
     return make
 
 
-def _when(site: PaletteContext, event: str) -> dict[str, Any]:
-    return {"event": event} if site.spot.place is None else {"event": event, "in": site.spot.place}
+def twice(_context: PaletteContext) -> FaultTimes:
+    """Not offered: the port of a hand does not allow it."""
+    return "not offered: a hand returns its answer, so only once; announcing it twice is a gateway defect (d)"
 
 
-def _waits(site: PaletteContext, one: UpcomingEvent) -> tuple[float, dict[str, Any]]:
-    """From when on a fault waits for what it strikes, and how many it lets pass: from now on, if that is in time."""
-    if one.at > site.until:
+def dying(event: str, coming: Callable[[Upcoming], Sequence[UpcomingEvent]], what: str) -> Maker:
+    """A crash at the next event of a kind."""
+
+    def make(context: PaletteContext) -> FaultTimes:
+        found = coming(context.upcoming)
+        if not found:
+            return f"not here: no later send{context.destination} gets this far"
+        restart = f"and the next process starts {DOWN:g} s later"
+        return tuple(
+            FaultTime(
+                label=_label(number),
+                sentence=f"{one.text}{context.destination} ({one.where}): {named(one.process)} {what}, {restart}",
+                brief=f"{named(one.process)} {what}",
+                at=at,
+                step={
+                    "crash": {**which(one.process), "when": {**_when(context, event), **nth}, "restart_after": DOWN},
+                },
+            )
+            for number, one in enumerate(found)
+            for at, nth in (_waits(context, one),)
+        )
+
+    return make
+
+
+def _when(context: PaletteContext, event: str) -> dict[str, Any]:
+    return {"event": event} if context.cursor.place is None else {"event": event, "in": context.cursor.place}
+
+
+def _waits(context: PaletteContext, one: UpcomingEvent) -> tuple[float, dict[str, Any]]:
+    """When a fault starts to wait, and how many events it lets pass: now, unless it would expire before."""
+    if one.at > context.until:
         return round(one.at - AFTER, 6), {}
-    return site.armed, {"nth": one.nth} if one.nth > 1 else {}
+    return context.armed, {"nth": one.nth} if one.nth > 1 else {}
 
 
-def store(site: PaletteContext) -> FaultTimes:
-    """The next commit: which one that is, no trace tells."""
-    what = "the next write to the store fails with an I/O error and is undone"
+def store(context: PaletteContext) -> FaultTimes:
+    """Fail the next commit; a trace does not record which one that is."""
+    what = "the next write to the store fails with an I/O error and is rolled back"
     return (
         FaultTime(
-            label="next", told=what, brief=what, at=site.at, step={"fault": {"on": "store", "do": "write-error"}}
+            label="next", sentence=what, brief=what, at=context.at, step={"fault": {"on": "store", "do": "write-error"}}
         ),
     )
 
 
-def deadline(site: PaletteContext) -> str:
-    """How long a hand may take, where all may take the same."""
-    hands = site.file.scenario.gateway.hands
+def deadline(context: PaletteContext) -> str:
+    """The deadline of hands, if it is the same for all."""
+    hands = context.file.scenario.gateway.hands
     found = {hands.defaults.deadline, *(one.deadline for one in hands.each.values())}
     return f"{found.pop():g} s" if len(found) == 1 else "its deadline"

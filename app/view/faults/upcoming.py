@@ -1,7 +1,6 @@
-"""What is still to come in a run after a spot: whatever a fault may strike, so that its preview can name it.
+"""Events after the cursor that a fault may strike, so that its preview can name them.
 
-A branch is the same run until its fault strikes. So what the open run does next is what the branch would do, and the
-third send from here can be told by its event.
+A branch is the same run until its fault strikes, so the next events of the open run are those of the branch.
 """
 
 from __future__ import annotations
@@ -32,76 +31,71 @@ from trunkline.sim.events.world import PeerSaid
 
 #: the gateway processes that a run may have
 PROCESSES = ("gateway", "second")
-#: of each kind so many are told
+#: events listed per kind
 MOST = 6
 #: cells of a text in a preview
 _TEXT = 28
 
 
 class UpcomingEvent(msgspec.Struct, frozen=True):
-    """Something that happens after the spot."""
+    """An event after the cursor."""
 
     seq: int
     at: float
     text: str
-    #: the gateway process that does it, or for which it is done
+    #: the gateway process that it belongs to
     process: str
-    #: which one of its kind it is, for a fault that waits from `CursorContext.armed` on
+    #: its ordinal among its kind, for a fault that waits from `PaletteContext.armed` on
     nth: int = 1
 
     @property
     def where(self) -> str:
-        """The event, as previews name it."""
+        """The event as previews name it."""
         return f"#{self.seq}, {seconds(self.at)} s"
 
 
-class Bound(msgspec.Struct, frozen=True):
-    """The binding that the conversation has at the spot."""
-
-    session: str
-
-
 class Upcoming(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes after a spot, in order, and what holds at it. Sends and the like are those of its conversation."""
+    """Events after the cursor, in order, and the state at the cursor. Messages are those of its conversation."""
 
     #: attempts to send
     sends: tuple[UpcomingEvent, ...] = ()
-    #: what the platform takes
+    #: sends that the platform accepts
     accepts: tuple[UpcomingEvent, ...] = ()
-    #: receipts that are stored
+    #: stored receipts
     receipts: tuple[UpcomingEvent, ...] = ()
-    #: what people say there
+    #: messages that people post there
     said: tuple[UpcomingEvent, ...] = ()
-    #: hands that are started, anywhere
+    #: hands that start, anywhere
     tasks: tuple[UpcomingEvent, ...] = ()
-    #: whatever anybody says, anywhere
+    #: all messages, anywhere
     messages: tuple[UpcomingEvent, ...] = ()
-    #: names of the hands that are at work
+    #: names of the running hands
     working: tuple[str, ...] = ()
-    #: the last attempt to send there before the spot, and the hand that was started last
+    #: the last attempt to send there before the cursor, and the last hand that started
     sent: UpcomingEvent | None = None
     started: UpcomingEvent | None = None
-    #: the gateway process that works; none: none runs
+    #: the active gateway process; none: none runs
     process: str | None = "gateway"
-    bound: Bound | None = None
-    #: the agent whose session the conversation has, of its own; none: it has none
+    #: key of the session that the conversation is bound to
+    bound_session: str | None = None
+    #: the agent of the session that was created for the conversation
     agent: str | None = None
-    #: the session that answers elsewhere and was used last
-    other: str | None = None
+    #: the newest session of another conversation
+    other_session: str | None = None
 
 
 def upcoming_after(view: RunView, spot: CursorContext) -> Upcoming:
-    """What comes after a spot."""
+    """The events after the cursor, and the state at it."""
     lane = None if spot.address is None else spot.address.lane
     later = view.events[view.seq_at(spot.at) :] if spot.seq else view.events
     before = view.events[: len(view.events) - len(later)]
-    # What waits is there before the instant of the cursor: more may happen in that, after the cursor.
+    # A waiting fault is active before the instant of the cursor, which may have more events after the cursor.
     coming = view.events[spot.seq :] if spot.early else later
     instant = view.events[view.seq_before(spot.at) : spot.seq] if spot.early else ()
     struck = {event.at for event in coming if isinstance(event.body, FaultFired) and event.body.fault[:5] == "send/"}
 
     bound = _bound(before, lane)
-    agent, other = _sessions(before, lane, None if bound is None else bound.session)
+    agent, other = _sessions(before, lane, bound)
 
     def here(kind: type[Body]) -> tuple[UpcomingEvent, ...]:
         def fits(event: Event) -> bool:
@@ -112,7 +106,7 @@ def upcoming_after(view: RunView, spot: CursorContext) -> Upcoming:
     def sends(event: Event) -> bool:
         return isinstance(event.body, AttemptStarted) and lane in (None, _lane(view, event))
 
-    # A send that another fault strikes is not counted by the next one.
+    # A fault does not count a send that another fault strikes.
     unstruck = [event for event in coming if event.at not in struck]
     passed = [event for event in instant if event.at not in struck]
     return Upcoming(
@@ -126,16 +120,16 @@ def upcoming_after(view: RunView, spot: CursorContext) -> Upcoming:
         working=tuple(_working(before)),
         started=next((_coming(view, event) for event in reversed(before) if _starts(event)), None),
         process=_process(before),
-        bound=bound,
+        bound_session=bound,
         agent=agent,
-        other=other,
+        other_session=other,
     )
 
 
 def _some(
     view: RunView, events: Iterable[Event], fits: Callable[[Event], bool], passed: Iterable[Event] = ()
 ) -> tuple[UpcomingEvent, ...]:
-    """The first that fit, numbered; `passed`: events before them that a fault which waits would see."""
+    """The first events that fit, numbered. `passed`: earlier events that a waiting fault would count too."""
     first = sum(map(fits, passed)) + 1
     found = islice(filter(fits, events), MOST)
     return tuple(msgspec.structs.replace(_coming(view, event), nth=first + n) for n, event in enumerate(found))
@@ -168,7 +162,7 @@ def _lane(view: RunView, event: Event) -> PlaceKey | None:
     return next((one.body.address.lane for one in prepared if isinstance(one.body, IntentPrepared)), None)
 
 
-# ---------------------------------------------------------------- what holds at the spot
+# ---------------------------------------------------------------- the state at the cursor
 
 
 def _starts(event: Event) -> bool:
@@ -186,7 +180,7 @@ def _working(before: Sequence[Event]) -> Iterator[str]:
 
 
 def _process(before: Sequence[Event]) -> str | None:
-    """Of two processes the one that did something last: it works the store."""
+    """The process that was active last; of two, that one holds the store."""
     nodes: dict[int, str] = {}
     alive: dict[str, None] = {}
     for event in before:
@@ -194,29 +188,29 @@ def _process(before: Sequence[Event]) -> str | None:
         if isinstance(body, ProcessStarted):
             nodes[event.generation] = event.node
         elif isinstance(body, ProcessCrashed | ProcessStopped):
-            # Told by the simulator, under the number of the process.
+            # The simulator records it under the generation of the process.
             alive.pop(nodes.get(event.generation, ""), None)
             continue
         if event.node in PROCESSES:
             alive.pop(event.node, None)
             alive[event.node] = None
-    # Before anything has started, the first one is about to.
+    # Before any process has started, the first one is about to start.
     return next(reversed(alive), None) if nodes else "gateway"
 
 
-def _bound(before: Sequence[Event], lane: PlaceKey | None) -> Bound | None:
-    found: Bound | None = None
+def _bound(before: Sequence[Event], lane: PlaceKey | None) -> str | None:
+    found: str | None = None
     for event in before:
         body = event.body
         if isinstance(body, BindingBound) and body.conversation.lane == lane:
-            found = Bound(body.session_key)
+            found = body.session_key
         elif isinstance(body, BindingEnded) and body.conversation.lane == lane:
             found = None
     return found
 
 
 def _sessions(before: Sequence[Event], lane: PlaceKey | None, bound: str | None) -> tuple[str | None, str | None]:
-    """The agent that has a session for the conversation, and a session of another one: that which was made last."""
+    """The agent that has a session for the conversation, and the newest session of another conversation."""
     agent: str | None = None
     taken, others = {bound}, list[str]()
     for event in before:

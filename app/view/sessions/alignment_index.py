@@ -1,4 +1,4 @@
-"""One alignment of a transcript with what people saw, indexed: counts at any moment, and the row of any event."""
+"""Index of an alignment of a transcript with the visible messages: counts at any event, and the row of any event."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class _Row(Protocol):
 
 
 class AlignmentIndex:
-    """Counts over rows in the order of their events, each at the cost of a bisection."""
+    """Counts over rows in order of events, each by bisection."""
 
     def __init__(self, rows: Sequence[_Row], marks: Evidence) -> None:
         self._seqs = [row.seq for row in rows]
         self._ats = [row.at for row in rows]
-        #: rows whose sides differ
+        #: indexes of the rows whose sides differ
         self.wrong: tuple[int, ...] = tuple(index for index, row in enumerate(rows) if row.wrong)
         copies = (_is_copy(row, marks) for row in rows)
         self._copies = list(accumulate(copies, initial=0))
@@ -47,24 +47,24 @@ class AlignmentIndex:
                     self._row_of.setdefault(side.seq, index)
 
     def before(self, seq: int) -> int:
-        """How many rows began up to event `seq`."""
+        """Number of rows up to event `seq`."""
         return bisect_right(self._seqs, seq)
 
     def row_at(self, seq: int) -> int:
-        """The row that an event is a side of; else the last one before it, or -1."""
+        """The row that contains an event; else the last row before it, or -1."""
         own = self._row_of.get(seq)
         return self.before(seq) - 1 if own is None else own
 
     def copies(self, seq: int) -> int:
-        """How many messages up to event `seq` were seen before."""
+        """Number of messages up to event `seq` that people saw before."""
         return self._copies[self.before(seq)]
 
     def differences(self, seq: int) -> int:
-        """How many rows up to event `seq` differ."""
+        """Number of rows up to event `seq` whose sides differ."""
         return bisect_right(self.wrong, self.before(seq) - 1)
 
     def last(self, seq: int) -> float:
-        """When the last row up to event `seq` began; 0 before the first."""
+        """Time of the last row up to event `seq`; 0 before the first."""
         done = self.before(seq)
         return self._ats[done - 1] if done else 0.0
 

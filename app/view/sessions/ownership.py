@@ -1,9 +1,8 @@
-"""Which session a thing that people saw belongs to, where a conversation had several.
+"""Which session a visible message belongs to, where a conversation had several.
 
 A conversation may get another session (`session.left`), and several agents may answer in one. A message belongs to the
-session that heard it, an answer to the session whose turn gave it. What was said outside of such turns belongs to the
-session that the conversation had by then. While a conversation is bound, it is that of the bound session, whoever has
-said something there.
+session that received it, an answer to the session of its turn, and anything else to the session that the conversation
+had at that time. While a conversation is bound, it belongs to the bound session, whoever posts there.
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ from trunkline.core.values import Address, IntentKind
 
 
 class Ownership:
-    """Asked by `trunkline.app.view.sessions.transcripts`; keys are the last ones that sessions had."""
+    """Assigns visible messages to sessions. A session goes by the last key that it had."""
 
     def __init__(
         self, view: RunView, places: Mapping[str, Collection[PlaceKey]], heard: Mapping[int, Collection[str]]
     ) -> None:
-        """`places`: the conversations of each session. `heard`: the sessions that were given a posted message."""
+        """`places`: the conversations of each session. `heard`: the sessions that received a posted message."""
         self._view = view
         self._places = places
         self._heard = heard
         self._left: dict[PlaceKey, list[tuple[int, str, str]]] = {}
-        #: sessions that some conversation has left
+        #: sessions that a conversation has left
         self.deserted: set[str] = set()
         sessions = view.at(view.last).sessions
-        #: the conversation that a session was made for
+        #: the conversation that a session was created for
         self._own = {key: facts.address for key, facts in sessions.items() if facts.address is not None}
-        #: sessions that have a place only while it is bound to them, where others have it too
+        #: for a place with a session of its own, the sessions that own it only while it is bound to them
         self._guests = self._find_guests()
         for event in view.left:
             assert isinstance(event.body, SessionLeft)
@@ -52,7 +51,7 @@ class Ownership:
         return {place: keys for place, keys in found.items() if place in hosted}
 
     def _bound_to(self, place: PlaceKey, seq: int) -> str | None:
-        """The session that a conversation is bound to after event `seq`; one that is ending is still its."""
+        """The session that a conversation is bound to after event `seq`, including a binding that is ending."""
         row = self._view.bindings.held(place, seq)
         return self._view.homes.last_key(row.session_key, row.since) if row else None
 
@@ -65,18 +64,18 @@ class Ownership:
             self._left.setdefault(place, []).append((event.seq, old, new))
 
     def _conversation(self, event: Event) -> PlaceKey | None:
-        """The conversation whose message or answer had the session left."""
+        """The conversation whose message or answer caused it to leave the session."""
         near = self._view.nearest(event.seq, RouteDecided, IntentPrepared)
         address = getattr(near.body, "reply_to", None) or getattr(near.body, "address", None) if near else None
         return address.lane if isinstance(address, Address) else None
 
     def holds(self, key: str, one: VisibleMessage) -> bool:
-        """Whether a session is one that something in its conversation belongs to."""
+        """Whether a visible message belongs to a session."""
         held = [other for other in self._holders(one) if one.place in self._places.get(other, ())]
         return key in held if held else self.has(key, one.place, one.seq)
 
     def has(self, key: str, place: PlaceKey, seq: int) -> bool:
-        """Whether a conversation of a session is still, or already, its own after event `seq`."""
+        """Whether a conversation belongs to a session after event `seq`."""
         bound = self._bound_to(place, seq)
         if bound is not None:
             return bound == key
@@ -96,7 +95,7 @@ class Ownership:
         for prepared in self._view.of_intent(one.intent, IntentPrepared):
             assert isinstance(prepared.body, IntentPrepared)
             if prepared.body.intent_kind is IntentKind.NOTICE:
-                # It tells of what is said nowhere: nobody's answer, so it is the conversation's own.
+                # A notice answers no turn, so it belongs to the session of the conversation.
                 return [key for key, address in self._own.items() if address.lane == one.place]
             key = self._answering(self._view.nearest(prepared.seq, TurnStarted), one.place)
             if key is not None:
@@ -107,7 +106,7 @@ class Ownership:
         return ()
 
     def _answering(self, turn: Event | None, place: PlaceKey) -> str | None:
-        """The session of a turn that answers where it was asked."""
+        """The session of a turn that answers in its own conversation."""
         body = turn.body if turn is not None else None
         if turn is None or not isinstance(body, TurnStarted) or body.origin is None or body.origin.lane != place:
             return None

@@ -1,7 +1,7 @@
-"""Keys that are almost the same: put together, with the characters in which they differ.
+"""Groups similar session keys, and marks the characters in which they differ.
 
-Two keys are near when they are the same but for the case or the encoding of letters, for one or two characters, for one
-part before the last, such as an account, or for a part that only one of them has at its end, such as a thread.
+Two keys are similar when they differ only in case or percent-encoding, in one or two characters, in one part before the
+last, such as an account, or in a part that only one of them has at its end, such as a thread.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from urllib.parse import unquote
 
-#: characters in which keys may differ and still be near
+#: similar keys differ in at most this many characters
 _FEW = 2
-#: parts that only one of them has: what it is, and its id
+#: parts of a suffix that only one of them has: its kind and its id
 _PARTS = 2
-#: cells in which something can be shown between two signs of a cut
+#: smallest room that leaves space for text between two ellipses
 _LEAST = 8
 
 
 def group_similar(keys: Sequence[str]) -> tuple[list[int], Mapping[int, range]]:
-    """The order in which keys stand, near ones side by side, and where each of these differs from the one before it.
+    """An order with similar keys side by side, and for each of these the range that differs from its neighbor.
 
-    A group stands where its first key stood; within it keys are in the order of their letters.
+    A group takes the position of its first key; within it keys are sorted.
     """
     forward = {key: _folded(key).split(":") for key in keys}
     groups = {index: [index] for index in range(len(keys))}
-    # What differs at the end, and what differs before it: either way near keys are neighbours.
+    # Sorted forwards or backwards, similar keys are neighbors: they differ at the end, or before it.
     for turned in (1, -1):
         in_order = sorted(groups, key=lambda index: (forward[keys[index]][::turned], keys[index]))
         for one, other in pairwise(in_order):
-            if groups[one] is not groups[other] and _near(keys[one], keys[other]):
+            if groups[one] is not groups[other] and _similar(keys[one], keys[other]):
                 groups[one] += groups[other]
                 groups.update(dict.fromkeys(groups[other], groups[one]))
     spots: dict[int, range] = {}
@@ -45,7 +45,7 @@ def _folded(key: str) -> str:
     return unquote(key).casefold()
 
 
-def _near(one: str, other: str) -> bool:
+def _similar(one: str, other: str) -> bool:
     if one == other or not one or not other:
         return False
     if _folded(one) == _folded(other):
@@ -61,7 +61,7 @@ def _near(one: str, other: str) -> bool:
 
 
 def _spots(one: str, other: str) -> tuple[range, range]:
-    """What lies between the beginning and the end that both have."""
+    """The ranges between the common prefix and the common suffix."""
     shorter = min(len(one), len(other))
     start = next((at for at in range(shorter) if one[at] != other[at]), shorter)
     left = shorter - start
@@ -70,7 +70,7 @@ def _spots(one: str, other: str) -> tuple[range, range]:
 
 
 def cut_around(text: str, spots: range, room: int) -> tuple[str, frozenset[int]]:
-    """A text that fits, and where its spots are. Its middle is left out; where the spots are there, its ends."""
+    """Cut the middle of a text to fit, or its ends if the spots are in the middle; return where the spots are then."""
     kept = list(enumerate(text))
     if len(text) <= room:
         return text, frozenset(at for at, _ in kept if at in spots)
@@ -87,7 +87,7 @@ def cut_around(text: str, spots: range, room: int) -> tuple[str, frozenset[int]]
 
 
 def _around(text: str, spots: range, room: int) -> tuple[str, frozenset[int]]:
-    """The spots with as much before as after them."""
+    """The spots, centered in the text around them."""
     start = max(0, min(spots.start - max(room - len(spots), 0) // 2, len(text) - room))
     there = frozenset(1 + at - start for at in spots if start <= at < start + room)
     return f"…{text[start : start + room]}…", there

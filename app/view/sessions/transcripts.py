@@ -1,7 +1,7 @@
-"""Sessions, and each one's transcript beside what people really saw in its conversation.
+"""Sessions, and the transcript of each beside the messages that people saw in its conversation.
 
-Both sides are aligned by what they speak of: an inbound on the left is the message that a person posted; a mirrored
-text is the intent that a platform accepted. Where one side lacks a row, or says something else, they differ.
+Both sides are aligned by subject: an inbound on the left matches the message that a person posted, and a mirrored text
+the intent that a platform accepted. A row differs when one side lacks it or has another text.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from trunkline.core.values import Address
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
 
-#: the invariant whose evidence is a mirror with another text than what was sent
+#: the invariant whose evidence is a mirror with another text than the sent message
 TEXTS = "M2"
 
 
 class TranscriptDifference(StrEnum):
-    """How a transcript and what people saw can differ."""
+    """How a transcript can differ from the visible messages."""
 
     NONE = ""
-    #: people saw it; the transcript does not hold it
+    #: visible, but not in the transcript
     MISSING_MIRROR = "not in the transcript"
-    #: the transcript holds it; people saw it somewhere else
+    #: in the transcript, but visible in another conversation
     FOREIGN_MIRROR = "said elsewhere"
-    #: the transcript holds it; nobody ever saw it
+    #: in the transcript, but never visible
     UNDELIVERED = "never delivered"
-    #: people saw it more often than the transcript holds it
+    #: visible more often than in the transcript
     COPY = "seen again"
-    #: a person said it; the agent was never given it
+    #: posted by a person, but never passed to the agent
     UNHEARD = "not given to the agent"
-    #: the transcript holds one thing more often than people saw it
+    #: in the transcript more often than visible
     TWICE = "held twice"
-    #: both sides hold it, with other words
+    #: on both sides, with different texts
     TEXT = "other words"
 
 
 class AlignedPair(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the alignment. A side is none where it lacks the row."""
+    """One row of the alignment. A side without the row is none."""
 
     line: TranscriptEntry | None = None
     seen: VisibleMessage | None = None
     difference: TranscriptDifference = TranscriptDifference.NONE
-    #: the difference in this case, where more can be said than its name
+    #: details of the difference
     note: str = ""
 
     @property
     def seq(self) -> int:
-        """The event that this row stands for: the earlier of its sides."""
+        """The event of this row: the earlier of its sides."""
         if self.line is None or self.seen is None:
             side = self.line or self.seen
             return side.seq if side is not None else 0
@@ -65,28 +65,28 @@ class AlignedPair(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def at(self) -> float:
-        """When the earlier of its sides happened."""
+        """The time of the earlier of its sides."""
         return min(side.at for side in (self.line, self.seen) if side is not None)
 
     @property
     def delivery(self) -> int:
-        """The event to look at for an explanation: what people saw, else the transcript entry."""
+        """The event to explain: the visible message, else the transcript entry."""
         side = self.seen or self.line
         return side.seq if side is not None else 0
 
     @property
     def wrong(self) -> bool:
-        """The sides differ."""
+        """Whether the sides differ."""
         return self.difference is not TranscriptDifference.NONE
 
 
 class SessionListRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the list. `key` is empty for a conversation in which people saw something but no session exists."""
+    """One line of the list. `key` is empty for a conversation with visible messages but without a session."""
 
-    #: the last one that it had; `name` is the one that it has at the moment
+    #: the last key that it had; `name` is its key at the cursor
     key: str
     name: str = ""
-    #: more than 1: it was reset
+    #: above 1: it was reset
     generation: int = 0
     place: str
     heard: int
@@ -94,38 +94,38 @@ class SessionListRow(msgspec.Struct, frozen=True, kw_only=True):
     copies: int
     differences: int
     last: float
-    #: first event that concerns it
+    #: its first event
     since: int
-    #: the conversation, where there is no session
+    #: the conversation, if there is no session
     orphan: PlaceKey | None = None
 
     @property
     def title(self) -> str:
-        """Its key at the moment, with the generation where it was reset; empty for a conversation without a session."""
+        """Its key at the cursor, with the generation after a reset; empty for a conversation without a session."""
         return f"{self.name}  generation {self.generation}" if self.generation > 1 else self.name
 
     @property
     def owner(self) -> str | PlaceKey:
-        """What `Sessions.pairs` is asked with."""
+        """The argument of `Sessions.pairs`."""
         return self.orphan or self.key
 
 
 class Sessions:
-    """All sessions of a run, at any moment.
+    """All sessions of a run, at any event.
 
-    They tell of the run as it was when they were made. Of one that goes on, others are made a little at a time
-    (`slowly`), since each alignment depends on all that was said in its conversations.
+    A snapshot: for a growing run, a new one is built in small steps (`slowly`), because each alignment depends on all
+    messages of its conversations.
     """
 
     def __init__(self, view: RunView, *, slowly: bool = False) -> None:
         self.view = view
-        #: the run was as long when this was made
+        #: length of the run when this was built
         self.last = view.last
         end = view.at(view.last)
         self._facts = end.sessions
         self._places: dict[str, dict[PlaceKey, None]] = {key: {} for key in end.sessions}
         self._said_by: dict[int, int] = {}
-        #: where people saw something and no session exists
+        #: conversations with visible messages but without a session
         self.orphans: tuple[PlaceKey, ...] = ()
         self._pairs: dict[str | PlaceKey, list[AlignedPair]] = {}
         self._indexes: dict[str | PlaceKey, AlignmentIndex] = {}
@@ -134,11 +134,11 @@ class Sessions:
             self.step(lambda: False)
 
     def step(self, late: Callable[[], bool]) -> bool:
-        """Make more of it, until it is `late`. Whether all is made; before that nothing may be asked."""
+        """Build more, until `late` is true. Returns whether all is built; until then, use no other method."""
         return all(not late() for _ in self._making)
 
     def _make(self, *, whole: bool) -> Iterator[None]:
-        """What all alignments are made with, and with `whole` these too, in small steps."""
+        """Build the inputs of all alignments, and with `whole` the alignments too, in small steps."""
         view = self.view
         heard: dict[int, list[str]] = {}
         for key, facts in self._facts.items():
@@ -151,7 +151,7 @@ class Sessions:
             bound = view.homes.last_key(row.session_key, row.since)
             if bound in self._places:
                 self._places[bound][row.conversation.lane] = None
-        self._holders = Ownership(view, self._places, heard)
+        self._ownership = Ownership(view, self._places, heard)
         yield
         owned = {place for places in self._places.values() for place in places}
         self.orphans = tuple(place for place in view.seen_places() if place not in owned)
@@ -159,9 +159,10 @@ class Sessions:
             yield from self._align_slowly(owner)
 
     def _align_slowly(self, owner: str | PlaceKey) -> Iterator[None]:
+        """Build an alignment and its index, in small steps."""
         seen: list[VisibleMessage] = []
-        for one in self._shown(owner) if isinstance(owner, str) else self.view.seen(owner):
-            if not isinstance(owner, str) or self._holders.holds(owner, one):
+        for one in self._shown(owner):
+            if not isinstance(owner, str) or self._ownership.holds(owner, one):
                 seen.append(one)
             yield
         pairs: list[AlignedPair] = []
@@ -174,7 +175,7 @@ class Sessions:
         yield
 
     def _learn(self, key: str) -> Iterator[int]:
-        """Which conversations feed a session, and which posted message became which transcript entry: the messages."""
+        """Find the conversations of a session and the posted message of each entry. Yields the messages."""
         for line in self.view.transcript(key):
             said = self.view.posted(line.seq) if line.role == "user" else None
             if said is not None and isinstance(said.body, PeerSaid):
@@ -183,7 +184,7 @@ class Sessions:
                 yield said.seq
 
     def owner_of(self, seq: int) -> str | PlaceKey | None:
-        """The session that an event concerns, or the conversation without one; none when it concerns neither."""
+        """The session that an event concerns, or the conversation without one; else none."""
         body = self.view.event(seq).body if 0 < seq <= self.view.last else None
         key = getattr(body, "session_key", None)
         last = self.view.homes.last_key(key, seq) if isinstance(key, str) else None
@@ -194,24 +195,24 @@ class Sessions:
             return None
         lane = address.lane
         owners = [key for key, places in self._places.items() if lane in places]
-        owner = next((key for key in owners if self._holders.has(key, lane, seq)), next(iter(owners), None))
+        owner = next((key for key in owners if self._ownership.has(key, lane, seq)), next(iter(owners), None))
         return owner or (lane if lane in self.orphans else None)
 
     def rows(self, seq: int) -> list[SessionListRow]:
-        """Every session of the run with its counts after event `seq`, then conversations without a session."""
+        """Every session of the run with its counts after event `seq`, then the conversations without a session."""
         known = self.view.at(seq).sessions
         rows = [self._row(key, self._known(key, known, seq), seq) for key in self._places]
         return [*rows, *(self._orphan(place, seq) for place in self.orphans)]
 
     def _known(self, key: str, known: Mapping[str, SessionSnapshot], seq: int) -> SessionSnapshot | None:
-        """What is known of a session at a moment, under the key that it had then."""
+        """The facts of a session after event `seq`, under the key that it had then."""
         facts = known.get(self.view.homes.key_at(key, seq))
-        # Before the session was made, another one may have had its key.
+        # Before the session was created, another one may have had its key.
         return facts if facts is not None and facts.since == self._facts[key].since else None
 
     def _row(self, key: str, facts: SessionSnapshot | None, seq: int) -> SessionListRow:
         index = self.index(key)
-        places = [place for place in self._places[key] if self._holders.has(key, place, seq)]
+        places = [place for place in self._places[key] if self._ownership.has(key, place, seq)]
         return SessionListRow(
             key=key,
             name=facts.key if facts else key,
@@ -228,7 +229,7 @@ class Sessions:
     def _homeless(self, key: str, seq: int) -> str:
         if any(place in self.view.bindings.bound(seq) for place in self._places[key]):
             return "bound to another"
-        return "left" if key in self._holders.deserted else "no conversation"
+        return "left" if key in self._ownership.deserted else "no conversation"
 
     def _orphan(self, place: PlaceKey, seq: int) -> SessionListRow:
         index = self.index(place)
@@ -248,31 +249,24 @@ class Sessions:
         return self.view.places.full(self.view.places.at(place).address)
 
     def pairs(self, owner: str | PlaceKey) -> Sequence[AlignedPair]:
-        """The whole alignment of a session, or of a conversation without one, in order of time."""
-        known = self._pairs.get(owner)
-        if known is None:
-            lines = self.view.transcript(owner) if isinstance(owner, str) else ()
-            seen = self._seen(owner) if isinstance(owner, str) else self.view.seen(owner)
-            known = sorted(self._align(lines, seen), key=lambda pair: pair.seq)
-            self._pairs[owner] = known
-        return known
+        """The alignment of a session, or of a conversation without one, in order of events."""
+        if owner not in self._pairs:
+            for _ in self._align_slowly(owner):
+                pass
+        return self._pairs[owner]
 
     def index(self, owner: str | PlaceKey) -> AlignmentIndex:
-        """The counts of an alignment at any moment."""
-        known = self._indexes.get(owner)
-        if known is None:
-            known = self._indexes[owner] = AlignmentIndex(self.pairs(owner), self.view.marks)
-        return known
+        """The index of an alignment."""
+        self.pairs(owner)
+        return self._indexes[owner]
 
-    def _seen(self, key: str) -> list[VisibleMessage]:
-        """What people saw in the conversations of a session, as far as it belongs to it."""
-        return [one for one in self._shown(key) if self._holders.holds(key, one)]
+    def _shown(self, owner: str | PlaceKey) -> Iterator[VisibleMessage]:
+        """The messages that people saw in a conversation, or in those of a session."""
+        for place in self._places.get(owner, ()) if isinstance(owner, str) else (owner,):
+            yield from self.view.seen(place)
 
-    def _shown(self, key: str) -> Iterator[VisibleMessage]:
-        yield from (one for place in self._places.get(key, ()) for one in self.view.seen(place))
-
-    def _told_otherwise(self, line: TranscriptEntry, seen: VisibleMessage) -> TranscriptDifference:
-        """As the words compare; what an invariant found in the mirror goes before: a part may be all that agrees."""
+    def _text_difference(self, line: TranscriptEntry, seen: VisibleMessage) -> TranscriptDifference:
+        """Compare the texts; an invariant that found a difference goes first, since a part may match by chance."""
         broken = (violation.invariant for violation in self.view.marks.of(line.seq))
         return TranscriptDifference.TEXT if TEXTS in broken else _words(line, seen)
 
@@ -289,7 +283,7 @@ class Sessions:
             elif line.role == "user":
                 yield self._heard(line, posted)
             else:
-                # Told by a hand, or a reset: nobody sees it.
+                # A completion of a hand, or a reset: not visible to people.
                 yield AlignedPair(line=line)
         yield from (AlignedPair(seen=one, difference=TranscriptDifference.UNHEARD) for one in posted.values())
         for intent in dict.fromkeys((*said, *mirrors)):
@@ -307,7 +301,7 @@ class Sessions:
     def _spoken(
         self, intent: str | None, mirrors: list[TranscriptEntry], seen: list[VisibleMessage]
     ) -> Iterator[AlignedPair]:
-        """Mirrors of one intent beside its accepted chunks; a chunk seen before is a copy."""
+        """Mirrors of one intent beside its accepted chunks; a chunk that is accepted again is a copy."""
         firsts: dict[int, VisibleMessage] = {}
         for one in seen:
             if one.chunk in firsts:
@@ -317,7 +311,7 @@ class Sessions:
         chunks = list(firsts.values())
         for index, line in enumerate(mirrors):
             if index < len(chunks):
-                yield AlignedPair(line=line, seen=chunks[index], difference=self._told_otherwise(line, chunks[index]))
+                yield AlignedPair(line=line, seen=chunks[index], difference=self._text_difference(line, chunks[index]))
             else:
                 yield self._unseen(line, intent, here=bool(chunks))
         named = self._named(intent)
@@ -339,7 +333,7 @@ class Sessions:
         return AlignedPair(line=line, difference=TranscriptDifference.UNDELIVERED)
 
     def _named(self, intent: str | None) -> bool:
-        """Who sent it named the session that remembers it, so it need not be that of the place."""
+        """Whether the sender named the session that remembers it, which may be another than that of the place."""
         found = (event.body for event in self.view.of_intent(intent, IntentPrepared))
         return any(isinstance(body, IntentPrepared) and body.named_session for body in found)
 
@@ -352,17 +346,14 @@ class Sessions:
 
 
 def _again(seen: VisibleMessage, first: VisibleMessage) -> AlignedPair:
-    """The same once more: a copy, unless it says itself that it may be one."""
+    """A repeated message: a copy, unless its text marks it as a possible repeat."""
     if seen.text != first.text and seen.text.endswith(first.text):
         return AlignedPair(seen=seen, note="sent once more, and marked as that")
     return AlignedPair(seen=seen, difference=TranscriptDifference.COPY)
 
 
 def _words(line: TranscriptEntry, seen: VisibleMessage) -> TranscriptDifference:
-    """A chunk is part of the mirrored text; a posted message is part of what the agent was given.
-
-    Where files come with a text, their names are what is mirrored.
-    """
+    """Compare an entry with a visible message, which may be a part of it; for files, compare their names."""
     if seen.media and line.text == mirror_text(seen.text, seen.media):
         return TranscriptDifference.NONE
     ours, theirs = " ".join(line.text.split()), " ".join(seen.text.split())

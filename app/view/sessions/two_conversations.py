@@ -1,4 +1,4 @@
-"""Two conversations side by side, as their people saw them: a message that came into both stands there twice."""
+"""Two conversations side by side, as people saw them: a message that appeared in both is shown twice."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class ColumnMessage(msgspec.Struct, frozen=True, kw_only=True):
     seen: VisibleMessage
     #: 0 is the left column, 1 the right one
     side: int
-    #: ``1×``, ``2×``: which copy it is
+    #: ``1×``, ``2×``: its copy number
     tag: str = ""
-    #: a copy that should not be
+    #: a copy that should not exist, or a message in the wrong place
     wrong: bool = False
 
 
 def pair_of(view: RunView, seq: int) -> tuple[PlaceKey, ...]:
-    """The conversation that was spoken in last, and the one that holds the other copy, else the one before it.
+    """The conversation with the latest message, and the one with its other copy, else the next latest.
 
-    In the order of the lanes; fewer where fewer were ever spoken in.
+    In the order of the lanes; fewer if fewer have messages.
     """
     latest = {place: _latest(view.seen(place), seq) for place in view.seen_places()}
     order = sorted(latest, key=lambda place: latest[place], reverse=True)
@@ -42,7 +42,7 @@ def pair_of(view: RunView, seq: int) -> tuple[PlaceKey, ...]:
 
 
 def beside(view: RunView, places: Sequence[PlaceKey]) -> list[ColumnMessage]:
-    """Everything that was ever seen in these, in order of time."""
+    """All messages of some conversations, in order of events."""
     found: list[ColumnMessage] = []
     for side, place in enumerate(places):
         for seen in view.seen(place):
@@ -53,6 +53,6 @@ def beside(view: RunView, places: Sequence[PlaceKey]) -> list[ColumnMessage]:
 
 
 def _latest(seen: Sequence[VisibleMessage], seq: int) -> int:
-    """The last one up to a moment; before all of them, how far ahead the first one is, as a negative number."""
+    """The last message up to event `seq`; before the first one, its negated event number."""
     at = bisect_right(seen, seq, key=lambda one: one.seq)
     return seen[at - 1].seq if at else -(seen[0].seq if seen else 0)

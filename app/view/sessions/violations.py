@@ -1,4 +1,4 @@
-"""Which promises were broken by what a session holds: by a row of its transcript, or by the session as such."""
+"""The invariants that a session violates: by a row of its transcript, or as a whole."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from trunkline.app.view.sessions.transcripts import AlignedPair, Sessions
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import InboundAdmitted, InboundReceived, RouteDecided, TurnStarted
 
-#: when an invariant was broken, and which
+#: event of a violation, and the id of its invariant
 Broken = tuple[int, str]
-#: events about a message that was heard, which is told by its line in the transcript
+#: events of a received message, which a line of the transcript stands for
 _HEARD = (InboundReceived, InboundAdmitted, TurnStarted, RouteDecided)
 
 
 class SessionViolations:
-    """The violations of a run, found by what they name as evidence."""
+    """The violations of a run, indexed by their evidence."""
 
     def __init__(self, sessions: Sessions) -> None:
         self.sessions = sessions
         self._view = sessions.view
-        #: how much of the run was known when this was made: a run may grow
+        #: size of the run when this was built: a run may grow
         self.known = (self._view.last, len(self._view.violations()))
         self._by_seq: dict[int, list[Broken]] = {}
         self._by_inbound: dict[str, list[Broken]] = {}
@@ -41,20 +41,20 @@ class SessionViolations:
             self._by_key.setdefault(self._view.homes.last_key(key, event.seq), []).append(broken)
 
     def row(self, pair: AlignedPair, seq: int) -> str:
-        """The invariants that a row of a transcript had broken after event `seq`."""
+        """The invariants that a row of a transcript violates, up to event `seq`."""
         return _names(self._of(pair), seq)
 
     def is_wrong(self, pair: AlignedPair) -> bool:
-        """It breaks something, sooner or later."""
+        """Whether the row violates an invariant at any event."""
         return any(True for _ in self._of(pair))
 
     def session(self, owner: str | PlaceKey, seq: int) -> str:
-        """The same for everything in a session, or in a conversation without one."""
+        """The invariants that a session, or a conversation without one, violates up to event `seq`."""
         found = self._owners.get(owner)
         if found is None:
-            all_of_it = [one for pair in self.sessions.pairs(owner) for one in self._of(pair)]
-            all_of_it += self._by_key.get(owner, ()) if isinstance(owner, str) else ()
-            found = self._owners[owner] = tuple(dict.fromkeys(all_of_it))
+            everything = [one for pair in self.sessions.pairs(owner) for one in self._of(pair)]
+            everything += self._by_key.get(owner, ()) if isinstance(owner, str) else ()
+            found = self._owners[owner] = tuple(dict.fromkeys(everything))
         return _names(found, seq)
 
     def _of(self, pair: AlignedPair) -> Iterable[Broken]:

@@ -199,7 +199,7 @@ async def test_a_fault_makes_branch_b_and_is_taken_back():
         was, cursor = one.workspace.run, one.workspace.cursor
         await press(pilot, "i", "j")
         assert isinstance(one.screen, FaultPalette)
-        assert "accepted, and its answer is lost" in text_of(one)
+        assert "accepted, but the response is lost" in text_of(one)
         await press(pilot, "enter")
         assert isinstance(one.screen, TimelineScreen)
         assert (one.workspace.cursor, one.workspace.branch.before) == (cursor, was)

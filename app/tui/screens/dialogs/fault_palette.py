@@ -16,7 +16,7 @@ from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.tui.widgets.too_small import TooSmall
-from trunkline.app.view.faults.palette import FaultOption, fault_label, placed_words
+from trunkline.app.view.faults.palette import FaultOption, fault_label
 from trunkline.app.view.text.cells import clean, error_text, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.errors import UsageError
@@ -88,7 +88,7 @@ class FaultPalette(Dialog[str]):
             yield Fact(label="failed", text=self._error, tone=Tone.BAD)
         if option is not None:
             yield from _told(option, self.list.number_of(option))
-        words = ", ".join(placed_words(self.workspace.branch.faults))
+        words = ", ".join(map(fault_label, self.workspace.branch.faults))
         if words:
             yield Fact(label="placed", text=f"{words}  (u takes the last one back)", tone=Tone.WARN)
         moment = None if option is None else option.moment(self.list.number_of(option))
@@ -142,4 +142,4 @@ def _told(option: FaultOption, number: int) -> Iterator[Fact]:
         return
     which = f"{moment.label}  ({number + 1} of {len(option.moments)})" if len(option.moments) > 1 else moment.label
     yield Fact(label="when", text=which)
-    yield Fact(label="what", text=clean(moment.told))
+    yield Fact(label="what", text=clean(moment.sentence))

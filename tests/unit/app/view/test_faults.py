@@ -11,7 +11,7 @@ from tests.support.paths import SCENARIOS
 from trunkline.app.runs.model import Run
 from trunkline.app.view.faults.catalog import PaletteContext, options
 from trunkline.app.view.faults.cursor_context import CursorContext, cursor_context, place_names
-from trunkline.app.view.faults.palette import AFTER, FaultOption, FaultTime, PlacedFault, placed_words, with_faults
+from trunkline.app.view.faults.palette import AFTER, FaultOption, FaultTime, PlacedFault, fault_label, with_faults
 from trunkline.app.view.faults.save_as_scenario import saved_text, violated
 from trunkline.app.view.faults.upcoming import upcoming_after
 from trunkline.app.view.index.run_index import RunView
@@ -53,7 +53,9 @@ def first(view: RunView, kind: type[Body]) -> int:
 def choices(file: ScenarioFile, run: Run, seq: int) -> tuple[FaultOption, ...]:
     view = RunView(run)
     spot = cursor_context(view, file, seq)
-    return options(PaletteContext(spot=spot, ahead=upcoming_after(view, spot), file=file, declared=file.scenario.bugs))
+    return options(
+        PaletteContext(cursor=spot, upcoming=upcoming_after(view, spot), file=file, declared=file.scenario.bugs)
+    )
 
 
 def one_of(file: ScenarioFile, run: Run, seq: int, name: str) -> FaultOption:
@@ -166,14 +168,14 @@ def test_the_preview_says_what_happens_and_nothing_before_it_changes(name):
 
 
 def _check_strike(option: FaultOption, moment: FaultTime, view: RunView, branch: Sequence[Event], seq: int) -> None:
-    where = f"{option.id}, {moment.label}, at #{seq}: {moment.told}"
+    where = f"{option.id}, {moment.label}, at #{seq}: {moment.sentence}"
     # What waits may strike what comes in the instant of the cursor, after it; all else comes after that instant.
     here = seq if option.id in _WAITING else view.seq_at(view.time(seq))
     if option.id != "token":
         # Where tokens are replaced, every request tells from the start which one it has.
         assert list(branch[:here]) == view.events[:here], where
     struck = [event for event in branch[here:] if isinstance(event.body, _STRUCK)]
-    named = re.search(r"#([0-9]+), ", moment.told)
+    named = re.search(r"#([0-9]+), ", moment.sentence)
     at = view.time(int(named[1])) if named else moment.at
     if option.id in _LATER:
         return
@@ -202,11 +204,15 @@ def test_the_defect_is_no_step():
     view = RunView(run)
     spot = cursor_context(view, file, 40)
     site = PaletteContext(
-        spot=spot, ahead=upcoming_after(view, spot), file=file, on=file.scenario.bugs, declared=file.scenario.bugs
+        cursor=spot,
+        upcoming=upcoming_after(view, spot),
+        file=file,
+        active=file.scenario.bugs,
+        declared=file.scenario.bugs,
     )
     fix = options(site)[0]
     assert (fix.word, fix.moments[0].bugs, fix.moments[0].step) == ("defect off", (), None)
-    assert "without hand-announces-too" in fix.moments[0].told
+    assert "without hand-announces-too" in fix.moments[0].sentence
     assert with_faults(file, [fix.placed()]) is file
     assert one_of(file, run, 40, "defect").word == "defect on"
     plain = scenario("faults/connection-reset")
@@ -230,7 +236,7 @@ def test_faults_add_up_in_the_order_in_which_they_were_placed():
     assert placed[0] == PlacedFault(word="crash", at=placed[0].at, step={"crash": {"restart_after": 1.0}})
     branch = with_faults(file, placed)
     assert len(branch.scenario.script) == 5
-    assert [line.split(" at ")[0] for line in placed_words(placed)] == ["crash", "delay send"]
+    assert [line.split(" at ")[0] for line in map(fault_label, placed)] == ["crash", "delay send"]
 
 
 # ---------------------------------------------------------------- what is kept

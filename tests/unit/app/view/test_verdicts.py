@@ -106,7 +106,7 @@ def test_what_was_not_exercised_says_that_it_proves_nothing():
     judged = of(bound_completion())
     facts = list(judged.facts("V1", judged.view.last))
     assert [fact.label for fact in facts] == ["promise", "status", "judged"]
-    assert "not a proof" in facts[2].text
+    assert "no proof" in facts[2].text
     assert list(judged.facts("X9", 0)) == []
 
 
