@@ -12,12 +12,21 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from tools.doc_text import ASIDE, RESERVED, ROOT, codes, first_paragraph, modules, table
+from trunkline.app.tui.screens.registry import SCREENS
 from trunkline.core.events import BODIES, Body
 from trunkline.core.reasons import Reason
 from trunkline.sim import BUGS, ScenarioFile, find_scenarios, load_scenario
 from trunkline.sim.invariants import CHECKERS
 
 SCENARIOS = ROOT / "scenarios"
+
+
+# ---------------------------------------------------------------- screens
+
+
+def screens_table() -> str:
+    """Every screen of a run with its key."""
+    return table(("key", "screen", "shows"), ((f"`{spec.key}`", spec.title, spec.help) for spec in SCREENS))
 
 
 # ---------------------------------------------------------------- reasons

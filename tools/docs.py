@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.doc_catalogue import bugs_table, event_table, invariants_table, reasons_table, types_table
+from tools.doc_catalogue import bugs_table, event_table, invariants_table, reasons_table, screens_table, types_table
 from tools.doc_decisions import (
     binding_diagram,
     channels_table,
@@ -59,6 +59,7 @@ REGIONS: dict[str, Callable[[], str]] = {
     "event-table": event_table,
     "types-table": types_table,
     "channels-table": channels_table,
+    "screens-table": screens_table,
     "how-to-report": how_to_report,
 }
 

@@ -1,8 +1,8 @@
-"""Draws the terminal app into an SVG file, headless: pictures for the README and for people who review screens.
+"""Draws the terminal app into an SVG file, headless, for the documentation and for reviews of screens.
 
     python -m tools.screenshot docs/images/timeline.svg --size 120x40 --keys n,c --scenario ID
 
-Without a simulator at hand, `--made` uses the hand-made runs of the tests.
+`--made` uses the hand-made runs of the tests instead of the simulator.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from trunkline.app.runs.model import RunSource
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.state.workspace import Workspace
 
-#: the exported file names a web font; the picture must not fetch anything
+#: the exported file refers to a web font, which the picture must not fetch
 FONT_FACE = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
 
 
 async def settle(app: TrunklineApp) -> None:
-    """Wait until nothing is left to be drawn, without asking how busy the machine is."""
+    """Wait until the screen is drawn, however busy the machine is."""
     for _ in range(3):
         await asyncio.sleep(0)
         done = asyncio.Event()
@@ -30,7 +30,7 @@ async def settle(app: TrunklineApp) -> None:
 
 
 async def draw(app: TrunklineApp, size: tuple[int, int], keys: list[str]) -> str:
-    """The picture after pressing the keys, as SVG without fonts from elsewhere."""
+    """The screen after pressing the keys, as SVG without web fonts."""
     async with app.run_test(size=size) as pilot:
         await settle(app)
         for key in keys:
@@ -56,13 +56,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", type=Path)
     parser.add_argument("--size", default="120x40")
-    parser.add_argument("--keys", default="", help="names of keys, with commas between")
-    parser.add_argument("--scenario", default="", help="id of a scenario; none opens the picker")
-    parser.add_argument("--seed", type=int, help="instead of the scenario's own")
+    parser.add_argument("--keys", default="", help="names of keys, separated by commas")
+    parser.add_argument("--scenario", default="", help="id of a scenario; without it, the picker")
+    parser.add_argument("--seed", type=int, help="default: the scenario's own seed")
     parser.add_argument("--without-bugs", action="store_true")
     parser.add_argument("--theme", default="textual-dark")
     parser.add_argument("--ascii", action="store_true")
-    parser.add_argument("--start", action="store_true", help="stand at the start, not at the first violation")
+    parser.add_argument(
+        "--start", action="store_true", help="put the cursor at the start instead of the first violation"
+    )
     parser.add_argument("--made", action="store_true", help="use the hand-made runs of the tests")
     args = parser.parse_args()
     workspace = Workspace(source_of(made=args.made), seed=args.seed or 0)

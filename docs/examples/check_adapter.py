@@ -1,10 +1,10 @@
-"""The adapter of echo.py, tried against its contract, and the report printed.
+"""Checks the adapter of echo.py against its contract, and prints the report.
 
     python docs/examples/check_adapter.py
 
-A bench stands between the kit and an adapter: it says what the platform has accepted, and does what the kit cannot do
-by itself. This one can have people say something. It cannot lose answers or break connections, so what comes of these
-is reported as not tried.
+A bench connects the kit to an adapter and its platform: it reports accepted messages, and provokes what the kit cannot
+provoke by itself. This one can let people write. It cannot lose answers or break connections, so those checks are
+reported as not tried.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trunkline.core.testing.adapter_kit import Bench, KitReport, SeenMessage, ch
 
 
 class LoopbackBench(Bench):
-    """The platform in memory, as the kit sees it."""
+    """The in-memory platform, as the kit sees it."""
 
     def __init__(self) -> None:
         self.adapter = self.platform = Loopback(system_env())
@@ -31,14 +31,14 @@ class LoopbackBench(Bench):
         self._said = 0
 
     async def accepted(self) -> Sequence[SeenMessage]:
-        """What people can see."""
+        """The messages that people can see."""
         return [
             SeenMessage(address=request.address, text=request.text, key=request.key, provider_id=str(number))
             for number, request in enumerate(self.platform.accepted, 1)
         ]
 
     async def say(self, place: Address, text: str) -> None:
-        """Somebody writes to the bot."""
+        """A person writes to the bot."""
         self._said += 1
         self.platform.say(text, message_id=str(self._said), place=place)
 
@@ -50,7 +50,7 @@ async def make_adapter() -> AsyncGenerator[Bench, None]:
 
 
 async def main() -> KitReport:
-    """Run all checks. A platform in memory answers at once, so there is little to wait for."""
+    """Run all checks, with short waits: an in-memory platform answers at once."""
     return await check_channel_adapter(make_adapter, patience=1.0, settle=0.01)
 
 

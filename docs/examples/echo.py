@@ -1,10 +1,10 @@
-"""A gateway of one's own, complete: an in-memory platform, an agent that echoes, a SQLite file, a log of events.
+"""A complete gateway: an in-memory platform, an agent that echoes, a SQLite file, a log of events.
 
     python docs/examples/echo.py FOLDER
 
-Run it twice with the same folder: the second process finds the message of the first in its store, and drops it. Each
-process writes its events to ``FOLDER/process-N.jsonl`` as they happen; ``trunkline watch FOLDER/process-1.jsonl``, in
-another terminal, shows them.
+Run it twice with the same folder: the second process finds the first one's message in the store and drops it as a
+duplicate. Each process writes its events to ``FOLDER/process-N.jsonl`` as they happen; run
+``trunkline watch FOLDER/process-1.jsonl`` in another terminal to see them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ BEN = Address(channel="loopback", account="default", kind=ChatKind.DIRECT, conve
 
 
 class Loopback:
-    """`core.ChannelAdapter` over a platform that lives in this process. It keeps one message for one key."""
+    """A `core.ChannelAdapter` for a platform inside this process, which accepts one message per idempotency key."""
 
     channel = "loopback"
     account = "default"
@@ -63,13 +63,13 @@ class Loopback:
         self._env = env
         self._connection: MemoryObjectSendStream[Envelope] | None = None
         self._by_key: dict[str, Receipt] = {}
-        #: messages that the gateway has not called durable yet
+        #: messages that the gateway has not acknowledged yet
         self.unacked: list[Envelope] = []
-        #: what people can see
+        #: messages that people can see
         self.accepted: list[SendRequest] = []
 
     def say(self, text: str, message_id: str, place: Address = ANA) -> None:
-        """Somebody writes to the bot."""
+        """A person writes to the bot."""
         name = place.conversation
         envelope = Envelope(
             address=place,
@@ -83,7 +83,7 @@ class Loopback:
             self._connection.send_nowait(envelope)
 
     def connect(self) -> InboundStream:
-        """Open the connection; what was not acknowledged comes again."""
+        """Open the connection. Unacknowledged messages are delivered again."""
         return self._connect()
 
     @asynccontextmanager
@@ -96,13 +96,13 @@ class Loopback:
             yield received
 
     async def ack(self, envelope: Envelope) -> None:
-        """The gateway has it."""
+        """The message is durable in the gateway."""
         self.unacked = [waiting for waiting in self.unacked if waiting.message_id != envelope.message_id]
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Accept a chunk once for each key; refuse what it cannot take."""
+        """Accept a chunk once for each key. Raises `Refused` for anything that this platform cannot take."""
         if request.address not in (ANA, BEN):
-            raise Refused("there is nobody of that name")
+            raise Refused("unknown person")
         if len(request.text) > self.capabilities.text_limit:
             raise Refused("the text is too long")
         if request.media or request.poll is not None or request.payload is not None:
@@ -115,16 +115,16 @@ class Loopback:
         return receipt
 
     async def find(self, address: Address, key: str) -> Receipt | None:
-        """Only asked of platforms with `Idempotency.LOOKUP`."""
+        """Look up a send. The gateway calls it only for platforms with `Idempotency.LOOKUP`."""
         return self._by_key.get(key)
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """There are no threads here."""
+        """Not supported here."""
         raise Refused("this platform has no threads")
 
 
 class Echo:
-    """`core.Agent`: says what it was told."""
+    """A `core.Agent` that repeats each message."""
 
     async def turn(self, turn: Turn) -> str | None:
         """Answer one message."""
@@ -132,10 +132,10 @@ class Echo:
 
 
 class NoHands:
-    """`core.HandRunner` without any hand."""
+    """A `core.HandRunner` without hands."""
 
     def has(self, hand: str) -> bool:
-        """There is none."""
+        """Whether a hand exists."""
         return False
 
     async def run(self, task: HandTask) -> str:
@@ -144,20 +144,20 @@ class NoHands:
 
 
 class Log:
-    """Has events written as JSON lines while they happen, and knows what is still going on."""
+    """Writes events as JSON lines while they happen, and tracks the messages without an outcome."""
 
     def __init__(self, folder: Path, env: Env) -> None:
         self.process = 1 + len(list(folder.glob("process-*.jsonl")))
         header = TraceHeader(scenario="echo", title="docs/examples/echo.py")
         self.recording = Recording(folder / f"process-{self.process}.jsonl", header)
         self.open: set[str | None] = set()
-        # keep=False: a gateway that runs for months does not hold its events in memory.
+        # keep=False: a gateway that runs for months must not keep its events in memory.
         self.events = EventLog(env.now, keep=False)
         self.recording.follow(self.events)
         self.events.subscribe(self._see)
 
     def _see(self, event: Event) -> None:
-        # Called by the thread that recorded the event, often the store's: nothing of the event loop is touched here.
+        # Called by the thread that recorded the event, often the store's, so it must not touch the event loop.
         if isinstance(event.body, InboundAdmitted):
             self.open.add(event.inbound)
         elif isinstance(event.body, IntentSettled) or (
@@ -167,7 +167,7 @@ class Log:
 
 
 async def main(folder: Path) -> list[str]:
-    """Serve two messages, of which one comes twice, and stop. Returns what Ana can see."""
+    """Serve two messages, one of which arrives twice, and stop. Returns the texts that Ana sees."""
     env = system_env()
     log, platform = Log(folder, env), Loopback(env)
     events = log.events.recorder("gateway", generation=log.process)
@@ -193,7 +193,7 @@ async def main(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    # For the process as a whole, so it is said where the process starts.
+    # A setting of the whole process, so it belongs where the process starts.
     fewer_collections()
     for line in anyio.run(main, Path(sys.argv[1])):
         sys.stdout.write(f"{line}\n")
