@@ -10,6 +10,7 @@ adapter -> receipt + mirror + ack in one transaction. Unfinished work of an earl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import anyio
 import anyio.abc
@@ -50,7 +51,9 @@ from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.prepare import Preparing
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
 from trunkline.core.sessions.session_map import migration_events, reset_session, todays_key
+from trunkline.core.store.commands import MigrateKeys
 from trunkline.core.store.port import Store
+from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.records import SessionRow
 from trunkline.core.values import Address
 
@@ -60,6 +63,10 @@ class Gateway:
 
     Raises `ConfigError` if agents or adapters do not match the configuration.
     """
+
+    #: the types of two parts; the simulator's bug switches replace them in a subclass
+    bindings_type: ClassVar[type[Bound]] = Bound
+    delivery_type: ClassVar[type[Delivery]] = Delivery
 
     def __init__(
         self,
@@ -81,7 +88,7 @@ class Gateway:
             _check_adapter(adapter)
         _check_agents(config, agents)
         index_of(config)
-        bound = Bound(store, env, events)
+        bound = self.bindings_type(store, env, events)
         self._ctx = Context(
             config=config,
             store=store,
@@ -97,7 +104,7 @@ class Gateway:
         #: which conversations are bound to which sessions
         self.bindings = SessionBindingService(self._ctx)
         self._preparing = Preparing(self._ctx, hooks or Hooks())
-        self._delivery = Delivery(self._ctx, self._preparing)
+        self._delivery = self.delivery_type(self._ctx, self._preparing)
         self._preparing.tell(room=self._delivery.backlog.room)
         self._farewells = Farewells(self._ctx, self._preparing, self._delivery.queue)
         self.bindings.farewell = self._farewells.say
@@ -285,13 +292,13 @@ class Gateway:
             for body in () if migration is None else migration_events(migration):
                 ctx.events.record(body, started)
 
-        await ctx.store.migrate_keys(codec_of(ctx.config.profile), plan, ctx.env.now(), story)
+        await ctx.store.write(MigrateKeys(codec=codec_of(ctx.config.profile), plan=plan, now=ctx.env.now()), story)
 
     async def _recover(self, started: int, group: anyio.abc.TaskGroup) -> None:
         """Queue the unfinished work of an earlier process, in its order; sending starts before all of it is read."""
         ctx = self._ctx
         await self.queue.begin()
-        left = await ctx.store.unfinished()
+        left = await ctx.store.read(LoadUnfinished())
         seq = started
         if left.works or left.intents or left.delegations:
             body = ProcessRecovered(inbounds=len(left.works), intents=left.intents, delegations=len(left.delegations))

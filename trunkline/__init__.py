@@ -126,11 +126,11 @@ if TYPE_CHECKING:
         Target as Target,
     )
     from trunkline.core.sessions.session_map import SessionMap as SessionMap
-    from trunkline.core.store import SqliteStore as SqliteStore
     from trunkline.core.store import Store as Store
-    from trunkline.core.store import connect_file as connect_file
-    from trunkline.core.store.sqlite.sql.queue_admin import Filter as Filter
-    from trunkline.core.store.sqlite.sql.queue_admin import Verdict as Verdict
+    from trunkline.core.store.queue_admin import QueueFilter as QueueFilter
+    from trunkline.core.store.queue_admin import QueueVerdict as QueueVerdict
+    from trunkline.core.store.sqlite import SqliteStore as SqliteStore
+    from trunkline.core.store.sqlite import connect_file as connect_file
     from trunkline.core.values import (
         Address as Address,
     )
@@ -258,14 +258,14 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "Target",
     ),
     "trunkline.core.sessions.session_map": ("SessionMap",),
-    "trunkline.core.store": (
-        "SqliteStore",
-        "Store",
-        "connect_file",
+    "trunkline.core.store": ("Store",),
+    "trunkline.core.store.queue_admin": (
+        "QueueFilter",
+        "QueueVerdict",
     ),
-    "trunkline.core.store.sqlite.sql.queue_admin": (
-        "Filter",
-        "Verdict",
+    "trunkline.core.store.sqlite": (
+        "SqliteStore",
+        "connect_file",
     ),
     "trunkline.core.gc_tuning": ("fewer_collections",),
     "trunkline.core.values": (
@@ -309,7 +309,6 @@ __all__ = [
     "Event",
     "EventLog",
     "EventSink",
-    "Filter",
     "Gateway",
     "GatewayConfig",
     "HandOutcome",
@@ -328,6 +327,8 @@ __all__ = [
     "Peer",
     "Poll",
     "Profile",
+    "QueueFilter",
+    "QueueVerdict",
     "Readiness",
     "Ready",
     "Reason",
@@ -354,7 +355,6 @@ __all__ = [
     "Transport",
     "TrunklineError",
     "Turn",
-    "Verdict",
     "canonical_key",
     "connect_file",
     "encode_v1",

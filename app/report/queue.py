@@ -19,9 +19,9 @@ from trunkline.app.view.text.cells import clean, count, cut, pad, quoted
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.delivery.mirror_text import media_name
 from trunkline.core.delivery.states import DeliveryEvent
+from trunkline.core.store.queue_admin import IntentDetails, QueueRow
 from trunkline.core.store.records import IntentRow
-from trunkline.core.store.sqlite.offline.queue_file import Change, Changed, Inspected, Overview
-from trunkline.core.store.sqlite.sql.queue_admin import QueueRow, Shown
+from trunkline.core.store.sqlite.offline.queue_file import Inspection, QueueChange, QueueChanges, QueueOverview
 from trunkline.core.values import Address, IntentState, Receipt
 
 #: version of the JSON
@@ -102,7 +102,7 @@ def _counted(counts: Mapping[IntentState, int]) -> str:
     return ", ".join(f"{number} {state.value}" for state, number in counts.items())
 
 
-def table(found: Overview, now: float) -> Iterator[str]:
+def table(found: QueueOverview, now: float) -> Iterator[str]:
     """A line for what there is in all, and a line for each intent."""
     yield conservation(found.counts)
     if not found.rows:
@@ -131,7 +131,7 @@ def _cells(row: QueueRow, now: float) -> tuple[str, ...]:
     )
 
 
-def list_json(found: Overview, now: float) -> dict[str, Any]:
+def list_json(found: QueueOverview, now: float) -> dict[str, Any]:
     """The same for machines."""
     return {
         "counts": {state.value: number for state, number in found.counts.items()},
@@ -174,19 +174,19 @@ def _place(address: Address | None) -> dict[str, Any] | None:
 # ---------------------------------------------------------------- one intent
 
 
-def shown_text(found: Inspected, now: float, store: Path) -> str:
+def shown_text(found: Inspection, now: float, store: Path) -> str:
     """Everything that is known of an intent, a line each."""
     return lines(_facts(found, now, store))
 
 
-def _command(event: DeliveryEvent, found: Inspected, store: Path) -> str:
+def _command(event: DeliveryEvent, found: Inspection, store: Path) -> str:
     """A command as it is typed."""
     words = _COMMANDS[event][0].format(id=quote(found.row.id))
     return f"trunkline queue {words} --store {quote(str(store))}"
 
 
-def _facts(found: Inspected, now: float, store: Path) -> Iterator[Fact]:
-    row, shown = found.row, found.shown
+def _facts(found: Inspection, now: float, store: Path) -> Iterator[Fact]:
+    row, shown = found.row, found.details
     yield Fact(label="intent", text=row.id)
     yield Fact(label="state", text=row.state.value)
     if row.reason is not None:
@@ -234,13 +234,13 @@ def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
         yield Fact(label="marked", text="its next try says that it may be a repeat")
 
 
-def _chunks(shown: Shown) -> Iterator[Fact]:
+def _chunks(shown: IntentDetails) -> Iterator[Fact]:
     for n, text in enumerate(shown.intent.chunks):
         label = f"chunk {n + 1}/{len(shown.intent.chunks)}"
         yield Fact(label=label, text=f"{_fate(shown, n)}  {quoted(text) if text else '(no text)'}")
 
 
-def _fate(shown: Shown, n: int) -> str:
+def _fate(shown: IntentDetails, n: int) -> str:
     """What is known of a chunk."""
     if n < len(shown.receipts):
         return f"accepted as {_told(shown.receipts[n], shown.intent.address)}"
@@ -265,21 +265,22 @@ def _besides(intent: IntentRow) -> Iterator[Fact]:
         yield Fact(label="payload", text=intent.payload)
 
 
-def _to_do(found: Inspected, store: Path) -> Iterator[Fact]:
+def _to_do(found: Inspection, store: Path) -> Iterator[Fact]:
     """What is still to be done about it: by the gateway, and by people."""
-    if found.mirror_due:
+    if found.details is not None and found.details.mirror_due:
         yield Fact(label="mirror", text="its transcript line is still to be stored", tone=Tone.WARN)
-    if found.shown is not None and found.shown.intent.untold:
+    if found.details is not None and found.details.intent.hooks_pending:
         yield Fact(label="hooks", text="they are still to be told how it ends")
-    if found.replaced_by is not None:
-        yield Fact(label="replaced", text=f"its client has tried again: {found.replaced_by} counts", tone=Tone.WARN)
+    if found.details is not None and found.details.replaced_by is not None:
+        text = f"its client has tried again: {found.details.replaced_by} counts"
+        yield Fact(label="replaced", text=text, tone=Tone.WARN)
     for n, event in enumerate(found.can):
         yield Fact(label="" if n else "can", text=f"{_command(event, found, store)}  ({_COMMANDS[event][1]})")
 
 
-def shown_json(found: Inspected, now: float, store: Path) -> dict[str, Any]:
+def shown_json(found: Inspection, now: float, store: Path) -> dict[str, Any]:
     """The same for machines."""
-    shown = found.shown
+    shown = found.details
     document: dict[str, Any] = {"broken": found.problem or None, "holder": found.holder}
     if shown is None:
         return {"intent": row_json(found.row, now), **document, "can": []}
@@ -299,9 +300,9 @@ def shown_json(found: Inspected, now: float, store: Path) -> dict[str, Any]:
         "media": intent.media,
         "poll": intent.poll,
         "payload": intent.payload,
-        "hooks_untold": intent.untold,
-        "mirror_due": found.mirror_due,
-        "replaced_by": found.replaced_by,
+        "hooks_untold": intent.hooks_pending,
+        "mirror_due": shown.mirror_due,
+        "replaced_by": shown.replaced_by,
         **_times(doubt=intent.doubt_at),
     }
     chunks = [
@@ -321,7 +322,7 @@ def _receipt(receipts: tuple[Receipt, ...], n: int) -> dict[str, Any] | None:
 # ---------------------------------------------------------------- what was done
 
 
-def changed_text(done: Changed) -> Iterator[str]:
+def changed_text(done: QueueChanges) -> Iterator[str]:
     """What was done, a line for each intent, and who takes it up."""
     for change in done.changes:
         yield f"{clean(change.id)}: was {change.before.value}, is {change.after.value}{_rest(change)}"
@@ -335,14 +336,14 @@ def changed_text(done: Changed) -> Iterator[str]:
         yield f"{clean(done.holder)} works this store, and takes it up within its delivery.watch ({WATCH}s by default)"
 
 
-def _rest(change: Change) -> str:
+def _rest(change: QueueChange) -> str:
     doubt = "; that chunk was in doubt, and may be seen twice" if change.was_in_doubt else ""
     if change.after is not IntentState.PREPARED:
         return ""
     return f", from chunk {change.acked + 1} of {change.chunks}{doubt}"
 
 
-def changed_json(verb: str, done: Changed) -> dict[str, Any]:
+def changed_json(verb: str, done: QueueChanges) -> dict[str, Any]:
     """The same for machines."""
     return {
         "verb": verb,

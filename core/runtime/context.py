@@ -30,7 +30,7 @@ from trunkline.core.runtime.inbound.last_activity import Activity
 from trunkline.core.runtime.lease_keeper import Tenure
 from trunkline.core.sessions.session_map import new_session, session_created, session_moved
 from trunkline.core.store.port import Store
-from trunkline.core.store.records import IntentRow, NewSession, Person, SessionRow
+from trunkline.core.store.records import IntentRow, NewSession, Participant, SessionRow
 from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece, Receipt
 
 #: sessions that are remembered
@@ -67,7 +67,9 @@ class Context:
     activity: Activity = field(default_factory=Activity)
     memo: _Memo | None = None
 
-    def new_session(self, key: str, agent: str, address: Address | None, *, person: Person | None = None) -> NewSession:
+    def new_session(
+        self, key: str, agent: str, address: Address | None, *, person: Participant | None = None
+    ) -> NewSession:
         """A session to be created if its key has none yet; its place is tied to it."""
         if person is not None:
             return self._new_session(key, agent, address, person)
@@ -80,7 +82,7 @@ class Context:
             memo.sessions[key, agent, address] = known
         return known
 
-    def _new_session(self, key: str, agent: str, address: Address | None, person: Person | None) -> NewSession:
+    def _new_session(self, key: str, agent: str, address: Address | None, person: Participant | None) -> NewSession:
         config = self.config
 
         def key_of(place: Address) -> str:

@@ -15,8 +15,8 @@ from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
 from trunkline.core.reasons import Reason
+from trunkline.core.store.lease import LeaseClaim
 from trunkline.core.store.port import Store
-from trunkline.core.store.sqlite.lease import Claim
 
 #: most seconds between two looks of a process that stands by
 _LOOK = 1.0
@@ -84,7 +84,7 @@ class Tenure:
         self.until = now + self._lasts - self._margin
 
 
-def _taken(claim: Claim) -> LeaseTaken:
+def _taken(claim: LeaseClaim) -> LeaseTaken:
     lease = claim.lease
     until = round(lease.until, 6)
     return LeaseTaken(owner=lease.owner, token=lease.token, before=claim.before, until=until, reason=claim.reason)

@@ -11,18 +11,21 @@ from trunkline.core.events.leases import StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
-from trunkline.core.store.records import IntentRow, Unfinished
-from trunkline.core.store.sqlite.sql.queue_admin import (
+from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, SetAsideBroken, TakeNudges
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import FindIntentFate, HasNudges, ListIntents, LoadIntents, ShowIntent
+from trunkline.core.store.queue_admin import (
     BATCH,
     PURGE,
-    Filter,
+    IntentDetails,
     Nudge,
-    Pruned,
+    PruneCounts,
+    QueueFilter,
     QueueRow,
-    Shown,
-    Verdict,
-    purge_words,
+    QueueVerdict,
+    purge_summary,
 )
+from trunkline.core.store.records import IntentRow, Unfinished
 from trunkline.core.values import HandOutcome
 from trunkline.core.well_formed import well_formed
 
@@ -53,7 +56,7 @@ class Upkeep:
         """Look again and again, and at once when an operator inside of the process has done something."""
         while True:
             acted, self._acted = self._acted, anyio.Event()
-            if acted.is_set() or await self._ctx.store.nudges_wait():
+            if acted.is_set() or await self._ctx.store.read(HasNudges()):
                 await self.take_up()
             if self._mirrors.mirrors_due and self._ctx.env.now() >= self._mirror_at:
                 await self._mirror_again()
@@ -71,7 +74,7 @@ class Upkeep:
 
     async def begin(self) -> None:
         """Tell what operators have changed while nobody worked the store. It is found among what is open."""
-        if await self._ctx.store.nudges_wait():
+        if await self._ctx.store.read(HasNudges()):
             await self.take_up(queue=False)
 
     async def set_aside(self, left: Unfinished, cause: int) -> None:
@@ -86,7 +89,7 @@ class Upkeep:
                 lost = DelegationFinished(hand="", outcome=HandOutcome.LOST, text=text, reason=Reason.BROKEN_ROW)
                 self._ctx.events.record(lost, cause, delegation=row.id)
 
-        await self._ctx.store.set_aside(left, self._ctx.env.now(), story)
+        await self._ctx.store.write(SetAsideBroken(left=left, now=self._ctx.env.now()), story)
 
     async def take_up(self, *, queue: bool = True) -> None:
         """Tell what operators have changed, and send what they have reopened."""
@@ -97,11 +100,11 @@ class Upkeep:
                 for one in nudges
             ]
 
-        while told := await self._ctx.store.nudged(story):
+        while told := await self._ctx.store.write(TakeNudges(), story):
             # Where an intent was changed twice meanwhile, it is what the last change has made of it.
             last = {nudge.intent: (nudge, seq) for nudge, seq in told if nudge.intent is not None}
             # One that was purged since, or that cannot be read, is no matter of the delivery loop.
-            for row in (await self._ctx.store.load_intents(tuple(last))).rows:
+            for row in (await self._ctx.store.read(LoadIntents(ids=tuple(last)))).rows:
                 await self._take_up(row, *last[row.id], queue=queue)
             if queue and self._mirrors.mirrors_due:
                 await self._mirrors.store_due()
@@ -110,7 +113,7 @@ class Upkeep:
         ctx = self._ctx
         ids = {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
         reason = row.reason or Reason.OPERATOR_RETRY
-        if nudge.verb == Verdict.SENT:
+        if nudge.verb == QueueVerdict.SENT:
             seq = ctx.events.record(await self._acked(row), seq, **ids)
         if is_final(row.state):
             settled = IntentSettled(state=row.state, reason=reason, attempts=row.attempts)
@@ -124,7 +127,7 @@ class Upkeep:
 
     async def _acked(self, row: IntentRow) -> ChunkAcked:
         """The receipt that an operator's word is."""
-        fate = await self._ctx.store.intent_fate(row.id)
+        fate = await self._ctx.store.read(FindIntentFate(intent=row.id))
         receipt = None if fate is None or not fate.receipts else fate.receipts[-1]
         return ChunkAcked(
             chunk=row.acked - 1,
@@ -137,7 +140,7 @@ class Upkeep:
         """Remove what ended longer ago than it is kept, a little at a time."""
         cutoff = self._ctx.env.now() - self._ctx.config.delivery.retention
 
-        def story(pruned: Pruned) -> bool:
+        def story(pruned: PruneCounts) -> bool:
             some = bool(pruned.intents or pruned.inbounds or pruned.bindings)
             if some:
                 body = StorePruned(
@@ -150,44 +153,46 @@ class Upkeep:
                 self._ctx.events.record(body)
             return some
 
-        while await self._ctx.store.prune(cutoff, story):
+        while await self._ctx.store.write(Prune(cutoff=cutoff), story):
             pass
 
     # ------------------------------------------------------------ an operator inside of the process
 
-    async def intents(self, which: Filter, *, after: int = 0, limit: int = 100) -> tuple[QueueRow, ...]:
+    async def intents(self, which: QueueFilter, *, after: int = 0, limit: int = 100) -> tuple[QueueRow, ...]:
         """Intents, open and ended."""
-        return await self._ctx.store.list_intents(which, after=after, limit=limit)
+        return await self._ctx.store.read(ListIntents(which=which, after=after, limit=limit))
 
-    async def show(self, intent: str) -> Shown:
+    async def show(self, intent: str) -> IntentDetails:
         """One intent with its receipts. Raises `UnknownName`, and `StoreError` for a row that cannot be read."""
-        return await self._ctx.store.show_intent(intent)
+        return await self._ctx.store.read(ShowIntent(intent=intent))
 
     async def retry(self, intent: str) -> None:
         """Have an intent that has ended tried again, now. Raises `UnknownName` or `IllegalTransition`."""
         try:
-            await self._ctx.store.retry_intent(intent, self._ctx.env.now())
+            await self._ctx.store.write(RetryIntent(intent=intent, now=self._ctx.env.now()), answer)
         finally:
             # Also when the caller goes away meanwhile: it may be stored all the same.
             self._acted.set()
 
-    async def resolve(self, intent: str, verdict: Verdict, provider_id: str = "") -> None:
+    async def resolve(self, intent: str, verdict: QueueVerdict, provider_id: str = "") -> None:
         """Say what became of a chunk in doubt. Raises `UnknownName` or `IllegalTransition`."""
         try:
-            await self._ctx.store.resolve_intent(intent, verdict, self._ctx.env.now(), provider_id=provider_id)
+            await self._ctx.store.write(
+                ResolveIntent(intent=intent, verdict=verdict, now=self._ctx.env.now(), provider_id=provider_id), answer
+            )
         finally:
             self._acted.set()
 
-    async def purge(self, which: Filter) -> int:
+    async def purge(self, which: QueueFilter) -> int:
         """Remove intents that have ended, a little at a time; how many."""
 
         def story(count: int) -> int:
             if count:
-                self._ctx.events.record(OperatorActed(verb=PURGE, detail=purge_words(which, count)))
+                self._ctx.events.record(OperatorActed(verb=PURGE, detail=purge_summary(which, count)))
             return count
 
         total, last = 0, BATCH
         while last == BATCH:
-            last = await self._ctx.store.purge_intents(which, story)
+            last = await self._ctx.store.write(PurgeIntents(which=which), story)
             total += last
         return total

@@ -22,8 +22,10 @@ from trunkline.core.routing.index import index_of
 from trunkline.core.routing.outbound import OutboundRoute
 from trunkline.core.routing.scopes import place_key
 from trunkline.core.routing.session_keys import linked_name
+from trunkline.core.store.commands import EnsureSession, ResetSession
 from trunkline.core.store.port import Store
-from trunkline.core.store.records import NewSession, Person, Reset, SessionRow
+from trunkline.core.store.queries import FindSession
+from trunkline.core.store.records import NewSession, Participant, ResetResult, SessionRow
 from trunkline.core.values import Address, ChatKind, Peer, SessionEntry, SessionId
 
 #: before the name of linked people; no channel is called so
@@ -67,14 +69,14 @@ def entry_of_route(route: OutboundRoute, config: GatewayConfig) -> SessionEntry:
     )
 
 
-def person_in_shared(agent: str, address: Address, peer: Peer, config: GatewayConfig) -> Person | None:
+def person_in_shared(agent: str, address: Address, peer: Peer, config: GatewayConfig) -> Participant | None:
     """Who comes into the session that the DM scope ``main`` shares; none for any other conversation (S3, B081)."""
     # Most gateways never have that scope: they are not asked for a key.
     may_share = config.session.dm_scope is DmScope.MAIN or index_of(config).has_own_scopes
     if address.kind is not ChatKind.DIRECT or not may_share or not place_key(agent, address, config).is_main:
         return None
     today = partial(_today, config=config)
-    return Person(name=today(f"{address.channel}:{peer.id}"), today=today)
+    return Participant(name=today(f"{address.channel}:{peer.id}"), today=today)
 
 
 def _today(name: str, config: GatewayConfig) -> str:
@@ -149,7 +151,7 @@ def new_session(
     address: Address | None,
     key_of: Callable[[Address], str] | None = None,
     *,
-    person: Person | None = None,
+    person: Participant | None = None,
     codec: str = "v1",
 ) -> NewSession:
     """A session to be created if its key has none yet."""
@@ -160,7 +162,7 @@ def new_session(
         address=address,
         entry_of=entry_for,
         key_of=key_of,
-        person=person,
+        participant=person,
         codec=codec,
     )
 
@@ -202,11 +204,11 @@ class SessionMap:
                 self._events.record(session_created(row, key.agent, address, "caller"))
             return row
 
-        return await self._store.ensure_session(self._new(key, address), self._env.now(), story)
+        return await self._store.write(EnsureSession(session=self._new(key, address), now=self._env.now()), story)
 
     async def get(self, key: SessionKey) -> SessionRow | None:
         """The session of a key, if there is one."""
-        return await self._store.session(str(key))
+        return await self._store.read(FindSession(key=str(key)))
 
     async def reset(self, key: SessionKey, cause: int | None = None) -> SessionRow | None:
         """Start the session of a key anew, in the next generation; none when there is nothing to reset."""
@@ -221,7 +223,7 @@ async def reset_session(
 ) -> SessionRow | None:
     """Start a session anew, and tell it. What belongs to the one before is not applied to it (invariant S5)."""
 
-    def story(reset: Reset | None) -> SessionRow | None:
+    def story(reset: ResetResult | None) -> SessionRow | None:
         if reset is None:
             return None
         row = reset.row
@@ -231,4 +233,4 @@ async def reset_session(
         events.record(body, cause)
         return row
 
-    return await store.reset_session(session, env.now(), story)
+    return await store.write(ResetSession(session=session, now=env.now()), story)

@@ -1,4 +1,4 @@
-"""What the store keeps, as values: work (what starts turns), intents, delegations, and the answers of its verbs."""
+"""What the store keeps, as values: work (what starts turns), intents, delegations, and the answers to its commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from trunkline.core.values import (
     Receipt,
     SessionEntry,
     SessionId,
-    TranscriptLine,
     Transport,
     TurnId,
     WorkKind,
@@ -34,7 +33,7 @@ from trunkline.core.values import (
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that starts a turn, with everything that the turn was promised at admission (invariant R3)."""
+    """What starts a turn, with everything that was decided at its admission (invariant R3)."""
 
     id: InboundId
     kind: WorkKind
@@ -43,7 +42,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     peer: Peer
     text: str
     message_id: str = ""
-    #: where it was said; none for wake-ups
+    #: where the message came from; none for wake-ups
     place: Address | None = None
     #: where an answer without a target goes; none: nowhere
     reply_to: Address | None = None
@@ -51,21 +50,21 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: the answer's thread is opened on this message first
     open_on: str | None = None
     callback: CallbackFacts | None = None
-    #: the binding by which it came to its session, or to which its answer goes
+    #: the binding that led it to its session, or that its answer goes to
     binding: str | None = None
 
     @property
     def turn(self) -> TurnId:
-        """Id of the turn it starts; the same when the turn is run again after a crash."""
+        """Id of the turn it starts; the same when the turn runs again after a crash."""
         return TurnId(f"t-{self.id}")
 
 
-class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who comes into a session that people may share."""
+class Participant(msgspec.Struct, frozen=True, kw_only=True):
+    """A person who writes in a session that people may share."""
 
     #: the linked name, else the platform's id
     name: str
-    #: the name that somebody who was noted before has under today's links
+    #: maps a stored name to the name it has under today's identity links
     today: Callable[[str], str]
 
 
@@ -78,41 +77,41 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     id: SessionId
     #: the place that asks for it; none: no place is tied to it
     address: Address | None
-    #: what the session says of its place; asked when it is created
+    #: the entry that describes the place, made when the session is created
     entry_of: Callable[[Address], SessionEntry] | None = None
-    #: the key that the configuration gives a place now: whether a session under an older key goes on under this one.
+    #: the key that today's configuration gives a place: decides whether a session under an older key moves to this one.
     #: None: no place is tied to it
     key_of: Callable[[Address], str] | None = None
-    #: who comes into a session that people may share; see `SessionRow.people`
-    person: Person | None = None
+    #: the writer, in a session that people may share; see `SessionRow.people`
+    participant: Participant | None = None
     #: form of the key
     codec: str = "v1"
 
 
-class Left(msgspec.Struct, frozen=True, kw_only=True):
-    """The session that a place had before, and that it could not take along."""
+class LeftSession(msgspec.Struct, frozen=True, kw_only=True):
+    """The session that a place had before, and that did not move with it."""
 
     key: str
     id: str
 
 
 class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that exists; `created`: by this very call."""
+    """A stored session; `created`: by this command."""
 
     key: str
     id: SessionId
     generation: int
     created: bool
-    #: it had this key until this call
+    #: the key that it had until this command
     moved_from: str | None = None
-    #: the place had that session until this call
-    left: Left | None = None
-    #: how many people share it, told once to each who comes as second or later; else 0
+    #: the session that the place had until this command
+    left: LeftSession | None = None
+    #: how many people share it, set once for each person after the first; else 0
     people: int = 0
 
 
-class Reset(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that started anew: the session that its key has now, and the one before."""
+class ResetResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A reset session: the session that its key has now, and the id of the one before."""
 
     row: SessionRow
     before: SessionId
@@ -122,13 +121,13 @@ _NUMBERED = re.compile(r"\+[0-9]+\Z")
 
 
 def send_intent(key: str, tries: int) -> IntentId:
-    """The id of the intent of a try of a client's send. Different keys never share one, whatever they end in."""
+    """The intent id of a try of a client's send. Different keys never share one, whatever they end in."""
     first = tries == 1 and not _NUMBERED.search(key)
     return IntentId(f"send:{key}" if first else f"send:{key}+{tries}")
 
 
 def send_key(intent: str) -> str | None:
-    """The key of the client's send whose try an intent is; none: it is the try of no send."""
+    """The key of the client's send that an intent belongs to; none: it belongs to no send."""
     if not intent.startswith("send:"):
         return None
     return _NUMBERED.sub("", intent.removeprefix("send:"))
@@ -152,30 +151,30 @@ class IntentFate(msgspec.Struct, frozen=True, kw_only=True):
     receipts: tuple[Receipt, ...]
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a client's send. `new`: this call stored a try, `intent`; else `fate` is the latest one's."""
+class SendAdmission(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a client's send. `new`: a try was stored, `intent`; else `fate` is that of the latest try."""
 
     new: bool
     send: SendRow
     intent: IntentRow | None = None
     fate: IntentFate | None = None
-    #: the session of the target, where it was asked for
+    #: the session of the target, where the command asked for it
     session: SessionRow | None = None
 
 
 class Admission(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an inbound message. `first`: it repeats that one, and nothing was stored."""
+    """The answer to an inbound. `first`: it repeats that one, and nothing was stored."""
 
     session: SessionRow | None
     first: InboundId | None = None
-    #: the binding by which it came, whose idle deadline has moved
+    #: the binding it came by, with its new idle deadline
     touched: SessionBindingRecord | None = None
 
 
-class Finish(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a hand's result. `first`: it counts. `session`: of the callback that it sets going.
+class HandFinish(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a hand's result. `first`: it counts. `session`: that of the callback.
 
-    `replaced`: nothing was stored, because the session of the requester is not that of its key any more.
+    `replaced`: nothing was stored, because the requester's session was reset or merged.
     """
 
     first: bool
@@ -184,7 +183,7 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an intent has besides, if it belongs to a bound conversation, or may be told of elsewhere."""
+    """The fields of an intent that concern its session binding and its notice; stored together as JSON."""
 
     binding: str | None = None
     identity: Identity | None = None
@@ -192,9 +191,9 @@ class BoundPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing to be said, as prepared: its chunks never change any more.
+    """A message to send, as prepared: its chunks never change.
 
-    A poll, or a payload that only the platform knows, has its text as its only chunk.
+    A poll, or a payload that only the platform understands, has its text as its only chunk.
     """
 
     id: IntentId
@@ -205,13 +204,13 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: how many leading chunks have a receipt
     acked: int = 0
     attempts: int = 0
-    #: put off until then, because of `reason`
+    #: deferred until this time, because of `reason`
     next_at: float | None = None
     reason: Reason | None = None
     agent: str
     #: session that mirrors it; none: no mirror
     mirror_key: str | None
-    #: that very session, also when its key has another one by then
+    #: session id at admission; kept even if the key later points elsewhere
     session: SessionId | None = None
     #: the caller named the session itself
     named_session: bool = False
@@ -224,7 +223,7 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: the chunks as HTML or with styles; empty where all of them go as they are
     forms: tuple[Piece, ...] = ()
     poll: Poll | None = None
-    #: JSON that only the platform knows
+    #: JSON that only the platform understands
     payload: str | None = None
     #: one attempt a chunk, and no more
     best_effort: bool = False
@@ -232,22 +231,22 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     transport: Transport | None = None
     #: the next attempt is marked as a possible repeat
     marked: bool = False
-    #: since then nobody knows of an attempt whether it was accepted
+    #: since this time an attempt is in doubt: it may have been accepted
     doubt_at: float | None = None
-    #: hooks are to be told how it ends
-    untold: bool = False
-    #: the binding that it is said for, and who speaks there; none: the bot
+    #: hooks are still to be notified how it ends
+    hooks_pending: bool = False
+    #: the binding it belongs to, and the identity that speaks there; none: the bot
     binding: str | None = None
     identity: Identity | None = None
-    #: where a short notice goes when it cannot be said where it belongs; none: nowhere
+    #: where a short notice goes when it cannot be delivered where it belongs; none: nowhere
     notice_to: Address | None = None
     created_at: float
-    #: last written then; set when it is read
+    #: time of the last write; set when the row is read
     updated_at: float = 0.0
 
     @property
     def bound(self) -> BoundPart | None:
-        """Binding, identity and place of a notice; none where it has none of them."""
+        """Binding, identity and place of a notice; none when it has none of them."""
         if self.binding is None and self.identity is None and self.notice_to is None:
             return None
         return BoundPart(binding=self.binding, identity=self.identity, notice_to=self.notice_to)
@@ -258,31 +257,49 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class OpenIntent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An open intent without its texts: enough to hold its place in its conversation."""
+    """An open intent without its texts: enough to queue it in its lane."""
 
     n: int
     id: IntentId
     address: Address
 
 
-class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """Intents as they were read. `broken`: those whose rows cannot be read, and why."""
+class LoadedIntents(msgspec.Struct, frozen=True, kw_only=True):
+    """Intents read from the store. `broken`: the rows that cannot be read, and why."""
 
     rows: tuple[IntentRow, ...]
     broken: dict[IntentId, str] = msgspec.field(default_factory=dict[IntentId, str])
 
 
-class Settled(msgspec.Struct, frozen=True, kw_only=True):
-    """What a settling write did: the session that holds the mirrored text, if any."""
+class Settlement(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a write that settles a chunk or an intent: the session that mirrors the text, if any."""
 
     mirror: SessionRow | None
     mirror_text: str = ""
-    #: the binding that it was said for, whose idle deadline has moved
+    #: the binding of the intent, with its new idle deadline
     touched: SessionBindingRecord | None = None
 
 
+class BindResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to `Bind`. `new` false: the same request made `record` before."""
+
+    new: bool
+    record: SessionBindingRecord
+    #: the binding that the conversation had until now
+    ended: SessionBindingRecord | None = None
+    #: the session that it is bound to, when it was created with it
+    session: SessionRow | None = None
+
+
+class StoredBindings(msgspec.Struct, frozen=True, kw_only=True):
+    """Bindings read from the store. `broken`: by id the rows that cannot be read, and why."""
+
+    rows: tuple[SessionBindingRecord, ...]
+    broken: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+
+
 class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One task given to a hand. `origin` is frozen at the tool call (seed 004)."""
+    """A task given to a hand. `origin` is frozen at the tool call."""
 
     id: DelegationId
     state: DelegationState = DelegationState.ACCEPTED
@@ -290,20 +307,20 @@ class DelegationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     task: str
     agent: str
     session_key: str
-    #: the session that delegated: its result belongs to no other
+    #: the session that delegated: the result belongs to no other
     session: SessionId | None = None
     turn: TurnId
     inbound: InboundId
     origin: Address | None
     outcome: HandOutcome | None = None
     result: str | None = None
-    #: key of the session of its own that it has, where it was given one with a conversation bound to it (seed 002)
+    #: key of its own session, where it was given one that is bound to a conversation
     child_key: str | None = None
     accepted_at: float
 
 
 class BrokenRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that cannot be read, and why; `id`: as far as that can be."""
+    """A row that cannot be read, and why; `id` as far as it can be read."""
 
     n: int
     id: str
@@ -315,35 +332,9 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
 
     #: with the session that each belongs to
     works: tuple[tuple[Work, SessionId], ...]
-    #: how many intents are open; see `Store.open_intents`
+    #: how many intents are open; see `ListOpenIntents`
     intents: int
     delegations: tuple[DelegationRow, ...]
-    #: what cannot be read of both: it is to be set aside
+    #: the rows of both that cannot be read; `SetAsideBroken` closes them
     broken_works: tuple[BrokenRow, ...] = ()
     broken_delegations: tuple[BrokenRow, ...] = ()
-
-
-__all__ = [
-    "Admission",
-    "Begun",
-    "BoundPart",
-    "BrokenRow",
-    "DelegationRow",
-    "Finish",
-    "IntentFate",
-    "IntentRow",
-    "Left",
-    "Loaded",
-    "NewSession",
-    "OpenIntent",
-    "Person",
-    "Reset",
-    "SendRow",
-    "SessionRow",
-    "Settled",
-    "TranscriptLine",
-    "Unfinished",
-    "Work",
-    "send_intent",
-    "send_key",
-]

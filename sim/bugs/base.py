@@ -1,13 +1,19 @@
-"""What a bug switch is: a named defect that real gateways had, put in by replacing a part of the wiring."""
+"""A bug switch: a named defect that real gateways had, installed by replacing a part of the wiring."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from trunkline.core.gateway import Gateway
+from trunkline.core.store import Store
+from trunkline.core.store.commands import Write
+from trunkline.core.store.queries import Read
 from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.store.rewired import ReplacedRead, ReplacedWrite
+
+C = TypeVar("C", bound=Write[Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +33,7 @@ class Bug:
 
 
 def making(gateway: Callable[..., Gateway]) -> Callable[[Wiring], None]:
-    """An installer that puts the process together as such a gateway."""
+    """An installer that makes the gateway of the process in another way."""
 
     def install(wiring: Wiring) -> None:
         wiring.make_gateway = gateway
@@ -40,5 +46,41 @@ def deciding(**decisions: Callable[..., Any]) -> Callable[[Wiring], None]:
 
     def install(wiring: Wiring) -> None:
         wiring.replace(**decisions)
+
+    return install
+
+
+def storing(store: Callable[..., Store]) -> Callable[[Wiring], None]:
+    """An installer that gives the process another store."""
+
+    def install(wiring: Wiring) -> None:
+        wiring.make_store = store
+
+    return install
+
+
+def changing_write(kind: type[C], change: Callable[[C], C]) -> Callable[[Wiring], None]:
+    """An installer that changes every store command of a type."""
+
+    def install(wiring: Wiring) -> None:
+        wiring.change_write(kind, change)
+
+    return install
+
+
+def replacing_write(kind: type[Write[Any]], do: ReplacedWrite) -> Callable[[Wiring], None]:
+    """An installer that replaces what the store does with commands of a type."""
+
+    def install(wiring: Wiring) -> None:
+        wiring.replace_write(kind, do)
+
+    return install
+
+
+def replacing_read(kind: type[Read[Any]], do: ReplacedRead) -> Callable[[Wiring], None]:
+    """An installer that replaces what the store answers to queries of a type."""
+
+    def install(wiring: Wiring) -> None:
+        wiring.replace_read(kind, do)
 
     return install

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.records import BindingStatus, SessionBindingRecord
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.config import HandsConfig
+from trunkline.core.env import Env
 from trunkline.core.errors import PlaceGone, PlatformError
+from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
-from trunkline.core.store import SqliteStore
-from trunkline.core.store.sqlite.sql.bindings import list_bindings
+from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.store import Store
+from trunkline.core.store.queries import ListBindings
+from trunkline.core.store.records import StoredBindings
 from trunkline.core.values import Address, Receipt, SendRequest
-from trunkline.sim.bugs.base import Bug, deciding, making
+from trunkline.sim.bugs.base import Bug, deciding, making, replacing_read
 from trunkline.sim.bugs.return_address import main_channel
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.store.rewired import RewiredStore
 
 
 class _InlineWithoutThread(AdapterWrapper):
@@ -52,16 +55,10 @@ class _AsksForThePrefixedId(AdapterWrapper):
         raise PlaceGone(f"there is no channel 'channel:{opened.conversation}'")
 
 
-class _RevivingStore(SqliteStore):
-    """At each start every binding that was ever made is read, and counts again."""
-
-    async def open_bindings(self) -> tuple[tuple[SessionBindingRecord, ...], dict[str, str]]:
-        found = await self._db.run(lambda c: list_bindings(c, ended=True))
-        return tuple(msgspec.structs.replace(one, status=BindingStatus.ACTIVE) for one in found), {}
-
-
-def _install_reviving_store(wiring: Wiring) -> None:
-    wiring.make_store = _RevivingStore
+async def _revive(store: RewiredStore, query: ListBindings) -> StoredBindings:
+    """Read every binding that was ever made, and treat it as active."""
+    found = await store.inner.read(ListBindings(ended=True))
+    return StoredBindings(rows=tuple(msgspec.structs.replace(one, status=BindingStatus.ACTIVE) for one in found.rows))
 
 
 class _BookByThread(BindingIndex):
@@ -74,10 +71,15 @@ class _BookByThread(BindingIndex):
         return found[-1] if found else None
 
 
-def _gateway_by_thread(**parts: Any) -> Gateway:
-    gateway = Gateway(**parts)
-    gateway._ctx.bound._book = _BookByThread()  # pyright: ignore[reportPrivateUsage]
-    return gateway
+class _BoundByThread(Bound):
+    """Bindings whose index is `_BookByThread`."""
+
+    def __init__(self, store: Store, env: Env, events: EventSink) -> None:
+        super().__init__(store, env, events, _BookByThread())
+
+
+class _GatewayByThread(Gateway):
+    bindings_type = _BoundByThread
 
 
 def _install_first_output(wiring: Wiring) -> None:
@@ -122,14 +124,14 @@ BINDING_BUGS = (
         reports=("B131",),
         sentence="Bindings that have ended are made anew at each start, and take the messages of their conversations.",
         caught_by=("B1",),
-        install=_install_reviving_store,
+        install=replacing_read(ListBindings, _revive),
     ),
     Bug(
         name="binding-by-thread-alone",
         reports=("B133",),
         sentence="Bindings are looked up by the id of the thread alone, which two channels may share.",
         caught_by=("B1",),
-        install=making(_gateway_by_thread),
+        install=making(_GatewayByThread),
     ),
     Bug(
         name="first-output-to-requester",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import anyio.abc
@@ -14,14 +13,15 @@ from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.completion_plan import TURN, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
-from trunkline.core.store import SqliteStore
-from trunkline.core.store.records import Admission, DelegationRow, NewSession, Unfinished, Work
-from trunkline.core.store.sqlite.sql import writes as ops
+from trunkline.core.store.commands import Admit, FinishTurn
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import LoadUnfinished
+from trunkline.core.store.records import Admission, DelegationRow, Unfinished, Work
+from trunkline.core.store.sqlite.handlers import RunSql, execute
 from trunkline.core.values import SessionId
-from trunkline.sim.bugs.base import Bug, deciding, making
-from trunkline.sim.bugs.store import keeping
+from trunkline.sim.bugs.base import Bug, deciding, making, replacing_read, replacing_write
+from trunkline.sim.store.rewired import RewiredStore
 
-T = TypeVar("T")
 #: seconds between the two scans of a start
 _LATER = 0.01
 #: the channel whose listener takes a conflict for the end
@@ -46,7 +46,7 @@ class ScanningTwice(Gateway):
     """What was left running is found by two scanners, and each knows only what it has resumed itself."""
 
     async def _recover(self, started: int, group: anyio.abc.TaskGroup) -> None:
-        left = await self._ctx.store.unfinished()
+        left = await self._ctx.store.read(LoadUnfinished())
         await super()._recover(started, group)
         group.start_soon(self._scan_too, left.delegations, started, name="second scan")
 
@@ -71,16 +71,13 @@ class Steering(Gateway):
 
     async def _count_as_read(self, work: Work) -> None:
         """Whether the run still reads anything, nobody asks."""
-        await self._ctx.store.finish_turn(work, (), self._ctx.env.now(), lambda _: None)
+        await self._ctx.store.write(FinishTurn(work=work, intents=(), now=self._ctx.env.now()), lambda _: None)
 
 
-class PruningStore(SqliteStore):
-    """Work whose session has no entry any more is an orphan, and what is an orphan is removed."""
-
-    async def unfinished(self) -> Unfinished:
-        """After the orphans are gone."""
-        await self._writer.write(_prune, lambda _: None)
-        return await super().unfinished()
+async def _without_orphans(store: RewiredStore, query: LoadUnfinished) -> Unfinished:
+    """Remove work whose session has no entry any more, and only then look for unfinished work."""
+    await store.inner.write(RunSql(op=_prune), answer)
+    return await store.inner.read(query)
 
 
 def _prune(c: sqlite3.Connection) -> None:
@@ -90,33 +87,21 @@ def _prune(c: sqlite3.Connection) -> None:
     )
 
 
-class OneTryStore(SqliteStore):
-    """One channel's listener tries once to admit a message; the others try again."""
+async def _admit_once(store: RewiredStore, command: Admit, story: Any, then: Any) -> Any:
+    """On one channel a refused admission is not retried, and no event reports it."""
+    if command.work.place is None or command.work.place.channel != _GIVES_UP:
+        return await store.inner.write(command, story, then)
+    tries = 0
 
-    async def admit(
-        self,
-        work: Work,
-        identity: str,
-        session: NewSession,
-        now: float,
-        story: Callable[[Admission], T],
-        *,
-        then: Callable[[T], None] | None = None,
-    ) -> T:
-        """What was refused once is not written on that channel, and nobody is told."""
-        if work.place is None or work.place.channel != _GIVES_UP:
-            return await super().admit(work, identity, session, now, story, then=then)
-        tries = 0
+    def write(c: sqlite3.Connection) -> Admission | None:
+        nonlocal tries
+        tries += 1
+        return execute(c, command) if tries == 1 else None
 
-        def write(c: sqlite3.Connection) -> Admission | None:
-            nonlocal tries
-            tries += 1
-            return ops.admit(c, work, identity, session, now) if tries == 1 else None
+    def record(admission: Admission | None) -> Any:
+        return None if admission is None else story(admission)
 
-        def told(admission: Admission | None) -> Any:
-            return None if admission is None else story(admission)
-
-        return await self._writer.write(write, told, then)
+    return await store.inner.write(RunSql(op=write), record, then)
 
 
 COMPLETION_BUGS = (
@@ -153,13 +138,13 @@ COMPLETION_BUGS = (
         reports=("B025",),
         sentence="Running work whose session entry is missing at the start is deleted, and nobody is told.",
         caught_by=("L2",),
-        install=keeping(PruningStore),
+        install=replacing_read(LoadUnfinished, _without_orphans),
     ),
     Bug(
         name="conflict-drops-message",
         reports=("B041",),
         sentence="A message whose admission meets a conflict is tried again on one channel, and dropped on another.",
         caught_by=("L1", "V1"),
-        install=keeping(OneTryStore),
+        install=replacing_write(Admit, _admit_once),
     ),
 )

@@ -9,12 +9,11 @@ from trunkline.core.channels import ChannelAdapter, InboundStream
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
-from trunkline.core.store import SqliteStore
-from trunkline.core.store.sqlite.lease import Claim, Lease
-from trunkline.sim.bugs.base import Bug
-from trunkline.sim.bugs.store import keeping
+from trunkline.core.store.lease import Lease, LeaseClaim
+from trunkline.core.store.queries import ListOpenIntents, LoadIntents
+from trunkline.core.store.sqlite import SqliteStore
+from trunkline.sim.bugs.base import Bug, making, storing
 from trunkline.sim.bugs.wrappers import AdapterWrapper
-from trunkline.sim.run.wiring import Wiring
 
 #: open entries that a drain looks at
 _MOST = 1000
@@ -23,10 +22,10 @@ _MOST = 1000
 class OpenStore(SqliteStore):
     """Entries are there for whoever reads them: nobody asks who works the store, and nobody is shut out."""
 
-    async def claim(self, now: float, lasts: float) -> Claim:
+    async def claim(self, now: float, lasts: float) -> LeaseClaim:
         """Always."""
-        lease = Lease(owner=self._db.presence.name, until=now + lasts)
-        return Claim(taken=True, lease=lease, reason=Reason.LEASE_FREE)
+        lease = Lease(owner=self._db.process_lock.name, until=now + lasts)
+        return LeaseClaim(taken=True, lease=lease, reason=Reason.LEASE_FREE)
 
     async def renew(self, now: float, lasts: float) -> None:
         """There is nothing to renew."""
@@ -35,7 +34,7 @@ class OpenStore(SqliteStore):
 class UnfencedLeaseStore(SqliteStore):
     """Claims the store, and then believes for ever that it holds it."""
 
-    async def claim(self, now: float, lasts: float) -> Claim:
+    async def claim(self, now: float, lasts: float) -> LeaseClaim:
         """Without the token that every write would check."""
         claim = await super().claim(now, lasts)
         self._db.token = None
@@ -73,20 +72,16 @@ class DrainingGateway(Gateway):
 
     async def _drain(self, adapter: ChannelAdapter) -> None:
         assert self._group is not None
-        found = await self._ctx.store.open_intents(0, _MOST)
+        found = await self._ctx.store.read(ListOpenIntents(after=0, limit=_MOST))
         own = [
             one.id for one in found if (one.address.channel, one.address.account) == (adapter.channel, adapter.account)
         ]
-        loaded = await self._ctx.store.load_intents(own)
+        loaded = await self._ctx.store.read(LoadIntents(ids=own))
         # Lanes of its own: it does not know what the live path is doing.
         drain = Delivery(self._ctx, self._preparing)
         drain.lanes.start(self._group)
         for row in loaded.rows:
             drain.queue(row, None)
-
-
-def _install_drain(wiring: Wiring) -> None:
-    wiring.make_gateway = DrainingGateway
 
 
 LEASE_BUGS = (
@@ -95,20 +90,20 @@ LEASE_BUGS = (
         reports=("B004",),
         sentence="What the live path is sending is not claimed, so the drain after a reconnect sends it as well.",
         caught_by=("D1", "D5"),
-        install=_install_drain,
+        install=making(DrainingGateway),
     ),
     Bug(
         name="nobody-claims-the-store",
         reports=("B005",),
         sentence="A message is stored without an owner that other processes respect, so two of them send it.",
         caught_by=("D5",),
-        install=keeping(OpenStore),
+        install=storing(OpenStore),
     ),
     Bug(
         name="stale-owner-goes-on",
         reports=(),
         sentence="A process that lost the store while it stood still sends and acknowledges as if nothing had been.",
         caught_by=("D1", "D5"),
-        install=keeping(UnfencedLeaseStore),
+        install=storing(UnfencedLeaseStore),
     ),
 )

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from trunkline.core.events import EventSink
 from trunkline.core.events.delivery import MirrorAppended
-from trunkline.core.reasons import Reason
-from trunkline.core.store import Db, SqliteStore
-from trunkline.core.store.records import IntentRow, NewSession, SessionRow, Settled, Work
-from trunkline.core.store.sqlite.connection import Write
+from trunkline.core.store.commands import AckChunk, EndIntent, FinishDelegation, FinishTurn
+from trunkline.core.store.queries import FindSession, ReadTranscript
+from trunkline.core.store.records import SessionRow, Settlement
+from trunkline.core.store.sqlite import SqliteStore
+from trunkline.core.store.sqlite.connection import PendingWrite
 from trunkline.core.store.sqlite.group_commit import Writer
-from trunkline.core.store.sqlite.sql.bulk_writes import Acking
+from trunkline.core.store.sqlite.handlers import RunSql
 from trunkline.core.store.sqlite.sql.transcript import append
-from trunkline.core.values import DelegationId, HandResult, IntentId, IntentState
-from trunkline.sim.bugs.base import Bug
+from trunkline.core.values import IntentId
+from trunkline.sim.bugs.base import Bug, replacing_write
 from trunkline.sim.bugs.queue import replay_uncounted
-from trunkline.sim.bugs.store import keeping
 from trunkline.sim.run.wiring import Wiring
-
-T = TypeVar("T")
+from trunkline.sim.store.rewired import RewiredStore
 
 
 class _CarelessWriter(Writer):
-    """A receipt that the disk refuses is given up, and nobody hears of it."""
+    """Gives up a receipt that the disk refuses, without an event."""
 
-    async def _commit(self, writes: list[Write]) -> list[Any]:
-        if not all(isinstance(write.given, Acking) for write in writes):
+    async def _commit(self, writes: list[PendingWrite]) -> list[Any]:
+        if not all(isinstance(write.command, AckChunk) and write.failed is not None for write in writes):
             return await super()._commit(writes)
         try:
             return await self._db.transact(writes)
@@ -39,11 +36,10 @@ class _CarelessWriter(Writer):
 
 
 class CarelessStore(SqliteStore):
-    """Stores receipts where that is no trouble."""
+    """Stores receipts when that is no trouble."""
 
-    def __init__(self, connect: Callable[[], Db], events: EventSink) -> None:
-        super().__init__(connect, events)
-        self._writer = _CarelessWriter(self._db, events)
+    def _make_writer(self) -> Writer:
+        return _CarelessWriter(self._db, self._events)
 
 
 def _install_careless(wiring: Wiring) -> None:
@@ -51,101 +47,51 @@ def _install_careless(wiring: Wiring) -> None:
     wiring.replace(recover=replay_uncounted)
 
 
-class TwoWritersStore(SqliteStore):
-    """The turn writes its answer into the transcript, and the delivery does so too: they have no key in common."""
-
-    async def finish_turn(
-        self,
-        work: Work,
-        intents: Sequence[IntentRow],
-        now: float,
-        story: Callable[[tuple[IntentId, ...]], T],
-        *,
-        then: Callable[[T], None] | None = None,
-    ) -> T:
-        """With a line for each answer."""
-        answer = await super().finish_turn(work, intents, now, story, then=then)
-        session = await self.session(work.session_key)
-        for intent in intents if session is not None else ():
-            assert session is not None
-            await self._remember(session, "\n".join(intent.chunks), intent.id, now)
-        return answer
-
-    async def _remember(self, session: SessionRow, text: str, intent: IntentId, now: float) -> None:
-        body = MirrorAppended(session_id=session.id, session_key=session.key, text=text)
-        await self._writer.write(
-            lambda c: append(c, session.id, "assistant", text, f"{intent}/again", now),
-            lambda _: self._events.record(body, intent=intent),
-        )
+async def _finish_and_remember(store: RewiredStore, command: FinishTurn, story: Any, then: Any) -> Any:
+    """The turn writes its answer into the transcript too, under a key that the delivery does not know."""
+    answer = await store.inner.write(command, story, then)
+    session = await store.inner.read(FindSession(key=command.work.session_key))
+    for intent in command.intents if session is not None else ():
+        assert session is not None
+        await _remember(store, session, "\n".join(intent.chunks), intent.id, command.now)
+    return answer
 
 
-class RememberingAgainStore(TwoWritersStore):
-    """The context is built anew for the result of a hand, and what was said last is taken for something new."""
-
-    async def finish_turn(
-        self,
-        work: Work,
-        intents: Sequence[IntentRow],
-        now: float,
-        story: Callable[[tuple[IntentId, ...]], T],
-        *,
-        then: Callable[[T], None] | None = None,
-    ) -> T:
-        """As it should be."""
-        return await SqliteStore.finish_turn(self, work, intents, now, story, then=then)
-
-    async def finish_delegation(
-        self,
-        delegation: DelegationId,
-        result: HandResult,
-        callback: tuple[Work, str, NewSession] | None,
-        intents: Sequence[IntentRow],
-        now: float,
-        story: Callable[[Any], T],
-        *,
-        then: Callable[[T], None] | None = None,
-        kept: bool = False,
-    ) -> T:
-        """And the last answer is remembered once more."""
-        answer = await super().finish_delegation(
-            delegation, result, callback, intents, now, story, then=then, kept=kept
-        )
-        session = None if callback is None else await self.session(callback[0].session_key)
-        if session is not None:
-            said = [line for line in await self.history(session.id) if line.role == "assistant"]
-            if said:
-                await self._remember(session, said[-1].text, IntentId(said[-1].ref), now)
-        return answer
+async def _remember(store: RewiredStore, session: SessionRow, text: str, intent: IntentId, now: float) -> None:
+    body = MirrorAppended(session_id=session.id, session_key=session.key, text=text)
+    await store.inner.write(
+        RunSql(op=lambda c: append(c, session.id, "assistant", text, f"{intent}/again", now)),
+        lambda _: store.events.record(body, intent=intent),
+    )
 
 
-class WholeTextStore(SqliteStore):
-    """Remembers what was to be said, however much of it was."""
+async def _callback_remembers_again(store: RewiredStore, command: FinishDelegation, story: Any, then: Any) -> Any:
+    """The context is rebuilt for the result of a hand, and the last answer is taken for a new one."""
+    answer = await store.inner.write(command, story, then)
+    callback = command.callback
+    session = None if callback is None else await store.inner.read(FindSession(key=callback.work.session_key))
+    if session is not None:
+        lines = await store.inner.read(ReadTranscript(session=session.id))
+        answers = [line for line in lines if line.role == "assistant"]
+        if answers:
+            await _remember(store, session, answers[-1].text, IntentId(answers[-1].ref), command.now)
+    return answer
 
-    async def end_intent(
-        self,
-        intent: IntentRow,
-        state: IntentState,
-        reason: Reason,
-        mirror: NewSession | None,
-        now: float,
-        story: Callable[[Settled], T],
-        *,
-        mirror_due: bool = False,
-        notice: IntentRow | None = None,
-    ) -> T:
-        """With all chunks."""
-        whole = "\n".join(intent.chunks)
 
-        def told(settled: Settled) -> T:
-            return story(msgspec.structs.replace(settled, mirror_text=whole))
+async def _end_with_whole_text(store: RewiredStore, command: EndIntent, story: Any, then: Any) -> Any:
+    """The transcript gets all chunks, however many were accepted."""
+    intent = command.intent
+    whole = "\n".join(intent.chunks)
 
-        answer = await super().end_intent(
-            intent, state, reason, mirror, now, told, mirror_due=mirror_due, notice=notice
-        )
-        await self._writer.write(
-            lambda c: c.execute("UPDATE transcript SET text = ? WHERE ref = ?", (whole, intent.id)), lambda _: None
-        )
-        return answer
+    def with_whole_text(settled: Settlement) -> Any:
+        return story(msgspec.structs.replace(settled, mirror_text=whole))
+
+    answer = await store.inner.write(command, with_whole_text, then)
+    await store.inner.write(
+        RunSql(op=lambda c: c.execute("UPDATE transcript SET text = ? WHERE ref = ?", (whole, intent.id))),
+        lambda _: None,
+    )
+    return answer
 
 
 MIRROR_BUGS = (
@@ -154,21 +100,21 @@ MIRROR_BUGS = (
         reports=("B063",),
         sentence="The turn and the delivery both write the answer into the transcript, without a common key.",
         caught_by=("M1",),
-        install=keeping(TwoWritersStore),
+        install=replacing_write(FinishTurn, _finish_and_remember),
     ),
     Bug(
         name="wake-mirrors-again",
         reports=("B064",),
         sentence="A context that is built anew is taken for a delivery: the old answer is remembered as a new one.",
         caught_by=("M2",),
-        install=keeping(RememberingAgainStore),
+        install=replacing_write(FinishDelegation, _callback_remembers_again),
     ),
     Bug(
         name="whole-text-remembered",
         reports=("B066",),
         sentence="The transcript has the whole text, though the platform refused a part of it.",
         caught_by=("M2",),
-        install=keeping(WholeTextStore),
+        install=replacing_write(EndIntent, _end_with_whole_text),
     ),
     Bug(
         name="ack-failure-swallowed",

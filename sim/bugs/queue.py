@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 from trunkline.core.config import GatewayConfig
@@ -22,16 +21,20 @@ from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Queued
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
-from trunkline.core.store import SqliteStore
-from trunkline.core.store.records import IntentRow, OpenIntent, Unfinished
-from trunkline.core.store.sqlite.lease import Claim
+from trunkline.core.store.commands import Enqueue
+from trunkline.core.store.lease import LeaseClaim
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import ListOpenIntents, LoadUnfinished, Read
+from trunkline.core.store.records import Unfinished
+from trunkline.core.store.sqlite import SqliteStore
+from trunkline.core.store.sqlite.handlers import ReadSql, RunSql
 from trunkline.core.values import IntentState
-from trunkline.sim.bugs.base import Bug, deciding, making
-from trunkline.sim.bugs.store import keeping
+from trunkline.sim.bugs.base import Bug, deciding, making, replacing_read, replacing_write, storing
 from trunkline.sim.bugs.wrappers import DeafSink
 from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.store.rewired import RewiredStore
 
-T = TypeVar("T")
+A = TypeVar("A")
 _Lane = tuple[str, str, str, str]
 #: longer than any run
 _NEVER = 1e6
@@ -46,42 +49,36 @@ def _timeout_is_the_end(outcome: AttemptOutcome, *, now: float, **known: Any) ->
     return DeliveryDecision(next=NextStep.RETRY, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now + _NEVER)
 
 
-class ColdQueueStore(SqliteStore):
-    """What the tool says is stored, and nobody is told: the queue is read at the start."""
-
-    async def enqueue(
-        self, intent: IntentRow, now: float, story: Callable[[bool], T], *, then: Callable[[T], None] | None = None
-    ) -> T:
-        """Without waking anybody."""
-        del then
-        return await super().enqueue(intent, now, story)
+async def _enqueue_silently(store: RewiredStore, command: Enqueue, story: Any, then: Any) -> Any:
+    """Store what the tool sends without waking the delivery: the queue is read at the start."""
+    return await store.inner.write(command, story)
 
 
 class ImpatientStore(SqliteStore):
-    """Reads what an earlier process left, and stops at the first entry that has to wait longer than it may take."""
+    """Reads what an earlier process left, and stops at the first intent that waits longer than the budget."""
 
     _now = 0.0
 
-    async def claim(self, now: float, lasts: float) -> Claim:
-        """As usual; it is the time of the start."""
+    async def claim(self, now: float, lasts: float) -> LeaseClaim:
+        """As usual; this is the time of the start."""
         self._now = now
         return await super().claim(now, lasts)
 
-    async def open_intents(self, after: int, limit: int) -> tuple[OpenIntent, ...]:
-        """Those before it."""
-        found = await super().open_intents(after, limit)
-        late = await self._rows("SELECT min(n) FROM intents WHERE next_at > ?", self._now + _BUDGET)
-        first = late[0][0]
-        return tuple(one for one in found if first is None or one.n < first)
+    async def read(self, query: Read[A]) -> A:
+        """List only the open intents in front of the one that waits."""
+        found: Any = await super().read(query)
+        if not isinstance(query, ListOpenIntents):
+            return found
+        sql, late = "SELECT min(n) FROM intents WHERE next_at > ?", self._now + _BUDGET
+        (first,) = await super().read(ReadSql(op=lambda c: c.execute(sql, (late,)).fetchone()))
+        intents: Any = tuple(one for one in found if first is None or one.n < first)
+        return intents
 
 
-class RollbackStore(SqliteStore):
-    """A process that is killed after its work was done is taken for one that failed: the last message is new again."""
-
-    async def unfinished(self) -> Unfinished:
-        """After the cursor was set back."""
-        await self._writer.write(_roll_back, lambda _: None)
-        return await super().unfinished()
+async def _load_after_rollback(store: RewiredStore, query: LoadUnfinished) -> Unfinished:
+    """Take a process that was killed when idle for one that failed: its last message is new again."""
+    await store.inner.write(RunSql(op=_roll_back), answer)
+    return await store.inner.read(query)
 
 
 def _roll_back(c: sqlite3.Connection) -> None:
@@ -112,16 +109,12 @@ class _ToolsApart(Delivery):
         super()._put((*lane, kind), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
 
 
-def _delivering(delivery: type[Delivery]) -> Callable[[Wiring], None]:
-    """An installer that has messages delivered like this."""
+class _ParallelGateway(Gateway):
+    delivery_type = _EachByItself
 
-    class Delivering(Gateway):
-        def __init__(self, **parts: Any) -> None:
-            super().__init__(**parts)
-            # Others hold it already, so it is changed in its place.
-            self._delivery.__class__ = delivery
 
-    return making(Delivering)
+class _TwoQueuesGateway(Gateway):
+    delivery_type = _ToolsApart
 
 
 def _ageless(*, config: GatewayConfig, **parts: Any) -> Gateway:
@@ -152,7 +145,7 @@ QUEUE_BUGS = (
         reports=("B019",),
         sentence="A worker that is killed when it is idle failed: the message that it had answered is read again.",
         caught_by=("D1", "D7"),
-        install=keeping(RollbackStore),
+        install=replacing_read(LoadUnfinished, _load_after_rollback),
     ),
     Bug(
         name="timeout-drops-the-rest",
@@ -166,28 +159,28 @@ QUEUE_BUGS = (
         reports=("B034",),
         sentence="The queue is worked off when the process starts, and what comes later waits for the next start.",
         caught_by=("L6",),
-        install=keeping(ColdQueueStore),
+        install=replacing_write(Enqueue, _enqueue_silently),
     ),
     Bug(
         name="parts-in-parallel",
         reports=("B098",),
         sentence="Each part of an answer is sent by a task of its own, and they arrive as they like.",
         caught_by=("O1",),
-        install=_delivering(_EachByItself),
+        install=making(_ParallelGateway),
     ),
     Bug(
         name="tool-sends-bypass-the-queue",
         reports=("B099",),
         sentence="Tool sends and replies have queues of their own, and change places.",
         caught_by=("O1",),
-        install=_delivering(_ToolsApart),
+        install=making(_TwoQueuesGateway),
     ),
     Bug(
         name="long-backoff-stops-recovery",
         reports=("B103",),
         sentence="The recovery ends at the first entry whose backoff is longer than its budget.",
         caught_by=("L6",),
-        install=keeping(ImpatientStore),
+        install=storing(ImpatientStore),
     ),
     Bug(
         name="no-age-at-recovery",

@@ -15,6 +15,7 @@ from trunkline.core.errors import Refused
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, SendStatus, Target
+from trunkline.core.store.commands import AckChunk
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import (
     Address,
@@ -26,9 +27,8 @@ from trunkline.core.values import (
     SendRequest,
     Transport,
 )
-from trunkline.sim.bugs.base import Bug, deciding
-from trunkline.sim.bugs.store import LoggingStore, keeping
-from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.bugs.base import Bug, changing_write, deciding, making
+from trunkline.sim.bugs.store import forget_refused_mirror
 
 
 def _fall_back_in_doubt(
@@ -135,22 +135,6 @@ class QuietGateway(Gateway):
         self._preparing.ended = ended
 
 
-def _install_resolving(wiring: Wiring) -> None:
-    wiring.make_gateway = ResolvingGateway
-
-
-def _install_unforwarded(wiring: Wiring) -> None:
-    wiring.make_gateway = UnforwardedGateway
-
-
-def _install_cheerful(wiring: Wiring) -> None:
-    wiring.make_gateway = CheerfulGateway
-
-
-def _install_quiet(wiring: Wiring) -> None:
-    wiring.make_gateway = QuietGateway
-
-
 OUTBOUND_BUGS = (
     Bug(
         name="doubt-falls-back",
@@ -164,34 +148,34 @@ OUTBOUND_BUGS = (
         reports=("B026",),
         sentence="What an adapter is missing for is refused for good, like what a platform does not want.",
         caught_by=("L4",),
-        install=_install_resolving,
+        install=making(ResolvingGateway),
     ),
     Bug(
         name="refused-mirror-is-logged",
         reports=("B060",),
         sentence="When the transcript of another session refuses a line, that is logged, and the line never comes.",
         caught_by=("M1",),
-        install=keeping(LoggingStore),
+        install=changing_write(AckChunk, forget_refused_mirror),
     ),
     Bug(
         name="dry-run-sends",
         reports=("B152",),
         sentence="The flag of a dry run is not passed on, so what was only to be tried is sent.",
         caught_by=("P2",),
-        install=_install_unforwarded,
+        install=making(UnforwardedGateway),
     ),
     Bug(
         name="dry-run-says-delivered",
         reports=("B153",),
         sentence="What a client is told of a dry run is the line of a delivery.",
         caught_by=("L3",),
-        install=_install_cheerful,
+        install=making(CheerfulGateway),
     ),
     Bug(
         name="cancelled-is-not-told",
         reports=("B155",),
         sentence="The hooks that watch what becomes of messages never hear of one that a hook has cancelled.",
         caught_by=("P2", "V1"),
-        install=_install_quiet,
+        install=making(QuietGateway),
     ),
 )

@@ -9,15 +9,15 @@ from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import SessionShared
 from trunkline.core.keys import SessionKey
 from trunkline.core.routing import RouteDecision, resolve_route
+from trunkline.core.store.commands import Admit, MigrateKeys
 from trunkline.core.values import Envelope
-from trunkline.sim.bugs.base import Bug, deciding
+from trunkline.sim.bugs.base import Bug, changing_write, deciding, replacing_write
 from trunkline.sim.bugs.store import (
-    ForgetfulStore,
-    ForkingStore,
-    SnapshotStore,
-    UnfencedStore,
-    UnmigratedStore,
-    keeping,
+    admit_by_key_only,
+    admit_in_two_steps,
+    install_snapshot,
+    install_unfenced_delegations,
+    skip_migration,
 )
 from trunkline.sim.bugs.wrappers import DeafSink
 from trunkline.sim.run.wiring import Wiring
@@ -101,34 +101,34 @@ SESSION_BUGS = (
         reports=("B071",),
         sentence="The form of keys changed, and stored ones were not migrated: history is lost after the upgrade.",
         caught_by=("S1",),
-        install=keeping(UnmigratedStore),
+        install=replacing_write(MigrateKeys, skip_migration),
     ),
     Bug(
         name="scope-change-abandons",
         reports=("B072",),
         sentence="After a change of scope the new key is looked up exactly, and the old session is abandoned silently.",
         caught_by=("S1",),
-        install=keeping(ForgetfulStore),
+        install=changing_write(Admit, admit_by_key_only),
     ),
     Bug(
         name="first-messages-fork",
         reports=("B074",),
         sentence="Looking a session up and creating it are two steps: two first messages at once make two sessions.",
         caught_by=("S4",),
-        install=keeping(ForkingStore),
+        install=replacing_write(Admit, admit_in_two_steps),
     ),
     Bug(
         name="stale-snapshot-write",
         reports=("B075",),
         sentence="The whole session map is written back from an old snapshot, over what others wrote meanwhile.",
         caught_by=("S4",),
-        install=keeping(SnapshotStore),
+        install=install_snapshot,
     ),
     Bug(
         name="callback-into-new-session",
         reports=(),
         sentence="A hand's result is given to whichever session has the requester's key now, also after a reset.",
         caught_by=("S5",),
-        install=keeping(UnfencedStore),
+        install=install_unfenced_delegations,
     ),
 )

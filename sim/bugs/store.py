@@ -1,170 +1,106 @@
-"""Stores with defects: the real one, with one verb done as real gateways did it."""
+"""Defects of stores in sessions and transcripts: single commands, done as real gateways did them."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from trunkline.core.keys import Migration, StoredKey
-from trunkline.core.store import SqliteStore
-from trunkline.core.store.records import Admission, DelegationRow, IntentRow, NewSession, SessionRow, Settled, Work
-from trunkline.core.store.sqlite.sql import writes as ops
-from trunkline.core.values import IntentId, Receipt, SessionId
+from trunkline.core.store.commands import AcceptDelegation, AckChunk, Admit, FinishTurn, MigrateKeys
+from trunkline.core.store.queries import FindSession, FindSessionById
+from trunkline.core.store.records import SessionRow
+from trunkline.core.store.sqlite.handlers import ReadSql, RunSql, execute
+from trunkline.core.values import IntentId
 from trunkline.sim.run.wiring import Wiring
+from trunkline.sim.store.rewired import RewiredStore
 
-T = TypeVar("T")
 _COLUMNS = "session_key, agent_id, session_id, generation, address, entry, codec, created_at, updated_at"
 
 
 def _lose(c: sqlite3.Connection, where: str, *values: object) -> None:
-    """Sessions that no key leads to any more; their ids are never given again."""
+    """Remove sessions from the map; their ids are never used again."""
     gone = f"SELECT session_id, session_key, generation, 'lost', 0 FROM session_map {where}"  # noqa: S608
     c.execute(f"INSERT OR IGNORE INTO session_history {gone}", values)
     c.execute(f"DELETE FROM session_map {where}", values)  # noqa: S608
 
 
-class UnmigratedStore(SqliteStore):
-    """Takes stored keys as they are, whatever wrote them."""
-
-    async def migrate_keys(
-        self,
-        codec: str,
-        plan: Callable[[Sequence[StoredKey]], Migration],
-        now: float,
-        story: Callable[[Migration | None], T],
-    ) -> T:
-        """Nothing is looked at."""
-        return story(None)
+async def skip_migration(store: RewiredStore, command: MigrateKeys, story: Any, then: Any) -> Any:
+    """Take stored keys as they are, in whatever form."""
+    return story(None)
 
 
-class ForgetfulStore(SqliteStore):
-    """Looks for the new key exactly, and knows nothing of the one that the place had before."""
-
-    async def admit(
-        self,
-        work: Work,
-        identity: str,
-        session: NewSession,
-        now: float,
-        story: Callable[[Admission], T],
-        *,
-        then: Callable[[T], None] | None = None,
-    ) -> T:
-        """Without the place."""
-        exact = msgspec.structs.replace(session, key_of=None)
-        return await super().admit(work, identity, exact, now, story, then=then)
+def admit_by_key_only(command: Admit) -> Admit:
+    """Look for the new key exactly, and ignore the key that the place had before."""
+    return msgspec.structs.replace(command, session=msgspec.structs.replace(command.session, key_of=None))
 
 
-class ForkingStore(SqliteStore):
-    """Looks whether there is a session, and then, in another step, creates one."""
+async def admit_in_two_steps(store: RewiredStore, command: Admit, story: Any, then: Any) -> Any:
+    """Look for the session in one step, and create it in another: the last one to create it wins."""
+    missing = await store.inner.read(FindSession(key=command.session.key)) is None
 
-    async def admit(
-        self,
-        work: Work,
-        identity: str,
-        session: NewSession,
-        now: float,
-        story: Callable[[Admission], T],
-        *,
-        then: Callable[[T], None] | None = None,
-    ) -> T:
-        """What was seen before decides; the last one who creates wins."""
-        missing = await self.session(session.key) is None
+    def write(c: sqlite3.Connection) -> Any:
+        if missing:
+            _lose(c, "WHERE session_key = ?", command.session.key)
+        return execute(c, command)
 
-        def write(c: sqlite3.Connection) -> Admission:
-            if missing:
-                _lose(c, "WHERE session_key = ?", session.key)
-            return ops.admit(c, work, identity, session, now)
-
-        return await self._writer.write(write, story, then)
+    return await store.inner.write(RunSql(op=write), story, then)
 
 
-class SnapshotStore(SqliteStore):
-    """Reads the whole session map when a turn begins to end, and writes it back whole."""
+class _Snapshot:
+    """Reads the whole session map at an admission, and writes it back at the end of the turn."""
 
-    _snapshot: list[tuple[Any, ...]] | None = None
+    rows: list[tuple[Any, ...]] | None = None
 
-    async def admit(
-        self,
-        work: Work,
-        identity: str,
-        session: NewSession,
-        now: float,
-        story: Callable[[Admission], T],
-        *,
-        then: Callable[[T], None] | None = None,
-    ) -> T:
-        """The first message takes the snapshot that every turn will write back."""
-        if self._snapshot is None:
-            self._snapshot = await self._rows(f"SELECT {_COLUMNS} FROM session_map")  # noqa: S608 -- the text above
-        return await super().admit(work, identity, session, now, story, then=then)
+    async def admit(self, store: RewiredStore, command: Admit, story: Any, then: Any) -> Any:
+        """Take a snapshot, if there is none."""
+        if self.rows is None:
+            sql = f"SELECT {_COLUMNS} FROM session_map"  # noqa: S608 -- the text above
+            self.rows = await store.inner.read(ReadSql(op=lambda c: c.execute(sql).fetchall()))
+        return await store.inner.write(command, story, then)
 
-    async def finish_turn(
-        self,
-        work: Work,
-        intents: Sequence[IntentRow],
-        now: float,
-        story: Callable[[tuple[IntentId, ...]], T],
-        *,
-        then: Callable[[T], None] | None = None,
-    ) -> T:
-        """What others wrote since the snapshot is gone; the turn's own entry is computed anew."""
-        snapshot = self._snapshot or []
-        self._snapshot = None
+    async def finish_turn(self, store: RewiredStore, command: FinishTurn, story: Any, then: Any) -> Any:
+        """Write the snapshot back, with only the turn's own entry up to date: what others wrote is gone."""
+        snapshot, self.rows = self.rows or [], None
 
         def write(c: sqlite3.Connection) -> tuple[IntentId, ...]:
             own = c.execute(
                 f"SELECT {_COLUMNS} FROM session_map WHERE session_key = ?",  # noqa: S608
-                (work.session_key,),
+                (command.work.session_key,),
             ).fetchall()
             _lose(c, "")
             marks = ", ".join("?" * len(_COLUMNS.split(",")))
             rows = f"INSERT OR REPLACE INTO session_map ({_COLUMNS}) VALUES ({marks})"  # noqa: S608
             c.executemany(rows, [*snapshot, *own])
-            return ops.finish_turn(c, work, intents, now)
+            return execute(c, command)
 
-        return await self._writer.write(write, story, then)
+        return await store.inner.write(RunSql(op=write), story, then)
 
 
-class UnfencedStore(SqliteStore):
+def install_snapshot(wiring: Wiring) -> None:
+    """Write stale snapshots of the session map."""
+    snapshot = _Snapshot()
+    wiring.replace_write(Admit, snapshot.admit)
+    wiring.replace_write(FinishTurn, snapshot.finish_turn)
+
+
+async def _session_of_same_key(store: RewiredStore, query: FindSessionById) -> SessionRow | None:
+    """The session that has the key now, when the one asked for was reset."""
+    found = await store.inner.read(query)
+    sql = "SELECT session_key FROM session_history WHERE session_id = ?"
+    rows = await store.inner.read(ReadSql(op=lambda c: c.execute(sql, (query.session,)).fetchall()))
+    return await store.inner.read(FindSession(key=rows[0][0])) if found is None and rows else found
+
+
+def install_unfenced_delegations(wiring: Wiring) -> None:
     """A delegation belongs to the key of its requester, whichever session has it."""
-
-    async def session_by_id(self, session: SessionId) -> SessionRow | None:
-        """The one that has the key now, where that session was reset."""
-        found = await super().session_by_id(session)
-        rows = await self._rows("SELECT session_key FROM session_history WHERE session_id = ?", session)
-        return await self.session(rows[0][0]) if found is None and rows else found
-
-    async def accept_delegation(self, row: DelegationRow, story: Callable[[bool], T]) -> T:
-        """Without the session."""
-        return await super().accept_delegation(msgspec.structs.replace(row, session=None), story)
+    wiring.replace_read(FindSessionById, _session_of_same_key)
+    wiring.change_write(
+        AcceptDelegation,
+        lambda command: msgspec.structs.replace(command, row=msgspec.structs.replace(command.row, session=None)),
+    )
 
 
-class LoggingStore(SqliteStore):
-    """A transcript line that is refused when its receipt comes is not kept for later."""
-
-    async def ack_chunk(
-        self,
-        intent: IntentRow,
-        receipt: Receipt,
-        mirror: NewSession | None,
-        now: float,
-        story: Callable[[Settled], T],
-        *,
-        then: Callable[[T], None] | None = None,
-        mirror_due: bool = False,
-    ) -> T:
-        """The receipt is all that is stored."""
-        return await super().ack_chunk(intent, receipt, mirror, now, story, then=then)
-
-
-def keeping(store: type[SqliteStore]) -> Callable[[Wiring], None]:
-    """An installer that gives the process such a store."""
-
-    def install(wiring: Wiring) -> None:
-        wiring.make_store = store
-
-    return install
+def forget_refused_mirror(command: AckChunk) -> AckChunk:
+    """Store the receipt, and drop the transcript line that was refused with it."""
+    return msgspec.structs.replace(command, mirror_due=False)

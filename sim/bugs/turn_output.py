@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, cast
+
+import msgspec
 
 from trunkline.core.agent import Agent, Turn
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
-from trunkline.core.store import SqliteStore
-from trunkline.core.store.records import IntentRow, Work
+from trunkline.core.store.commands import Enqueue, FinishTurn
 from trunkline.core.values import IntentId, TurnId
 from trunkline.sim.bugs.base import Bug
-from trunkline.sim.bugs.store import keeping
 from trunkline.sim.run.wiring import Wiring
-
-T = TypeVar("T")
+from trunkline.sim.store.rewired import RewiredStore
 
 
 class _Listening:
@@ -51,41 +49,37 @@ def _install_answers_again(wiring: Wiring) -> None:
     wiring.wrap_agent = _AnswersAgain
 
 
-class SilencingStore(SqliteStore):
-    """A turn that has said something with its tool has said enough, wherever that was."""
+class _Silencer:
+    """Drops the answer of a turn that has sent something with its tool, to whatever place."""
 
-    def __init__(self, *parts: Any) -> None:
-        super().__init__(*parts)
-        self._said: set[TurnId | None] = set()
+    def __init__(self) -> None:
+        self._turns: set[TurnId | None] = set()
 
-    async def enqueue(
-        self, intent: IntentRow, now: float, story: Callable[[bool], T], *, then: Callable[[T], None] | None = None
-    ) -> T:
-        """What the tool says."""
-        self._said.add(intent.turn)
-        return await super().enqueue(intent, now, story, then=then)
+    async def enqueue(self, store: RewiredStore, command: Enqueue, story: Any, then: Any) -> Any:
+        """Note what the tool sends."""
+        self._turns.add(command.intent.turn)
+        return await store.inner.write(command, story, then)
 
-    async def finish_turn(
-        self,
-        work: Work,
-        intents: Sequence[IntentRow],
-        now: float,
-        story: Callable[[tuple[IntentId, ...]], T],
-        *,
-        then: Callable[[T], None] | None = None,
-    ) -> T:
-        """Without the answer."""
-        if work.turn not in self._said:
-            return await super().finish_turn(work, intents, now, story, then=then)
+    async def finish_turn(self, store: RewiredStore, command: FinishTurn, story: Any, then: Any) -> Any:
+        """Store the turn without its answer."""
+        work = command.work
+        if work.turn not in self._turns:
+            return await store.inner.write(command, story, then)
 
-        def told(new: tuple[IntentId, ...]) -> T:
+        def suppressed(new: tuple[IntentId, ...]) -> Any:
             answer = story(new)
-            for intent in intents:
+            for intent in command.intents:
                 body = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text="\n".join(intent.chunks))
-                self._events.record(body, inbound=work.id, turn=work.turn)
+                store.events.record(body, inbound=work.id, turn=work.turn)
             return answer
 
-        return await super().finish_turn(work, (), now, told, then=then)
+        return await store.inner.write(msgspec.structs.replace(command, intents=()), suppressed, then)
+
+
+def _install_silencer(wiring: Wiring) -> None:
+    silencer = _Silencer()
+    wiring.replace_write(Enqueue, silencer.enqueue)
+    wiring.replace_write(FinishTurn, silencer.finish_turn)
 
 
 SAYING_BUGS = (
@@ -101,6 +95,6 @@ SAYING_BUGS = (
         reports=("B035",),
         sentence="Any tool send of the turn suppresses the final reply, wherever it went.",
         caught_by=("D3",),
-        install=keeping(SilencingStore),
+        install=_install_silencer,
     ),
 )

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
 
 import msgspec
 
-from trunkline.core.channels import ChannelAdapter, InboundStream
+from trunkline.core.channels import InboundStream
 from trunkline.core.decisions import identify
 from trunkline.core.errors import IdentityGone
 from trunkline.core.gateway import Gateway
 from trunkline.core.runtime.bindings.live_bindings import Bound
-from trunkline.core.store import SqliteStore
-from trunkline.core.store.records import IntentRow, NewSession, Settled
+from trunkline.core.store.commands import AckChunk
 from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
-from trunkline.sim.bugs.base import Bug, deciding, making
-from trunkline.sim.bugs.store import keeping
+from trunkline.sim.bugs.base import Bug, changing_write, deciding, making
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.platforms import FakeAdapter
 from trunkline.sim.run.wiring import Wiring
-
-T = TypeVar("T")
 
 
 class _BotInstead(AdapterWrapper):
@@ -71,18 +66,11 @@ class _FirstTokenAdapter(FakeAdapter):
         self._token = max(token, self._token)
 
 
-def _being(adapter: type[FakeAdapter]) -> Callable[[Wiring], None]:
-    """An installer that has the fake adapters be of another kind."""
+def _adapting(adapter: type[FakeAdapter]) -> Callable[[Wiring], None]:
+    """An installer that serves the platforms with another adapter."""
 
     def install(wiring: Wiring) -> None:
-        before = wiring.wrap_adapter
-
-        def wrap(plain: ChannelAdapter) -> ChannelAdapter:
-            if isinstance(plain, FakeAdapter):
-                plain.__class__ = adapter
-            return before(plain)
-
-        wiring.wrap_adapter = wrap
+        wiring.make_adapter = adapter
 
     return install
 
@@ -103,16 +91,12 @@ class _HearsNoWebhook(Bound):
         return envelope.webhook is not None
 
 
-def _knowing(bound: type[Bound]) -> Callable[[Wiring], None]:
-    """An installer that has the gateway know bindings like this."""
+class _GatewayHearsItself(Gateway):
+    bindings_type = _HearsItself
 
-    class Knowing(Gateway):
-        def __init__(self, **parts: Any) -> None:
-            super().__init__(**parts)
-            # Others hold it already, so it is changed in its place.
-            self._ctx.bound.__class__ = bound
 
-    return making(Knowing)
+class _GatewayHearsNoWebhook(Gateway):
+    bindings_type = _HearsNoWebhook
 
 
 def _identify_by_own_id(envelope: Envelope, can: Capabilities) -> str:
@@ -120,40 +104,11 @@ def _identify_by_own_id(envelope: Envelope, can: Capabilities) -> str:
     return identify(msgspec.structs.replace(envelope, stands_for=None), can)
 
 
-def _unbound(intent: IntentRow) -> IntentRow:
-    return intent if intent.identity is None else msgspec.structs.replace(intent, binding=None)
-
-
-class InactiveStore(SqliteStore):
-    """What a webhook says is stored as said, and is no activity of the binding (seed 002)."""
-
-    async def ack_chunk(
-        self,
-        intent: IntentRow,
-        receipt: Receipt,
-        mirror: NewSession | None,
-        now: float,
-        story: Callable[[Settled], T],
-        *,
-        then: Callable[[T], None] | None = None,
-        mirror_due: bool = False,
-    ) -> T:
-        """Without the binding."""
-        return await super().ack_chunk(_unbound(intent), receipt, mirror, now, story, then=then, mirror_due=mirror_due)
-
-    def settle(
-        self,
-        intent: IntentRow,
-        receipt: Receipt,
-        mirror: NewSession | None,
-        now: float,
-        story: Callable[[Settled], T],
-        *,
-        then: Callable[[T], None],
-        failed: Callable[[Exception], None],
-    ) -> None:
-        """Without the binding."""
-        super().settle(_unbound(intent), receipt, mirror, now, story, then=then, failed=failed)
+def _without_binding(command: AckChunk) -> AckChunk:
+    """Store what a webhook posted as delivered, but not as activity of its binding."""
+    if command.intent.identity is None:
+        return command
+    return msgspec.structs.replace(command, intent=msgspec.structs.replace(command.intent, binding=None))
 
 
 SPEAKING_BUGS = (
@@ -176,34 +131,34 @@ SPEAKING_BUGS = (
         reports=("B136",),
         sentence="To keep its own echoes out, the gateway drops whatever comes by a webhook, of relays too.",
         caught_by=("D8",),
-        install=_knowing(_HearsNoWebhook),
+        install=making(_GatewayHearsNoWebhook),
     ),
     Bug(
         name="deaf-to-reopened",
         reports=("B139",),
         sentence="Threads that are archived at the start are not joined, and reopening one has no handler.",
         caught_by=("L1",),
-        install=_being(_DeafAdapter),
+        install=_adapting(_DeafAdapter),
     ),
     Bug(
         name="echo-is-inbound",
         reports=(),
         sentence="What the gateway's own webhook says comes back, and is taken for a message of somebody else.",
         caught_by=("D8",),
-        install=_knowing(_HearsItself),
+        install=making(_GatewayHearsItself),
     ),
     Bug(
         name="stale-token",
         reports=(),
         sentence="A thread manager that is used again keeps the token that it was made with (seed 002).",
         caught_by=("B2",),
-        install=_being(_FirstTokenAdapter),
+        install=_adapting(_FirstTokenAdapter),
     ),
     Bug(
         name="missing-activity",
         reports=(),
         sentence="What a webhook says is no activity: a thread that is in use expires (seed 002).",
         caught_by=("B2",),
-        install=keeping(InactiveStore),
+        install=changing_write(AckChunk, _without_binding),
     ),
 )

@@ -11,7 +11,7 @@ from trunkline.core.errors import BindingError, SendFailed, UnknownName, UsageEr
 from trunkline.core.events import EventSink
 from trunkline.core.gateway import Gateway
 from trunkline.core.sends.api import SendMessage, SendOutcome, Target
-from trunkline.core.store.sqlite.sql.queue_admin import Filter, QueueRow, Verdict
+from trunkline.core.store.queue_admin import QueueFilter, QueueRow, QueueVerdict
 from trunkline.core.values import Address
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.run.fault_board import text_matches
@@ -67,17 +67,17 @@ def _told(key: str, outcome: SendOutcome, world: EventSink, cause: int) -> None:
 async def operate(gateway: Gateway, step: QueueStep, is_at: Callable[[str, Address], bool]) -> None:
     """An operator does something to messages of the queue. Raises `UnknownName` when none is meant."""
     states = () if step.state is None else (step.state,)
-    rows = [row for row in await _rows(gateway, Filter(states=states)) if _meant(row, step, is_at)]
+    rows = [row for row in await _rows(gateway, QueueFilter(states=states)) if _meant(row, step, is_at)]
     if not rows:
         raise UnknownName("no message of the queue is meant")
     if step.do == "purge":
-        await gateway.queue.purge(Filter(ids=tuple(row.id for row in rows), states=states))
+        await gateway.queue.purge(QueueFilter(ids=tuple(row.id for row in rows), states=states))
         return
     for row in rows:
         if step.verdict is None:
             await gateway.queue.retry(row.id)
         else:
-            await gateway.queue.resolve(row.id, Verdict(step.verdict))
+            await gateway.queue.resolve(row.id, QueueVerdict(step.verdict))
 
 
 async def bind(gateway: Gateway, step: BindStep, key: str, place: Address) -> None:
@@ -102,7 +102,7 @@ async def unbind(gateway: Gateway, key: str | None, place: Address | None) -> No
         await gateway.bindings.unbind(target_session_key=key, conversation=place)
 
 
-async def _rows(gateway: Gateway, which: Filter) -> list[QueueRow]:
+async def _rows(gateway: Gateway, which: QueueFilter) -> list[QueueRow]:
     found: list[QueueRow] = []
     while page := await gateway.queue.intents(which, after=found[-1].n if found else 0, limit=_PAGE):
         found += page

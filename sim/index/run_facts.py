@@ -33,7 +33,7 @@ from trunkline.core.events.gateway import (
 from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.session_keys import linked_name
-from trunkline.core.store.sqlite.sql.queue_admin import Verdict
+from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
@@ -392,6 +392,6 @@ class RunFacts:
         if facts is None:
             return
         self._reopened(event)
-        if body.verb == Verdict.SENT:
+        if body.verb == QueueVerdict.SENT:
             facts.acked, facts.vouched = facts.acked + 1, True
-        facts.closed = body.verb == Verdict.ABANDON or facts.acked == facts.body.chunks
+        facts.closed = body.verb == QueueVerdict.ABANDON or facts.acked == facts.body.chunks

@@ -25,7 +25,6 @@ from trunkline.sim.cast.hooks import scripted_hooks
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
 from trunkline.sim.events.script import ScriptSkipped
 from trunkline.sim.loop import Node
-from trunkline.sim.platforms import FakeAdapter
 from trunkline.sim.platforms.tokens import RenewableAdapter
 from trunkline.sim.run.env import sim_env
 from trunkline.sim.run.wiring import Wiring
@@ -98,7 +97,7 @@ class GatewayProcess:
         self._adapters = {}
         for platform in world.platforms.values():
             for account in platform.spec.accounts:
-                adapter = wiring.wrap_adapter(FakeAdapter(platform, account, node, world))
+                adapter = wiring.wrap_adapter(wiring.make_adapter(platform, account, node, world))
                 self._adapters[platform.channel, account] = adapter
                 missing = world.boot_fault(platform.channel, account)
                 if missing is None:
@@ -107,7 +106,7 @@ class GatewayProcess:
                     world.at(world.now() + missing, self._install, node, adapter)
         return wiring.make_gateway(
             config=self.config,
-            store=wiring.make_store(partial(world.disk.connect, node), events),
+            store=wiring.store(partial(world.disk.connect, node), events),
             adapters=adapters,
             agents={
                 # Also those that a later configuration brings.

@@ -1,17 +1,24 @@
-"""What a simulated gateway process is put together from; bug switches replace parts of it, and nothing else."""
+"""The parts of a simulated gateway process. Bug switches replace some of them, and change nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from trunkline.core.agent import Agent
 from trunkline.core.channels import ChannelAdapter
 from trunkline.core.decisions import Decisions
 from trunkline.core.events import EventSink
 from trunkline.core.gateway import Gateway
-from trunkline.core.store import Db, SqliteStore, Store
+from trunkline.core.store import Store
+from trunkline.core.store.commands import Write
+from trunkline.core.store.queries import Read
+from trunkline.core.store.sqlite import Db, SqliteStore
+from trunkline.sim.platforms import FakeAdapter
+from trunkline.sim.store.rewired import ReplacedRead, ReplacedWrite, RewiredStore
+
+C = TypeVar("C", bound=Write[Any])
 
 
 def _adapter(adapter: ChannelAdapter) -> ChannelAdapter:
@@ -33,15 +40,40 @@ class Wiring:
     #: incarnation of the process that this is for
     generation: int
     decisions: Decisions = field(default_factory=Decisions)
+    make_adapter: Callable[..., ChannelAdapter] = FakeAdapter
     wrap_adapter: Callable[[ChannelAdapter], ChannelAdapter] = _adapter
     wrap_events: Callable[[EventSink], EventSink] = _sink
     wrap_agent: Callable[[Agent], Agent] = _agent
-    #: makes the store from what opens the disk and what hears of refused writes
+    #: makes the store from a function that opens the disk, and the sink of its events
     make_store: Callable[[Callable[[], Db], EventSink], Store] = SqliteStore
-    #: puts the process together from its parts
+    #: makes the gateway from its parts
     make_gateway: Callable[..., Gateway] = Gateway
+    _changes: dict[type[Write[Any]], Callable[[Any], Write[Any]]] = field(
+        default_factory=dict[type[Write[Any]], Callable[[Any], Write[Any]]]
+    )
+    _writes: dict[type[Write[Any]], ReplacedWrite] = field(default_factory=dict[type[Write[Any]], ReplacedWrite])
+    _reads: dict[type[Read[Any]], ReplacedRead] = field(default_factory=dict[type[Read[Any]], ReplacedRead])
 
     def replace(self, **decisions: Callable[..., Any]) -> None:
         """Replace decisions by name."""
         known = {name: getattr(self.decisions, name) for name in Decisions.__slots__}
         self.decisions = Decisions(**{**known, **decisions})
+
+    def change_write(self, kind: type[C], change: Callable[[C], C]) -> None:
+        """Change every command of a type before it is stored."""
+        self._changes[kind] = change
+
+    def replace_write(self, kind: type[Write[Any]], do: ReplacedWrite) -> None:
+        """Replace what the store does with awaited commands of a type."""
+        self._writes[kind] = do
+
+    def replace_read(self, kind: type[Read[Any]], do: ReplacedRead) -> None:
+        """Replace what the store answers to queries of a type."""
+        self._reads[kind] = do
+
+    def store(self, connect: Callable[[], Db], events: EventSink) -> Store:
+        """The store of the process."""
+        store = self.make_store(connect, events)
+        if not (self._changes or self._writes or self._reads):
+            return store
+        return RewiredStore(store, events, self._changes, self._writes, self._reads)

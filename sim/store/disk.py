@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from trunkline.core.store import Db
+from trunkline.core.store.sqlite import Db
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.sim.loop import Node
 from trunkline.sim.store.inline_sqlite import make_inline
@@ -52,7 +52,7 @@ class SimConnection(sqlite3.Connection):
         super().close()
 
 
-class SimPresence:
+class SimLock:
     """A process's lock on a disk: it is free as soon as its node is dead, and not while the node is only frozen."""
 
     def __init__(self, disk: Disk, node: Node | None) -> None:
@@ -70,13 +70,13 @@ class SimPresence:
         return self._node is None or self._node.alive
 
     def take(self) -> str:
-        """See `trunkline.core.store.sqlite.process_lock.Presence`."""
+        """See `trunkline.core.store.sqlite.process_lock.ProcessLock`."""
         if self._disk.lock is None or not self._disk.lock.alive:
             self._disk.lock = self
         return "the disk" if self._disk.lock is self else ""
 
     def drop(self) -> None:
-        """See `trunkline.core.store.sqlite.process_lock.Presence`."""
+        """See `trunkline.core.store.sqlite.process_lock.ProcessLock`."""
         if self._disk.lock is self:
             self._disk.lock = None
 
@@ -109,7 +109,7 @@ class Disk:
         #: commits so far, over all processes; a renewed lease is none
         self.commits = 0
         #: whoever works the store
-        self.lock: SimPresence | None = None
+        self.lock: SimLock | None = None
 
     def open(self) -> sqlite3.Connection:
         """The raw connection, for whichever process is alive."""
@@ -138,7 +138,7 @@ class Disk:
     def connect(self, node: Node | None = None) -> Db:
         """A connection of a process as production code makes it, running inline in the simulated loop."""
         db = Db(self.open, 64)
-        db.presence = SimPresence(self, node)
+        db.process_lock = SimLock(self, node)
         make_inline(db, latency=_latency)
         return db
 

@@ -29,8 +29,10 @@ from trunkline.core.bindings.records import ConversationRef, SessionBindingRecor
 from trunkline.core.env import Env
 from trunkline.core.runtime.bindings.live_bindings import Bound
 from trunkline.core.runtime.bindings.service import SessionBindingService
+from trunkline.core.store.commands import Bind
+from trunkline.core.store.queries import ListBindings
+from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.migrate import migrate
-from trunkline.core.store.sqlite.sql import bindings as rows
 from trunkline.core.values import Address, ChatKind
 
 FEW, SOME, MANY = 10, 1000, 100_000
@@ -131,7 +133,7 @@ def fill(path: Path, count: int) -> None:
         migrate(raw)
         raw.execute("BEGIN")
         for number in range(count):
-            rows.bind(raw, record(number, LATE + dice.random()), None, NOW)
+            execute(raw, Bind(record=record(number, LATE + dice.random()), session=None, now=NOW))
         raw.execute("COMMIT")
 
 
@@ -154,7 +156,7 @@ class Swept:
 
     async def load(self) -> None:
         """Read what is in the store."""
-        for one in (await self._store.open_bindings())[0]:
+        for one in (await self._store.read(ListBindings())).rows:
             self._bound.add(one)
 
     async def sweep(self) -> float:
@@ -162,7 +164,11 @@ class Swept:
         self._clock, count = NOW, len(self.book)
         first, self._next = self._next, self._next + ENDS
         for number in range(first, self._next):
-            self._bound.add(await self._store.bind(record(number, SOON), None, NOW, lambda made: made.record))
+            self._bound.add(
+                await self._store.write(
+                    Bind(record=record(number, SOON), session=None, now=NOW), lambda made: made.record
+                )
+            )
         self._clock, self._left, self._swept = SOON, ENDS, anyio.Event()
         before = time.process_time()
         for one in self.book.due(self._clock):

@@ -23,7 +23,7 @@ from tests.support.bench.bar import Bar
 from trunkline import EventLog, SessionMap, SqliteStore, connect_file, system_env
 from trunkline.core.keys import SessionKey
 from trunkline.core.store.sqlite.migrate import migrate
-from trunkline.core.store.sqlite.sql.session_lookup import find
+from trunkline.core.store.sqlite.sql.session_lookup import find_by_key
 from trunkline.core.values import ChatKind
 
 FEW, MANY = 1_000, 1_000_000
@@ -107,7 +107,7 @@ def look_cost(raw: sqlite3.Connection, keys: list[SessionKey]) -> float:
     texts = [str(one) for one in keys]
     before = time.process_time()
     for text in texts:
-        assert find(raw, text) is not None
+        assert find_by_key(raw, text) is not None
     return (time.process_time() - before) / len(keys)
 
 

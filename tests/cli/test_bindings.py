@@ -12,8 +12,10 @@ from tests.support.factories import room
 from trunkline.core.bindings.records import SessionBindingRecord, TargetKind
 from trunkline.core.bindings.states import BindingEvent
 from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import Bind, ChangeBinding
+from trunkline.core.store.queries import FindBinding
+from trunkline.core.store.sqlite.handlers import ask, execute
 from trunkline.core.store.sqlite.migrate import migrate
-from trunkline.core.store.sqlite.sql import bindings
 
 BORN, NOW = 1_700_000_000.0, 1_700_000_000.0 + 3600
 
@@ -45,8 +47,9 @@ def store(tmp_path):
                 idle_timeout=7200.0,
                 label="desk\x1b[31m",
             )
-            bindings.bind(raw, record, None, BORN)
-        bindings.change(raw, "b1", BindingEvent.END, {"reason": Reason.UNBOUND, "ended_at": NOW - 60})
+            execute(raw, Bind(record=record, session=None, now=BORN))
+        changes = {"reason": Reason.UNBOUND, "ended_at": NOW - 60}
+        execute(raw, ChangeBinding(binding="b1", event=BindingEvent.END, changes=changes))
     return path
 
 
@@ -98,7 +101,7 @@ def test_a_binding_is_ended_where_nobody_works_the_store(trunkline, store):
     assert out == "b0: discord:default/500 is no longer bound to ops:main\n"
     assert state(store) == [("b0", "ended"), ("b1", "ended"), ("b2", "active")]
     with writing(store) as raw:
-        record = bindings.find(raw, "b0")
+        record = ask(raw, FindBinding(binding="b0"))
     assert record is not None
     assert (record.reason, record.ended_at) == (Reason.UNBOUND, NOW)
     code, out, _ = trunkline("bindings", "unbind", "b2", "--store", store, "--json")
@@ -142,7 +145,7 @@ def test_a_file_that_is_no_store_is_wrong_usage(trunkline, tmp_path):
 
 def test_a_binding_without_an_end_says_none(trunkline, store):
     with writing(store) as raw:
-        record = bindings.find(raw, "b0")
+        record = ask(raw, FindBinding(binding="b0"))
         assert record is not None
         body = msgspec.json.encode(msgspec.structs.replace(record, idle_timeout=0.0)).decode()
         raw.execute("UPDATE bindings SET body = ? WHERE id = 'b0'", (body,))

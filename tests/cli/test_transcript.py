@@ -16,7 +16,7 @@ from tests.support.contract.version_1 import write_version_1
 from tests.support.paths import ROOT
 from trunkline.core.errors import StoreError
 from trunkline.core.events import EventLog
-from trunkline.core.store import SqliteStore, connect_file
+from trunkline.core.store.sqlite import SqliteStore, connect_file
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.store.sqlite.offline.transcript_export import find_session, reading, transcript_lines
 

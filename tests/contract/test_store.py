@@ -12,7 +12,7 @@ import pytest
 from tests.contract.store_kit.bench import CHECKS, Check, Opened
 from trunkline.core.errors import LeaseLost
 from trunkline.core.events import EventLog
-from trunkline.core.store import Db, SqliteStore, connect_file
+from trunkline.core.store.sqlite import Db, SqliteStore, connect_file
 from trunkline.sim.loop import SimLoop, run
 from trunkline.sim.store.disk import Disk
 
@@ -63,7 +63,7 @@ async def open_sqlite(connect: Callable[[], Db], durable: Callable[[Db], int]) -
                 free_disk=lambda: set_room("1000000"),
                 commits=lambda: store.commits,
                 durable=lambda: durable(dbs[0]),
-                die=dbs[0].presence.drop,
+                die=dbs[0].process_lock.drop,
                 ended=ended,
                 spoil=spoil,
             )

@@ -8,6 +8,7 @@ from tests.support.factories import direct
 from tests.unit.core.runtime.inbound.test_gateway import ANA, Echo, Running, TinyPlatform
 from trunkline import Address, GatewayConfig, Turn
 from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.store.queries import ReadTranscript
 from trunkline.core.values import SessionId
 
 PER_PEER: dict[str, Any] = {"session": {"dmScope": "per-peer"}}
@@ -47,7 +48,7 @@ def config(**fields: Any) -> GatewayConfig:
 
 async def lines(running: Running, session: str) -> list[str]:
     """The transcript of a session by its id."""
-    return [line.text for line in await running.store.history(SessionId(session))]
+    return [line.text for line in await running.store.read(ReadTranscript(session=SessionId(session)))]
 
 
 async def say(running: Running, platform: TinyPlatform, name: str, place: Address = ANA) -> None:

@@ -12,8 +12,11 @@ from trunkline.app.report.queue import ago, as_json_of, moment
 from trunkline.app.view.text.cells import clean, count
 from trunkline.core.bindings.conversation_match import ref_of
 from trunkline.core.bindings.records import SessionBindingRecord
-from trunkline.core.store.sqlite.offline import bindings_file as outside
-from trunkline.core.store.sqlite.offline.bindings_file import BindingsFound
+from trunkline.core.store.queries import ListBindings
+from trunkline.core.store.records import StoredBindings
+from trunkline.core.store.sqlite.handlers import ask
+from trunkline.core.store.sqlite.offline.bindings_file import unbind
+from trunkline.core.store.sqlite.offline.queue_file import holder_of
 
 #: version of the JSON
 BINDINGS_VERSION = 1
@@ -23,10 +26,10 @@ def print_list(store: Path, *, ended: bool, json: bool) -> int:
     """Print what is bound."""
     now = time.time()
     with looking(store) as connection:
-        found = outside.overview(connection, ended=ended, now=now)
+        found, holder = ask(connection, ListBindings(ended=ended)), holder_of(connection, now)
     if json:
         rows = [_row(one) for one in found.rows]
-        print(_as_json({"bindings": rows, "broken": found.broken, "holder": found.holder}))
+        print(_as_json({"bindings": rows, "broken": found.broken, "holder": holder}))
         return 0
     for line in _lines(found, now):
         print(clean(line))
@@ -37,7 +40,7 @@ def print_list(store: Path, *, ended: bool, json: bool) -> int:
 def unbind_one(store: Path, binding: str, *, json: bool) -> int:
     """End a binding."""
     with changing(store) as connection:
-        after = outside.unbind(connection, binding, now=time.time())
+        after = unbind(connection, binding, now=time.time())
     if json:
         print(_as_json({"unbound": _row(after)}))
     else:
@@ -45,7 +48,7 @@ def unbind_one(store: Path, binding: str, *, json: bool) -> int:
     return 0
 
 
-def _lines(found: BindingsFound, now: float) -> Iterator[str]:
+def _lines(found: StoredBindings, now: float) -> Iterator[str]:
     yield count(len(found.rows), "binding")
     for one in found.rows:
         ends = one.expires_at

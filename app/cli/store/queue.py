@@ -27,10 +27,11 @@ from trunkline.app.report.queue import (
 from trunkline.app.view.text.cells import clean, count
 from trunkline.core.config import parse_duration
 from trunkline.core.errors import IllegalTransition, StoreError, UsageError
-from trunkline.core.store.sqlite.offline import queue_file as outside
-from trunkline.core.store.sqlite.offline.queue_file import NOTICEABLE, RETRYABLE, Changed
-from trunkline.core.store.sqlite.sql import queue_admin as operate
-from trunkline.core.store.sqlite.sql.queue_admin import Filter, Verdict
+from trunkline.core.store.queries import CountPurgeable
+from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
+from trunkline.core.store.sqlite.handlers import ask
+from trunkline.core.store.sqlite.offline import queue_file
+from trunkline.core.store.sqlite.offline.queue_file import NOTICEABLE, RETRYABLE, QueueChanges
 
 P = ParamSpec("P")
 
@@ -53,7 +54,7 @@ def or_nothing(command: Callable[P, int]) -> Callable[P, int]:
     return run
 
 
-def print_list(store: Path, which: Filter, *, everything: bool, limit: int, json: bool) -> int:
+def print_list(store: Path, which: QueueFilter, *, everything: bool, limit: int, json: bool) -> int:
     """Print a part of the queue."""
     if limit < 1:
         raise UsageError("--limit must be at least 1")
@@ -63,7 +64,7 @@ def print_list(store: Path, which: Filter, *, everything: bool, limit: int, json
         which = msgspec.structs.replace(which, states=NOTICEABLE)
     now = time.time()
     with looking(store) as connection:
-        found = outside.overview(connection, which, limit=limit, now=now)
+        found = queue_file.overview(connection, which, limit=limit, now=now)
     if json:
         print(as_json(list_json(found, now)))
         return 0
@@ -76,7 +77,7 @@ def print_one(store: Path, intent: str, *, json: bool) -> int:
     """Print one intent. Raises `UnknownName`."""
     now = time.time()
     with looking(store) as connection:
-        found = outside.inspect(connection, intent, now=now)
+        found = queue_file.inspect(connection, intent, now=now)
     print(as_json(shown_json(found, now, store)) if json else shown_text(found, now, store))
     return 0
 
@@ -85,47 +86,47 @@ def print_one(store: Path, intent: str, *, json: bool) -> int:
 def retry_named(store: Path, intents: Sequence[str], *, json: bool) -> int:
     """Have intents tried again, all or none."""
     with changing(store) as connection:
-        done = outside.retry(connection, intents, now=time.time())
+        done = queue_file.retry(connection, intents, now=time.time())
     return _told("retry", done, json=json)
 
 
 @or_nothing
-def retry_all(store: Path, which: Filter, *, json: bool) -> int:
+def retry_all(store: Path, which: QueueFilter, *, json: bool) -> int:
     """Have all of some states tried again."""
     never = [state.value for state in which.states if state not in RETRYABLE]
     if never:
         can = ", ".join(state.value for state in RETRYABLE)
         raise _Refused(f"what is {', '.join(never)} cannot be tried again; what is {can} can")
     with changing(store) as connection:
-        done = outside.retry_all(connection, which, now=time.time())
+        done = queue_file.retry_all(connection, which, now=time.time())
     return _told("retry", done, json=json)
 
 
 @or_nothing
-def resolve_one(store: Path, intent: str, verdict: Verdict, *, message_id: str, json: bool) -> int:
+def resolve_one(store: Path, intent: str, verdict: QueueVerdict, *, message_id: str, json: bool) -> int:
     """Say what became of a chunk in doubt."""
     with changing(store) as connection:
-        done = outside.resolve(connection, intent, verdict, now=time.time(), provider_id=message_id)
+        done = queue_file.resolve(connection, intent, verdict, now=time.time(), provider_id=message_id)
     return _told(verdict.value, done, json=json)
 
 
 @or_nothing
-def purge_some(store: Path, which: Filter, *, older_than: str, yes: bool, json: bool) -> int:
+def purge_some(store: Path, which: QueueFilter, *, older_than: str, yes: bool, json: bool) -> int:
     """Remove intents that have ended, asking first."""
     if older_than:
         which = msgspec.structs.replace(which, before=time.time() - _age(older_than))
     try:
-        outside.check_purge(which)
+        queue_file.check_purge(which)
     except IllegalTransition as error:
         raise _Refused(error.facts) from error
     with looking(store) as connection:
-        counts = operate.to_purge(connection, which)
+        counts = ask(connection, CountPurgeable(which=which))
     if counts and not (yes or _agreed(conservation(counts))):
         raise _Refused("not agreed to")
     removed = 0
     if counts:
         with changing(store) as connection:
-            removed = outside.purge(connection, which)
+            removed = queue_file.purge(connection, which)
     print(as_json(purged_json(counts, removed)) if json else f"{count(removed, 'intent')} removed")
     return 0
 
@@ -145,7 +146,7 @@ def _agreed(what: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _told(verb: str, done: Changed, *, json: bool) -> int:
+def _told(verb: str, done: QueueChanges, *, json: bool) -> int:
     if json:
         print(as_json(changed_json(verb, done)))
         return 0
@@ -158,7 +159,7 @@ def _told(verb: str, done: Changed, *, json: bool) -> int:
 def looking(store: Path) -> Generator[sqlite3.Connection, None, None]:
     """A store to look into. Raises `UsageError` for what is none."""
     try:
-        with outside.looking(store) as connection:
+        with queue_file.open_to_read(store) as connection:
             yield connection
     except StoreError as error:
         raise UsageError(error.facts) from error
@@ -169,7 +170,7 @@ def changing(store: Path) -> Generator[sqlite3.Connection, None, None]:
     """A store to be changed. Raises `UsageError` for what is none, and `_Refused` for what cannot be done to it."""
     opened = False
     try:
-        with outside.changing(store) as connection:
+        with queue_file.open_to_change(store) as connection:
             opened = True
             yield connection
     except IllegalTransition as error:

@@ -14,7 +14,7 @@ from trunkline.core.errors import UsageError
 from trunkline.core.values import IntentState
 
 if TYPE_CHECKING:
-    from trunkline.core.store.sqlite.sql.queue_admin import Filter, Verdict
+    from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
 
 app = App(
     name="queue",
@@ -62,9 +62,9 @@ def list_(
         Print JSON.
     """
     from trunkline.app.cli.store.queue import print_list
-    from trunkline.core.store.sqlite.sql.queue_admin import Filter
+    from trunkline.core.store.queue_admin import QueueFilter
 
-    return print_list(store, Filter(states=state, channel=channel), everything=all, limit=limit, json=json)
+    return print_list(store, QueueFilter(states=state, channel=channel), everything=all, limit=limit, json=json)
 
 
 @app.command
@@ -197,16 +197,16 @@ def purge(
     return purge_some(store, _filter(states=state, channel=channel), older_than=older_than, yes=yes, json=json)
 
 
-def _filter(**which: Any) -> Filter:
-    from trunkline.core.store.sqlite.sql.queue_admin import Filter
+def _filter(**which: Any) -> QueueFilter:
+    from trunkline.core.store.queue_admin import QueueFilter
 
-    return Filter(**which)
+    return QueueFilter(**which)
 
 
-def _verdict(*, sent: bool, unsent: bool, abandon: bool) -> Verdict:
-    from trunkline.core.store.sqlite.sql.queue_admin import Verdict
+def _verdict(*, sent: bool, unsent: bool, abandon: bool) -> QueueVerdict:
+    from trunkline.core.store.queue_admin import QueueVerdict
 
-    given = [verdict for verdict, asked in zip(Verdict, (sent, unsent, abandon), strict=True) if asked]
+    given = [verdict for verdict, asked in zip(QueueVerdict, (sent, unsent, abandon), strict=True) if asked]
     if len(given) != 1:
         raise UsageError("say one of --sent, --unsent and --abandon")
     return given[0]

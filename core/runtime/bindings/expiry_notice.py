@@ -16,6 +16,7 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import Drafts
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentState
 
@@ -67,4 +68,4 @@ class Farewells:
             if prepared is not None:
                 self._deliver(row, prepared)
 
-        await ctx.store.enqueue(row, ctx.env.now(), story, then=then)
+        await ctx.store.write(Enqueue(intent=row, now=ctx.env.now()), story, then=then)

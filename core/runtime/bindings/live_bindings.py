@@ -20,6 +20,7 @@ from trunkline.core.env import Env
 from trunkline.core.events import EventSink
 from trunkline.core.events.bindings import BindingDegraded, BindingEnded, BindingEnding, BindingTouched
 from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import ChangeBinding, TouchBinding
 from trunkline.core.store.port import Store
 from trunkline.core.values import Address, Envelope, Identity
 
@@ -30,11 +31,11 @@ ENDED_BY = "ended_by"
 class Bound:
     """The bindings of a gateway, as its other parts need them."""
 
-    def __init__(self, store: Store, env: Env, events: EventSink) -> None:
+    def __init__(self, store: Store, env: Env, events: EventSink, book: BindingIndex | None = None) -> None:
         self._store = store
         self._env = env
         self._events = events
-        self._book = BindingIndex()
+        self._book = BindingIndex() if book is None else book
         #: old and new keys of sessions that were moved; told by the thread that committed
         self._moves: deque[tuple[str, str]] = deque()
         #: turns and messages that are under way for a binding
@@ -131,7 +132,7 @@ class Bound:
         def story(after: SessionBindingRecord | None) -> None:
             self.tell_touched(after, by, cause)
 
-        self._store.touch_binding(binding, when, story, then=lambda _: self.take_touches())
+        self._store.submit(TouchBinding(binding=binding, at=when), story, then=lambda _: self.take_touches())
 
     def tell_touched(self, after: SessionBindingRecord | None, by: str, cause: int | None) -> None:
         """Record that a deadline has moved, with the write that moved it; the book follows with `take_touches`."""
@@ -162,7 +163,9 @@ class Bound:
         event, changes, story = self._ending(record, reason, by, cause, "")
         if request is not None:
             changes["metadata"] = {**record.metadata, ENDED_BY: request}
-        return await self._store.change_binding(record.binding_id, event, changes, story, then=self._became)
+        return await self._store.write(
+            ChangeBinding(binding=record.binding_id, event=event, changes=changes), story, then=self._became
+        )
 
     def end_soon(self, record: SessionBindingRecord, reason: Reason, *, cause: int | None, detail: str = "") -> None:
         """As `end`, without anybody who waits: it came about."""
@@ -259,7 +262,7 @@ class Bound:
         changes: Mapping[str, Any],
         story: Callable[[SessionBindingRecord | None], SessionBindingRecord | None],
     ) -> None:
-        self._store.note_binding(binding, event, changes, story, then=self._became)
+        self._store.submit(ChangeBinding(binding=binding, event=event, changes=changes), story, then=self._became)
 
     def _became(self, after: SessionBindingRecord | None) -> None:
         """How a binding is since the last commit."""

@@ -38,7 +38,15 @@ from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.expiry import Sweeping
 from trunkline.core.runtime.context import Context
-from trunkline.core.store.sqlite.sql.bindings import Bound as Stored
+from trunkline.core.store.commands import Bind
+from trunkline.core.store.queries import (
+    CountOpenByBinding,
+    FindBindingOfRequest,
+    FindSession,
+    ListBindings,
+    ListOwnWebhooks,
+)
+from trunkline.core.store.records import BindResult
 from trunkline.core.values import Address, ChatKind
 from trunkline.core.well_formed import well_formed
 
@@ -62,10 +70,10 @@ class SessionBindingService:
 
     async def load(self, cause: int | None) -> None:
         """Read what is bound; what has ended does not come back (B131)."""
-        records, broken = await self._ctx.store.open_bindings()
-        for binding, problem in broken.items():
+        stored = await self._ctx.store.read(ListBindings())
+        for binding, problem in stored.broken.items():
             self._not_loaded(binding, "", "", BindingError(problem, Reason.BROKEN_ROW), cause)
-        for record in records:
+        for record in stored.rows:
             try:
                 read_key(record.target_session_key, self._ctx.config.profile, self._ctx.config.session.main_key)
             except KeyFormatError as error:
@@ -74,9 +82,9 @@ class SessionBindingService:
                 self._not_loaded(record.binding_id, where, record.target_session_key, wrong, cause)
                 continue
             self._bound.add(record)
-        for binding, count in (await self._ctx.store.under_way()).items():
+        for binding, count in (await self._ctx.store.read(CountOpenByBinding())).items():
             self._bound.hold(binding, count)
-        for channel, webhook in await self._ctx.store.own_webhooks():
+        for channel, webhook in await self._ctx.store.read(ListOwnWebhooks()):
             self._bound.own(channel, webhook)
 
     def _not_loaded(self, binding: str, place: str, key: str, error: BindingError, cause: int | None) -> None:
@@ -104,7 +112,11 @@ class SessionBindingService:
         await self.up.wait()
         try:
             asked = normal(request_of(asked, fields))
-            before = None if asked.request is None else await self._ctx.store.find_binding(request=asked.request)
+            before = (
+                None
+                if asked.request is None
+                else await self._ctx.store.read(FindBindingOfRequest(request=asked.request))
+            )
             if before is not None:
                 return before
             place = check_request(asked, self._ctx.config)
@@ -230,7 +242,7 @@ class SessionBindingService:
     async def _check_session(self, asked: BindRequest) -> None:
         """The session is there, or is made with the binding."""
         key = asked.target_session_key.strip()
-        if asked.new_session or await self._ctx.store.session(key) is not None:
+        if asked.new_session or await self._ctx.store.read(FindSession(key=key)) is not None:
             return
         facts = f"there is no session {key!r}: name one that there is, or have it made with `new_session`"
         raise BindingError(facts, Reason.UNKNOWN_SESSION)
@@ -295,7 +307,7 @@ class SessionBindingService:
         agent = read_target(key, ctx.config).agent
         session = ctx.new_session(key, agent, None) if asked.new_session else None
 
-        def story(stored: Stored) -> Stored:
+        def story(stored: BindResult) -> BindResult:
             if not stored.new:
                 return stored
             if stored.session is not None:
@@ -314,13 +326,13 @@ class SessionBindingService:
                 ctx.events.record(lost, seq, binding=record.binding_id)
             return stored
 
-        def then(stored: Stored) -> None:
+        def then(stored: BindResult) -> None:
             if stored.ended is not None:
                 self._bound.unbook(stored.ended)
             if stored.new:
                 self._bound.add(record)
 
-        stored = await ctx.store.bind(record, session, ctx.env.now(), story, then=then)
+        stored = await ctx.store.write(Bind(record=record, session=session, now=ctx.env.now()), story, then=then)
         return stored.record
 
     def _refused(self, verb: str, conversation: str, key: str, error: BindingError, by: str, cause: int | None) -> None:

@@ -18,7 +18,9 @@ from trunkline.core.runtime.inbound.intent_drafts import identity_of
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.runtime.outbound.prepare import Preparing
 from trunkline.core.sends.api import SendPlan, may_try_again
-from trunkline.core.store.records import Begun, IntentFate, IntentRow, NewSession, SendRow, send_intent
+from trunkline.core.store.commands import BeginSend
+from trunkline.core.store.queries import FindIntentFate, FindSend
+from trunkline.core.store.records import IntentFate, IntentRow, NewSession, SendAdmission, SendRow, send_intent
 from trunkline.core.values import Address, Capabilities, Capability, IntentKind, IntentState, Poll, SessionEntry
 from trunkline.core.well_formed import well_formed
 
@@ -67,7 +69,7 @@ class Outbox:
 
     async def fate(self, key: str) -> Fate | None:
         """The fate of the latest try, waited for where it is open (from an earlier process, for one)."""
-        send = await self._ctx.store.find_send(key)
+        send = await self._ctx.store.read(FindSend(key=key))
         return None if send is None else await self._wait(send)
 
     async def _wait(self, send: SendRow) -> Fate:
@@ -77,7 +79,7 @@ class Outbox:
             # Asked for before the state is read: an end in between is not missed.
             ended = self._delivery.on_end(send.intent)
             try:
-                fate = await self._ctx.store.intent_fate(send.intent)
+                fate = await self._ctx.store.read(FindIntentFate(intent=send.intent))
                 if fate is None or is_final(fate.state):
                     return _fate(send, fate, waited=waited)
                 waited = True
@@ -102,14 +104,14 @@ class Outbox:
         row = await self._preparing.prepare(draft, well_formed(plan.text), cause)
         send = SendRow(key=plan.key, intent=row.id, tries=tries, session_key=plan.session_key, channel=plan.channel)
 
-        def story(begun: Begun) -> tuple[Begun, int]:
+        def story(begun: SendAdmission) -> tuple[SendAdmission, int]:
             if begun.intent is None:
                 return begun, 0
             if begun.session is not None:
                 ctx.tell_session(begun.session, plan.agent, row.address, "outbound", cause)
             return begun, ctx.tell_prepared(begun.intent, targeted=True, reason=Reason.CLIENT_SEND, cause=cause)
 
-        def then(told: tuple[Begun, int]) -> None:
+        def then(told: tuple[SendAdmission, int]) -> None:
             begun, prepared = told
             if begun.intent is not None:
                 self._delivery.queue(begun.intent, prepared)
@@ -117,8 +119,9 @@ class Outbox:
         now, again = ctx.env.now(), self._may_try_again
         # What a hook took back makes no session.
         entry = None if is_final(row.state) else self._entry(plan, row.address)
+        begin = BeginSend(send=send, intent=row, entry=entry, again=again, now=now)
         try:
-            begun, _ = await ctx.store.begin_send(send, row, entry, again, now, story, then=then)
+            begun, _ = await ctx.store.write(begin, story, then=then)
         except (StoreError, IllegalTransition):
             raise
         except Exception as error:
@@ -127,12 +130,12 @@ class Outbox:
             # A session that cannot be made now is made with the mirror.
             facts = well_formed(f"{type(error).__name__}: {error}")
             ctx.events.record(StoreFailed(reason=Reason.STORE_ERROR, error=facts, retry_in=0.0), cause)
-            begun, _ = await ctx.store.begin_send(send, row, None, again, now, story, then=then)
+            begun, _ = await ctx.store.write(msgspec.structs.replace(begin, entry=None), story, then=then)
             entry = None
         if entry is not None:
             self._known[entry.key] = None
         fate = begun.fate
-        if row.untold and not begun.new and fate is not None and again(fate.state):
+        if row.hooks_pending and not begun.new and fate is not None and again(fate.state):
             return None
         if begun.intent is not None and is_final(begun.intent.state):
             # A hook has taken it back: that was all.
@@ -150,8 +153,8 @@ class Outbox:
                 del self._seen[next(iter(self._seen))]
             self._seen[plan.key] = None
             return 1
-        send = await self._ctx.store.find_send(plan.key)
-        fate = None if send is None else await self._ctx.store.intent_fate(send.intent)
+        send = await self._ctx.store.read(FindSend(key=plan.key))
+        fate = None if send is None else await self._ctx.store.read(FindIntentFate(intent=send.intent))
         if send is None or fate is None:
             return 1
         return send.tries + 1 if self._may_try_again(fate.state) else _stored(plan, send, fate, new=False)

@@ -32,7 +32,10 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intake import tell_admitted
 from trunkline.core.runtime.inbound.intent_drafts import Drafts
 from trunkline.core.runtime.outbound.prepare import Preparing
-from trunkline.core.store.records import DelegationRow, Finish, IntentRow, NewSession, Work
+from trunkline.core.store.commands import AcceptDelegation, Admit, FinishDelegation, StartDelegation
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import FindBindingOfRequest, FindSessionById
+from trunkline.core.store.records import DelegationRow, HandFinish, IntentRow, Work
 from trunkline.core.values import (
     Address,
     ChatKind,
@@ -112,7 +115,7 @@ class Hands:
             )
             return ctx.events.record(body, cause, **_ids(row))
 
-        accepted = await ctx.store.accept_delegation(row, story)
+        accepted = await ctx.store.write(AcceptDelegation(row=row), story)
         if accepted is not None:
             self._run_in_background(row, accepted)
         return row.id
@@ -159,7 +162,7 @@ class Hands:
 
     async def _run(self, row: DelegationRow, cause: int) -> None:
         ctx = self._ctx
-        await ctx.store.start_delegation(row.id)
+        await ctx.store.write(StartDelegation(delegation=row.id), answer)
         started = ctx.events.record(DelegationStarted(hand=row.hand), cause, **_ids(row))
         result, reason = await self._work(row)
         await self._finish(row, result, reason, started)
@@ -190,7 +193,7 @@ class Hands:
         """The key that the session which delegated has today, and whether it was replaced by another one."""
         if row.session is None:
             return row.session_key, False
-        found = await self._ctx.store.session_by_id(row.session)
+        found = await self._ctx.store.read(FindSessionById(session=row.session))
         return (row.session_key, True) if found is None else (found.key, False)
 
     async def _told(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> bool:
@@ -257,12 +260,13 @@ class Hands:
     ) -> bool:
         """Store a result with everything that tells it; false when the requester's session was reset meanwhile."""
         ctx, result = self._ctx, done.result
-        callback = self._callback(row, done.session_key, result, plan)
+        work = self._callback(row, done.session_key, result, plan)
+        session = None if work is None else ctx.new_session(done.session_key, row.agent, row.origin)
         posted = [step for step in plan.steps if step.mode in (DIRECT, NOTICE) and step.address is not None]
         intents = [await self._announcement(row, result, step, n, cause) for n, step in enumerate(posted, 1)]
         belongs = await self._belongs(row, done)
 
-        def story(finish: Finish) -> list[tuple[IntentRow, int]] | None:
+        def story(finish: HandFinish) -> list[tuple[IntentRow, int]] | None:
             if finish.replaced:
                 return None
             if not finish.first:
@@ -276,9 +280,9 @@ class Hands:
             if all(step.address is None and step.mode == DIRECT for step in plan.steps):
                 lost = IntentSuppressed(reason=Reason.NO_ORIGIN, text=result.text)
                 ctx.events.record(lost, planned, **_ids(row))
-            if callback is not None and finish.session is not None:
-                admitted = tell_admitted(ctx, callback[0], finish.session, planned)
-                started.append((callback[0], finish.session.id, admitted))
+            if work is not None and finish.session is not None:
+                admitted = tell_admitted(ctx, work, finish.session, planned)
+                started.append((work, finish.session.id, admitted))
             return [
                 (intent, ctx.tell_prepared(intent, targeted=False, reason=step.reason, cause=planned))
                 for intent, step in zip(intents, posted, strict=True)
@@ -287,20 +291,27 @@ class Hands:
         def then(prepared: list[tuple[IntentRow, int]] | None) -> None:
             for intent, seq in prepared or ():
                 self._deliver(intent, seq)
-            for work in started:
-                self._start_turn(*work)
+            for turn in started:
+                self._start_turn(*turn)
 
         started: list[tuple[Work, SessionId, int]] = []
         now = ctx.env.now()
-        told = await ctx.store.finish_delegation(
-            row.id,
-            result,
-            callback,
-            intents,
-            now,
+        callback = (
+            None
+            if work is None or session is None
+            else Admit(work=work, identity=f"callback/{row.id}", session=session, now=now)
+        )
+        told = await ctx.store.write(
+            FinishDelegation(
+                delegation=row.id,
+                result=result,
+                callback=callback,
+                intents=intents,
+                now=now,
+                keep_text=plan.denied or (work is None and not posted),
+            ),
             story,
             then=then,
-            kept=plan.denied or (callback is None and not posted),
         )
         return told is not None
 
@@ -308,7 +319,7 @@ class Hands:
         """The conversation that a result belongs to and that is bound no more."""
         if done.routed is None or done.routed.binding is not None:
             return None
-        record = await self._ctx.store.find_binding(request=spawn_request(row.id))
+        record = await self._ctx.store.read(FindBindingOfRequest(request=spawn_request(row.id)))
         return None if record is None else record.conversation
 
     def _elsewhere(
@@ -326,16 +337,14 @@ class Hands:
         used = Fallback(asked=belongs or row.origin, used=row.origin, reason=reason)
         return self._ctx.events.record(used, cause, **_ids(row))
 
-    def _callback(
-        self, row: DelegationRow, session_key: str, result: HandResult, plan: CompletionPlan
-    ) -> tuple[Work, str, NewSession] | None:
+    def _callback(self, row: DelegationRow, session_key: str, result: HandResult, plan: CompletionPlan) -> Work | None:
         """The result as one message to the requester's agent, spoken by ``hand:<id>`` (seed 004)."""
         step = next((step for step in plan.steps if step.mode == TURN), None)
         if step is None:
             return None
         # Without a binding, where the agent delegated, whatever a rule of somebody's own says.
         place = row.origin if step.binding is None else step.address
-        work = Work(
+        return Work(
             id=InboundId(f"{row.id}.back"),
             kind=WorkKind.CALLBACK,
             agent=row.agent,
@@ -349,7 +358,6 @@ class Hands:
             binding=step.binding,
             callback=CallbackFacts(delegation=row.id, hand=row.hand, outcome=result.outcome),
         )
-        return work, f"callback/{row.id}", self._ctx.new_session(session_key, row.agent, row.origin)
 
     async def _announcement(
         self, row: DelegationRow, result: HandResult, step: CompletionStep, n: int, cause: int

@@ -15,6 +15,7 @@ from trunkline.core.keys import SessionKey
 from trunkline.core.runtime.bindings.live_bindings import ENDED_BY
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
+from trunkline.core.store.queries import ListBindings
 from trunkline.core.store.records import Work
 from trunkline.core.well_formed import well_formed
 
@@ -76,7 +77,7 @@ class Control:
 
     async def _done_by(self, work: Work) -> SessionBindingRecord | None:
         """The binding that this very command has ended already, before a crash."""
-        for record in await self._ctx.store.list_bindings(ended=True):
+        for record in (await self._ctx.store.read(ListBindings(ended=True))).rows:
             if record.metadata.get(ENDED_BY) == work.id:
                 return record
         return None

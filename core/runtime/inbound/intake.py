@@ -28,6 +28,7 @@ from trunkline.core.routing.key_text import config_key
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.sessions.session_map import person_in_shared
+from trunkline.core.store.commands import Admit
 from trunkline.core.store.records import Admission, SessionRow, Work
 from trunkline.core.values import Envelope, InboundId, Peer, SessionId, WorkKind
 from trunkline.core.well_formed import well_formed
@@ -140,7 +141,11 @@ class Intake:
         ctx.bound.hold(work.binding)
         now = ctx.env.now()
         try:
-            await ctx.store.admit(work, identity, session, now, story, then=lambda told: self._start(work, told))
+            await ctx.store.write(
+                Admit(work=work, identity=identity, session=session, now=now),
+                story,
+                then=lambda told: self._start(work, told),
+            )
         finally:
             ctx.bound.release(work.binding, received)
         return inbound, received
@@ -214,7 +219,11 @@ class Intake:
             return self._tell(work, admission, cause, Reason.DUPLICATE_MESSAGE)
 
         identity = f"wake/{inbound}"
-        await ctx.store.admit(work, identity, session, ctx.env.now(), story, then=lambda told: self._start(work, told))
+        await ctx.store.write(
+            Admit(work=work, identity=identity, session=session, now=ctx.env.now()),
+            story,
+            then=lambda told: self._start(work, told),
+        )
 
     def _start(self, work: Work, told: Told | None) -> None:
         """Have admitted work done, in the order of admission."""

@@ -15,7 +15,9 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import Drafts, Saying
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.runtime.outbound.prepare import Preparing
-from trunkline.core.store.records import IntentRow, TranscriptLine, Work
+from trunkline.core.store.commands import Enqueue, FinishTurn
+from trunkline.core.store.queries import FindIntentFate, ReadTranscript
+from trunkline.core.store.records import IntentRow, Work
 from trunkline.core.values import (
     Address,
     DelegationId,
@@ -24,6 +26,7 @@ from trunkline.core.values import (
     IntentState,
     Peer,
     SessionId,
+    TranscriptLine,
     TurnId,
     WorkKind,
 )
@@ -170,7 +173,7 @@ class Turns:
                 if row.id in new
             ]
 
-        await ctx.store.finish_turn(work, intents, ctx.env.now(), story, then=self._deliver_all)
+        await ctx.store.write(FinishTurn(work=work, intents=intents, now=ctx.env.now()), story, then=self._deliver_all)
 
     def _deliver_all(self, prepared: list[tuple[IntentRow, int]]) -> None:
         for row, cause in prepared:
@@ -198,7 +201,7 @@ class Turns:
         called = ctx.events.record(ToolCalled(tool="message", detail=where), cause, inbound=work.id, turn=work.turn)
         aim = await self._aim(work, asked, called)
         intent = IntentId(f"{work.id}.send{call}")
-        if self._preparing.has_hooks and await ctx.store.intent_state(intent) is not None:
+        if self._preparing.has_hooks and await ctx.store.read(FindIntentFate(intent=intent)) is not None:
             # The turn is run again after a crash: the hooks have seen what is stored, and see it once.
             repeated = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text)
             ctx.events.record(repeated, called if aim is None else aim.cause, turn=work.turn, intent=intent)
@@ -258,11 +261,11 @@ class Turns:
             if prepared is not None:
                 self._deliver(row, prepared)
 
-        await ctx.store.enqueue(row, ctx.env.now(), story, then=then)
+        await ctx.store.write(Enqueue(intent=row, now=ctx.env.now()), story, then=then)
 
     async def history(self, session: SessionId) -> tuple[TranscriptLine, ...]:
         """The transcript of a session so far."""
-        return await self._ctx.store.history(session)
+        return await self._ctx.store.read(ReadTranscript(session=session))
 
     async def delegate(
         self, work: Work, session: SessionId, call: int, asked: DelegationRequest, cause: int

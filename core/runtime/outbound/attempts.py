@@ -22,6 +22,8 @@ from trunkline.core.events.delivery import AttemptStarted, TransportFallback
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Limits
+from trunkline.core.store.commands import MarkSending
+from trunkline.core.store.port import answer
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import (
     Capabilities,
@@ -46,7 +48,7 @@ class Attempts:
         """Count the attempt; where a crash could not be told from a send later, make it durable first."""
         row = msgspec.structs.replace(row, attempts=row.attempts + 1)
         if can_of(adapter, row).idempotency is Idempotency.NONE and row.state is IntentState.PREPARED:
-            await self._ctx.store.mark_sending(row, self._ctx.env.now())
+            await self._ctx.store.write(MarkSending(intent=row, now=self._ctx.env.now()), answer)
             row = msgspec.structs.replace(row, state=IntentState.SENDING)
         return row
 

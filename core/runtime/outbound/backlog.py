@@ -6,6 +6,7 @@ import anyio
 
 from trunkline.core.events.delivery import BacklogWaiting
 from trunkline.core.runtime.context import Context
+from trunkline.core.store.queries import LoadIntents
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import Address, IntentId
 
@@ -86,7 +87,7 @@ class Backlog:
         """Read what is wanted. The next reading is the matter of whoever has asked meanwhile: nobody reads for ever."""
         self._loading = True
         wanted, self._wanted = self._wanted, {}
-        loaded = await self._ctx.store.load_intents(tuple(wanted))
+        loaded = await self._ctx.store.read(LoadIntents(ids=tuple(wanted)))
         rows: dict[IntentId, IntentRow | str] = {row.id: row for row in loaded.rows}
         rows.update(loaded.broken)
         for intent, called in wanted.items():

@@ -29,6 +29,8 @@ from trunkline.core.runtime.outbound.backlog import Backlog
 from trunkline.core.runtime.outbound.prepare import Preparing
 from trunkline.core.runtime.outbound.recovery_rate import Pacing
 from trunkline.core.runtime.outbound.settle import Settling, Waiter, ids_of
+from trunkline.core.store.commands import Defer, EndUnreadableIntent
+from trunkline.core.store.queries import ListOpenIntents, ListUnnotified
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentId, IntentState
 
@@ -84,7 +86,7 @@ class Delivery:
         """
         after = 0
         heads: set[_Lane] = set()
-        while page := await self._ctx.store.open_intents(after, _PAGE):
+        while page := await self._ctx.store.read(ListOpenIntents(after=after, limit=_PAGE)):
             for one in page:
                 lane = one.address.lane
                 self._put(lane, Queued(id=one.id, row=None, cause=cause, left=True, head=lane not in heads))
@@ -96,7 +98,7 @@ class Delivery:
         """What an earlier process had left to do after the end of intents: transcript lines, and telling the hooks."""
         await self.mirrors.store_due()
         after = 0
-        while page := await self._ctx.store.untold(after, _PAGE):
+        while page := await self._ctx.store.read(ListUnnotified(after=after, limit=_PAGE)):
             for n, row, fate in page:
                 after = n
                 self._settling.tell_hooks(row, fate, cause)
@@ -224,7 +226,10 @@ class Delivery:
             def story(_: None) -> None:
                 self._ctx.events.record(body, item.cause, intent=item.id)
 
-            await self._ctx.store.bury(item.id, state, Reason.BROKEN_ROW, self._ctx.env.now(), story)
+            await self._ctx.store.write(
+                EndUnreadableIntent(intent=item.id, state=state, reason=Reason.BROKEN_ROW, now=self._ctx.env.now()),
+                story,
+            )
         if row is None or isinstance(row, str) or is_final(row.state):
             self._settling.gone(item.id, row.binding if isinstance(row, IntentRow) else None)
             return None
@@ -248,7 +253,9 @@ class Delivery:
         if decision.counts:
             doubt = row.updated_at if row.doubt_at is None else row.doubt_at
             row = msgspec.structs.replace(row, attempts=row.attempts + 1, doubt_at=doubt, marked=decision.mark)
-            await ctx.store.defer(row, decision.at or now, decision.reason, now, lambda _: None)
+            await ctx.store.write(
+                Defer(intent=row, next_at=decision.at or now, reason=decision.reason, now=now), lambda _: None
+            )
             row = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.DEFER))
         seq = ctx.events.record(
             RecoveryDecided(
@@ -348,11 +355,8 @@ class Delivery:
         ctx = self._ctx
         after, body = other_way(row, decided)
         now = ctx.env.now()
-        seq = await ctx.store.defer(
-            after,
-            now,
-            decided.reason,
-            now,
+        seq = await ctx.store.write(
+            Defer(intent=after, next_at=now, reason=decided.reason, now=now),
             lambda _: ctx.events.record(body, cause, binding=row.binding, **ids_of(row)),
         )
         if after.identity is None and row.identity is not None:
@@ -368,7 +372,7 @@ class Delivery:
             return None
         ctx, at = self._ctx, decided.at or self._ctx.env.now()
         row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=decided.doubt_at)
-        await ctx.store.defer(row, at, decided.reason, ctx.env.now(), lambda _: None)
+        await ctx.store.write(Defer(intent=row, next_at=at, reason=decided.reason, now=ctx.env.now()), lambda _: None)
         row = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.DEFER))
         action = RecoveryAction.LOOKUP if decided.next is NextStep.LOOKUP else RecoveryAction.SEND
         after = Queued(id=row.id, row=row, cause=cause, action=action, not_before=at, held=item.held)

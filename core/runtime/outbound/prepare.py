@@ -18,6 +18,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.deadlines import Limits
 from trunkline.core.runtime.lanes import Lanes
+from trunkline.core.store.commands import MarkNotified
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import Address, IntentState, Receipt
 from trunkline.core.well_formed import well_formed
@@ -62,7 +63,7 @@ class Preparing:
             return self._cut(draft, text)
         if not text.strip() and not draft.media:
             return draft
-        draft = msgspec.structs.replace(draft, untold=True)
+        draft = msgspec.structs.replace(draft, hooks_pending=True)
         passed = await self._pass(draft, text, cause)
         if passed.cancelled is None and len(passed.text) > self._ctx.config.delivery.max_text:
             passed = msgspec.structs.replace(passed, cancelled=Reason.TEXT_TOO_LONG)
@@ -141,7 +142,7 @@ class Preparing:
 
     def ended(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
         """Have the hooks told how an intent ended, one after another in each conversation."""
-        if not row.untold:
+        if not row.hooks_pending:
             return
         sent = Sent(
             intent=row.id,
@@ -168,7 +169,7 @@ class Preparing:
             ids = {"intent": row.id, "turn": row.turn, "inbound": row.inbound, "delegation": row.delegation}
             self._ctx.events.record(body, cause, **ids)
 
-        self._ctx.store.note_told(row.id, story)
+        self._ctx.store.submit(MarkNotified(intent=row.id), story, urgent=False)
 
     async def _call(self, hook: SentHook, row: IntentRow, sent: Sent, cause: int | None) -> None:
         try:

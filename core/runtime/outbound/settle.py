@@ -16,7 +16,9 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import Drafts
 from trunkline.core.runtime.outbound.prepare import Preparing
-from trunkline.core.store.records import IntentFate, IntentRow, NewSession, Settled
+from trunkline.core.store.commands import AckChunk, EndIntent, Misplace, StoreMirror
+from trunkline.core.store.queries import ListDueMirrors
+from trunkline.core.store.records import IntentFate, IntentRow, NewSession, Settlement
 from trunkline.core.values import Address, IntentId, Receipt
 from trunkline.core.well_formed import well_formed
 
@@ -72,20 +74,12 @@ class Settling:
     async def settle(self, row: IntentRow, receipt: Receipt, reason: Reason, cause: int) -> tuple[IntentRow, int]:
         """The receipt of a chunk; the intent after it, and the event. Of a last one, see `settle_last`."""
         ctx = self._ctx
-        last = row.acked + 1 == len(row.chunks)
-        event = DeliveryEvent.ACK_LAST if last else DeliveryEvent.ACK_CHUNK
-        after = msgspec.structs.replace(
-            row,
-            state=next_state(row.state, event),
-            acked=row.acked + 1,
-            attempts=row.attempts if last else 0,
-            open_on=None,
-            transport=None,
-            marked=False,
-            doubt_at=None,
-        )
+        # A last chunk comes here when its mirror was refused: it is acked, and the mirror comes later.
+        due = row.acked + 1 == len(row.chunks) and row.mirror_key is not None
+        ack = AckChunk(intent=row, receipt=receipt, now=ctx.env.now(), mirror_due=due)
+        after, last = ack.after, ack.last
 
-        def story(settled: Settled) -> int:
+        def story(settled: Settlement) -> int:
             body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
             seq = ctx.events.record(body, cause, **ids_of(row))
             if last:
@@ -97,9 +91,7 @@ class Settling:
         def then(_: int) -> None:
             self._said(row)
 
-        # A last chunk comes here when its mirror was refused: it is acked, and the mirror comes later.
-        due = last and row.mirror_key is not None
-        seq = await ctx.store.ack_chunk(row, receipt, None, ctx.env.now(), story, then=then, mirror_due=due)
+        seq = await ctx.store.write(ack, story, then=then)
         # Only now is it found by whoever looks for what is due.
         self.mirrors_due |= due
         if last:
@@ -117,12 +109,10 @@ class Settling:
     ) -> None:
         """As `settle`, for the last chunk, without waiting: `done` or `failed` is called when it is stored, or not."""
         ctx = self._ctx
-        after = msgspec.structs.replace(
-            row, state=next_state(row.state, DeliveryEvent.ACK_LAST), acked=row.acked + 1, open_on=None
-        )
-        ids = ids_of(row)
+        ack = AckChunk(intent=row, receipt=receipt, mirror=self._mirror(row), now=ctx.env.now())
+        after, ids = ack.after, ids_of(row)
 
-        def story(settled: Settled) -> int:
+        def story(settled: Settlement) -> int:
             body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
             seq = ctx.events.record(body, cause, **ids)
             self._tell_mirror(row, settled, seq, place=_place(row), partial=False)
@@ -134,19 +124,20 @@ class Settling:
             self._over(after, reason, receipt, seq)
             done()
 
-        ctx.store.settle(row, receipt, self._mirror(row), ctx.env.now(), story, then=then, failed=failed)
+        ctx.store.submit(ack, story, then=then, failed=failed)
 
     async def misplaced(self, row: IntentRow, receipt: Receipt, cause: int) -> None:
         """People see it elsewhere: that is no delivery. It is remembered where they see it; nothing more is sent."""
         ctx = self._ctx
-        after = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.MISPLACE), acked=row.acked + 1)
         question = MirrorQuestion(
             kind=row.kind, agent=row.agent, running=row.mirror_key or "", origin=None, target=receipt.address
         )
         key = None if row.mirror_key is None else ctx.decisions.plan_mirror(question, ctx.config).key
         mirror = None if key is None else ctx.new_session(key, row.agent, receipt.address)
+        end = Misplace(intent=row, receipt=receipt, mirror=mirror, now=ctx.env.now())
+        after = end.after
 
-        def story(settled: Settled) -> int:
+        def story(settled: Settlement) -> int:
             body = ChunkAcked(
                 chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=Reason.MISPLACED
             )
@@ -154,14 +145,13 @@ class Settling:
             self._tell_mirror(row, settled, seq, place=receipt.address, partial=after.acked < len(row.chunks))
             return self._tell_settled(after, Reason.MISPLACED, seq, detail=f"it is at {receipt.address}")
 
-        now = ctx.env.now()
         try:
-            seq = await ctx.store.misplace(row, receipt, mirror, now, story)
+            seq = await ctx.store.write(end, story)
         except (IllegalTransition, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 -- where it is seen cannot remember it; that stops nothing else
             self.refused(row, error, cause)
-            seq = await ctx.store.misplace(row, receipt, None, now, story)
+            seq = await ctx.store.write(msgspec.structs.replace(end, mirror=None), story)
         self._over(after, Reason.MISPLACED, receipt, seq)
 
     async def end(
@@ -174,21 +164,21 @@ class Settling:
         notice = await self._notice(row, event, reason, cause)
         told: list[int] = []
 
-        def story(settled: Settled) -> int:
+        def story(settled: Settlement) -> int:
             self._tell_mirror(row, settled, cause, place=_place(row), partial=True)
             seq = self._tell_settled(after, reason, cause)
             told.extend(self._tell_denied(row, notice, reason, seq))
             return seq
 
-        now = ctx.env.now()
+        mirror, now = self._mirror(row), ctx.env.now()
+        end = EndIntent(intent=row, state=state, reason=reason, mirror=mirror, now=now, notice=notice)
         try:
-            seq = await ctx.store.end_intent(row, state, reason, self._mirror(row), now, story, notice=notice)
+            seq = await ctx.store.write(end, story)
         except (IllegalTransition, StoreError):
             raise
         except Exception as error:  # noqa: BLE001 -- it has ended all the same; its mirror comes later
             self.refused(row, error, cause)
-            due = row.acked > 0
-            seq = await ctx.store.end_intent(row, state, reason, None, now, story, mirror_due=due, notice=notice)
+            seq = await ctx.store.write(msgspec.structs.replace(end, mirror=None, mirror_due=row.acked > 0), story)
             self.mirrors_due = True
         if reason is Reason.PLACE_GONE:
             ctx.bound.gone(row.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
@@ -228,7 +218,7 @@ class Settling:
     async def store_due(self) -> None:
         """Store the transcript lines that could not be stored with their receipts; some may be refused again."""
         self.mirrors_due = False
-        for row in await self._ctx.store.due_mirrors():
+        for row in await self._ctx.store.read(ListDueMirrors()):
             await self.mirror_later(row)
 
     async def mirror_later(self, row: IntentRow) -> None:
@@ -237,11 +227,11 @@ class Settling:
         if mirror is None:
             return
 
-        def story(settled: Settled) -> None:
+        def story(settled: Settlement) -> None:
             self._tell_mirror(row, settled, None, place=_place(row), partial=row.acked < len(row.chunks))
 
         try:
-            await ctx.store.mirror_now(row, mirror, ctx.env.now(), story)
+            await ctx.store.write(StoreMirror(intent=row, mirror=mirror, now=ctx.env.now()), story)
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 -- refused again: it stays due
@@ -304,7 +294,7 @@ class Settling:
         self._ctx.events.record(body, cause, **ids_of(row))
 
     def _tell_mirror(
-        self, row: IntentRow, settled: Settled, cause: int | None, *, place: Address | None, partial: bool
+        self, row: IntentRow, settled: Settlement, cause: int | None, *, place: Address | None, partial: bool
     ) -> None:
         session = settled.mirror
         if session is None:

@@ -1,6 +1,6 @@
-"""aiosqlite with one more verb: whole transactions in one hop to the connection's thread.
+"""aiosqlite with whole transactions in one hop to the connection's thread.
 
-Each thread hop costs far more than a statement, so everything that is ready goes over together (DESIGN section 5.6).
+A thread hop costs far more than a statement, so all pending writes go over together (`docs/architecture.md`).
 """
 
 from __future__ import annotations
@@ -15,37 +15,49 @@ import aiosqlite
 import msgspec
 
 from trunkline.core.errors import LeaseLost, StoreError
+from trunkline.core.store.commands import Write
 from trunkline.core.store.sqlite import lease
+from trunkline.core.store.sqlite.handlers import BULK, HANDLERS, Handler
 from trunkline.core.store.sqlite.migrate import check_ours
-from trunkline.core.store.sqlite.process_lock import FilePresence, NoPresence, Presence
+from trunkline.core.store.sqlite.process_lock import FileLock, NoLock, ProcessLock
 
-#: fewer writes than this are done singly
+#: fewer writes than this are run singly
 _FEW = 8
-#: KiB of pages that a connection keeps, at most. SQLite's own 2 MiB are less than the indexes that a busy day touches,
-#: whose keys are as good as random: the same pages would be read again and again
+#: KiB of pages that a connection caches. SQLite's default of 2 MiB is less than the indexes that a busy day touches;
+#: their keys are nearly random, so the same pages would be read over and over
 _CACHE = 8192
 T = TypeVar("T")
-Op = Callable[[sqlite3.Connection], Any]
+_Bulk = Callable[[sqlite3.Connection, list[Any]], list[Any]]
 
 
-class Write(msgspec.Struct, frozen=True):
-    """One write: what it does to the database, the story told after the commit, and what comes of it.
+class PendingWrite(msgspec.Struct, frozen=True):
+    """A command with its handlers and callbacks; for `story` and `then` see `core.store.port.Store`."""
 
-    `then` gets the story's answer on the loop, for all writes in the order of their commit (invariants O1, S4).
-    """
-
-    op: Op
+    command: Write[Any]
+    handle: Handler
+    #: handles commands of this type together; none: this one is handled singly
+    bulk: _Bulk | None
     story: Callable[[Any], Any]
-    then: Callable[[Any], None] | None = None
-    #: gets the error of a write that failed for its own fault, where nobody waits for it
-    failed: Callable[[Exception], None] | None = None
-    #: how many writes of this kind are done at once, and what this one gives to that; `op` does the same singly
-    bulk: Callable[[sqlite3.Connection, list[Any]], list[Any]] | None = None
-    given: Any = None
+    then: Callable[[Any], None] | None
+    #: gets the error of a submitted write that was refused for its own fault
+    failed: Callable[[Exception], None] | None
 
 
-class Failed(msgspec.Struct, frozen=True):
-    """A write that was refused for its own fault; the others of its batch went through."""
+def pending(
+    command: Write[Any],
+    story: Callable[[Any], Any],
+    then: Callable[[Any], None] | None = None,
+    failed: Callable[[Exception], None] | None = None,
+) -> PendingWrite:
+    """A command with the handlers of its type."""
+    kind = type(command)
+    bulk = BULK.get(kind)
+    together = None if bulk is None or not bulk.takes(command) else bulk.handle
+    return PendingWrite(command, HANDLERS[kind], together, story, then, failed)
+
+
+class FailedWrite(msgspec.Struct, frozen=True):
+    """A write that was refused for its own fault; the others of its batch were committed."""
 
     error: Exception
 
@@ -53,30 +65,30 @@ class Failed(msgspec.Struct, frozen=True):
 class Db(aiosqlite.Connection):
     """A connection in autocommit mode whose writes are explicit transactions."""
 
-    _farewell: Any = None
-    #: how other processes know that this one is dead
-    presence: Presence = NoPresence()
-    #: the lease that every transaction must still find; none: the store is used without one
+    _stopped: Any = None
+    #: lets other processes find out that this one is dead
+    process_lock: ProcessLock = NoLock()
+    #: fencing token of the lease, checked by every transaction; none: the store is used without a lease
     token: int | None = None
 
     def stop(self) -> Any:
-        """Have the connection's thread end; see aiosqlite."""
-        self._farewell = super().stop()  # pyright: ignore[reportUnknownMemberType]
-        return self._farewell
+        """End the connection's thread; see aiosqlite."""
+        self._stopped = super().stop()  # pyright: ignore[reportUnknownMemberType]
+        return self._stopped
 
     async def shut(self) -> None:
-        """Close, and wait until the thread has nothing left to tell the loop, also when it never was open."""
+        """Close, and wait until the thread has made its last call to the loop, also if it never was open."""
         await self.close()
-        if self._farewell is not None:
-            await self._farewell
+        if self._stopped is not None:
+            await self._stopped
 
-    async def transact(self, writes: Sequence[Write]) -> list[Any]:
-        """Commit all writes in one transaction and return what their stories returned.
+    async def transact(self, writes: Sequence[PendingWrite]) -> list[Any]:
+        """Commit all writes in one transaction and return the results of their stories.
 
-        A write that fails for its own fault gives `Failed`. Raises `sqlite3.OperationalError` when the database
-        refuses everything (disk full, I/O error): nothing was stored then, and it may be tried again. When it refuses
-        after some were stored, the answers of those are returned, fewer than asked: the others may be tried again.
-        Raises `LeaseLost` when another process holds the store: nothing more was stored then.
+        A write that fails for its own fault gives `FailedWrite`. Raises `sqlite3.OperationalError` when the database
+        refuses everything (disk full, I/O error): nothing was stored, and it may be tried again. When it refuses
+        everything after some writes were stored one by one, only their results are returned: try the others again.
+        Raises `LeaseLost` when another process holds the store: nothing more was stored.
         """
         return await self._execute(_transact, self._conn, writes, self.token)  # pyright: ignore[reportUnknownMemberType]
 
@@ -85,7 +97,7 @@ class Db(aiosqlite.Connection):
         return await self._execute(work, self._conn)  # pyright: ignore[reportUnknownMemberType]
 
 
-def _transact(connection: sqlite3.Connection, writes: Sequence[Write], token: int | None) -> list[Any]:
+def _transact(connection: sqlite3.Connection, writes: Sequence[PendingWrite], token: int | None) -> list[Any]:
     try:
         answers = _together(connection, writes, token)
     except LeaseLost:
@@ -93,35 +105,35 @@ def _transact(connection: sqlite3.Connection, writes: Sequence[Write], token: in
     except Exception as error:
         if _refuses_all(error):
             raise
-        # One bad write must not sink its batch: find it by running them one by one.
+        # One bad write must not fail its batch: run them one by one.
         return _one_by_one(connection, writes, token)
-    # Outside of the try: a story that raises must not have its write, which is committed, run again.
+    # Outside of the try: when a story raises, its write is committed already and must not run again.
     return [write.story(answer) for write, answer in zip(writes, answers, strict=True)]
 
 
 def _refuses_all(error: Exception) -> bool:
-    """Whether the database would take no other write either: full, locked, I/O error.
+    """Whether the database would refuse any other write too: full, locked, I/O error.
 
-    An error of the statement itself would come again for ever, and is the fault of its write.
+    An error of the statement itself would repeat for ever: it is the fault of its write.
     """
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(error, sqlite3.OperationalError) and code != sqlite3.SQLITE_ERROR
 
 
-def _one_by_one(connection: sqlite3.Connection, writes: Sequence[Write], token: int | None) -> list[Any]:
+def _one_by_one(connection: sqlite3.Connection, writes: Sequence[PendingWrite], token: int | None) -> list[Any]:
     answers: list[Any] = []
     for write in writes:
         try:
             answers.append(_alone(connection, write, token))
         except sqlite3.OperationalError:
-            # Only what would refuse every other write comes here.
+            # `_alone` returns every error that is the write's own fault.
             if not answers:
                 raise
             break
     return answers
 
 
-def _together(connection: sqlite3.Connection, writes: Sequence[Write], token: int | None) -> list[Any]:
+def _together(connection: sqlite3.Connection, writes: Sequence[PendingWrite], token: int | None) -> list[Any]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         if token is not None:
@@ -135,29 +147,29 @@ def _together(connection: sqlite3.Connection, writes: Sequence[Write], token: in
     return answers
 
 
-def _singly(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
-    return [write.op(connection) for write in writes]
+def _singly(connection: sqlite3.Connection, writes: Sequence[PendingWrite]) -> list[Any]:
+    return [write.handle(connection, write.command) for write in writes]
 
 
-def _in_bulk(connection: sqlite3.Connection, writes: Sequence[Write]) -> list[Any]:
-    """Do writes of one kind at once, as far as no other kind of write comes between; their answers, in order.
+def _in_bulk(connection: sqlite3.Connection, writes: Sequence[PendingWrite]) -> list[Any]:
+    """Run writes of one type together, unless a write without a bulk handler comes between; their answers, in order.
 
-    The kinds that are done in bulk touch different rows, so between them the order does not matter.
+    The types with a bulk handler touch different rows, so their order among each other does not matter.
     """
     answers: list[Any] = [None] * len(writes)
-    waiting: dict[Any, list[int]] = {}
+    waiting: dict[_Bulk, list[int]] = {}
     for n, write in enumerate(writes):
         if write.bulk is not None:
             waiting.setdefault(write.bulk, []).append(n)
             continue
         _flush(connection, writes, waiting, answers)
-        answers[n] = write.op(connection)
+        answers[n] = write.handle(connection, write.command)
     _flush(connection, writes, waiting, answers)
     return answers
 
 
 def _flush(
-    connection: sqlite3.Connection, writes: Sequence[Write], waiting: dict[Any, list[int]], answers: list[Any]
+    connection: sqlite3.Connection, writes: Sequence[PendingWrite], waiting: dict[_Bulk, list[int]], answers: list[Any]
 ) -> None:
     for bulk, places in waiting.items():
         found = _bulk(connection, bulk, [writes[n] for n in places])
@@ -166,16 +178,16 @@ def _flush(
     waiting.clear()
 
 
-def _bulk(connection: sqlite3.Connection, bulk: Any, writes: Sequence[Write]) -> list[Any]:
-    """Do writes of one kind; singly when they are few, or when one of them is not as usual."""
+def _bulk(connection: sqlite3.Connection, bulk: _Bulk, writes: Sequence[PendingWrite]) -> list[Any]:
+    """Run writes of one type; singly when they are few, or when one of them needs its single handler."""
     if len(writes) < _FEW:
         return _singly(connection, writes)
     connection.execute("SAVEPOINT bulk")
     try:
-        answers = bulk(connection, [write.given for write in writes])
+        answers = bulk(connection, [write.command for write in writes])
     except (sqlite3.OperationalError, LeaseLost):
         raise
-    except Exception:  # noqa: BLE001 -- whatever it is, doing them singly tells which of them it is
+    except Exception:  # noqa: BLE001 -- running them singly finds the one that failed
         connection.execute("ROLLBACK TO bulk")
         connection.execute("RELEASE bulk")
         return _singly(connection, writes)
@@ -183,7 +195,7 @@ def _bulk(connection: sqlite3.Connection, bulk: Any, writes: Sequence[Write]) ->
     return answers
 
 
-def _alone(connection: sqlite3.Connection, write: Write, token: int | None) -> Any:
+def _alone(connection: sqlite3.Connection, write: PendingWrite, token: int | None) -> Any:
     try:
         answer = _together(connection, [write], token)[0]
     except LeaseLost:
@@ -191,7 +203,7 @@ def _alone(connection: sqlite3.Connection, write: Write, token: int | None) -> A
     except Exception as error:
         if _refuses_all(error):
             raise
-        return Failed(error)
+        return FailedWrite(error)
     return write.story(answer)
 
 
@@ -201,13 +213,13 @@ def connect_file(path: Path, *, durability: str = "full") -> Db:
         raise StoreError(f"durability {durability!r}: expected full or normal")
 
     def connect() -> sqlite3.Connection:
-        _look_first(path)
+        _check_before_opening(path)
         try:
             connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
         except sqlite3.Error as error:
             raise StoreError(f"{path}: {error}") from error
         try:
-            # Before anything is written: even the journal mode is a change to a file that is not ours.
+            # Before any write: even setting the journal mode changes a file that is not ours.
             _check(path, connection)
             connection.execute(f"PRAGMA cache_size={-_CACHE}")
             connection.execute("PRAGMA journal_mode=WAL")
@@ -220,25 +232,25 @@ def connect_file(path: Path, *, durability: str = "full") -> Db:
         return connection
 
     db = Db(connect, 64)
-    db.presence = FilePresence(path)
+    db.process_lock = FileLock(path)
     return db
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise, naming the file, for one that is not ours to change."""
+    """Raise, naming the file, for one that this version must not change."""
     try:
         check_ours(connection)
     except StoreError as error:
         raise type(error)(f"{path}: {error.facts}") from None
 
 
-def _look_first(path: Path) -> None:
-    """Raise for a file that is not ours, if its last process crashed: to open and close such a one changes it."""
+def _check_before_opening(path: Path) -> None:
+    """Raise for a file of another program that crashed: opening and closing such a file changes it."""
     if not path.with_name(f"{path.name}-wal").exists():
         return
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             _check(path, connection)
     except sqlite3.Error:
-        # It cannot be read without being changed, or not at all: the real connection will tell.
+        # It cannot be read without a change, or not at all: the real connection raises the error.
         return

@@ -1,6 +1,6 @@
-"""Group commit: one writer; what is ready while the last commit ran shares the next transaction.
+"""Group commit: one writer; the writes that arrive during a commit share the next transaction.
 
-No timer and no target size: waiting for company would only add latency (`docs/architecture.md`, "Group commit").
+There is no timer and no target size: waiting would only add latency (`docs/architecture.md`, "Group commit").
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from trunkline.core.errors import LeaseLost, StoreError
 from trunkline.core.events import EventSink
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
-from trunkline.core.store.sqlite.connection import Db, Failed, Op, Write
+from trunkline.core.store.commands import Write
+from trunkline.core.store.sqlite.connection import Db, FailedWrite, PendingWrite, pending
 
 _RETRY_FIRST = 0.05
 _RETRY_LAST = 5.0
-#: so many writes at once may be followed by others, for which the writer lets so many turns of the loop pass
+#: a batch of this many writes waits for more of them, for at most `_TURNS` turns of the loop
 _MANY = 16
 _TURNS = 4
 
@@ -29,15 +30,15 @@ class _Batch:
     __slots__ = ("answers", "done", "urgent", "writes")
 
     def __init__(self) -> None:
-        self.writes: list[Write] = []
+        self.writes: list[PendingWrite] = []
         self.answers: list[Any] = []
-        #: somebody waits for one of the writes
+        #: it commits as soon as the writer is free
         self.urgent = False
         self.done = anyio.Event()
 
 
 class Writer:
-    """Takes writes from any task and commits them in groups."""
+    """Takes commands from any task and commits them in groups."""
 
     def __init__(self, db: Db, events: EventSink) -> None:
         self._db = db
@@ -45,42 +46,33 @@ class Writer:
         self._batch = _Batch()
         self._wake = anyio.Semaphore(0)
         self._committing: _Batch | None = None
-        #: why nothing is written any more
+        #: why the writer has ended
         self._ended: StoreError | None = None
         #: transactions committed
         self.commits = 0
 
     @property
     def ended(self) -> StoreError | None:
-        """Why nothing is written any more; none while it is."""
+        """Why the writer has ended; none while it runs."""
         return self._ended
 
     async def write(
-        self,
-        op: Op,
-        story: Callable[[Any], Any],
-        then: Callable[[Any], None] | None = None,
-        bulk: Any = None,
-        given: Any = None,
+        self, command: Write[Any], story: Callable[[Any], Any], then: Callable[[Any], None] | None = None
     ) -> Any:
-        """Have a write committed; returns what its story returned. Raises what the write itself raised.
-
-        `then` is called with that answer in the order of the commits, before anybody who waits goes on. For `bulk` and
-        `given` see `trunkline.core.store.sqlite.connection.Write`.
-        """
+        """See `core.store.port.Store.write`. `then` is called before any waiting caller resumes."""
         if self._ended is not None:
-            # Whoever is cancelled together with the writer ends so, and not with an error.
+            # A caller that is cancelled together with the writer ends as cancelled, and not with an error.
             await anyio.lowlevel.checkpoint_if_cancelled()
             raise self._ended
         batch = self._batch
         batch.urgent = True
         place = len(batch.writes)
-        batch.writes.append(Write(op, story, then, None, bulk, given))
+        batch.writes.append(pending(command, story, then))
         if place == 0:
             self._wake.release()
         await batch.done.wait()
         answer = batch.answers[place]
-        if isinstance(answer, Failed):
+        if isinstance(answer, FailedWrite):
             if answer.error is self.ended:
                 await anyio.lowlevel.checkpoint_if_cancelled()
             raise answer.error
@@ -88,18 +80,15 @@ class Writer:
 
     def submit(
         self,
-        op: Op,
+        command: Write[Any],
         story: Callable[[Any], Any],
-        then: Callable[[Any], None],
-        failed: Callable[[Exception], None],
-        bulk: Any = None,
-        given: Any = None,
+        then: Callable[[Any], None] | None = None,
+        failed: Callable[[Exception], None] | None = None,
         *,
         urgent: bool = True,
     ) -> None:
-        """Have a write committed without waiting for it: `then` is called as in `write`, or `failed` with its error.
+        """See `core.store.port.Store.submit`.
 
-        One that is not `urgent` lets others of the same moment come first, and goes with them.
         Raises `LeaseLost` when another process holds the store. Nothing is called once the gateway has ended.
         """
         if isinstance(self._ended, LeaseLost):
@@ -109,14 +98,14 @@ class Writer:
         if urgent:
             self._batch.urgent = True
         writes = self._batch.writes
-        writes.append(Write(op, story, then, failed, bulk, given))
+        writes.append(pending(command, story, then, failed))
         if len(writes) == 1:
             self._wake.release()
 
     async def run(self) -> None:
-        """Commit batch after batch, until another process holds the store: raises `LeaseLost` then.
+        """Commit batch after batch. Raises `LeaseLost` once another process holds the store.
 
-        Whoever waits when it ends, for whatever reason, gets a `StoreError`: nobody will commit for them any more.
+        When it ends, for any reason, waiting callers get a `StoreError`.
         """
         ended: StoreError = StoreError("the gateway has ended: whether this was stored is known after its next start")
         try:
@@ -130,7 +119,7 @@ class Writer:
             self._ended = ended
             for batch in (self._committing, self._batch):
                 if batch is not None and not batch.done.is_set():
-                    batch.answers = [Failed(ended)] * len(batch.writes)
+                    batch.answers = [FailedWrite(ended)] * len(batch.writes)
                     batch.done.set()
 
     async def _next_batch(self) -> None:
@@ -139,22 +128,22 @@ class Writer:
         self._batch = _Batch()
         batch.answers = await self._commit(batch.writes)
         self.commits += 1
-        # It only makes them ready: they go on after this. But before what is set going now.
+        # Waiting callers become ready now: they resume after this method, but before tasks that `then` starts.
         batch.done.set()
         for write, answer in zip(batch.writes, batch.answers, strict=True):
-            if isinstance(answer, Failed):
+            if isinstance(answer, FailedWrite):
                 if write.failed is not None:
                     write.failed(answer.error)
             elif write.then is not None:
                 write.then(answer)
-        # The last one of a busy hour would be kept until the next.
+        # Else an idle writer would keep its last batch in memory.
         self._committing = None
 
     async def _gather(self) -> None:
-        """Where many come at once, let those add theirs whose turn has come already. A few do not wait for that.
+        """Wait a few turns of the loop while a large batch, or one that is not urgent, still grows.
 
-        What nobody waits for looks for company in the same way, so that it does not keep the next write waiting.
-        Otherwise half of what a commit has set going always misses the next one, and ends more slowly than it begins.
+        Tasks that a commit has made ready can so join the next commit; otherwise half of them would miss it each time.
+        A small urgent batch does not wait.
         """
         batch = self._batch
         for _ in range(_TURNS):
@@ -165,8 +154,8 @@ class Writer:
             if batch.urgent and len(batch.writes) == size:
                 return
 
-    async def _commit(self, writes: list[Write]) -> list[Any]:
-        """Commit, trying again for as long as the database refuses everything."""
+    async def _commit(self, writes: list[PendingWrite]) -> list[Any]:
+        """Commit; retry while the database refuses everything."""
         wait = _RETRY_FIRST
         answers: list[Any] = []
         while True:

@@ -1,98 +1,41 @@
-"""The lease of a store: one process at a time works it (DESIGN section 5.5, invariant D5).
-
-One row says who holds the store, until when, and how many have held it: the token. Every transaction of a holder finds
-its own token there, or is undone, so a process that lost the store without knowing can neither send nor acknowledge.
-Who may take the store over is a decision without I/O; the functions below it are the SQL, given a connection.
-"""
+"""The SQL of the lease, see `trunkline.core.store.lease`."""
 
 from __future__ import annotations
 
 import sqlite3
 
-import msgspec
-
 from trunkline.core.errors import LeaseLost
-from trunkline.core.reasons import Reason
-from trunkline.core.store.sqlite.process_lock import Presence
-
-
-class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """The row. `owner` empty: nobody holds the store."""
-
-    #: the holder's name, for people; it proves nothing
-    owner: str = ""
-    #: counts the holders; a write with an older one is refused
-    token: int = 0
-    #: the lock that the holder keeps while it lives; empty while it has none
-    lock: str = ""
-    #: it ends then, unless it is renewed (seconds on the clock of the machine)
-    until: float = 0.0
-
-
-class ClaimDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a process may take the store; if not, who holds it is looked at again before `until`."""
-
-    take: bool
-    reason: Reason
-    until: float = 0.0
-
-
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of asking for the store: the lease that was taken, or that of the holder."""
-
-    taken: bool
-    lease: Lease
-    reason: Reason
-    #: who held it before, if anybody ever did
-    before: str | None = None
-
-
-def plan_claim(row: Lease, now: float, *, holder_dead: bool) -> ClaimDecision:
-    """Free, or its holder proven dead, or expired: it may be taken. Otherwise it is waited for."""
-    if not row.owner:
-        return ClaimDecision(take=True, reason=Reason.LEASE_FREE)
-    if holder_dead:
-        return ClaimDecision(take=True, reason=Reason.HOLDER_DEAD)
-    if now >= row.until:
-        return ClaimDecision(take=True, reason=Reason.LEASE_EXPIRED)
-    return ClaimDecision(take=False, reason=Reason.LEASE_HELD, until=row.until)
-
-
-def is_dead(row: Lease, lock: str) -> bool:
-    """Whether having a lock proves that the holder is dead: it is the one that the holder keeps while it lives."""
-    return bool(lock) and lock == row.lock
-
-
-# ---------------------------------------------------------------- SQL
+from trunkline.core.store.lease import Lease, LeaseClaim, is_dead, plan_claim
+from trunkline.core.store.sqlite.process_lock import ProcessLock
 
 
 def read(c: sqlite3.Connection) -> Lease:
-    """The row as it is."""
+    """The stored lease."""
     owner, token, lock, until = c.execute("SELECT owner, token, lock, until FROM lease").fetchone()
     return Lease(owner=owner, token=token, lock=lock, until=until)
 
 
 def is_held(c: sqlite3.Connection) -> bool:
-    """Whether a process has the store, dead or alive, as far as its row tells. Before there were leases, none has."""
+    """Whether the row names a holder, dead or alive. False for a store from before there were leases."""
     found = c.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'lease'").fetchone()
     return bool(found[0]) and read(c).owner != ""
 
 
-def look(c: sqlite3.Connection, presence: Presence, now: float, lasts: float) -> Claim:
-    """What would come of a claim now. Nothing is written."""
-    row, lock = read(c), presence.take()
+def try_claim(c: sqlite3.Connection, process: ProcessLock, now: float, lasts: float) -> LeaseClaim:
+    """Plan a claim, and lock the process's file for it. Writes nothing."""
+    row, lock = read(c), process.take()
     decided = plan_claim(row, now, holder_dead=is_dead(row, lock))
     if decided.take:
-        lease = Lease(owner=presence.name, token=row.token + 1, lock=lock, until=now + lasts)
-        return Claim(taken=True, lease=lease, reason=decided.reason, before=row.owner or None)
-    # A lock means that its owner works the store, so one that waits must not keep it.
-    presence.drop()
-    return Claim(taken=False, lease=row, reason=decided.reason, before=row.owner)
+        lease = Lease(owner=process.name, token=row.token + 1, lock=lock, until=now + lasts)
+        return LeaseClaim(taken=True, lease=lease, reason=decided.reason, before=row.owner or None)
+    # The lock proves that its owner works the store, so a waiting process must not keep it.
+    process.drop()
+    return LeaseClaim(taken=False, lease=row, reason=decided.reason, before=row.owner)
 
 
-def claim(c: sqlite3.Connection, presence: Presence, now: float, lasts: float) -> Claim:
-    """Take the store if that is allowed. The new token shuts out whoever held it before."""
-    found = look(c, presence, now, lasts)
+def claim(c: sqlite3.Connection, process: ProcessLock, now: float, lasts: float) -> LeaseClaim:
+    """Take the store if that is allowed. The new token shuts out the holder before."""
+    found = try_claim(c, process, now, lasts)
     if found.taken:
         new = found.lease
         values = (new.owner, new.token, new.lock, new.until)
@@ -100,22 +43,22 @@ def claim(c: sqlite3.Connection, presence: Presence, now: float, lasts: float) -
     return found
 
 
-def renew(c: sqlite3.Connection, presence: Presence, token: int, until: float) -> bool:
-    """Keep the store for longer; false when another process has taken it.
+def renew(c: sqlite3.Connection, process: ProcessLock, token: int, until: float) -> bool:
+    """Extend the lease; false when another process has taken the store.
 
-    A holder that took an expired lease has no lock while the frozen one before it lives: it tries again each time.
+    A holder that took an expired lease has no lock while the frozen holder before it lives: it tries again each time.
     """
-    held = c.execute("UPDATE lease SET until = ?, lock = ? WHERE token = ?", (until, presence.take(), token))
+    held = c.execute("UPDATE lease SET until = ?, lock = ? WHERE token = ?", (until, process.take(), token))
     return held.rowcount == 1
 
 
 def release(c: sqlite3.Connection, token: int) -> None:
-    """Free the store for whoever comes next; nothing happens when another process has it already."""
+    """Free the store; does nothing when another process has taken it already."""
     c.execute("UPDATE lease SET owner = '', lock = '', until = 0 WHERE token = ?", (token,))
 
 
 def check(c: sqlite3.Connection, token: int) -> None:
-    """Raise `LeaseLost` inside a transaction of a process that is not the holder any more."""
+    """Raise `LeaseLost` inside a transaction of a process that is no longer the holder."""
     (current,) = c.execute("SELECT token FROM lease").fetchone()
     if current != token:
         raise LeaseLost(f"its token is {token}, the store's is {current}")

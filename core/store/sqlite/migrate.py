@@ -10,7 +10,7 @@ from trunkline.core.errors import StoreError, StoreTooNew
 
 #: "TRNK": marks a SQLite file as ours
 APPLICATION_ID = 0x54524E4B
-#: in one statement: another process may be making the store at this very moment
+#: in one statement: another process may be creating the store at this moment
 _LOOK = (
     "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),"
     " EXISTS (SELECT 1 FROM sqlite_master)"
@@ -33,9 +33,9 @@ def newest() -> int:
 
 
 def check_ours(connection: sqlite3.Connection) -> int:
-    """The version of a database, which is not changed.
+    """Read the version of a database.
 
-    Raises `StoreTooNew` for one of a newer version and `StoreError` for a file of something else.
+    Raises `StoreTooNew` for one of a newer version and `StoreError` for the file of another program.
     """
     version, owner, has_tables = connection.execute(_LOOK).fetchone()
     if version > newest():
@@ -46,10 +46,10 @@ def check_ours(connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection) -> int:
-    """Bring a database up to date; returns how many migrations ran.
+    """Migrate a database; returns how many migrations ran.
 
-    Raises `StoreTooNew` for one of a newer version and `StoreError` for a file of something else; both are left as
-    they were.
+    Raises `StoreTooNew` for one of a newer version and `StoreError` for the file of another program; both are left
+    untouched.
     """
     version = check_ours(connection)
     due, ran = [(number, sql) for number, sql in migrations() if number > version], 0
@@ -61,7 +61,7 @@ def migrate(connection: sqlite3.Connection) -> int:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             if check_ours(connection) >= number:
-                # Another process that opened the store at the same time was faster.
+                # Another process opened the store at the same time, and was faster.
                 continue
             raise StoreError(f"migration {number} failed and was undone: {error}") from error
         ran += 1

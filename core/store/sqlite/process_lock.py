@@ -1,7 +1,7 @@
-"""Proof of death: a lock that a process keeps while it works a store, and that the system frees when it dies.
+"""Proof of death: a file lock that a process holds while it works a store, and that the system frees when it dies.
 
-Who gets the lock of a holder knows that the holder is dead, and need not wait for its lease to expire. Without such a
-lock (another machine, a system that has none) only the expiry tells.
+A process that gets the lock of a lease's holder knows that the holder is dead, and takes over before the lease expires.
+Without such a lock (another machine, a system that has none) it waits for the expiry.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ from pathlib import Path
 from typing import Protocol
 
 
-class Presence(Protocol):
-    """A lock of one process."""
+class ProcessLock(Protocol):
+    """The lock of one process on a store."""
 
     @property
     def name(self) -> str:
-        """What people call the process."""
+        """The process, for people."""
         ...
 
     def take(self) -> str:
-        """Have the lock: what identifies it, or an empty text while somebody else has it. Never waits."""
+        """Take the lock, or keep it. Returns its identity; an empty text while another process has it. Never waits."""
         ...
 
     def drop(self) -> None:
-        """Give the lock up; nothing happens without it."""
+        """Release the lock, if it is held."""
         ...
 
 
-class NoPresence:
-    """Where death cannot be proven."""
+class NoLock:
+    """For stores without a file: death cannot be proven."""
 
     name = "nobody"
 
     def take(self) -> str:
-        """Never."""
+        """Never succeeds."""
         return ""
 
     def drop(self) -> None:
-        """There is nothing to give up."""
+        """Does nothing."""
 
 
-class FilePresence:
-    """The lock of a store file: a file beside it, locked as long as its descriptor is open.
+class FileLock:
+    """Locks a file beside the store file, for as long as its descriptor is open.
 
-    It is not the store file itself: SQLite loses its own locks when a process closes another descriptor of its file.
+    Not the store file itself: SQLite loses its own locks when a process closes another descriptor of its file.
     """
 
     def __init__(self, store: Path) -> None:
-        # Resolved, so that every way to the store leads to one lock.
+        # Resolved, so that every path to the store leads to one lock.
         store = store.resolve()
         self._path = store.with_name(f"{store.name}.lock")
         self._descriptor: int | None = None
@@ -61,13 +61,13 @@ class FilePresence:
         return f"{platform.node()}:{os.getpid()}"
 
     def take(self) -> str:
-        """See `Presence.take`. The machine and the lock file's inode identify it: another file proves nothing."""
+        """See `ProcessLock.take`. The machine and the lock file's inode identify it: another file proves nothing."""
         if self._descriptor is None:
             self._descriptor = _lock(self._path)
         return "" if self._descriptor is None else f"{platform.node()}/{os.fstat(self._descriptor).st_ino}"
 
     def drop(self) -> None:
-        """See `Presence.drop`. The file stays: were it removed, two processes could lock two files of one name."""
+        """See `ProcessLock.drop`. The file stays: after a removal two processes could lock two files of one name."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
@@ -76,7 +76,7 @@ class FilePresence:
 if sys.platform == "win32":
 
     def _lock(path: Path) -> int | None:
-        """Windows has no lock that a crash frees at once: leases expire there."""
+        """No lock on Windows: none is freed at once by a crash. Leases expire there."""
         del path
         return None
 
@@ -84,14 +84,14 @@ else:
     import fcntl
 
     def _lock(path: Path) -> int | None:
-        """The descriptor of a locked file; none while somebody else has locked it, or it cannot be made."""
+        """The descriptor of the locked file; none while another process has it, or the file cannot be created."""
         try:
-            # Closed in programs that the process starts, or they would keep the lock when it dies.
+            # Closed on exec: a child process would keep the lock when its parent dies.
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError:
             return None
         try:
-            # Of this descriptor, not of the process: two gateways in one process are two as well.
+            # flock locks per descriptor, not per process: it tells two gateways in one process apart.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(descriptor)

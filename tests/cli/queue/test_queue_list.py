@@ -22,9 +22,10 @@ from tests.support.factories import room
 from trunkline.app.report.queue import ago, moment, span
 from trunkline.core.delivery.states import TRANSITIONS
 from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import Defer, Enqueue
+from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.store.sqlite.offline import queue_file as outside
-from trunkline.core.store.sqlite.sql import writes as ops
 from trunkline.core.values import IntentKind, IntentState, Poll, Transport
 
 
@@ -88,8 +89,10 @@ def test_an_empty_queue_is_told(trunkline, tmp_path):
 def test_a_list_for_machines_has_every_field(trunkline, store):
     with writing(store) as raw:
         row = made("later", "one", "two", kind=IntentKind.TOOL, address=room("777", parent="500"))
-        ops.enqueue(raw, row, BORN)
-        ops.defer(raw, replace(row, attempts=1), NOW + 25, Reason.RATE_LIMITED, NOW - 1.5)
+        execute(raw, Enqueue(intent=row, now=BORN))
+        execute(
+            raw, Defer(intent=replace(row, attempts=1), next_at=NOW + 25, reason=Reason.RATE_LIMITED, now=NOW - 1.5)
+        )
     found = document(trunkline, "list", "--state", "prepared", "--store", store)
     assert (found["total"], found["more"], found["holder"]) == (11, 0, None)
     assert found["counts"] == {state.value: 2 if state is S.PREPARED else 1 for state in IntentState}
@@ -179,14 +182,14 @@ def test_what_is_unusual_of_one_is_shown_too(trunkline, store):
         poll=Poll(question="where to?", options=("sea", "hills")),
         payload='{"card": 1}',
         best_effort=True,
-        untold=True,
+        hooks_pending=True,
         reply_to="m9",
         delegation="m1.hand1",
     )
     with writing(store) as raw:
-        ops.enqueue(raw, row, BORN)
+        execute(raw, Enqueue(intent=row, now=BORN))
         tried = replace(row, attempts=1, marked=True, doubt_at=NOW - 60, transport=Transport.GATEWAY)
-        ops.defer(raw, tried, NOW + 5, Reason.MARKED_RESEND, NOW - 60)
+        execute(raw, Defer(intent=tried, next_at=NOW + 5, reason=Reason.MARKED_RESEND, now=NOW - 60))
     text = "\n".join(told(trunkline, "show", "odd", "--store", store))
     for part in (
         "main:discord:default:direct:100 (named by its caller)",

@@ -10,11 +10,11 @@ from tests.support.cli.queues import BORN, NOW, S, bring, document, everything, 
 from tests.support.factories import direct
 from trunkline.core.delivery.states import OPEN
 from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import BeginSend, EndIntent, ResolveIntent
+from trunkline.core.store.queue_admin import QueueVerdict
 from trunkline.core.store.records import SendRow, send_intent
+from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.store.sqlite.offline import queue_file as outside
-from trunkline.core.store.sqlite.sql import queue_admin as operate
-from trunkline.core.store.sqlite.sql import writes as ops
-from trunkline.core.store.sqlite.sql.queue_admin import Verdict
 from trunkline.core.values import IntentState
 
 # ---------------------------------------------------------------- again
@@ -46,26 +46,30 @@ def test_all_of_a_state_are_tried_again_but_for_those_that_cannot_be(trunkline, 
     with writing(store) as raw:
         for name in ("abandoned", "part"):
             bring(raw, made(name), S.UNKNOWN, acked=name == "part")
-            operate.resolve(raw, name, Verdict.ABANDON, BORN)
+            execute(raw, ResolveIntent(intent=name, verdict=QueueVerdict.ABANDON, now=BORN))
         bring(raw, made("broken"), S.DEAD)
         raw.execute("UPDATE intents SET chunks = '?' WHERE id = 'broken'")
         first = made(send_intent("k", 1))
-        ops.begin_send(
+        execute(
             raw,
-            SendRow(key="k", intent=first.id, tries=1, session_key=None, channel="discord"),
-            first,
-            None,
-            bool,
-            BORN,
+            BeginSend(
+                send=SendRow(key="k", intent=first.id, tries=1, session_key=None, channel="discord"),
+                intent=first,
+                entry=None,
+                again=bool,
+                now=BORN,
+            ),
         )
-        ops.end_intent(raw, first, S.DEAD, Reason.ATTEMPTS_EXHAUSTED, None, BORN)
-        ops.begin_send(
+        execute(raw, EndIntent(intent=first, state=S.DEAD, reason=Reason.ATTEMPTS_EXHAUSTED, mirror=None, now=BORN))
+        execute(
             raw,
-            SendRow(key="k", intent=first.id, tries=1, session_key=None, channel="discord"),
-            first,
-            None,
-            bool,
-            BORN,
+            BeginSend(
+                send=SendRow(key="k", intent=first.id, tries=1, session_key=None, channel="discord"),
+                intent=first,
+                entry=None,
+                again=bool,
+                now=BORN,
+            ),
         )
     found = document(trunkline, "retry", "--state", "dead", "--state", "partial", "--state", "failed", "--store", store)
     assert {one["id"]: (one["before"], one["after"], one["accepted_chunks"]) for one in found["changed"]} == {
@@ -91,7 +95,7 @@ def test_all_of_a_state_are_tried_again_but_for_those_that_cannot_be(trunkline, 
 
 
 def test_all_of_a_channel_are_tried_again_in_parts(trunkline, store, monkeypatch):
-    monkeypatch.setattr(outside, "_SOME", 2)
+    monkeypatch.setattr(outside, "_PAGE", 2)
     with writing(store) as raw:
         for n in range(5):
             bring(raw, made(f"t{n}", address=direct("7", channel="telegram")), S.DEAD)

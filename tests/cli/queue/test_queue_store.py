@@ -81,7 +81,7 @@ def test_looking_changes_nothing(trunkline, store):
 
 
 def test_a_store_that_somebody_else_keeps_for_too_long_is_told(trunkline, store, monkeypatch):
-    monkeypatch.setattr(outside, "_PATIENCE", 0.01)
+    monkeypatch.setattr(outside, "_TIMEOUT", 0.01)
     before = everything(store)
     with writing(store) as raw:
         raw.execute("BEGIN IMMEDIATE")

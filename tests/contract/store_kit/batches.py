@@ -8,10 +8,24 @@ import pytest
 
 from tests.contract.store_kit.bench import OK, Bench, all_at_once, check, same
 from tests.support.factories import delegation, direct, intent, receipt, session, work
+from tests.support.stores import state_of
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
-from trunkline.core.store import Admission, Settled
+from trunkline.core.store.commands import (
+    AcceptDelegation,
+    AckChunk,
+    Admit,
+    Defer,
+    Enqueue,
+    EnsureSession,
+    FinishDelegation,
+    FinishTurn,
+    MarkSending,
+    StartDelegation,
+)
+from trunkline.core.store.port import answer
+from trunkline.core.store.records import Admission, Settlement
 from trunkline.core.values import IntentId, IntentState
 
 #: longer than what is left on a disk that is full
@@ -36,7 +50,9 @@ async def a_story_is_told_after_the_commit_and_before_its_writer_goes_on(bench: 
                 assert admission.session is not None
                 return name.upper()
 
-            answer = await it.store.admit(work(name), f"id-{name}", session(), 1.0, story)
+            answer = await it.store.write(
+                Admit(work=work(name), identity=f"id-{name}", session=session(), now=1.0), story
+            )
             assert name in told
             returned.append(answer)
 
@@ -57,12 +73,19 @@ async def stories_of_different_verbs_are_told_in_one_order(bench: Bench) -> None
 
     async with bench.opened() as it:
         await all_at_once(
-            lambda: it.store.admit(work("m1"), "id-m1", session(), 1.0, story("admit")),
-            lambda: it.store.enqueue(intent("i1"), 1.0, story("enqueue")),
-            lambda: it.store.ack_chunk(intent("i1"), receipt(), session(), 1.0, story("ack")),
-            lambda: it.store.accept_delegation(delegation(), story("accept")),
-            lambda: it.store.finish_delegation(delegation().id, OK, None, [], 1.0, story("finish")),
-            lambda: it.store.finish_turn(work("m1"), [], 1.0, story("done")),
+            lambda: it.store.write(
+                Admit(work=work("m1"), identity="id-m1", session=session(), now=1.0), story("admit")
+            ),
+            lambda: it.store.write(Enqueue(intent=intent("i1"), now=1.0), story("enqueue")),
+            lambda: it.store.write(
+                AckChunk(intent=intent("i1"), receipt=receipt(), mirror=session(), now=1.0), story("ack")
+            ),
+            lambda: it.store.write(AcceptDelegation(row=delegation()), story("accept")),
+            lambda: it.store.write(
+                FinishDelegation(delegation=delegation().id, result=OK, callback=None, intents=[], now=1.0),
+                story("finish"),
+            ),
+            lambda: it.store.write(FinishTurn(work=work("m1"), intents=[], now=1.0), story("done")),
         )
     assert told == ["admit", "enqueue", "ack", "accept", "finish", "done"]
 
@@ -72,7 +95,9 @@ async def the_story_of_a_refused_write_is_not_told(bench: Bench) -> None:
     told: list[Any] = []
     async with bench.opened() as it:
         with pytest.raises(IllegalTransition):
-            await it.store.ack_chunk(intent("nowhere"), receipt(), None, 1.0, told.append)
+            await it.store.write(
+                AckChunk(intent=intent("nowhere"), receipt=receipt(), mirror=None, now=1.0), told.append
+            )
     assert told == []
 
 
@@ -86,7 +111,7 @@ async def a_story_that_raises_ends_the_store_and_its_write_stands_once(bench: Be
 
     with pytest.raises(ExceptionGroup) as group:
         async with bench.opened() as it:
-            await it.store.admit(work("m1"), "id-m1", session(), 1.0, story)
+            await it.store.write(Admit(work=work("m1"), identity="id-m1", session=session(), now=1.0), story)
     assert group.group_contains(ZeroDivisionError)
     assert [admission.first for admission in told] == [None]
     async with bench.opened() as it:
@@ -103,7 +128,7 @@ async def an_illegal_write_is_refused_to_its_caller_alone(bench: Bench) -> None:
             lambda: it.admit("m1"),
             lambda: it.enqueue(intent("i1")),
             lambda: it.ack(intent("not there")),
-            lambda: it.store.start_delegation(delegation().id),
+            lambda: it.store.write(StartDelegation(delegation=delegation().id), answer),
             lambda: it.ack(intent("i1")),
             lambda: it.admit("m2"),
         )
@@ -112,7 +137,7 @@ async def an_illegal_write_is_refused_to_its_caller_alone(bench: Bench) -> None:
             bool,
             IllegalTransition,
             IllegalTransition,
-            Settled,
+            Settlement,
             Admission,
         ]
         assert [ref for _, _, ref, _ in await it.lines()] == ["m1", "i1", "m2"]
@@ -126,7 +151,7 @@ async def a_write_that_is_refused_halfway_leaves_nothing(bench: Bench) -> None:
         # Its line has the reference of a line that is there: the receipt must not stand without its mirror.
         [answer] = await all_at_once(lambda: it.ack(intent("m1")))
         assert isinstance(answer, Exception)
-        assert await it.store.intent_state(IntentId("m1")) is IntentState.PREPARED
+        assert await state_of(it.store, IntentId("m1")) is IntentState.PREPARED
         assert [role for role, _, _, _ in await it.lines()] == ["user"]
 
 
@@ -185,22 +210,28 @@ async def a_disk_that_fills_up_between_the_writes_of_a_batch_repeats_none_of_the
             async def write() -> None:
                 answers.extend(
                     await all_at_once(
-                        lambda: it.store.mark_sending(intent("i1"), 2.0),
+                        lambda: it.store.write(MarkSending(intent=intent("i1"), now=2.0), answer),
                         # Sinks the batch, so that its writes are made one by one.
                         lambda: it.ack(intent("not there")),
                         lambda: it.admit("long", text=LONG),
-                        lambda: it.store.defer(
-                            intent("i1", state=IntentState.SENDING), 9.0, Reason.NOT_SENT, 3.0, same
+                        lambda: it.store.write(
+                            Defer(
+                                intent=intent("i1", state=IntentState.SENDING),
+                                next_at=9.0,
+                                reason=Reason.NOT_SENT,
+                                now=3.0,
+                            ),
+                            same,
                         ),
                     )
                 )
 
             group.start_soon(write)
             await it.refused()
-            assert await it.store.intent_state(IntentId("i1")) is IntentState.SENDING
+            assert await state_of(it.store, IntentId("i1")) is IntentState.SENDING
             await it.free_disk()
         assert [type(answer) for answer in answers] == [type(None), IllegalTransition, Admission, type(None)]
-        assert await it.store.intent_state(IntentId("i1")) is IntentState.PREPARED
+        assert await state_of(it.store, IntentId("i1")) is IntentState.PREPARED
         assert [ref for _, _, ref, _ in await it.lines()] == ["long"]
 
 
@@ -223,6 +254,8 @@ async def each_refusal_is_told_with_the_wait_until_the_next_try(bench: Bench) ->
 @check
 async def the_place_of_a_session_may_be_none(bench: Bench) -> None:
     async with bench.opened() as it:
-        one = await it.store.ensure_session(session("main:main", "s-main", address=None), 1.0, same)
-        two = await it.store.ensure_session(session("main:main", "s-two", address=direct()), 1.0, same)
+        one = await it.store.write(EnsureSession(session=session("main:main", "s-main", address=None), now=1.0), same)
+        two = await it.store.write(
+            EnsureSession(session=session("main:main", "s-two", address=direct()), now=1.0), same
+        )
         assert (one.id, two.id) == ("s-main", "s-main")

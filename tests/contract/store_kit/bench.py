@@ -14,12 +14,26 @@ import anyio
 import msgspec
 
 from tests.support.factories import delegation, intent, receipt, room, session, work
+from tests.support.stores import transcript_of
 from trunkline.core.agent import CallbackFacts
 from trunkline.core.events import EventLog
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
-from trunkline.core.store import Admission, Finish, IntentRow, SessionRow, Settled, Store
-from trunkline.core.store.sqlite.sql.queue_admin import Nudge
+from trunkline.core.store import Store
+from trunkline.core.store.commands import (
+    AckChunk,
+    Admit,
+    EndIntent,
+    Enqueue,
+    FinishDelegation,
+    MarkSending,
+    Misplace,
+    TakeNudges,
+)
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import ListOpenIntents, LoadIntents
+from trunkline.core.store.queue_admin import Nudge
+from trunkline.core.store.records import Admission, HandFinish, IntentRow, SessionRow, Settlement
 from trunkline.core.values import HandOutcome, HandResult, IntentState, SessionId, WorkKind
 
 KEY = "main:discord:default:direct:100"
@@ -54,8 +68,8 @@ class Opened:
 
     async def open_rows(self) -> tuple[IntentRow, ...]:
         """The open intents in their order, as they were stored."""
-        places = await self.store.open_intents(0, 1000)
-        loaded = await self.store.load_intents([one.id for one in places])
+        places = await self.store.read(ListOpenIntents(after=0, limit=1000))
+        loaded = await self.store.read(LoadIntents(ids=[one.id for one in places]))
         assert [row.address for row in loaded.rows] == [one.address for one in places]
         assert loaded.broken == {}
         return tuple(msgspec.structs.replace(row, updated_at=0.0) for row in loaded.rows)
@@ -73,29 +87,35 @@ class Opened:
 
     async def lines(self, key: str = KEY) -> list[tuple[str, str, str, bool]]:
         """Role, text, reference and partial of each line of a transcript."""
-        return [(line.role, line.text, line.ref, line.partial) for line in await self.store.transcript(key)]
+        return [(line.role, line.text, line.ref, line.partial) for line in await transcript_of(self.store, key)]
 
     async def admit(self, name: str, identity: str | None = None, key: str = KEY, **fields: Any) -> Admission:
         """Admit a message called `name`."""
         item = work(name, session_key=key, **fields)
-        return await self.store.admit(item, identity or f"id-{name}", session(key, f"s-{name}"), 2.0, same)
+        return await self.store.write(
+            Admit(work=item, identity=identity or f"id-{name}", session=session(key, f"s-{name}"), now=2.0), same
+        )
 
     async def enqueue(self, row: IntentRow) -> bool:
-        return await self.store.enqueue(row, 2.0, same)
+        return await self.store.write(Enqueue(intent=row, now=2.0), same)
 
-    async def ack(self, row: IntentRow, *, mirror: bool = True) -> Settled:
+    async def ack(self, row: IntentRow, *, mirror: bool = True) -> Settlement:
         """Acknowledge the next chunk; the mirror goes with the last one, as the gateway does it."""
         last = row.acked + 1 == len(row.chunks)
         new = session(name="s-mirror") if mirror and last else None
-        return await self.store.ack_chunk(row, receipt(), new, 3.0, same)
+        return await self.store.write(AckChunk(intent=row, receipt=receipt(), mirror=new, now=3.0), same)
 
-    async def misplace(self, row: IntentRow) -> Settled:
+    async def misplace(self, row: IntentRow) -> Settlement:
         """The next chunk's receipt shows `ELSEWHERE`."""
         there = session(ELSEWHERE_KEY, "s-elsewhere", address=ELSEWHERE)
-        return await self.store.misplace(row, receipt(address=ELSEWHERE), there, 3.0, same)
+        return await self.store.write(
+            Misplace(intent=row, receipt=receipt(address=ELSEWHERE), mirror=there, now=3.0), same
+        )
 
-    async def end(self, row: IntentRow, state: IntentState) -> Settled:
-        return await self.store.end_intent(row, state, Reason.REFUSED, session(name="s-mirror"), 3.0, same)
+    async def end(self, row: IntentRow, state: IntentState) -> Settlement:
+        return await self.store.write(
+            EndIntent(intent=row, state=state, reason=Reason.REFUSED, mirror=session(name="s-mirror"), now=3.0), same
+        )
 
 
 class Bench(Protocol):
@@ -145,7 +165,7 @@ async def bring(it: Opened, name: str, state: IntentState, *chunks: str) -> Inte
     await it.enqueue(row)
     replace = msgspec.structs.replace
     if state is IntentState.SENDING:
-        await it.store.mark_sending(row, 2.0)
+        await it.store.write(MarkSending(intent=row, now=2.0), answer)
     elif state is IntentState.DELIVERED:
         for acked in range(len(row.chunks)):
             await it.ack(replace(row, acked=acked))
@@ -164,7 +184,7 @@ async def bring(it: Opened, name: str, state: IntentState, *chunks: str) -> Inte
 
 async def nudges(it: Opened) -> tuple[Nudge, ...]:
     """What operators have changed since this was asked last."""
-    return await it.store.nudged(same)
+    return await it.store.write(TakeNudges(), same)
 
 
 BACK = work(
@@ -175,6 +195,9 @@ BACK = work(
 )
 
 
-async def finish(it: Opened, *intents: IntentRow, callback: bool = True, result: HandResult = OK) -> Finish:
-    told = (BACK, "callback/m1.hand1", session(name="s-back")) if callback else None
-    return await it.store.finish_delegation(delegation().id, result, told, intents, 3.0, same)
+async def finish(it: Opened, *intents: IntentRow, callback: bool = True, result: HandResult = OK) -> HandFinish:
+    back = Admit(work=BACK, identity="callback/m1.hand1", session=session(name="s-back"), now=3.0)
+    told = back if callback else None
+    return await it.store.write(
+        FinishDelegation(delegation=delegation().id, result=result, callback=told, intents=intents, now=3.0), same
+    )

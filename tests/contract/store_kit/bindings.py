@@ -14,7 +14,16 @@ from trunkline.core.errors import IllegalTransition
 from trunkline.core.keys import Migration
 from trunkline.core.keys.canonical import Move
 from trunkline.core.reasons import Reason
-from trunkline.core.store.sqlite.sql.bindings import Bound
+from trunkline.core.store.commands import Bind, ChangeBinding, EnsureSession, MigrateKeys, Prune, TouchBinding
+from trunkline.core.store.queries import (
+    CountOpenByBinding,
+    FindBinding,
+    FindBindingOfRequest,
+    FindSession,
+    ListBindings,
+    LoadIntents,
+)
+from trunkline.core.store.records import BindResult, StoredBindings
 from trunkline.core.values import Address, Identity, IntentId, IntentState
 
 S, E = BindingStatus, BindingEvent
@@ -33,25 +42,25 @@ def made(name: str, place: Address | None = None, key: str = KEY, **fields: Any)
     )
 
 
-async def bind(it: Opened, record: SessionBindingRecord, now: float = 20.0, **more: Any) -> Bound:
-    return await it.store.bind(record, more.pop("session", None), now, same, **more)
+async def bind(it: Opened, record: SessionBindingRecord, now: float = 20.0, **more: Any) -> BindResult:
+    return await it.store.write(Bind(record=record, session=more.pop("session", None), now=now), same, **more)
 
 
 async def change(it: Opened, name: str, event: BindingEvent, **changes: Any) -> SessionBindingRecord | None:
-    return await it.store.change_binding(name, event, changes, same)
+    return await it.store.write(ChangeBinding(binding=name, event=event, changes=changes), same)
 
 
 async def touch(it: Opened, name: str, at: float) -> list[SessionBindingRecord | None]:
     """What a touch told, after it is durable."""
     told: list[SessionBindingRecord | None] = []
-    it.store.touch_binding(name, at, same, then=told.append)
+    it.store.submit(TouchBinding(binding=name, at=at), same, then=told.append)
     # Writes are stored in their order.
     await it.admit(f"after {name} {at}")
     return told
 
 
 async def there(it: Opened, *, ended: bool = False) -> list[tuple[str, str]]:
-    return [(one.binding_id, one.status.value) for one in await it.store.list_bindings(ended=ended)]
+    return [(one.binding_id, one.status.value) for one in (await it.store.read(ListBindings(ended=ended))).rows]
 
 
 @check
@@ -70,20 +79,19 @@ async def a_binding_is_stored_whole_and_found_by_the_next_process(bench: Bench) 
         metadata={"a": "b"},
     )
     async with bench.opened() as it:
-        assert await bind(it, full) == Bound(new=True, record=full)
+        assert await bind(it, full) == BindResult(new=True, record=full)
     async with bench.opened() as it:
-        assert await it.store.open_bindings() == ((full,), {})
-        assert await it.store.find_binding(binding="b1") == full
-        assert await it.store.find_binding(request="r1") == full
-        assert await it.store.find_binding(binding="b2") is None
-        assert await it.store.find_binding(request="r2") is None
-        assert await it.store.find_binding() is None
+        assert await it.store.read(ListBindings()) == StoredBindings(rows=(full,))
+        assert await it.store.read(FindBinding(binding="b1")) == full
+        assert await it.store.read(FindBindingOfRequest(request="r1")) == full
+        assert await it.store.read(FindBinding(binding="b2")) is None
+        assert await it.store.read(FindBindingOfRequest(request="r2")) is None
 
 
 @check
 async def its_session_is_made_with_it(bench: Bench) -> None:
     async with bench.opened() as it:
-        assert await it.store.session(KEY) is None
+        assert await it.store.read(FindSession(key=KEY)) is None
         bound = await bind(it, made("b1"), session=session(KEY, "s-ops", agent="ops", address=None))
         assert bound.session is not None
         assert (bound.session.key, bound.session.created) == (KEY, True)
@@ -101,10 +109,10 @@ async def binding_again_ends_the_old_one_in_the_same_transaction(bench: Bench) -
         bound = await bind(it, made("b2", key="main:main"), 30.0, then=told.append)
         assert it.commits() == commits + 1
         old = made("b1", status=S.ENDED, reason=Reason.REBOUND, ended_at=30.0)
-        assert bound == Bound(new=True, record=made("b2", key="main:main"), ended=old)
+        assert bound == BindResult(new=True, record=made("b2", key="main:main"), ended=old)
         assert told == [bound]
         assert await there(it) == [("b2", "active")]
-        assert await it.store.find_binding(binding="b1") == old
+        assert await it.store.read(FindBinding(binding="b1")) == old
 
 
 @check
@@ -141,7 +149,7 @@ async def a_request_makes_one_binding_ever(bench: Bench) -> None:
     async with bench.opened() as it:
         first = made("b1", request="r1")
         await bind(it, first)
-        assert await bind(it, made("b2", room("501"), request="r1")) == Bound(new=False, record=first)
+        assert await bind(it, made("b2", room("501"), request="r1")) == BindResult(new=False, record=first)
         await change(it, "b1", E.END, reason=Reason.UNBOUND, ended_at=30.0)
     async with bench.opened() as it:
         again = await bind(it, made("b3", request="r1"))
@@ -168,7 +176,7 @@ async def of_a_request_that_is_made_many_times_at_once_one_is_new(bench: Bench) 
         assert {answer.record for answer in map(_hashable, answers)} == {new.record.binding_id}
 
 
-def _hashable(bound: Bound) -> Any:
+def _hashable(bound: BindResult) -> Any:
     return replace(bound, record=bound.record.binding_id)
 
 
@@ -199,7 +207,7 @@ async def a_binding_does_what_the_table_says_or_is_left_as_it_is(bench: Bench) -
                 found = await change(it, name, event, fallbacks=7)
                 before = replace(before, status=after, fallbacks=7)
                 assert found == before
-            assert await it.store.find_binding(binding=name) == before
+            assert await it.store.read(FindBinding(binding=name)) == before
         assert await change(it, "nobody", E.END) is None
         assert it.refusals == 0
 
@@ -209,16 +217,20 @@ async def what_nobody_waits_for_is_stored_all_the_same(bench: Bench) -> None:
     told: list[Any] = []
     async with bench.opened() as it:
         await bind(it, made("b1"))
-        it.store.note_binding("b1", E.DRAIN, {"reason": Reason.UNBOUND}, same, then=told.append)
+        it.store.submit(
+            ChangeBinding(binding="b1", event=E.DRAIN, changes={"reason": Reason.UNBOUND}), same, then=told.append
+        )
         # Refused, and nothing else is.
         await bind(it, made("b2"))
-        it.store.note_binding("b2", E.DRAINED, {}, same, then=told.append)
-        it.store.note_binding("b1", E.DRAINED, {"ended_at": 30.0}, same, then=told.append)
+        it.store.submit(ChangeBinding(binding="b2", event=E.DRAINED, changes={}), same, then=told.append)
+        it.store.submit(
+            ChangeBinding(binding="b1", event=E.DRAINED, changes={"ended_at": 30.0}), same, then=told.append
+        )
         await it.admit("m1")
         assert [(one.binding_id, one.status) for one in told] == [("b1", S.ENDING), ("b1", S.ENDED)]
     async with bench.opened() as it:
         assert await there(it, ended=True) == [("b1", "ended"), ("b2", "active")]
-        assert (await it.store.list_bindings(ended=True))[0].ended_at == 30.0
+        assert (await it.store.read(ListBindings(ended=True))).rows[0].ended_at == 30.0
 
 
 @check
@@ -230,7 +242,7 @@ async def a_touch_moves_the_last_activity_and_never_back(bench: Bench) -> None:
             assert await touch(it, "b1", at) == [None]
         assert await touch(it, "nobody", 15.0) == [None]
     async with bench.opened() as it:
-        [record] = await it.store.list_bindings()
+        [record] = (await it.store.read(ListBindings())).rows
         assert record.last_activity_at == 15.0
         # Another change keeps what the touch did.
         changed = await change(it, "b1", E.IDENTITY, fallbacks=1)
@@ -266,7 +278,7 @@ async def a_message_of_a_bound_conversation_touches_it_in_its_own_transaction(be
         assert it.commits() == commits + 3
         # A repeated one says nothing new.
         assert (await it.admit("m2", "id-m1", binding="b1")).touched is None
-        assert (await it.store.list_bindings())[0].last_activity_at == 3.0
+        assert (await it.store.read(ListBindings())).rows[0].last_activity_at == 3.0
 
 
 # ---------------------------------------------------------------- what the next process finds
@@ -280,9 +292,7 @@ async def what_has_ended_is_not_open_and_is_listed_where_asked_for(bench: Bench)
         await change(it, "b0", E.END)
         await change(it, "b1", E.DRAIN)
     async with bench.opened() as it:
-        (open_ones, broken) = await it.store.open_bindings()
-        assert [(one.binding_id, one.status.value) for one in open_ones] == [("b1", "ending"), ("b2", "active")]
-        assert broken == {}
+        assert (await it.store.read(ListBindings())).broken == {}
         assert await there(it) == [("b1", "ending"), ("b2", "active")]
         assert await there(it, ended=True) == [("b0", "ended"), ("b1", "ending"), ("b2", "active")]
 
@@ -296,8 +306,8 @@ async def open_messages_of_each_binding_are_counted(bench: Bench) -> None:
         await it.ack(rows[0])
         await it.end(rows[3], IntentState.FAILED)
     async with bench.opened() as it:
-        assert await it.store.under_way() == {"b1": 2, "b2": 1}
-        [loaded] = (await it.store.load_intents([IntentId("i1")])).rows
+        assert await it.store.read(CountOpenByBinding()) == {"b1": 2, "b2": 1}
+        [loaded] = (await it.store.read(LoadIntents(ids=[IntentId("i1")]))).rows
         assert loaded.binding == "b1"
 
 
@@ -321,11 +331,11 @@ async def a_broken_binding_is_told_and_hides_no_other(bench: Bench) -> None:
             await bind(it, made(f"good{n}", room(f"good{n}")))
             await it.spoil(f"bad{n}", column, value, "bindings")
     async with bench.opened() as it:
-        found, broken = await it.store.open_bindings()
-        assert [one.binding_id for one in found] == [f"good{n}" for n in range(len(BROKEN))]
-        assert sorted(broken) == [f"bad{n}" for n in range(len(BROKEN))]
-        assert all(broken.values())
-        assert [one.binding_id for one in await it.store.list_bindings(ended=True)] == [one.binding_id for one in found]
+        found = await it.store.read(ListBindings())
+        assert [one.binding_id for one in found.rows] == [f"good{n}" for n in range(len(BROKEN))]
+        assert sorted(found.broken) == [f"bad{n}" for n in range(len(BROKEN))]
+        assert all(found.broken.values())
+        assert (await it.store.read(ListBindings(ended=True))).rows == found.rows
 
 
 @check
@@ -344,7 +354,7 @@ async def a_broken_row_does_not_keep_its_conversation_nor_a_message(bench: Bench
 @check
 async def a_binding_follows_its_session_to_its_new_key(bench: Bench) -> None:
     async with bench.opened() as it:
-        await it.store.ensure_session(session("old", "s1", codec="older"), 1.0, same)
+        await it.store.write(EnsureSession(session=session("old", "s1", codec="older"), now=1.0), same)
         await bind(it, made("b1", key="old"))
         await bind(it, made("b2", room("501"), key="main:main"))
         await bind(it, made("b3", room("502"), key="old"))
@@ -354,10 +364,11 @@ async def a_binding_follows_its_session_to_its_new_key(bench: Bench) -> None:
             moves = tuple(Move(old=row.key, new="new", session_id=row.session_id, why="") for row in rows)
             return Migration(moves=moves, merged=(), untouched=(), unreadable=())
 
-        await it.store.migrate_keys("v1", plan, 30.0, same)
+        await it.store.write(MigrateKeys(codec="v1", plan=plan, now=30.0), same)
     async with bench.opened() as it:
-        assert await it.store.open_bindings() == ((made("b1", key="new"), made("b2", room("501"), key="main:main")), {})
-        ended = await it.store.find_binding(binding="b3")
+        rows = (made("b1", key="new"), made("b2", room("501"), key="main:main"))
+        assert await it.store.read(ListBindings()) == StoredBindings(rows=rows)
+        ended = await it.store.read(FindBinding(binding="b3"))
         assert ended is not None
         # What has ended stays as it was.
         assert ended.target_session_key == "old"
@@ -370,7 +381,7 @@ async def what_ended_long_ago_is_removed_and_what_holds_is_kept(bench: Bench) ->
             await bind(it, made(name, room(conversation), idle_timeout=1e9))
         await change(it, "b1", E.END, reason=Reason.UNBOUND, ended_at=30.0)
         await change(it, "b2", E.END, reason=Reason.UNBOUND, ended_at=30.0, last_activity_at=5000.0)
-        removed = await it.store.prune(1000.0, same)
+        removed = await it.store.write(Prune(cutoff=1000.0), same)
         assert removed.bindings == 1
         assert await there(it, ended=True) == [("b2", "ended"), ("b3", "active")]
-        assert (await it.store.prune(1000.0, same)).bindings == 0
+        assert (await it.store.write(Prune(cutoff=1000.0), same)).bindings == 0

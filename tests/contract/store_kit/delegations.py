@@ -6,7 +6,10 @@ from tests.contract.store_kit.bench import BACK, Bench, all_at_once, check, fini
 from tests.support.factories import delegation, intent, room, session, work
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
-from trunkline.core.store import Finish
+from trunkline.core.store.commands import AcceptDelegation, Admit, FinishTurn, MarkSending, StartDelegation
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import LoadUnfinished
+from trunkline.core.store.records import HandFinish
 from trunkline.core.values import HandOutcome, HandResult
 
 # ---------------------------------------------------------------- delegations
@@ -15,27 +18,27 @@ from trunkline.core.values import HandOutcome, HandResult
 @check
 async def a_delegation_is_accepted_once(bench: Bench) -> None:
     async with bench.opened() as it:
-        assert await it.store.accept_delegation(delegation(), same) is True
-        assert await it.store.accept_delegation(delegation(task="something else"), same) is False
-        assert (await it.store.unfinished()).delegations == (delegation(),)
+        assert await it.store.write(AcceptDelegation(row=delegation()), same) is True
+        assert await it.store.write(AcceptDelegation(row=delegation(task="something else")), same) is False
+        assert (await it.store.read(LoadUnfinished())).delegations == (delegation(),)
 
 
 @check
 async def a_delegation_without_an_origin_keeps_none(bench: Bench) -> None:
     async with bench.opened() as it:
-        await it.store.accept_delegation(delegation(origin=None), same)
-        assert (await it.store.unfinished()).delegations == (delegation(origin=None),)
+        await it.store.write(AcceptDelegation(row=delegation(origin=None)), same)
+        assert (await it.store.read(LoadUnfinished())).delegations == (delegation(origin=None),)
 
 
 @check
 async def the_first_result_counts_and_sets_its_turn_going(bench: Bench) -> None:
     async with bench.opened() as it:
-        await it.store.accept_delegation(delegation(), same)
-        await it.store.start_delegation(delegation().id)
+        await it.store.write(AcceptDelegation(row=delegation()), same)
+        await it.store.write(StartDelegation(delegation=delegation().id), answer)
         assert (await finish(it)).first
         late = HandResult(outcome=HandOutcome.ERROR, text="late")
-        assert await finish(it, intent("late"), result=late) == Finish(first=False)
-        left = await it.store.unfinished()
+        assert await finish(it, intent("late"), result=late) == HandFinish(first=False)
+        left = await it.store.read(LoadUnfinished())
         assert left.delegations == ()
         assert left.intents == 0
         assert left.works == ((BACK, "s-back"),)
@@ -45,7 +48,7 @@ async def the_first_result_counts_and_sets_its_turn_going(bench: Bench) -> None:
 @check
 async def of_two_results_at_once_one_counts(bench: Bench) -> None:
     async with bench.opened() as it:
-        await it.store.accept_delegation(delegation(), same)
+        await it.store.write(AcceptDelegation(row=delegation()), same)
         answers = await all_at_once(*[lambda: finish(it)] * 5)
         assert [answer.first for answer in answers].count(True) == 1
         assert len(await it.lines()) == 1
@@ -54,37 +57,37 @@ async def of_two_results_at_once_one_counts(bench: Bench) -> None:
 @check
 async def a_result_that_is_posted_directly_starts_no_turn(bench: Bench) -> None:
     async with bench.opened() as it:
-        await it.store.accept_delegation(delegation(), same)
-        assert await finish(it, intent("post"), callback=False) == Finish(first=True)
-        left = await it.store.unfinished()
+        await it.store.write(AcceptDelegation(row=delegation()), same)
+        assert await finish(it, intent("post"), callback=False) == HandFinish(first=True)
+        left = await it.store.read(LoadUnfinished())
         assert (left.works, [row.id for row in await it.open_rows()]) == ((), ["post"])
-        assert await finish(it) == Finish(first=False)
+        assert await finish(it) == HandFinish(first=False)
 
 
 @check
 async def a_delegation_may_end_before_it_starts_but_not_start_after_its_end(bench: Bench) -> None:
     async with bench.opened() as it:
-        await it.store.accept_delegation(delegation(), same)
+        await it.store.write(AcceptDelegation(row=delegation()), same)
         assert (await finish(it)).first
         with pytest.raises(IllegalTransition, match="'start' on a delegation that is 'finished'"):
-            await it.store.start_delegation(delegation().id)
+            await it.store.write(StartDelegation(delegation=delegation().id), answer)
 
 
 @check
 async def a_delegation_that_was_told_cannot_start_either(bench: Bench) -> None:
     async with bench.opened() as it:
-        await it.store.accept_delegation(delegation(), same)
+        await it.store.write(AcceptDelegation(row=delegation()), same)
         await finish(it)
-        await it.store.finish_turn(BACK, [], 4.0, same)
+        await it.store.write(FinishTurn(work=BACK, intents=[], now=4.0), same)
         with pytest.raises(IllegalTransition, match="'start' on a delegation that is 'told'"):
-            await it.store.start_delegation(delegation().id)
+            await it.store.write(StartDelegation(delegation=delegation().id), answer)
 
 
 @check
 async def a_delegation_that_is_not_there_cannot_start(bench: Bench) -> None:
     async with bench.opened() as it:
         with pytest.raises(IllegalTransition, match="there is no delegation"):
-            await it.store.start_delegation(delegation().id)
+            await it.store.write(StartDelegation(delegation=delegation().id), answer)
 
 
 # ---------------------------------------------------------------- what is left open
@@ -97,14 +100,14 @@ async def what_was_open_is_found_in_its_order_when_the_store_is_opened_again(ben
         for name in names:
             await it.admit(name, key=f"main:discord:default:direct:{name}")
             await it.enqueue(intent(f"{name}.i", name))
-            await it.store.accept_delegation(delegation(f"{name}.d"), same)
+            await it.store.write(AcceptDelegation(row=delegation(f"{name}.d")), same)
         # What is done, and what changed, is not found and does not change the order.
-        await it.store.finish_turn(work("mid"), [], 3.0, same)
+        await it.store.write(FinishTurn(work=work("mid"), intents=[], now=3.0), same)
         await it.ack(intent("mid.i", "mid"))
-        await it.store.mark_sending(intent("zeta.i", "zeta", attempts=1), 3.0)
-        await it.store.start_delegation(delegation("zeta.d").id)
+        await it.store.write(MarkSending(intent=intent("zeta.i", "zeta", attempts=1), now=3.0), answer)
+        await it.store.write(StartDelegation(delegation=delegation("zeta.d").id), answer)
     async with bench.opened() as it:
-        left = await it.store.unfinished()
+        left = await it.store.read(LoadUnfinished())
         assert [(item.id, found) for item, found in left.works] == [
             ("zeta", "s-zeta"),
             ("alpha", "s-alpha"),
@@ -140,8 +143,8 @@ async def an_open_intent_is_found_with_everything_it_was_prepared_with(bench: Be
     item = work("m1", place=None, reply_to=room("777", parent="500"), open_on="m1", reply_reason=Reason.CALLBACK_TURN)
     async with bench.opened() as it:
         await it.enqueue(row)
-        await it.store.admit(item, "id-m1", session(address=None), 1.0, same)
+        await it.store.write(Admit(work=item, identity="id-m1", session=session(address=None), now=1.0), same)
     async with bench.opened() as it:
-        left = await it.store.unfinished()
+        left = await it.store.read(LoadUnfinished())
         assert await it.open_rows() == (row,)
         assert left.works == ((item, "s1"),)

@@ -5,9 +5,13 @@ import pytest
 
 from tests.contract.store_kit.bench import Bench, all_at_once, check, row_of, same
 from tests.support.factories import intent, room, session, work
+from tests.support.stores import state_of
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
-from trunkline.core.store import Admission, Settled
+from trunkline.core.store.commands import Defer, EnsureSession, FinishTurn, MarkSending
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import LoadUnfinished
+from trunkline.core.store.records import Admission, Settlement
 from trunkline.core.values import InboundId, IntentId, IntentState
 
 REPEATS_M1 = Admission(session=None, first=InboundId("m1"))
@@ -22,7 +26,7 @@ async def a_new_message_is_stored_with_its_session_and_its_line(bench: Bench) ->
         admission = await it.admit("m1")
         assert admission == Admission(session=row_of("s-m1", created=True))
         assert await it.lines() == [("user", "text of m1", "m1", False)]
-        assert await it.store.find_inbound("id-m1") == "m1"
+        assert (await it.admit("again", "id-m1")).first == "m1"
 
 
 @check
@@ -40,7 +44,7 @@ async def a_message_that_is_known_stores_nothing_and_gives_the_first(bench: Benc
         await it.admit("m1", "same")
         assert await it.admit("m2", "same", key="main:other") == REPEATS_M1
         assert await it.lines("main:other") == []
-        assert [item.id for item, _ in (await it.store.unfinished()).works] == ["m1"]
+        assert [item.id for item, _ in (await it.store.read(LoadUnfinished())).works] == ["m1"]
 
 
 @check
@@ -94,18 +98,17 @@ async def a_session_keeps_its_id_when_the_store_is_opened_again(bench: Bench) ->
 @check
 async def a_session_is_ensured_once(bench: Bench) -> None:
     async with bench.opened() as it:
-        one = await it.store.ensure_session(session(name="s1"), 1.0, same)
-        two = await it.store.ensure_session(session(name="s2"), 2.0, same)
+        one = await it.store.write(EnsureSession(session=session(name="s1"), now=1.0), same)
+        two = await it.store.write(EnsureSession(session=session(name="s2"), now=2.0), same)
         assert (one.id, one.created, two.id, two.created) == ("s1", True, "s1", False)
 
 
 @check
 async def what_is_not_there_is_none(bench: Bench) -> None:
     async with bench.opened() as it:
-        assert await it.store.find_inbound("nothing") is None
-        assert await it.store.intent_state(IntentId("nothing")) is None
+        assert await state_of(it.store, IntentId("nothing")) is None
         assert await it.lines() == []
-        left = await it.store.unfinished()
+        left = await it.store.read(LoadUnfinished())
         assert (left.works, left.intents, left.delegations) == ((), 0, ())
 
 
@@ -116,7 +119,7 @@ async def texts_are_kept_as_they_are(bench: Bench) -> None:
         await it.admit("m1", text=odd)
         await it.enqueue(intent("i1", odd, address=room("ÄÖ", parent="'")))
     async with bench.opened() as it:
-        left = await it.store.unfinished()
+        left = await it.store.read(LoadUnfinished())
         assert left.works[0][0].text == odd
         assert (await it.open_rows())[0] == intent("i1", odd, address=room("ÄÖ", parent="'"))
         assert [text for _, text, _, _ in await it.lines()] == [odd]
@@ -129,9 +132,9 @@ async def texts_are_kept_as_they_are(bench: Bench) -> None:
 async def a_turn_ends_together_with_what_it_says(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.admit("m1")
-        new = await it.store.finish_turn(work("m1"), [intent("i1"), intent("i2")], 2.0, same)
+        new = await it.store.write(FinishTurn(work=work("m1"), intents=[intent("i1"), intent("i2")], now=2.0), same)
         assert new == ("i1", "i2")
-        left = await it.store.unfinished()
+        left = await it.store.read(LoadUnfinished())
         assert left.works == ()
         assert [row.id for row in await it.open_rows()] == ["i1", "i2"]
 
@@ -141,9 +144,11 @@ async def a_turn_that_is_run_again_says_nothing_twice(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.admit("m1")
         await it.enqueue(intent("tool", "said by the tool"))
-        assert await it.store.finish_turn(work("m1"), [intent("i1", "first")], 2.0, same) == ("i1",)
+        assert await it.store.write(FinishTurn(work=work("m1"), intents=[intent("i1", "first")], now=2.0), same) == (
+            "i1",
+        )
         again = [intent("i1", "other words"), intent("i2", "new")]
-        assert await it.store.finish_turn(work("m1"), again, 3.0, same) == ("i2",)
+        assert await it.store.write(FinishTurn(work=work("m1"), intents=again, now=3.0), same) == ("i2",)
         assert [row.chunks for row in await it.open_rows()] == [
             ("said by the tool",),
             ("first",),
@@ -165,7 +170,7 @@ async def an_intent_that_is_done_is_not_enqueued_again(bench: Bench) -> None:
         await it.enqueue(intent("i1"))
         await it.ack(intent("i1"))
         assert await it.enqueue(intent("i1")) is False
-        assert await it.store.intent_state(IntentId("i1")) is IntentState.DELIVERED
+        assert await state_of(it.store, IntentId("i1")) is IntentState.DELIVERED
 
 
 @check
@@ -173,12 +178,12 @@ async def the_last_receipt_settles_and_mirrors_in_one(bench: Bench) -> None:
     row = intent("i1", "one", "two")
     async with bench.opened() as it:
         await it.enqueue(row)
-        assert await it.ack(row) == Settled(mirror=None)
+        assert await it.ack(row) == Settlement(mirror=None)
         assert await it.lines() == []
         settled = await it.ack(msgspec.structs.replace(row, acked=1))
         mirror = row_of("s-mirror", created=True)
-        assert settled == Settled(mirror=mirror, mirror_text="one\ntwo")
-        assert await it.store.intent_state(row.id) is IntentState.DELIVERED
+        assert settled == Settlement(mirror=mirror, mirror_text="one\ntwo")
+        assert await state_of(it.store, row.id) is IntentState.DELIVERED
         assert await it.lines() == [("assistant", "one\ntwo", "i1", False)]
         assert await it.open_rows() == ()
 
@@ -197,7 +202,7 @@ async def a_mirror_joins_the_session_that_is_there(bench: Bench) -> None:
 async def without_a_mirror_nothing_is_mirrored(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(intent("i1"))
-        assert await it.ack(intent("i1"), mirror=False) == Settled(mirror=None)
+        assert await it.ack(intent("i1"), mirror=False) == Settlement(mirror=None)
         assert await it.lines() == []
 
 
@@ -217,7 +222,7 @@ async def a_last_receipt_counts_once(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(intent("i1"))
         answers = await all_at_once(*[lambda: it.ack(intent("i1"))] * 5)
-        assert sum(isinstance(answer, Settled) for answer in answers) == 1
+        assert sum(isinstance(answer, Settlement) for answer in answers) == 1
         assert sum(isinstance(answer, IllegalTransition) for answer in answers) == 4
         assert len(await it.lines()) == 1
 
@@ -227,10 +232,13 @@ async def an_attempt_that_is_marked_and_put_off_is_found_as_such(bench: Bench) -
     row = intent("i1", attempts=1)
     async with bench.opened() as it:
         await it.enqueue(intent("i1"))
-        await it.store.mark_sending(row, 2.0)
+        await it.store.write(MarkSending(intent=row, now=2.0), answer)
         [found] = await it.open_rows()
         assert (found.state, found.attempts) == (IntentState.SENDING, 1)
-        await it.store.defer(msgspec.structs.replace(found, attempts=2), 60.0, Reason.RATE_LIMITED, 3.0, same)
+        await it.store.write(
+            Defer(intent=msgspec.structs.replace(found, attempts=2), next_at=60.0, reason=Reason.RATE_LIMITED, now=3.0),
+            same,
+        )
     async with bench.opened() as it:
         [found] = await it.open_rows()
         assert (found.state, found.attempts) == (IntentState.PREPARED, 2)
@@ -253,7 +261,7 @@ async def what_was_accepted_of_a_broken_off_intent_is_mirrored_as_partial(bench:
         settled = await it.end(msgspec.structs.replace(row, acked=1), IntentState.PARTIAL)
         assert settled.mirror_text == "one"
         assert await it.lines() == [("assistant", "one", "i1", True)]
-        assert await it.store.intent_state(row.id) is IntentState.PARTIAL
+        assert await state_of(it.store, row.id) is IntentState.PARTIAL
         assert await it.open_rows() == ()
 
 
@@ -261,5 +269,5 @@ async def what_was_accepted_of_a_broken_off_intent_is_mirrored_as_partial(bench:
 async def an_intent_that_ends_without_any_receipt_is_not_mirrored(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(intent("i1"))
-        assert await it.end(intent("i1"), IntentState.FAILED) == Settled(mirror=None)
+        assert await it.end(intent("i1"), IntentState.FAILED) == Settlement(mirror=None)
         assert await it.lines() == []

@@ -10,17 +10,20 @@ import pytest
 
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, check
 from tests.support.factories import intent
+from tests.support.stores import state_of
 from trunkline.core.errors import LeaseLost
 from trunkline.core.events.leases import LeaseGone as LeaseWasLost
 from trunkline.core.reasons import Reason
-from trunkline.core.store.sqlite.lease import Claim
+from trunkline.core.store.commands import MarkSending
+from trunkline.core.store.lease import LeaseClaim
+from trunkline.core.store.port import answer
 from trunkline.core.values import IntentId, IntentState
 
 #: seconds that the leases here last
 LASTS = 60.0
 
 
-async def claim(it: Opened, now: float = 0.0) -> Claim:
+async def claim(it: Opened, now: float = 0.0) -> LeaseClaim:
     return await it.store.claim(now, LASTS)
 
 
@@ -35,7 +38,7 @@ def lost(it: Opened) -> list[LeaseWasLost]:
     return [event.body for event in it.log.events if isinstance(event.body, LeaseWasLost)]
 
 
-def gist(found: Claim) -> tuple[bool, Reason, int]:
+def gist(found: LeaseClaim) -> tuple[bool, Reason, int]:
     return found.taken, found.reason, found.lease.token
 
 
@@ -142,10 +145,10 @@ async def a_stale_process_can_write_nothing(bench: Bench) -> None:
         answers: list[Any] = await all_at_once(
             lambda: first.ack(intent("i1")),
             lambda: first.admit("m1"),
-            lambda: first.store.mark_sending(intent("i1"), 1.0),
+            lambda: first.store.write(MarkSending(intent=intent("i1"), now=1.0), answer),
         )
         assert [type(answer) for answer in answers] == [LeaseLost] * 3
-        assert await second.store.intent_state(IntentId("i1")) is IntentState.PREPARED
+        assert await state_of(second.store, IntentId("i1")) is IntentState.PREPARED
         assert await second.lines() == []
         assert await second.enqueue(intent("i2")) is True
 

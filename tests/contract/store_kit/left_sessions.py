@@ -7,10 +7,30 @@ import pytest
 
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, bring, check, nudges, same
 from tests.support.factories import direct, intent, receipt, room, session
+from tests.support.stores import state_of
 from trunkline.core.errors import StoreError
 from trunkline.core.reasons import Reason
-from trunkline.core.store import IntentRow
-from trunkline.core.store.sqlite.sql.queue_admin import Filter, Verdict
+from trunkline.core.store.commands import (
+    AckChunk,
+    Defer,
+    EndUnreadableIntent,
+    MarkNotified,
+    PurgeIntents,
+    ResolveIntent,
+    RetryIntent,
+    StoreMirror,
+)
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import (
+    ListDueMirrors,
+    ListIntents,
+    ListOpenIntents,
+    ListUnnotified,
+    LoadIntents,
+    ShowIntent,
+)
+from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
+from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentId, IntentState, Piece, Poll, Style, StyleKind, Transport
 
 S = IntentState
@@ -37,7 +57,7 @@ async def what_is_open_comes_in_pages_with_its_places(bench: Bench) -> None:
     async with bench.opened() as it:
         found: list[tuple[str, str]] = []
         after = 0
-        while page := await it.store.open_intents(after, 2):
+        while page := await it.store.read(ListOpenIntents(after=after, limit=2)):
             assert 1 <= len(list(page)) <= 2
             found += [(one.id, one.address.conversation) for one in page]
             after = page[-1].n
@@ -50,9 +70,9 @@ async def intents_are_loaded_in_their_order_and_those_that_are_gone_are_not(benc
         names = [f"i{n:04}" for n in range(600)]
         await enqueue(it, *names)
         asked = [IntentId(name) for name in (*reversed(names), "nobody")]
-        loaded = await it.store.load_intents(asked)
+        loaded = await it.store.read(LoadIntents(ids=asked))
         assert ([row.id for row in loaded.rows], loaded.broken) == (names, {})
-        assert await it.store.load_intents([]) == await it.store.load_intents([IntentId("nobody")])
+        assert await it.store.read(LoadIntents(ids=[])) == await it.store.read(LoadIntents(ids=[IntentId("nobody")]))
 
 
 @check
@@ -68,14 +88,14 @@ async def all_that_was_prepared_and_tried_is_loaded(bench: Bench) -> None:
         poll=Poll(question="one", options=("a", "b")),
         payload='{"x": 1}',
         best_effort=True,
-        untold=True,
+        hooks_pending=True,
     )
     tried = replace(row, attempts=2, marked=True, doubt_at=2.5, transport=Transport.GATEWAY)
     async with bench.opened() as it:
         await it.enqueue(row)
-        await it.store.defer(tried, 60.0, Reason.MARKED_RESEND, 3.0, same)
+        await it.store.write(Defer(intent=tried, next_at=60.0, reason=Reason.MARKED_RESEND, now=3.0), same)
     async with bench.opened() as it:
-        [found] = (await it.store.load_intents([row.id])).rows
+        [found] = (await it.store.read(LoadIntents(ids=[row.id]))).rows
         assert found == replace(tried, next_at=60.0, reason=Reason.MARKED_RESEND, updated_at=3.0)
 
 
@@ -85,7 +105,7 @@ async def a_receipt_ends_the_doubts_and_detours_of_its_chunk(bench: Bench) -> No
     tried = replace(row, attempts=2, marked=True, doubt_at=2.5, transport=Transport.GATEWAY)
     async with bench.opened() as it:
         await it.enqueue(row)
-        await it.store.defer(tried, 60.0, Reason.MARKED_RESEND, 3.0, same)
+        await it.store.write(Defer(intent=tried, next_at=60.0, reason=Reason.MARKED_RESEND, now=3.0), same)
         await it.ack(tried)
         assert await it.open_rows() == (replace(row, acked=1, reason=Reason.ACCEPTED),)
 
@@ -96,31 +116,37 @@ async def a_receipt_ends_the_doubts_and_detours_of_its_chunk(bench: Bench) -> No
 @check
 async def who_is_to_be_told_is_found_until_they_are(bench: Bench) -> None:
     async with bench.opened() as it:
-        await enqueue(it, "i1", "open", "i2", untold=True)
+        await enqueue(it, "i1", "open", "i2", hooks_pending=True)
         await enqueue(it, "quiet")
-        await it.store.ack_chunk(intent("i1", untold=True), receipt("901"), None, 3.0, same)
-        await it.end(intent("i2", untold=True), S.FAILED)
+        await it.store.write(
+            AckChunk(intent=intent("i1", hooks_pending=True), receipt=receipt("901"), mirror=None, now=3.0), same
+        )
+        await it.end(intent("i2", hooks_pending=True), S.FAILED)
         await it.ack(intent("quiet"))
     async with bench.opened() as it:
-        first, second = await it.store.untold(0, 10)
+        first, second = await it.store.read(ListUnnotified(after=0, limit=10))
         assert [(row.id, fate.state, fate.reason, fate.receipts) for _, row, fate in (first, second)] == [
             ("i1", S.DELIVERED, Reason.ACCEPTED, (receipt("901"),)),
             ("i2", S.FAILED, Reason.REFUSED, ()),
         ]
-        assert [row.id for _, row, _ in await it.store.untold(0, 1)] == ["i1"]
-        assert [row.id for _, row, _ in await it.store.untold(first[0], 1)] == ["i2"]
-        assert await all_at_once(*[lambda: it.store.mark_told(IntentId("i1"), same)] * 3) == [True, False, False]
-        assert await it.store.mark_told(IntentId("nobody"), same) is False
+        assert [row.id for _, row, _ in await it.store.read(ListUnnotified(after=0, limit=1))] == ["i1"]
+        assert [row.id for _, row, _ in await it.store.read(ListUnnotified(after=first[0], limit=1))] == ["i2"]
+        assert await all_at_once(*[lambda: it.store.write(MarkNotified(intent=IntentId("i1")), same)] * 3) == [
+            True,
+            False,
+            False,
+        ]
+        assert await it.store.write(MarkNotified(intent=IntentId("nobody")), same) is False
     async with bench.opened() as it:
-        assert [row.id for _, row, _ in await it.store.untold(0, 10)] == ["i2"]
+        assert [row.id for _, row, _ in await it.store.read(ListUnnotified(after=0, limit=10))] == ["i2"]
 
 
 @check
 async def what_was_taken_back_before_it_was_stored_is_told_too(bench: Bench) -> None:
     async with bench.opened() as it:
-        row = replace(intent("i1", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, untold=True), chunks=())
+        row = replace(intent("i1", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK, hooks_pending=True), chunks=())
         assert await it.enqueue(row) is True
-        [(_, found, fate)] = await it.store.untold(0, 10)
+        [(_, found, fate)] = await it.store.read(ListUnnotified(after=0, limit=10))
         assert (found.state, found.chunks, fate.reason) == (S.CANCELLED, (), Reason.CANCELLED_BY_HOOK)
         assert await it.open_rows() == ()
 
@@ -160,18 +186,18 @@ async def a_broken_row_is_told_and_hides_no_other(bench: Bench) -> None:
             await enqueue(it, f"before{n}", f"bad{n}", f"after{n}")
             await it.spoil(f"bad{n}", column, value)
     async with bench.opened() as it:
-        places = await it.store.open_intents(0, 1000)
+        places = await it.store.read(ListOpenIntents(after=0, limit=1000))
         assert len(places) == 3 * len(BROKEN)
-        loaded = await it.store.load_intents([one.id for one in places])
+        loaded = await it.store.read(LoadIntents(ids=[one.id for one in places]))
         assert sorted(loaded.broken) == sorted(f"bad{n}" for n in range(len(BROKEN)))
         assert all(loaded.broken.values())
         assert [row.id for row in loaded.rows] == [
             f"{when}{n}" for n in range(len(BROKEN)) for when in ("before", "after")
         ]
-        assert len(await it.store.list_intents(Filter(), limit=1000)) == 3 * len(BROKEN)
+        assert len(await it.store.read(ListIntents(which=QueueFilter(), limit=1000))) == 3 * len(BROKEN)
         for n in range(len(BROKEN)):
             with pytest.raises(StoreError, match=f"the row of intent bad{n} cannot be read"):
-                await it.store.show_intent(f"bad{n}")
+                await it.store.read(ShowIntent(intent=f"bad{n}"))
 
 
 @check
@@ -180,26 +206,30 @@ async def a_row_without_a_place_holds_up_no_conversation(bench: Bench) -> None:
         await enqueue(it, "i1", "bad1", "bad2")
         for name in ("bad1", "bad2"):
             await it.spoil(name, "address", "nowhere")
-        lanes = [one.address.lane for one in await it.store.open_intents(0, 10)]
+        lanes = [one.address.lane for one in await it.store.read(ListOpenIntents(after=0, limit=10))]
         assert (len(set(lanes)), lanes[0]) == (3, direct().lane)
-        shown = {row.id: row.address for row in await it.store.list_intents(Filter())}
+        shown = {row.id: row.address for row in await it.store.read(ListIntents(which=QueueFilter()))}
         assert shown == {"i1": direct(), "bad1": None, "bad2": None}
-        assert [row.id for row in await it.store.list_intents(Filter(channel="discord"))] == ["i1"]
+        assert [row.id for row in await it.store.read(ListIntents(which=QueueFilter(channel="discord")))] == ["i1"]
 
 
 @check
 async def a_broken_row_is_buried_and_stops_nobody(bench: Bench) -> None:
     async with bench.opened() as it:
-        await enqueue(it, "bad", "good", untold=True)
+        await enqueue(it, "bad", "good", hooks_pending=True)
         await it.spoil("bad", "chunks", "?")
-        await it.store.bury(IntentId("bad"), S.DEAD, Reason.BROKEN_ROW, 9.0, same)
-        await it.store.bury(IntentId("nobody"), S.DEAD, Reason.BROKEN_ROW, 9.0, same)
-        [row] = await it.store.list_intents(Filter(ids=("bad",)))
+        await it.store.write(
+            EndUnreadableIntent(intent=IntentId("bad"), state=S.DEAD, reason=Reason.BROKEN_ROW, now=9.0), same
+        )
+        await it.store.write(
+            EndUnreadableIntent(intent=IntentId("nobody"), state=S.DEAD, reason=Reason.BROKEN_ROW, now=9.0), same
+        )
+        [row] = await it.store.read(ListIntents(which=QueueFilter(ids=("bad",))))
         assert (row.state, row.reason, row.chunks, row.text, row.updated_at) == (S.DEAD, Reason.BROKEN_ROW, 0, "", 9.0)
-        assert [one.id for one in await it.store.open_intents(0, 10)] == ["good"]
+        assert [one.id for one in await it.store.read(ListOpenIntents(after=0, limit=10))] == ["good"]
         # Nobody can be told of it, and it can be removed.
-        assert await it.store.untold(0, 10) == ()
-        assert await it.store.purge_intents(Filter(channel="discord", states=(S.DEAD,)), same) == 1
+        assert await it.store.read(ListUnnotified(after=0, limit=10)) == ()
+        assert await it.store.write(PurgeIntents(which=QueueFilter(channel="discord", states=(S.DEAD,))), same) == 1
 
 
 @check
@@ -207,9 +237,11 @@ async def only_what_is_open_is_buried(bench: Bench) -> None:
     async with bench.opened() as it:
         for state in IntentState:
             row = await bring(it, state.value, state)
-            await it.store.bury(row.id, S.UNKNOWN, Reason.BROKEN_ROW, 9.0, same)
+            await it.store.write(
+                EndUnreadableIntent(intent=row.id, state=S.UNKNOWN, reason=Reason.BROKEN_ROW, now=9.0), same
+            )
             is_open = state in (S.PREPARED, S.SENDING)
-            assert await it.store.intent_state(row.id) is (S.UNKNOWN if is_open else state)
+            assert await state_of(it.store, row.id) is (S.UNKNOWN if is_open else state)
 
 
 @check
@@ -220,9 +252,13 @@ async def nothing_can_be_done_to_a_broken_row_and_the_store_goes_on(bench: Bench
                 await bring(it, name, state)
                 await it.spoil(name, column, value)
             for call in (
-                lambda name=f"d{n}": it.store.retry_intent(name, 9.0),
-                lambda name=f"u{n}": it.store.resolve_intent(name, Verdict.SENT, 9.0),
-                lambda name=f"u{n}": it.store.resolve_intent(name, Verdict.UNSENT, 9.0),
+                lambda name=f"d{n}": it.store.write(RetryIntent(intent=name, now=9.0), answer),
+                lambda name=f"u{n}": it.store.write(
+                    ResolveIntent(intent=name, verdict=QueueVerdict.SENT, now=9.0), answer
+                ),
+                lambda name=f"u{n}": it.store.write(
+                    ResolveIntent(intent=name, verdict=QueueVerdict.UNSENT, now=9.0), answer
+                ),
             ):
                 with pytest.raises(StoreError, match="cannot be read"):
                     await call()
@@ -234,12 +270,17 @@ async def nothing_can_be_done_to_a_broken_row_and_the_store_goes_on(bench: Bench
 async def a_broken_row_that_has_ended_keeps_no_other_from_its_end(bench: Bench) -> None:
     async with bench.opened() as it:
         for name in ("bad", "good"):
-            await it.enqueue(intent(name, untold=True))
-            await it.store.ack_chunk(intent(name, untold=True), receipt(), None, 3.0, same, mirror_due=True)
+            await it.enqueue(intent(name, hooks_pending=True))
+            await it.store.write(
+                AckChunk(
+                    intent=intent(name, hooks_pending=True), receipt=receipt(), mirror=None, now=3.0, mirror_due=True
+                ),
+                same,
+            )
         await it.spoil("bad", "chunks", "?")
     async with bench.opened() as it:
-        assert [row.id for row in await it.store.due_mirrors()] == ["good"]
-        assert [row.id for _, row, _ in await it.store.untold(0, 1)] == ["good"]
-        [due] = await it.store.due_mirrors()
-        await it.store.mirror_now(due, session(), 4.0, same)
+        assert [row.id for row in await it.store.read(ListDueMirrors())] == ["good"]
+        assert [row.id for _, row, _ in await it.store.read(ListUnnotified(after=0, limit=1))] == ["good"]
+        [due] = await it.store.read(ListDueMirrors())
+        await it.store.write(StoreMirror(intent=due, mirror=session(), now=4.0), same)
         assert [ref for _, _, ref, _ in await it.lines()] == ["good"]

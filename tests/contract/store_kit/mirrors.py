@@ -4,15 +4,18 @@ import msgspec
 
 from tests.contract.store_kit.bench import Bench, Opened, all_at_once, check, row_of, same
 from tests.support.factories import intent, receipt, session
-from trunkline.core.store import IntentRow, Settled
+from trunkline.core.store.commands import AckChunk, StoreMirror
+from trunkline.core.store.records import IntentRow, Settlement
 from trunkline.core.values import IntentState
 
-NOTHING_NEW = Settled(mirror=None)
+NOTHING_NEW = Settlement(mirror=None)
 
 
-async def mirror(it: Opened, row: IntentRow, acked: int = 1) -> Settled:
+async def mirror(it: Opened, row: IntentRow, acked: int = 1) -> Settlement:
     """The mirror step of an intent of which so many chunks were accepted."""
-    return await it.store.mirror_now(msgspec.structs.replace(row, acked=acked), session(name="s-mirror"), 4.0, same)
+    return await it.store.write(
+        StoreMirror(intent=msgspec.structs.replace(row, acked=acked), mirror=session(name="s-mirror"), now=4.0), same
+    )
 
 
 @check
@@ -32,11 +35,11 @@ async def of_mirrors_that_come_at_once_one_is_stored(bench: Bench) -> None:
     asked = intent("i1")
     async with bench.opened() as it:
         await it.enqueue(asked)
-        await it.store.ack_chunk(asked, receipt(), None, 3.0, same, mirror_due=True)
+        await it.store.write(AckChunk(intent=asked, receipt=receipt(), mirror=None, now=3.0, mirror_due=True), same)
         assert await it.lines() == []
         answers = await all_at_once(*[lambda: mirror(it, asked)] * 5)
         assert [answer.mirror is not None for answer in answers] == [True, False, False, False, False]
-        assert answers[0] == Settled(mirror=row_of("s-mirror", created=True), mirror_text="hello back")
+        assert answers[0] == Settlement(mirror=row_of("s-mirror", created=True), mirror_text="hello back")
         assert len(await it.lines()) == 1
 
 
@@ -45,12 +48,12 @@ async def a_line_that_held_a_part_grows_in_its_place(bench: Bench) -> None:
     asked = intent("i1", "one", "two", "three")
     async with bench.opened() as it:
         await it.enqueue(asked)
-        await it.store.ack_chunk(asked, receipt(), None, 3.0, same)
+        await it.store.write(AckChunk(intent=asked, receipt=receipt(), mirror=None, now=3.0), same)
         await it.end(msgspec.structs.replace(asked, acked=1), IntentState.PARTIAL)
         await it.admit("m1")
         assert await it.lines() == [("assistant", "one", "i1", True), ("user", "text of m1", "m1", False)]
         assert await mirror(it, asked, 1) == NOTHING_NEW
-        more = Settled(mirror=row_of("s-mirror", created=False), mirror_text="one\ntwo")
+        more = Settlement(mirror=row_of("s-mirror", created=False), mirror_text="one\ntwo")
         assert await mirror(it, asked, 2) == more
         assert (await it.lines())[0] == ("assistant", "one\ntwo", "i1", True)
         await mirror(it, asked, 3)
@@ -97,5 +100,5 @@ async def what_is_seen_is_remembered_without_the_blanks_around_it(bench: Bench) 
         assert (await mirror(it, intent("i1", "  one", "two \n"), 2)).mirror_text == "one\ntwo"
         # What only its platform understands has no text, and was sent all the same.
         await it.enqueue(intent("i2", ""))
-        assert await mirror(it, intent("i2", "")) == Settled(mirror=row_of("s-mirror", created=False))
+        assert await mirror(it, intent("i2", "")) == Settlement(mirror=row_of("s-mirror", created=False))
         assert [(text, ref) for _, text, ref, _ in await it.lines()] == [("one\ntwo", "i1"), ("", "i2")]

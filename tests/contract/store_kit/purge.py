@@ -8,7 +8,19 @@ from tests.contract.store_kit.work import begin, send
 from tests.support.factories import direct, intent, receipt, session, work
 from trunkline.core.delivery.states import OPEN
 from trunkline.core.reasons import Reason
-from trunkline.core.store.sqlite.sql.queue_admin import BATCH, Filter, Pruned
+from trunkline.core.store.commands import (
+    AckChunk,
+    EndIntent,
+    FinishTurn,
+    MarkNotified,
+    Prune,
+    PurgeIntents,
+    RetryIntent,
+    StoreMirror,
+)
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import FindSend, ListDueMirrors, LoadUnfinished, ShowIntent
+from trunkline.core.store.queue_admin import BATCH, PruneCounts, QueueFilter
 from trunkline.core.values import IntentId, IntentState
 
 S = IntentState
@@ -20,7 +32,7 @@ LATER = 10.0
 
 
 async def purge(it: Opened, **which: Any) -> int:
-    return await it.store.purge_intents(Filter(**which), same)
+    return await it.store.write(PurgeIntents(which=QueueFilter(**which)), same)
 
 
 @check
@@ -42,13 +54,15 @@ async def what_is_open_or_in_doubt_is_not_purged(bench: Bench) -> None:
 async def what_is_still_to_be_done_after_the_end_keeps_an_intent(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(intent("due"))
-        await it.store.ack_chunk(intent("due"), receipt(), None, 3.0, same, mirror_due=True)
-        await it.enqueue(intent("untold", untold=True))
+        await it.store.write(
+            AckChunk(intent=intent("due"), receipt=receipt(), mirror=None, now=3.0, mirror_due=True), same
+        )
+        await it.enqueue(intent("untold", hooks_pending=True))
         await it.end(intent("untold"), S.FAILED)
         assert await purge(it) == 0
-        [due] = await it.store.due_mirrors()
-        await it.store.mirror_now(due, session(), 4.0, same)
-        await it.store.mark_told(IntentId("untold"), same)
+        [due] = await it.store.read(ListDueMirrors())
+        await it.store.write(StoreMirror(intent=due, mirror=session(), now=4.0), same)
+        await it.store.write(MarkNotified(intent=IntentId("untold")), same)
         assert await purge(it) == 2
 
 
@@ -82,7 +96,7 @@ async def a_key_is_free_when_the_try_that_counts_is_gone(bench: Bench) -> None:
             await it.ack(begun.intent)
             assert not (await begin(it, send(key))).new
             assert await purge(it, ids=(begun.intent.id,)) == 1
-            assert await it.store.find_send(key) is None
+            assert await it.store.read(FindSend(key=key)) is None
             again = await begin(it, send(key))
             assert (again.new, again.send.tries) == (True, 1)
 
@@ -126,11 +140,11 @@ async def an_earlier_try_that_is_left_alone_has_not_said_anything(bench: Bench) 
 # ---------------------------------------------------------------- by age
 
 
-async def prune(it: Opened, cutoff: float = LATER) -> Pruned:
+async def prune(it: Opened, cutoff: float = LATER) -> PruneCounts:
     """Remove all that is old, and tell how much that was."""
-    total = Pruned(intents=0, inbounds=0, sends=0)
-    while (one := await it.store.prune(cutoff, same)) != Pruned(intents=0, inbounds=0, sends=0):
-        total = Pruned(
+    total = PruneCounts(intents=0, inbounds=0, sends=0)
+    while (one := await it.store.write(Prune(cutoff=cutoff), same)) != PruneCounts(intents=0, inbounds=0, sends=0):
+        total = PruneCounts(
             intents=total.intents + one.intents,
             inbounds=total.inbounds + one.inbounds,
             sends=total.sends + one.sends,
@@ -144,11 +158,13 @@ async def what_ended_long_ago_is_removed_and_nothing_else(bench: Bench) -> None:
         for state in IntentState:
             await bring(it, state.value, state)
         await it.enqueue(intent("due"))
-        await it.store.ack_chunk(intent("due"), receipt(), None, 3.0, same, mirror_due=True)
-        await it.enqueue(intent("untold", untold=True))
+        await it.store.write(
+            AckChunk(intent=intent("due"), receipt=receipt(), mirror=None, now=3.0, mirror_due=True), same
+        )
+        await it.enqueue(intent("untold", hooks_pending=True))
         await it.end(intent("untold"), S.FAILED)
         lines = await it.lines()
-        assert await prune(it) == Pruned(intents=len(IntentState) - 3, inbounds=0, sends=0)
+        assert await prune(it) == PruneCounts(intents=len(IntentState) - 3, inbounds=0, sends=0)
         assert sorted(await ids(it)) == ["due", "prepared", "sending", "unknown", "untold"]
         # What was said is not forgotten.
         assert await it.lines() == lines
@@ -159,12 +175,18 @@ async def what_is_young_or_ended_a_moment_ago_stays(bench: Bench) -> None:
     async with bench.opened() as it:
         # It was prepared long ago, and ended now.
         await it.enqueue(intent("slow"))
-        await it.store.end_intent(intent("slow"), S.DEAD, Reason.ATTEMPTS_EXHAUSTED, None, LATER, same)
+        await it.store.write(
+            EndIntent(intent=intent("slow"), state=S.DEAD, reason=Reason.ATTEMPTS_EXHAUSTED, mirror=None, now=LATER),
+            same,
+        )
         for name, born in (("old", 1.0), ("young", LATER), ("behind", 1.0)):
             await it.enqueue(intent(name, created_at=born))
-            await it.store.end_intent(intent(name), S.DEAD, Reason.ATTEMPTS_EXHAUSTED, None, 3.0, same)
+            await it.store.write(
+                EndIntent(intent=intent(name), state=S.DEAD, reason=Reason.ATTEMPTS_EXHAUSTED, mirror=None, now=3.0),
+                same,
+            )
         # Only what stands before the first young one is looked at: the order is that of time.
-        assert await prune(it) == Pruned(intents=1, inbounds=0, sends=0)
+        assert await prune(it) == PruneCounts(intents=1, inbounds=0, sends=0)
         assert await ids(it) == ["slow", "young", "behind"]
         assert (await prune(it, LATER + 0.5)).intents == 3
 
@@ -173,10 +195,17 @@ async def what_is_young_or_ended_a_moment_ago_stays(bench: Bench) -> None:
 async def what_was_tried_again_is_young(bench: Bench) -> None:
     async with bench.opened() as it:
         await bring(it, "i1", S.DEAD)
-        await it.store.retry_intent("i1", LATER)
+        await it.store.write(RetryIntent(intent="i1", now=LATER), answer)
         assert (await prune(it)).intents == 0
-        await it.store.end_intent(
-            (await it.store.show_intent("i1")).intent, S.DEAD, Reason.ATTEMPTS_EXHAUSTED, None, LATER, same
+        await it.store.write(
+            EndIntent(
+                intent=(await it.store.read(ShowIntent(intent="i1"))).intent,
+                state=S.DEAD,
+                reason=Reason.ATTEMPTS_EXHAUSTED,
+                mirror=None,
+                now=LATER,
+            ),
+            same,
         )
         assert (await prune(it)).intents == 0
         assert (await prune(it, LATER + 1)).intents == 1
@@ -187,14 +216,14 @@ async def what_is_remembered_of_messages_received_goes_when_their_work_is_done(b
     async with bench.opened() as it:
         for name in ("m1", "m2"):
             await it.admit(name)
-        await it.store.finish_turn(work("m1"), [], 3.0, same)
+        await it.store.write(FinishTurn(work=work("m1"), intents=[], now=3.0), same)
         lines = await it.lines()
-        assert await prune(it, 2.0) == Pruned(intents=0, inbounds=0, sends=0)
-        assert await prune(it) == Pruned(intents=0, inbounds=1, sends=0)
-        assert await it.store.find_inbound("id-m1") is None
-        assert await it.store.find_inbound("id-m2") == "m2"
-        assert [one.id for one, _ in (await it.store.unfinished()).works] == ["m2"]
+        assert await prune(it, 2.0) == PruneCounts(intents=0, inbounds=0, sends=0)
+        assert await prune(it) == PruneCounts(intents=0, inbounds=1, sends=0)
+        assert [one.id for one, _ in (await it.store.read(LoadUnfinished())).works] == ["m2"]
         assert await it.lines() == lines
+        assert (await it.admit("m4", "id-m2")).first == "m2"
+        assert (await it.admit("m3", "id-m1")).first is None
 
 
 @check
@@ -203,8 +232,8 @@ async def a_key_is_forgotten_with_the_try_that_counts(bench: Bench) -> None:
         begun = await begin(it, send())
         assert begun.intent is not None
         await it.ack(begun.intent)
-        assert await prune(it) == Pruned(intents=1, inbounds=0, sends=1)
-        assert await it.store.find_send("k1") is None
+        assert await prune(it) == PruneCounts(intents=1, inbounds=0, sends=1)
+        assert await it.store.read(FindSend(key="k1")) is None
         assert (await begin(it, send())).new
 
 
@@ -216,8 +245,8 @@ async def a_key_outlives_the_try_that_failed_first(bench: Bench) -> None:
         await it.end(first.intent, S.FAILED)
         second = await begin(it, send(), again=True)
         assert second.intent is not None
-        await it.store.ack_chunk(second.intent, receipt(), None, LATER, same)
-        assert await prune(it) == Pruned(intents=1, inbounds=0, sends=0)
+        await it.store.write(AckChunk(intent=second.intent, receipt=receipt(), mirror=None, now=LATER), same)
+        assert await prune(it) == PruneCounts(intents=1, inbounds=0, sends=0)
         repeated = await begin(it, send())
         assert (repeated.new, repeated.send.intent) == (False, "send:k1+2")
 
@@ -227,12 +256,12 @@ async def a_long_past_is_removed_in_parts(bench: Bench) -> None:
     async with bench.opened() as it:
         rows = [intent(f"i{n}", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK) for n in range(BATCH + 2)]
         await all_at_once(*(lambda row=row: it.enqueue(row) for row in rows))
-        parts = [(await it.store.prune(LATER, same)).intents for _ in range(3)]
+        parts = [(await it.store.write(Prune(cutoff=LATER), same)).intents for _ in range(3)]
         assert parts == [BATCH, 2, 0]
 
 
 @check
 async def an_empty_store_has_nothing_to_remove(bench: Bench) -> None:
     async with bench.opened() as it:
-        assert await prune(it) == Pruned(intents=0, inbounds=0, sends=0)
+        assert await prune(it) == PruneCounts(intents=0, inbounds=0, sends=0)
         assert await purge(it) == 0

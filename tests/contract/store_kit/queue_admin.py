@@ -1,5 +1,6 @@
 """What every store must do for operators: tell what is in the queue, have it tried again, take their word for it."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,8 +11,11 @@ from tests.contract.store_kit.work import begin, send
 from tests.support.factories import direct, intent, receipt, session
 from trunkline.core.errors import IllegalTransition, UnknownName
 from trunkline.core.reasons import Reason
-from trunkline.core.store import IntentRow, Settled
-from trunkline.core.store.sqlite.sql.queue_admin import BATCH, Filter, Nudge, QueueRow, Verdict
+from trunkline.core.store.commands import AckChunk, Defer, ResolveIntent, RetryIntent, StoreMirror
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import HasNudges, ListDueMirrors, ListIntents, ShowIntent
+from trunkline.core.store.queue_admin import BATCH, Nudge, QueueFilter, QueueRow, QueueVerdict
+from trunkline.core.store.records import IntentRow, Settlement
 from trunkline.core.values import IntentId, IntentKind, IntentState, Transport
 
 S = IntentState
@@ -23,11 +27,11 @@ def replace(row: IntentRow, **fields: Any) -> IntentRow:
 
 async def ids(it: Opened, **which: Any) -> list[str]:
     """The ids of what a filter finds."""
-    return [row.id for row in await it.store.list_intents(Filter(**which))]
+    return [row.id for row in await it.store.read(ListIntents(which=QueueFilter(**which)))]
 
 
 async def stored(it: Opened, name: str) -> IntentRow:
-    return (await it.store.show_intent(name)).intent
+    return (await it.store.read(ShowIntent(intent=name))).intent
 
 
 async def parked(it: Opened, name: str = "i1", *, acked: int = 0, chunks: int = 3) -> IntentRow:
@@ -35,12 +39,14 @@ async def parked(it: Opened, name: str = "i1", *, acked: int = 0, chunks: int = 
     row = intent(name, *("one", "two", "three")[:chunks])
     await it.enqueue(row)
     for n in range(acked):
-        await it.store.ack_chunk(replace(row, acked=n), receipt(f"90{n}"), None, 3.0, same)
+        await it.store.write(
+            AckChunk(intent=replace(row, acked=n), receipt=receipt(f"90{n}"), mirror=None, now=3.0), same
+        )
     await it.end(replace(row, acked=acked), S.UNKNOWN)
     return await stored(it, name)
 
 
-async def finish(it: Opened, name: str) -> Settled:
+async def finish(it: Opened, name: str) -> Settlement:
     """Accept what is left of a reopened intent."""
     while True:
         row = await stored(it, name)
@@ -58,10 +64,10 @@ async def a_list_tells_what_an_operator_wants_to_know(bench: Bench) -> None:
         await it.enqueue(intent("i1", "x" * 1000, "two", kind=IntentKind.TOOL))
         await it.ack(intent("i1", "x" * 1000, "two"))
         row = replace(intent("i1", "x" * 1000, "two"), acked=1, attempts=2)
-        await it.store.defer(row, 60.0, Reason.RATE_LIMITED, 7.0, same)
+        await it.store.write(Defer(intent=row, next_at=60.0, reason=Reason.RATE_LIMITED, now=7.0), same)
         cancelled = intent("i2", state=S.CANCELLED, reason=Reason.CANCELLED_BY_HOOK)
         await it.enqueue(replace(cancelled, chunks=()))
-        first, second = await it.store.list_intents(Filter())
+        first, second = await it.store.read(ListIntents(which=QueueFilter()))
     assert first == QueueRow(
         n=first.n,
         id=IntentId("i1"),
@@ -105,7 +111,7 @@ async def a_list_comes_in_pages(bench: Bench) -> None:
             await it.enqueue(intent(name))
         found: list[str] = []
         after = 0
-        while page := await it.store.list_intents(Filter(), after=after, limit=3):
+        while page := await it.store.read(ListIntents(which=QueueFilter(), after=after, limit=3)):
             assert 1 <= len(list(page)) <= 3
             found += [row.id for row in page]
             after = page[-1].n
@@ -115,10 +121,10 @@ async def a_list_comes_in_pages(bench: Bench) -> None:
 @check
 async def one_is_shown_with_all_that_is_known_of_it(bench: Bench) -> None:
     async with bench.opened() as it:
-        row = intent("i1", "one", "two", media=("/a.png",), payload="{}", untold=True, best_effort=True)
+        row = intent("i1", "one", "two", media=("/a.png",), payload="{}", hooks_pending=True, best_effort=True)
         await it.enqueue(row)
-        await it.store.ack_chunk(row, receipt("901"), None, 3.0, same)
-        shown = await it.store.show_intent("i1")
+        await it.store.write(AckChunk(intent=row, receipt=receipt("901"), mirror=None, now=3.0), same)
+        shown = await it.store.read(ShowIntent(intent="i1"))
     assert shown.intent == replace(row, acked=1, reason=Reason.ACCEPTED, updated_at=3.0)
     assert shown.receipts == (receipt("901"),)
 
@@ -129,14 +135,14 @@ async def an_unknown_name_is_told_with_those_that_look_like_it(bench: Bench) -> 
         for name in ("m1.reply", "m12.reply", "other"):
             await it.enqueue(intent(name))
         with pytest.raises(UnknownName, match=r"no intent 'm1'; did you mean m12\.reply, m1\.reply\?$"):
-            await it.store.show_intent("m1")
+            await it.store.read(ShowIntent(intent="m1"))
         for name in ("zzz", ""):
             with pytest.raises(UnknownName, match=f"no intent '{name}'$"):
-                await it.store.show_intent(name)
+                await it.store.read(ShowIntent(intent=name))
         with pytest.raises(UnknownName):
-            await it.store.retry_intent("m1", 9.0)
+            await it.store.write(RetryIntent(intent="m1", now=9.0), answer)
         with pytest.raises(UnknownName):
-            await it.store.resolve_intent("m1", Verdict.SENT, 9.0)
+            await it.store.write(ResolveIntent(intent="m1", verdict=QueueVerdict.SENT, now=9.0), answer)
         assert await nudges(it) == ()
 
 
@@ -149,7 +155,7 @@ async def what_is_tried_again_is_as_young_as_new_and_behind_all_others(bench: Be
         for state in (S.DEAD, S.FAILED, S.EXPIRED, S.PARTIAL):
             row = await bring(it, state.value, state)
             await it.enqueue(intent(f"after {state.value}"))
-            await it.store.retry_intent(row.id, 50.0)
+            await it.store.write(RetryIntent(intent=row.id, now=50.0), answer)
             assert await nudges(it) == (Nudge(intent=row.id, verb="retry", before=state),)
             found = await stored(it, row.id)
             assert found == replace(
@@ -171,9 +177,9 @@ async def nothing_is_left_of_the_doubts_and_waits_of_the_try_before(bench: Bench
         row = intent("i1", attempts=3)
         await it.enqueue(row)
         doubt = replace(row, marked=True, doubt_at=2.0, transport=Transport.GATEWAY)
-        await it.store.defer(doubt, 60.0, Reason.MARKED_RESEND, 3.0, same)
+        await it.store.write(Defer(intent=doubt, next_at=60.0, reason=Reason.MARKED_RESEND, now=3.0), same)
         await it.end(replace(row), S.UNKNOWN)
-        await it.store.resolve_intent("i1", Verdict.UNSENT, 9.0)
+        await it.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.UNSENT, now=9.0), answer)
         found = await stored(it, "i1")
         assert (found.marked, found.doubt_at, found.transport, found.next_at, found.attempts) == (
             False,
@@ -190,15 +196,15 @@ async def the_rest_of_a_part_is_sent_and_its_line_grows_in_place(bench: Bench) -
         await bring(it, "i1", S.PARTIAL)
         await it.admit("m1")
         assert await it.lines() == [("assistant", "one", "i1", True), ("user", "text of m1", "m1", False)]
-        await it.store.retry_intent("i1", 9.0)
+        await it.store.write(RetryIntent(intent="i1", now=9.0), answer)
     async with bench.opened() as it:
         settled = await finish(it, "i1")
-        assert settled == Settled(mirror=row_of("s-mirror", created=False), mirror_text="one\ntwo\nthree")
+        assert settled == Settlement(mirror=row_of("s-mirror", created=False), mirror_text="one\ntwo\nthree")
         assert await it.lines() == [
             ("assistant", "one\ntwo\nthree", "i1", False),
             ("user", "text of m1", "m1", False),
         ]
-        assert len((await it.store.show_intent("i1")).receipts) == 3
+        assert len((await it.store.read(ShowIntent(intent="i1"))).receipts) == 3
 
 
 @check
@@ -208,12 +214,12 @@ async def a_try_that_its_client_has_replaced_is_not_sent_too(bench: Bench) -> No
         assert first.intent is not None
         await it.end(first.intent, S.FAILED)
         await begin(it, send(), again=True)
-        shown = await it.store.show_intent("send:k1")
+        shown = await it.store.read(ShowIntent(intent="send:k1"))
         with pytest.raises(IllegalTransition, match=r"the try that counts is send:k1\+2"):
-            await it.store.retry_intent("send:k1", 9.0)
-        assert (await it.store.show_intent("send:k1"), await nudges(it)) == (shown, ())
+            await it.store.write(RetryIntent(intent="send:k1", now=9.0), answer)
+        assert (await it.store.read(ShowIntent(intent="send:k1")), await nudges(it)) == (shown, ())
         await it.end(await stored(it, "send:k1+2"), S.FAILED)
-        await it.store.retry_intent("send:k1+2", 9.0)
+        await it.store.write(RetryIntent(intent="send:k1+2", now=9.0), answer)
         assert [row.id for row in await it.open_rows()] == ["send:k1+2"]
 
 
@@ -225,18 +231,18 @@ async def a_last_chunk_that_was_sent_ends_it_and_its_line_is_due(bench: Bench) -
     async with bench.opened() as it:
         row = await parked(it, acked=2)
         assert await it.lines() == [("assistant", "one\ntwo", "i1", True)]
-        await it.store.resolve_intent("i1", Verdict.SENT, 9.0, provider_id="777")
-        shown = await it.store.show_intent("i1")
+        await it.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.SENT, now=9.0, provider_id="777"), answer)
+        shown = await it.store.read(ShowIntent(intent="i1"))
         assert shown.intent == replace(
             row, state=S.DELIVERED, acked=3, reason=Reason.OPERATOR_SENT, updated_at=9.0, created_at=1.0
         )
         assert [one.provider_id for one in shown.receipts] == ["900", "901", "777"]
         assert await nudges(it) == (Nudge(intent=row.id, verb="sent", before=S.UNKNOWN),)
     async with bench.opened() as it:
-        [due] = await it.store.due_mirrors()
-        await it.store.mirror_now(due, session(name="s-mirror"), 9.0, same)
+        [due] = await it.store.read(ListDueMirrors())
+        await it.store.write(StoreMirror(intent=due, mirror=session(name="s-mirror"), now=9.0), same)
         assert await it.lines() == [("assistant", "one\ntwo\nthree", "i1", False)]
-        assert await it.store.due_mirrors() == ()
+        assert await it.store.read(ListDueMirrors()) == ()
 
 
 @check
@@ -244,17 +250,17 @@ async def a_chunk_that_was_sent_lets_the_next_ones_go(bench: Bench) -> None:
     async with bench.opened() as it:
         row = await parked(it, acked=1)
         await it.enqueue(intent("i2"))
-        await it.store.resolve_intent("i1", Verdict.SENT, 9.0)
+        await it.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.SENT, now=9.0), answer)
         found = await stored(it, "i1")
         assert found == replace(
             row, state=S.PREPARED, acked=2, reason=Reason.OPERATOR_SENT, created_at=9.0, updated_at=9.0
         )
         assert [row.id for row in await it.open_rows()] == ["i2", "i1"]
-        assert [one.provider_id for one in (await it.store.show_intent("i1")).receipts] == [
+        assert [one.provider_id for one in (await it.store.read(ShowIntent(intent="i1"))).receipts] == [
             "900",
             "resolved-by-operator",
         ]
-        assert await it.store.due_mirrors() == ()
+        assert await it.store.read(ListDueMirrors()) == ()
         await finish(it, "i1")
         assert await it.lines() == [("assistant", "one\ntwo\nthree", "i1", False)]
 
@@ -263,7 +269,7 @@ async def a_chunk_that_was_sent_lets_the_next_ones_go(bench: Bench) -> None:
 async def a_chunk_that_was_not_sent_goes_out_again(bench: Bench) -> None:
     async with bench.opened() as it:
         row = await parked(it, acked=1)
-        await it.store.resolve_intent("i1", Verdict.UNSENT, 9.0)
+        await it.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.UNSENT, now=9.0), answer)
         assert await stored(it, "i1") == replace(
             row, state=S.PREPARED, reason=Reason.OPERATOR_UNSENT, created_at=9.0, updated_at=9.0
         )
@@ -275,25 +281,26 @@ async def what_is_abandoned_is_dead_or_a_part(bench: Bench) -> None:
     async with bench.opened() as it:
         for name, acked, state in (("i1", 0, S.DEAD), ("i2", 2, S.PARTIAL)):
             await parked(it, name, acked=acked)
-            await it.store.resolve_intent(name, Verdict.ABANDON, 9.0)
+            await it.store.write(ResolveIntent(intent=name, verdict=QueueVerdict.ABANDON, now=9.0), answer)
             found = await stored(it, name)
             assert (found.state, found.acked, found.reason) == (state, acked, Reason.PARKED)
         # The line of what was accepted is there already: to store it again is nothing new.
-        [due] = await it.store.due_mirrors()
-        assert (due.id, await it.store.mirror_now(due, session(), 9.0, same)) == ("i2", Settled(mirror=None))
+        [due] = await it.store.read(ListDueMirrors())
+        assert (due.id, await it.store.write(StoreMirror(intent=due, mirror=session(), now=9.0), same)) == (
+            "i2",
+            Settlement(mirror=None),
+        )
         assert await it.lines() == [("assistant", "one\ntwo", "i2", True)]
 
 
 @check
 async def of_two_verdicts_at_once_one_counts(bench: Bench) -> None:
     async with bench.opened() as it:
-        for n, first in enumerate(Verdict):
+        for n, first in enumerate(QueueVerdict):
             await parked(it, f"i{n}")
-            verdicts = [first, *Verdict]
-            answers = await all_at_once(
-                *(lambda one=one: it.store.resolve_intent(f"i{n}", one, 9.0) for one in verdicts)  # noqa: B023
-            )
-            assert [type(answer) for answer in answers] == [type(None), *[IllegalTransition] * len(Verdict)]
+            commands = [ResolveIntent(intent=f"i{n}", verdict=one, now=9.0) for one in (first, *QueueVerdict)]
+            answers = await all_at_once(*(partial(it.store.write, command, answer) for command in commands))
+            assert [type(one) for one in answers] == [IntentRow, *[IllegalTransition] * len(QueueVerdict)]
             assert [one.verb for one in await nudges(it)] == [first.value]
 
 
@@ -305,34 +312,34 @@ async def what_an_operator_changed_from_outside_is_seen_once(bench: Bench) -> No
     async with bench.opened() as it, bench.opened() as outside:
         await parked(it, "i1")
         await parked(it, "i2")
-        assert await it.store.nudges_wait() is False
-        await outside.store.resolve_intent("i2", Verdict.ABANDON, 9.0)
-        await outside.store.resolve_intent("i1", Verdict.UNSENT, 9.0)
-        await outside.store.retry_intent("i2", 9.0)
-        assert await it.store.nudges_wait() is True
+        assert await it.store.read(HasNudges()) is False
+        await outside.store.write(ResolveIntent(intent="i2", verdict=QueueVerdict.ABANDON, now=9.0), answer)
+        await outside.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.UNSENT, now=9.0), answer)
+        await outside.store.write(RetryIntent(intent="i2", now=9.0), answer)
+        assert await it.store.read(HasNudges()) is True
         assert [(one.intent, one.verb, one.before) for one in await nudges(it)] == [
             ("i2", "abandon", S.UNKNOWN),
             ("i1", "unsent", S.UNKNOWN),
             ("i2", "retry", S.DEAD),
         ]
-        assert (await it.store.nudges_wait(), await nudges(it)) == (False, ())
+        assert (await it.store.read(HasNudges()), await nudges(it)) == (False, ())
 
 
 @check
 async def what_is_written_from_outside_for_other_reasons_is_no_nudge(bench: Bench) -> None:
     async with bench.opened() as it, bench.opened() as outside:
-        assert await it.store.nudges_wait() is False
+        assert await it.store.read(HasNudges()) is False
         await outside.enqueue(intent("i1"))
-        assert await it.store.nudges_wait() is False
+        assert await it.store.read(HasNudges()) is False
 
 
 @check
 async def what_was_changed_while_nobody_looked_is_found_later(bench: Bench) -> None:
     async with bench.opened() as it:
         await parked(it)
-        await it.store.resolve_intent("i1", Verdict.UNSENT, 9.0)
+        await it.store.write(ResolveIntent(intent="i1", verdict=QueueVerdict.UNSENT, now=9.0), answer)
     async with bench.opened() as it:
-        assert await it.store.nudges_wait() is True
+        assert await it.store.read(HasNudges()) is True
         assert [one.intent for one in await nudges(it)] == ["i1"]
 
 
@@ -342,6 +349,8 @@ async def many_nudges_come_in_parts_and_in_order(bench: Bench) -> None:
         names = [f"i{n}" for n in range(BATCH + 1)]
         await all_at_once(*(lambda name=name: it.enqueue(intent(name)) for name in names))
         await all_at_once(*(lambda name=name: it.end(intent(name), S.DEAD) for name in names))
-        await all_at_once(*(lambda name=name: it.store.retry_intent(name, 9.0) for name in names))
+        await all_at_once(
+            *(lambda name=name: it.store.write(RetryIntent(intent=name, now=9.0), answer) for name in names)
+        )
         parts = [[one.intent for one in await nudges(it)] for _ in range(3)]
         assert parts == [names[:BATCH], names[BATCH:], []]

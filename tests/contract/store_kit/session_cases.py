@@ -11,8 +11,8 @@ from trunkline.core.config import SessionConfig
 from trunkline.core.errors import UnknownName
 from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
 from trunkline.core.routing import session_key_for
-from trunkline.core.store import Admission, NewSession, SessionRow, Settled
-from trunkline.core.store.records import Person
+from trunkline.core.store.commands import AckChunk, Admit, EnsureSession, MigrateKeys
+from trunkline.core.store.records import Admission, NewSession, Participant, SessionRow, Settlement
 from trunkline.core.values import Address, SessionId
 
 ANA, BEN, ANA_TELEGRAM = direct("100"), direct("200"), direct("900", channel="telegram")
@@ -40,7 +40,7 @@ async def says(it: Opened, name: str, place: Address, key_of: Keys, agent: str =
     """A message called `name` is admitted; its session."""
     asked = new(place, key_of, name, agent, **fields)
     item = work(name, session_key=asked.key, agent=agent, place=place, reply_to=place)
-    admission: Admission = await it.store.admit(item, f"id-{name}", asked, 2.0, same)
+    admission: Admission = await it.store.write(Admit(work=item, identity=f"id-{name}", session=asked, now=2.0), same)
     assert admission.session is not None
     return admission.session
 
@@ -49,11 +49,13 @@ def row(key: str, name: str, **fields: Any) -> SessionRow:
     return SessionRow(key=key, id=SessionId(f"s-{name}"), **{"generation": 1, "created": False, **fields})
 
 
-async def mirrors(it: Opened, name: str, key: str, key_of: Keys, place: Address = ANA) -> Settled:
+async def mirrors(it: Opened, name: str, key: str, key_of: Keys, place: Address = ANA) -> Settlement:
     """Deliver an intent that is to be mirrored into the session of a place, as `key` was decided before."""
     await it.enqueue(intent(name, address=place, mirror_key=key))
     asked = new(place, key_of, name, key=key)
-    return await it.store.ack_chunk(intent(name, address=place, mirror_key=key), receipt(), asked, 3.0, same)
+    return await it.store.write(
+        AckChunk(intent=intent(name, address=place, mirror_key=key), receipt=receipt(), mirror=asked, now=3.0), same
+    )
 
 
 def known(name: str) -> str:
@@ -63,8 +65,8 @@ def known(name: str) -> str:
 
 async def joins(it: Opened, person: str, today: Callable[[str], str] = known, key: str = MAIN) -> int:
     """Somebody comes into a session; what is told of it."""
-    asked = session(key, f"s-{person}", address=None, person=Person(name=person, today=today))
-    return (await it.store.ensure_session(asked, 1.0, same)).people
+    asked = session(key, f"s-{person}", address=None, participant=Participant(name=person, today=today))
+    return (await it.store.write(EnsureSession(session=asked, now=1.0), same)).people
 
 
 OLD, OLDER, KEY_1 = "agent:main:telegram:direct:1", "agent:main:telegram:dm:1", "main:telegram:default:direct:1"
@@ -87,9 +89,9 @@ async def stored(it: Opened, key: str, name: str, at: float, codec: str = "openc
     asked = session(key, f"s-{name}", codec=codec, address=fields.pop("address", None), **fields)
     item = work(name, session_key=key, agent=agent)
     # It was made long before.
-    await it.store.ensure_session(asked, 0.5, same)
-    await it.store.admit(item, f"id-{name}", asked, at, same)
+    await it.store.write(EnsureSession(session=asked, now=0.5), same)
+    await it.store.write(Admit(work=item, identity=f"id-{name}", session=asked, now=at), same)
 
 
 async def migrate(it: Opened, how: Callable[[Sequence[StoredKey]], Migration] = plan) -> Migration | None:
-    return await it.store.migrate_keys("v1", how, 99.0, same)
+    return await it.store.write(MigrateKeys(codec="v1", plan=how, now=99.0), same)

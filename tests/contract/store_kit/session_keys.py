@@ -29,8 +29,9 @@ from tests.contract.store_kit.session_cases import (
 )
 from tests.support.factories import direct, room, session
 from trunkline.core.keys import Migration, Move, StoredKey, canonical_key
-from trunkline.core.store import Admission
-from trunkline.core.store.records import Reset
+from trunkline.core.store.commands import EnsureSession, ResetSession
+from trunkline.core.store.queries import FindSession, FindSessionById, ReadTranscript
+from trunkline.core.store.records import Admission, ResetResult
 from trunkline.core.values import SessionId
 
 # ---------------------------------------------------------------- reset
@@ -40,11 +41,11 @@ from trunkline.core.values import SessionId
 async def a_reset_starts_the_next_generation_and_what_was_said_stays_readable(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.admit("m1")
-        reset = await it.store.reset_session(session(name="s-new"), 3.0, same)
-        assert reset == Reset(row=row(KEY, "new", generation=2), before=SessionId("s-m1"))
+        reset = await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same)
+        assert reset == ResetResult(row=row(KEY, "new", generation=2), before=SessionId("s-m1"))
         assert await it.lines() == []
     async with bench.opened() as it:
-        assert [line.ref for line in await it.store.history(SessionId("s-m1"))] == ["m1"]
+        assert [line.ref for line in await it.store.read(ReadTranscript(session=SessionId("s-m1")))] == ["m1"]
         assert (await it.admit("m2")).session == row(KEY, "new", generation=2)
         assert [ref for _, _, ref, _ in await it.lines()] == ["m2"]
 
@@ -53,17 +54,19 @@ async def a_reset_starts_the_next_generation_and_what_was_said_stays_readable(be
 async def a_session_may_be_reset_again_and_again(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.admit("m1")
-        resets = [await it.store.reset_session(session(name="s-new"), 3.0, same) for _ in range(3)]
+        resets = [await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same) for _ in range(3)]
         assert [reset.row.generation for reset in resets] == [2, 3, 4]
         assert [reset.before for reset in resets] == ["s-m1", "s-new", "s-new+2"]
-        assert await it.store.session(KEY) == row(KEY, "new+3", generation=4)
+        assert await it.store.read(FindSession(key=KEY)) == row(KEY, "new+3", generation=4)
 
 
 @check
 async def resets_at_once_are_one_after_the_other(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.admit("m1")
-        calls = [lambda n=n: it.store.reset_session(session(name=f"s-{n}"), 3.0, same) for n in range(10)]
+        calls = [
+            lambda n=n: it.store.write(ResetSession(session=session(name=f"s-{n}"), now=3.0), same) for n in range(10)
+        ]
         resets = await all_at_once(*calls)
         assert [reset.row.generation for reset in resets] == list(range(2, 12))
 
@@ -71,17 +74,19 @@ async def resets_at_once_are_one_after_the_other(bench: Bench) -> None:
 @check
 async def where_there_is_no_session_there_is_nothing_to_reset(bench: Bench) -> None:
     async with bench.opened() as it:
-        assert await it.store.reset_session(session(), 3.0, same) is None
-        assert await it.store.reset_session(new(ANA, PER_PEER, "new"), 3.0, same) is None
-        assert await it.store.session(KEY) is None
+        assert await it.store.write(ResetSession(session=session(), now=3.0), same) is None
+        assert await it.store.write(ResetSession(session=new(ANA, PER_PEER, "new"), now=3.0), same) is None
+        assert await it.store.read(FindSession(key=KEY)) is None
 
 
 @check
 async def a_conversation_is_reset_though_its_session_is_still_under_the_older_key(bench: Bench) -> None:
     async with bench.opened() as it:
         await says(it, "m1", ANA, ISOLATED)
-        reset = await it.store.reset_session(new(ANA, PER_PEER, "new"), 3.0, same)
-        assert reset == Reset(row=row(ANA_ANYWHERE, "new", generation=2, moved_from=KEY), before=SessionId("s-m1"))
+        reset = await it.store.write(ResetSession(session=new(ANA, PER_PEER, "new"), now=3.0), same)
+        assert reset == ResetResult(
+            row=row(ANA_ANYWHERE, "new", generation=2, moved_from=KEY), before=SessionId("s-m1")
+        )
         assert await says(it, "m2", ANA, PER_PEER) == row(ANA_ANYWHERE, "new", generation=2)
 
 
@@ -90,8 +95,8 @@ async def a_session_that_others_share_is_not_reset_for_a_place_that_is_about_to_
     async with bench.opened() as it:
         await says(it, "m1", ANA, SHARED)
         await says(it, "m2", BEN, SHARED)
-        assert await it.store.reset_session(new(ANA, ISOLATED, "new"), 3.0, same) is None
-        assert await it.store.session(MAIN) == row(MAIN, "m1")
+        assert await it.store.write(ResetSession(session=new(ANA, ISOLATED, "new"), now=3.0), same) is None
+        assert await it.store.read(FindSession(key=MAIN)) == row(MAIN, "m1")
 
 
 @check
@@ -100,7 +105,7 @@ async def a_session_that_began_anew_is_its_places_own_again(bench: Bench) -> Non
         await says(it, "m1", ANA, SHARED)
         await says(it, "m2", BEN, SHARED)
         await says(it, "m3", ANA, ISOLATED)
-        await it.store.reset_session(session(MAIN, "s-new"), 3.0, same)
+        await it.store.write(ResetSession(session=session(MAIN, "s-new"), now=3.0), same)
         moved = await says(it, "m4", BEN, ISOLATED)
         assert moved == row(ISOLATED(BEN), "new", generation=2, moved_from=MAIN)
 
@@ -109,22 +114,22 @@ async def a_session_that_began_anew_is_its_places_own_again(bench: Bench) -> Non
 async def a_session_is_found_by_its_id_under_the_key_that_it_has(bench: Bench) -> None:
     async with bench.opened() as it:
         await says(it, "m1", ANA, ISOLATED)
-        assert await it.store.session_by_id(SessionId("s-m1")) == row(KEY, "m1")
+        assert await it.store.read(FindSessionById(session=SessionId("s-m1"))) == row(KEY, "m1")
         await says(it, "m2", ANA, PER_PEER)
-        assert await it.store.session_by_id(SessionId("s-m1")) == row(ANA_ANYWHERE, "m1")
-        await it.store.reset_session(session(ANA_ANYWHERE, "s-new"), 3.0, same)
-        assert await it.store.session_by_id(SessionId("s-m1")) is None
-        assert await it.store.session_by_id(SessionId("nobody")) is None
+        assert await it.store.read(FindSessionById(session=SessionId("s-m1"))) == row(ANA_ANYWHERE, "m1")
+        await it.store.write(ResetSession(session=session(ANA_ANYWHERE, "s-new"), now=3.0), same)
+        assert await it.store.read(FindSessionById(session=SessionId("s-m1"))) is None
+        assert await it.store.read(FindSessionById(session=SessionId("nobody"))) is None
 
 
 @check
 async def an_id_is_never_given_twice(bench: Bench) -> None:
     async with bench.opened() as it:
         await says(it, "same", ANA, ISOLATED)
-        await it.store.ensure_session(new(ANA, PER_PEER, "moved"), 1.0, same)
-        again = await it.store.ensure_session(session(KEY, "s-same"), 1.0, same)
-        await it.store.reset_session(session(KEY, "s-other"), 1.0, same)
-        reset = await it.store.reset_session(session(KEY, "s-same"), 1.0, same)
+        await it.store.write(EnsureSession(session=new(ANA, PER_PEER, "moved"), now=1.0), same)
+        again = await it.store.write(EnsureSession(session=session(KEY, "s-same"), now=1.0), same)
+        await it.store.write(ResetSession(session=session(KEY, "s-other"), now=1.0), same)
+        reset = await it.store.write(ResetSession(session=session(KEY, "s-same"), now=1.0), same)
         assert (again.id, reset and reset.row.id) == ("s-same+2", "s-same+3")
 
 
@@ -139,11 +144,11 @@ async def a_key_of_another_form_is_brought_up_to_date_and_its_session_goes_on(be
         migration = await migrate(it)
         assert migration is not None
         assert [(move.old, move.new, move.session_id) for move in migration.moves] == [(OLDER, KEY_1, "s-a")]
-        assert await it.store.session(OLDER) is None
+        assert await it.store.read(FindSession(key=OLDER)) is None
     async with bench.opened() as it:
         assert (await it.admit("m2", key=KEY_1)).session == row(KEY_1, "a")
         assert [ref for _, _, ref, _ in await it.lines(KEY_1)] == ["a", "m2"]
-        assert (await it.store.session(KEY)) == row(KEY, "m1")
+        assert (await it.store.read(FindSession(key=KEY))) == row(KEY, "m1")
 
 
 @check
@@ -169,11 +174,13 @@ async def of_two_keys_of_one_conversation_the_one_used_last_goes_on(bench: Bench
         assert migration is not None
         left = {merge.key: [one.session_id for one in merge.left] for merge in migration.merged}
         assert left == {first: ["s-a1"], second: ["s-b2"]}
-        assert await it.store.session(first) == row(first, "b1")
-        assert await it.store.session(second) == row(second, "a2")
+        assert await it.store.read(FindSession(key=first)) == row(first, "b1")
+        assert await it.store.read(FindSession(key=second)) == row(second, "a2")
         for loser in ("a1", "b2"):
-            assert [line.ref for line in await it.store.history(SessionId(f"s-{loser}"))] == [loser]
-            assert await it.store.session_by_id(SessionId(f"s-{loser}")) is None
+            assert [line.ref for line in await it.store.read(ReadTranscript(session=SessionId(f"s-{loser}")))] == [
+                loser
+            ]
+            assert await it.store.read(FindSessionById(session=SessionId(f"s-{loser}"))) is None
 
 
 @check
@@ -186,11 +193,13 @@ async def an_older_key_meets_a_session_that_has_the_new_one(bench: Bench) -> Non
         migration = await migrate(it)
         assert migration is not None
         assert [merge.kept.session_id for merge in migration.merged] == ["s-old", "s-new2"]
-        assert await it.store.session(KEY_1) == row(KEY_1, "old")
+        assert await it.store.read(FindSession(key=KEY_1)) == row(KEY_1, "old")
         assert [ref for _, _, ref, _ in await it.lines(KEY_1)] == ["old"]
-        assert [line.ref for line in await it.store.history(SessionId("s-new"))] == ["new"]
-        assert await it.store.session("main:telegram:default:direct:2") == row("main:telegram:default:direct:2", "new2")
-        assert [await it.store.session(key) for key in (OLD, "agent:main:telegram:dm:2")] == [None, None]
+        assert [line.ref for line in await it.store.read(ReadTranscript(session=SessionId("s-new")))] == ["new"]
+        assert await it.store.read(FindSession(key="main:telegram:default:direct:2")) == row(
+            "main:telegram:default:direct:2", "new2"
+        )
+        assert [await it.store.read(FindSession(key=key)) for key in (OLD, "agent:main:telegram:dm:2")] == [None, None]
 
 
 @check
@@ -204,7 +213,7 @@ async def keys_that_cannot_be_read_stay_and_are_told_of_once(bench: Bench) -> No
         assert migration is not None
         assert [one.key for one in migration.unreadable] == [odd, refused]
         for key, name in ((odd, "a"), (refused, "b")):
-            assert await it.store.session(key) == row(key, name)
+            assert await it.store.read(FindSession(key=key)) == row(key, name)
             assert len(await it.lines(key)) == 1
         # Another row with an old key does not have them told again.
         await stored(it, "agent:main:telegram:dm:2", "d", 1.0)
@@ -233,7 +242,7 @@ async def a_migration_is_done_whole_or_not_at_all(bench: Bench) -> None:
             [error, admitted] = await all_at_once(lambda broken=broken: migrate(it, broken), lambda: it.admit("m1"))
             assert isinstance(error, Exception)
             assert isinstance(admitted, Admission)
-            found = [await it.store.session(key) for key in (OLD, "agent:main:telegram:direct:2", KEY_1)]
+            found = [await it.store.read(FindSession(key=key)) for key in (OLD, "agent:main:telegram:direct:2", KEY_1)]
             assert [one and one.id for one in found] == ["s-a", "s-b", "s-c"]
         assert await migrate(it) is not None
 
@@ -252,7 +261,7 @@ async def keys_may_change_places(bench: Bench) -> None:
             assert [await joins(it, who, key=key) for who in (f"d:{key}", "d:x")] == [0, 2]
         await migrate(it, around)
         for key, before in (("k:b", "a"), ("k:c", "b"), ("k:a", "c")):
-            assert await it.store.session(key) == row(key, before)
+            assert await it.store.read(FindSession(key=key)) == row(key, before)
             # Places and people came along.
             found = await says(it, f"at{key}", places[f"k:{before}"], lambda _, key=key: key)
             assert found == row(key, before)
@@ -283,7 +292,7 @@ async def an_older_form_of_a_key_still_finds_its_session(bench: Bench) -> None:
         for number, key in enumerate((OLD, OLDER)):
             settled = await mirrors(it, f"i{number}", key, ISOLATED, place)
             assert settled.mirror == row(KEY_1, "a")
-            assert await it.store.session(key) is None
+            assert await it.store.read(FindSession(key=key)) is None
 
 
 @check
@@ -294,7 +303,7 @@ async def people_of_a_session_that_was_merged_are_strangers_to_the_one_that_is_k
         await stored(it, old_main, "old", 5.0)
         assert [await joins(it, "d:1"), await joins(it, "d:2", key=old_main)] == [0, 0]
         await migrate(it)
-        assert await it.store.session(MAIN) == row(MAIN, "new")
+        assert await it.store.read(FindSession(key=MAIN)) == row(MAIN, "new")
         assert [await joins(it, who) for who in ("d:1", "d:2")] == [0, 2]
 
 

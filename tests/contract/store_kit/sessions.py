@@ -19,7 +19,9 @@ from tests.contract.store_kit.session_cases import (
     says,
 )
 from tests.support.factories import direct, group, session, work
-from trunkline.core.store.records import Left, Person
+from trunkline.core.store.commands import Admit, EnsureSession, FinishTurn, ResetSession
+from trunkline.core.store.queries import FindSession
+from trunkline.core.store.records import LeftSession, Participant
 from trunkline.core.values import Address, WorkKind
 
 # ---------------------------------------------------------------- places
@@ -33,14 +35,14 @@ async def a_place_whose_key_changes_takes_its_session_along(bench: Bench) -> Non
         assert await says(it, "m2", ANA, PER_PEER) == row(ANA_ANYWHERE, "m1", moved_from=KEY)
         assert await says(it, "m3", ANA, PER_PEER) == row(ANA_ANYWHERE, "m1")
         assert [ref for _, _, ref, _ in await it.lines(ANA_ANYWHERE)] == ["m1", "m2", "m3"]
-        assert await it.store.session(KEY) is None
+        assert await it.store.read(FindSession(key=KEY)) is None
 
 
 @check
 async def a_session_may_be_ensured_for_its_place_under_another_key(bench: Bench) -> None:
     async with bench.opened() as it:
-        await it.store.ensure_session(new(ANA, ISOLATED, "one"), 1.0, same)
-        moved = await it.store.ensure_session(new(ANA, PER_PEER, "two"), 1.0, same)
+        await it.store.write(EnsureSession(session=new(ANA, ISOLATED, "one"), now=1.0), same)
+        moved = await it.store.write(EnsureSession(session=new(ANA, PER_PEER, "two"), now=1.0), same)
         assert moved == row(ANA_ANYWHERE, "one", moved_from=KEY)
 
 
@@ -49,7 +51,7 @@ async def a_session_that_another_place_has_too_is_left_and_nobody_takes_it_along
     async with bench.opened() as it:
         await says(it, "m1", ANA, SHARED)
         await says(it, "m2", BEN, SHARED)
-        left = Left(key=MAIN, id="s-m1")
+        left = LeftSession(key=MAIN, id="s-m1")
         assert await says(it, "m3", ANA, ISOLATED) == row(KEY, "m3", created=True, left=left)
         # Ben is the last one there, and what Ana said in it is not his.
         ben = await says(it, "m4", BEN, ISOLATED)
@@ -79,7 +81,7 @@ async def a_place_leaves_its_session_where_the_new_key_has_one_already(bench: Be
         moved = await says(it, "m3", ANA, together)
         assert (moved.id, moved.moved_from) == ("s-m1", ANA_ANYWHERE)
         joined = await says(it, "m4", ANA_TELEGRAM, together)
-        assert joined == row(together(ANA), "m1", left=Left(key="main:*:*:direct:900", id="s-m2"))
+        assert joined == row(together(ANA), "m1", left=LeftSession(key="main:*:*:direct:900", id="s-m2"))
         assert [ref for _, _, ref, _ in await it.lines("main:*:*:direct:900")] == ["m2"]
 
 
@@ -100,10 +102,10 @@ async def places_that_left_find_their_sessions_again(bench: Bench) -> None:
             await says(it, f"{name}1", place, SHARED)
         own = [await says(it, f"{name}2", place, ISOLATED) for name, place in (("ana", ANA), ("ben", BEN))]
         back = [await says(it, f"{name}3", place, SHARED) for name, place in (("ana", ANA), ("ben", BEN))]
-        assert [found.left for found in back] == [Left(key=found.key, id=found.id) for found in own]
+        assert [found.left for found in back] == [LeftSession(key=found.key, id=found.id) for found in own]
         assert {found.id for found in back} == {"s-ana1"}
         again = await says(it, "ana4", ANA, ISOLATED)
-        assert (again.id, again.left) == (own[0].id, Left(key=MAIN, id="s-ana1"))
+        assert (again.id, again.left) == (own[0].id, LeftSession(key=MAIN, id="s-ana1"))
 
 
 @check
@@ -127,7 +129,7 @@ async def a_session_of_two_agents_is_neithers_to_take_along(bench: Bench) -> Non
         await says(it, "m1", ANA, same_key)
         await says(it, "m2", ANA, same_key, "ops")
         left = await says(it, "m3", ANA, ISOLATED)
-        assert left == row(KEY, "m3", created=True, left=Left(key="a:key:of:both", id="s-m1"))
+        assert left == row(KEY, "m3", created=True, left=LeftSession(key="a:key:of:both", id="s-m1"))
 
 
 @check
@@ -145,11 +147,11 @@ async def the_session_that_an_agent_wakes_up_in_is_not_taken_along(bench: Bench)
     async with bench.opened() as it:
         wake = work("w1", kind=WorkKind.WAKE, session_key=MAIN, place=None, reply_to=None)
         asked = session(MAIN, "s-w1", address=None, key_of=SHARED)
-        await it.store.admit(wake, "id-w1", asked, 1.0, same)
+        await it.store.write(Admit(work=wake, identity="id-w1", session=asked, now=1.0), same)
         await says(it, "m1", ANA, SHARED)
         left = await says(it, "m2", ANA, ISOLATED)
-        assert left == row(KEY, "m2", created=True, left=Left(key=MAIN, id="s-w1"))
-        assert (await it.store.session(MAIN)) == row(MAIN, "w1")
+        assert left == row(KEY, "m2", created=True, left=LeftSession(key=MAIN, id="s-w1"))
+        assert (await it.store.read(FindSession(key=MAIN))) == row(MAIN, "w1")
 
 
 @check
@@ -166,17 +168,19 @@ async def of_many_messages_at_once_one_moves_the_session(bench: Bench) -> None:
 async def a_message_that_is_known_moves_nothing(bench: Bench) -> None:
     async with bench.opened() as it:
         await says(it, "m1", ANA, ISOLATED)
-        repeated = await it.store.admit(work("m1"), "id-m1", new(ANA, PER_PEER, "m1"), 2.0, same)
+        repeated = await it.store.write(
+            Admit(work=work("m1"), identity="id-m1", session=new(ANA, PER_PEER, "m1"), now=2.0), same
+        )
         assert repeated.session is None
-        assert await it.store.session(KEY) == row(KEY, "m1")
+        assert await it.store.read(FindSession(key=KEY)) == row(KEY, "m1")
 
 
 @check
 async def a_session_that_is_asked_for_without_a_place_ties_none(bench: Bench) -> None:
     async with bench.opened() as it:
         await says(it, "m1", ANA, ISOLATED)
-        await it.store.ensure_session(session(KEY, address=None, key_of=PER_PEER), 1.0, same)
-        await it.store.ensure_session(session(KEY, address=BEN), 1.0, same)
+        await it.store.write(EnsureSession(session=session(KEY, address=None, key_of=PER_PEER), now=1.0), same)
+        await it.store.write(EnsureSession(session=session(KEY, address=BEN), now=1.0), same)
         assert (await says(it, "m2", ANA, PER_PEER)).moved_from == KEY
         assert await says(it, "m3", BEN, ISOLATED) == row(ISOLATED(BEN), "m3", created=True)
 
@@ -186,9 +190,14 @@ async def entries_are_not_touched_by_what_happens_to_others(bench: Bench) -> Non
     agents = ("main", "x", "y")
     async with bench.opened() as it:
         first = [await says(it, agent, ANA, keys(agent=agent), agent) for agent in agents]
-        turns = [lambda agent=agent: it.store.finish_turn(work(agent), [], 3.0, same) for agent in agents]
-        await all_at_once(*turns, lambda: it.store.reset_session(session(first[1].key, "s-new"), 3.0, same))
-        found = [await it.store.session(one.key) for one in first]
+        turns = [
+            lambda agent=agent: it.store.write(FinishTurn(work=work(agent), intents=[], now=3.0), same)
+            for agent in agents
+        ]
+        await all_at_once(
+            *turns, lambda: it.store.write(ResetSession(session=session(first[1].key, "s-new"), now=3.0), same)
+        )
+        found = [await it.store.read(FindSession(key=one.key)) for one in first]
     assert [one and (one.id, one.generation) for one in found] == [("s-main", 1), ("s-new", 2), ("s-y", 1)]
 
 
@@ -202,7 +211,7 @@ async def an_older_key_leads_to_the_session_that_had_it(bench: Bench) -> None:
         await says(it, "m2", ANA, PER_PEER)
         settled = await mirrors(it, "i1", KEY, PER_PEER)
         assert settled.mirror == row(ANA_ANYWHERE, "m1")
-        assert await it.store.session(KEY) is None
+        assert await it.store.read(FindSession(key=KEY)) is None
         # It stays where it is, and so does its place.
         assert await says(it, "m3", ANA, PER_PEER) == row(ANA_ANYWHERE, "m1")
 
@@ -213,7 +222,7 @@ async def an_older_key_leads_to_it_after_many_moves_and_a_reset(bench: Bench) ->
     async with bench.opened() as it:
         for number, key_of in enumerate((ISOLATED, PER_PEER, linked, PER_PEER, linked)):
             await says(it, f"m{number}", ANA, key_of)
-        await it.store.reset_session(session(linked(ANA), "s-new"), 3.0, same)
+        await it.store.write(ResetSession(session=session(linked(ANA), "s-new"), now=3.0), same)
         for number, key_of in enumerate((ISOLATED, PER_PEER, linked)):
             settled = await mirrors(it, f"i{number}", key_of(ANA), linked)
             assert settled.mirror == row(linked(ANA), "new", generation=2)
@@ -263,7 +272,7 @@ async def each_person_who_comes_as_second_or_later_is_told_of_once(bench: Bench)
 async def people_are_counted_by_the_message_that_brings_them(bench: Bench) -> None:
     async with bench.opened() as it:
         found = [
-            await says(it, f"m{number}", place, SHARED, person=Person(name=place.conversation, today=known))
+            await says(it, f"m{number}", place, SHARED, participant=Participant(name=place.conversation, today=known))
             for number, place in enumerate((ANA, BEN, BEN))
         ]
         assert [(one.created, one.people) for one in found] == [(True, 0), (False, 2), (False, 0)]
@@ -286,10 +295,10 @@ async def somebody_who_was_linked_since_is_no_stranger_to_themselves(bench: Benc
 @check
 async def people_go_with_a_session_that_moves_and_are_forgotten_with_a_reset(bench: Bench) -> None:
     async with bench.opened() as it:
-        asked = Person(name="d:1", today=known)
-        await says(it, "m1", ANA, SHARED, person=asked)
+        asked = Participant(name="d:1", today=known)
+        await says(it, "m1", ANA, SHARED, participant=asked)
         assert (await says(it, "m2", ANA, ISOLATED)).moved_from == MAIN
         assert [await joins(it, who, key=KEY) for who in ("d:1", "d:2")] == [0, 2]
         assert [await joins(it, who) for who in ("d:2", "d:3")] == [0, 2]
-        await it.store.reset_session(session(KEY), 3.0, same)
+        await it.store.write(ResetSession(session=session(KEY), now=3.0), same)
         assert [await joins(it, who, key=KEY) for who in ("d:2", "d:1")] == [0, 2]

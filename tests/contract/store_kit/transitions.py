@@ -6,20 +6,24 @@ import msgspec
 import pytest
 
 from tests.contract.store_kit.bench import Bench, Opened, bring, check, nudges, same
+from tests.support.stores import state_of
 from trunkline.core.delivery.states import TRANSITIONS, DeliveryEvent, next_state
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
-from trunkline.core.store import IntentRow
-from trunkline.core.store.sqlite.sql.queue_admin import Verdict
+from trunkline.core.store.commands import Defer, MarkSending, ResolveIntent, RetryIntent
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import ShowIntent
+from trunkline.core.store.queue_admin import QueueVerdict
+from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentState
 
 #: events that happen to an intent by an operator's word: what is stored counts, not what the operator has seen
 BY_OPERATORS = {
     DeliveryEvent.RETRY: None,
-    DeliveryEvent.RESOLVE_CHUNK: Verdict.SENT,
-    DeliveryEvent.RESOLVE_LAST: Verdict.SENT,
-    DeliveryEvent.RESOLVE_UNSENT: Verdict.UNSENT,
-    DeliveryEvent.ABANDON: Verdict.ABANDON,
+    DeliveryEvent.RESOLVE_CHUNK: QueueVerdict.SENT,
+    DeliveryEvent.RESOLVE_LAST: QueueVerdict.SENT,
+    DeliveryEvent.RESOLVE_UNSENT: QueueVerdict.UNSENT,
+    DeliveryEvent.ABANDON: QueueVerdict.ABANDON,
 }
 
 
@@ -31,17 +35,17 @@ async def apply(it: Opened, row: IntentRow, event: DeliveryEvent) -> None:
     """Have an event happen to an intent, through the verb that stands for it."""
     match event:
         case DeliveryEvent.MARK:
-            await it.store.mark_sending(row, 3.0)
+            await it.store.write(MarkSending(intent=row, now=3.0), answer)
         case DeliveryEvent.ACK_CHUNK | DeliveryEvent.ACK_LAST:
             await it.ack(row)
         case DeliveryEvent.DEFER:
-            await it.store.defer(row, 60.0, Reason.RATE_LIMITED, 3.0, same)
+            await it.store.write(Defer(intent=row, next_at=60.0, reason=Reason.RATE_LIMITED, now=3.0), same)
         case DeliveryEvent.MISPLACE:
             await it.misplace(row)
         case DeliveryEvent.RETRY:
-            await it.store.retry_intent(row.id, 3.0)
+            await it.store.write(RetryIntent(intent=row.id, now=3.0), answer)
         case _ if (verdict := BY_OPERATORS.get(event)) is not None:
-            await it.store.resolve_intent(row.id, verdict, 3.0)
+            await it.store.write(ResolveIntent(intent=row.id, verdict=verdict, now=3.0), answer)
         case _:
             # The caller says the end: for a state without such an event, the end that it has from the beginning.
             start = row.state if event in TRANSITIONS[row.state] else IntentState.PREPARED
@@ -54,16 +58,16 @@ async def every_event_does_what_the_table_says_or_is_refused_and_changes_nothing
         for state, event in product(IntentState, DeliveryEvent):
             after = TRANSITIONS[state].get(event)
             row = await bring(it, f"{state}-{event}", state, *(["one"] if after and event in LAST else []))
-            lines, shown = await it.lines(), await it.store.show_intent(row.id)
+            lines, shown = await it.lines(), await it.store.read(ShowIntent(intent=row.id))
             if after is None:
                 with pytest.raises(IllegalTransition):
                     await apply(it, row, event)
                 assert await it.lines() == lines
-                assert await it.store.show_intent(row.id) == shown
+                assert await it.store.read(ShowIntent(intent=row.id)) == shown
                 assert not [one for one in await nudges(it) if one.intent == row.id]
             else:
                 await apply(it, row, event)
-            assert await it.store.intent_state(row.id) is (after or state), (state, event)
+            assert await state_of(it.store, row.id) is (after or state), (state, event)
 
 
 @check
@@ -73,7 +77,7 @@ async def a_caller_with_an_old_view_of_an_intent_is_refused(bench: Bench) -> Non
             row = await bring(it, f"seen prepared, {event}", IntentState.UNKNOWN)
             with pytest.raises(IllegalTransition, match="is no longer 'prepared'"):
                 await apply(it, msgspec.structs.replace(row, state=IntentState.PREPARED), event)
-            assert await it.store.intent_state(row.id) is IntentState.UNKNOWN
+            assert await state_of(it.store, row.id) is IntentState.UNKNOWN
 
 
 @check
@@ -89,4 +93,4 @@ async def an_intent_cannot_end_as_delivered_or_as_still_open(bench: Bench) -> No
         ):
             with pytest.raises(IllegalTransition):
                 await it.end(row, state)
-        assert await it.store.intent_state(row.id) is IntentState.PREPARED
+        assert await state_of(it.store, row.id) is IntentState.PREPARED

@@ -34,10 +34,34 @@ from tests.contract.store_kit.session_cases import (
     stored,
 )
 from tests.support.factories import delegation, direct, intent, receipt, session, work
+from tests.support.stores import state_of
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.reasons import Reason
-from trunkline.core.store import Finish, IntentRow, SessionRow, Settled
-from trunkline.core.store.records import Begun, IntentFate, NewSession, SendRow, send_intent
+from trunkline.core.store.commands import (
+    AcceptDelegation,
+    AckChunk,
+    Admit,
+    BeginSend,
+    EnsureSession,
+    FinishDelegation,
+    FinishTurn,
+    Misplace,
+    ResetSession,
+    StartDelegation,
+)
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import FindIntentFate, FindSend, FindSession, LoadUnfinished, ReadTranscript
+from trunkline.core.store.records import (
+    HandFinish,
+    IntentFate,
+    IntentRow,
+    NewSession,
+    SendAdmission,
+    SendRow,
+    SessionRow,
+    Settlement,
+    send_intent,
+)
 from trunkline.core.values import Address, IntentId, IntentState, SessionId
 
 # ---------------------------------------------------------------- sends of clients
@@ -48,11 +72,13 @@ def send(key: str = "k1", tries: int = 1, **fields: Any) -> SendRow:
     return SendRow(key=key, tries=tries, intent=send_intent(key, tries), **given)
 
 
-async def begin(it: Opened, row: SendRow, *, entry: NewSession | None = None, again: bool = False) -> Begun:
+async def begin(it: Opened, row: SendRow, *, entry: NewSession | None = None, again: bool = False) -> SendAdmission:
     """Ask for the first try of a send. `again`: whatever became of the try before, there may be another."""
     first = msgspec.structs.replace(row, tries=1, intent=send_intent(row.key, 1))
     prepared = intent(first.intent, mirror_key=row.session_key)
-    return await it.store.begin_send(first, prepared, entry, lambda _: again, 2.0, same)
+    return await it.store.write(
+        BeginSend(send=first, intent=prepared, entry=entry, again=lambda _: again, now=2.0), same
+    )
 
 
 @check
@@ -65,9 +91,9 @@ async def a_send_is_stored_with_its_intent(bench: Bench) -> None:
         assert repeated.fate is not None
         assert repeated.fate.state is IntentState.PREPARED
     async with bench.opened() as it:
-        assert await it.store.find_send("k1") == send()
+        assert await it.store.read(FindSend(key="k1")) == send()
         assert [one.id for one in await it.open_rows()] == ["send:k1"]
-        assert await it.store.find_send("k2") is None
+        assert await it.store.read(FindSend(key="k2")) is None
 
 
 @check
@@ -76,7 +102,7 @@ async def a_send_is_stored_with_the_session_that_it_goes_to(bench: Bench) -> Non
         begun = await begin(it, send(), entry=session())
         assert begun.session is not None
         assert begun.session.created
-        assert (await it.store.session(KEY)) == msgspec.structs.replace(begun.session, created=False)
+        assert (await it.store.read(FindSession(key=KEY))) == msgspec.structs.replace(begun.session, created=False)
         again = await begin(it, send("k2"), entry=session())
         assert again.session == msgspec.structs.replace(begun.session, created=False)
 
@@ -89,10 +115,10 @@ async def the_latest_try_of_a_send_counts(bench: Bench) -> None:
         begun = await begin(it, second, again=True)
         assert begun.intent is not None
         assert (begun.new, begun.send, begun.intent.id) == (True, second, "send:k1+2")
-        assert await it.store.find_send("k1") == second
+        assert await it.store.read(FindSend(key="k1")) == second
         third = send(tries=3, session_key=None)
         await begin(it, third, again=True)
-        assert await it.store.find_send("k1") == third
+        assert await it.store.read(FindSend(key="k1")) == third
 
 
 @check
@@ -108,7 +134,9 @@ async def whether_a_send_may_be_tried_again_is_asked_of_its_state(bench: Bench) 
             return False
 
         row = send()
-        refused = await it.store.begin_send(row, intent(row.intent), None, again, 2.0, same)
+        refused = await it.store.write(
+            BeginSend(send=row, intent=intent(row.intent), entry=None, again=again, now=2.0), same
+        )
         assert (refused.new, asked) == (False, [IntentState.FAILED])
 
 
@@ -124,17 +152,22 @@ async def sends_with_one_key_at_once_make_one_intent(bench: Bench) -> None:
 async def the_fate_of_an_intent_is_known_with_its_receipts(bench: Bench) -> None:
     asked = intent("i1", "one", "two")
     async with bench.opened() as it:
-        assert await it.store.intent_fate(asked.id) is None
+        assert await it.store.read(FindIntentFate(intent=asked.id)) is None
         await it.enqueue(asked)
-        assert await it.store.intent_fate(asked.id) == IntentFate(state=IntentState.PREPARED, reason=None, receipts=())
-        await it.store.ack_chunk(asked, receipt("901"), None, 3.0, same)
-        await it.store.ack_chunk(msgspec.structs.replace(asked, acked=1), receipt("902"), session(), 3.0, same)
-        assert await it.store.intent_fate(asked.id) == IntentFate(
+        assert await it.store.read(FindIntentFate(intent=asked.id)) == IntentFate(
+            state=IntentState.PREPARED, reason=None, receipts=()
+        )
+        await it.store.write(AckChunk(intent=asked, receipt=receipt("901"), mirror=None, now=3.0), same)
+        await it.store.write(
+            AckChunk(intent=msgspec.structs.replace(asked, acked=1), receipt=receipt("902"), mirror=session(), now=3.0),
+            same,
+        )
+        assert await it.store.read(FindIntentFate(intent=asked.id)) == IntentFate(
             state=IntentState.DELIVERED, reason=Reason.ACCEPTED, receipts=(receipt("901"), receipt("902"))
         )
         await it.enqueue(intent("i2"))
         await it.end(intent("i2"), IntentState.FAILED)
-        assert await it.store.intent_fate(IntentId("i2")) == IntentFate(
+        assert await it.store.read(FindIntentFate(intent=IntentId("i2"))) == IntentFate(
             state=IntentState.FAILED, reason=Reason.REFUSED, receipts=()
         )
 
@@ -160,10 +193,10 @@ async def what_is_seen_elsewhere_is_remembered_there_and_not_at_home(bench: Benc
         asked = intent("i1", "one", "two", session=SessionId("s-m1"))
         await it.enqueue(asked)
         settled = await it.misplace(asked)
-        assert settled == Settled(mirror=row(ELSEWHERE_KEY, "elsewhere", created=True), mirror_text="one")
+        assert settled == Settlement(mirror=row(ELSEWHERE_KEY, "elsewhere", created=True), mirror_text="one")
         assert await it.lines(ELSEWHERE_KEY) == [("assistant", "one", "i1", True)]
         assert [ref for _, _, ref, _ in await it.lines()] == ["m1"]
-        assert await it.store.intent_fate(asked.id) == IntentFate(
+        assert await it.store.read(FindIntentFate(intent=asked.id)) == IntentFate(
             state=IntentState.MISPLACED, reason=Reason.MISPLACED, receipts=(receipt(address=ELSEWHERE),)
         )
         assert await it.open_rows() == ()
@@ -174,8 +207,10 @@ async def what_is_seen_elsewhere_and_was_not_to_be_mirrored_is_in_no_transcript(
     async with bench.opened() as it:
         asked = intent("i1", mirror_key=None)
         await it.enqueue(asked)
-        assert await it.store.misplace(asked, receipt(address=ELSEWHERE), None, 3.0, same) == Settled(mirror=None)
-        assert await it.store.intent_state(asked.id) is IntentState.MISPLACED
+        assert await it.store.write(
+            Misplace(intent=asked, receipt=receipt(address=ELSEWHERE), mirror=None, now=3.0), same
+        ) == Settlement(mirror=None)
+        assert await state_of(it.store, asked.id) is IntentState.MISPLACED
 
 
 @check
@@ -183,7 +218,7 @@ async def what_was_misplaced_counts_once(bench: Bench) -> None:
     async with bench.opened() as it:
         await it.enqueue(intent("i1"))
         answers = await all_at_once(*[lambda: it.misplace(intent("i1"))] * 3, lambda: it.ack(intent("i1")))
-        assert [type(answer) for answer in answers] == [Settled, *[IllegalTransition] * 3]
+        assert [type(answer) for answer in answers] == [Settlement, *[IllegalTransition] * 3]
         assert len(await it.lines(ELSEWHERE_KEY)) == 1
 
 
@@ -196,29 +231,34 @@ async def begun(
     """A message that was answered: the answer is prepared, and belongs to the message's session."""
     found = await says(it, name, place, key_of, **fields)
     asked = intent(f"{name}.reply", "one", "two", address=place, mirror_key=found.key, session=found.id)
-    await it.store.finish_turn(work(name), [asked], 2.0, same)
+    await it.store.write(FinishTurn(work=work(name), intents=[asked], now=2.0), same)
     return asked
 
 
 async def delivered(it: Opened, asked: IntentRow, key_of: Keys) -> SessionRow | None:
     """Deliver both chunks; the session that remembers them."""
     place = asked.address
-    await it.store.ack_chunk(asked, receipt(address=place), None, 3.0, same)
+    await it.store.write(AckChunk(intent=asked, receipt=receipt(address=place), mirror=None, now=3.0), same)
     again = new(place, key_of, "mirror", key=asked.mirror_key)
     last = msgspec.structs.replace(asked, acked=1)
-    return (await it.store.ack_chunk(last, receipt(address=place), again, 3.0, same)).mirror
+    return (
+        await it.store.write(AckChunk(intent=last, receipt=receipt(address=place), mirror=again, now=3.0), same)
+    ).mirror
 
 
 @check
 async def an_answer_stays_in_the_session_of_its_message_after_a_reset(bench: Bench) -> None:
     async with bench.opened() as it:
         asked = await begun(it)
-        await it.store.reset_session(session(name="s-new"), 3.0, same)
+        await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same)
     async with bench.opened() as it:
         [found] = await it.open_rows()
         assert found == asked
         assert await delivered(it, found, ISOLATED) == row(KEY, "m1")
-        assert [line.ref for line in await it.store.history(SessionId("s-m1"))] == ["m1", "m1.reply"]
+        assert [line.ref for line in await it.store.read(ReadTranscript(session=SessionId("s-m1")))] == [
+            "m1",
+            "m1.reply",
+        ]
         assert await it.lines() == []
 
 
@@ -229,7 +269,7 @@ async def an_answer_goes_along_with_a_session_that_moves(bench: Bench) -> None:
         await says(it, "m2", ANA, PER_PEER)
         assert await delivered(it, asked, PER_PEER) == row(ANA_ANYWHERE, "m1")
         assert [ref for _, _, ref, _ in await it.lines(ANA_ANYWHERE)] == ["m1", "m2", "m1.reply"]
-        assert await it.store.session(KEY) is None
+        assert await it.store.read(FindSession(key=KEY)) is None
 
 
 @check
@@ -250,17 +290,20 @@ async def an_answer_stays_in_a_session_that_was_merged(bench: Bench) -> None:
         await migrate(it)
         assert await delivered(it, asked, ISOLATED) == row(OLD, "old")
         assert [ref for _, _, ref, _ in await it.lines(KEY_1)] == ["new"]
-        assert [line.ref for line in await it.store.history(SessionId("s-old"))] == ["old", "old.reply"]
+        assert [line.ref for line in await it.store.read(ReadTranscript(session=SessionId("s-old")))] == [
+            "old",
+            "old.reply",
+        ]
 
 
 @check
 async def what_was_broken_off_stays_in_its_own_session_too(bench: Bench) -> None:
     async with bench.opened() as it:
         asked = await begun(it)
-        await it.store.ack_chunk(asked, receipt(), None, 3.0, same)
-        await it.store.reset_session(session(name="s-new"), 3.0, same)
+        await it.store.write(AckChunk(intent=asked, receipt=receipt(), mirror=None, now=3.0), same)
+        await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same)
         settled = await it.end(msgspec.structs.replace(asked, acked=1), IntentState.PARTIAL)
-        assert settled == Settled(mirror=row(KEY, "m1"), mirror_text="one")
+        assert settled == Settlement(mirror=row(KEY, "m1"), mirror_text="one")
         assert await it.lines() == []
 
 
@@ -269,7 +312,7 @@ async def what_belongs_to_no_session_goes_to_the_one_that_its_key_has(bench: Ben
     async with bench.opened() as it:
         await it.admit("m1")
         await it.enqueue(intent("i1"))
-        await it.store.reset_session(session(name="s-new"), 3.0, same)
+        await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same)
         assert (await it.ack(intent("i1"))).mirror == row(KEY, "new", generation=2)
 
 
@@ -279,13 +322,13 @@ async def work_that_is_left_open_keeps_its_session(bench: Bench) -> None:
         await says(it, "m1", ANA, ISOLATED)
         await says(it, "m2", BEN, ISOLATED)
         asked = delegation("m1.hand1", session=SessionId("s-m1"))
-        await it.store.accept_delegation(asked, same)
+        await it.store.write(AcceptDelegation(row=asked), same)
         await says(it, "m3", ANA, PER_PEER)
-        await it.store.reset_session(session(ANA_ANYWHERE, "s-new"), 3.0, same)
-        await it.store.reset_session(session(ISOLATED(BEN), "s-new2"), 3.0, same)
+        await it.store.write(ResetSession(session=session(ANA_ANYWHERE, "s-new"), now=3.0), same)
+        await it.store.write(ResetSession(session=session(ISOLATED(BEN), "s-new2"), now=3.0), same)
         await says(it, "m4", ANA, PER_PEER)
     async with bench.opened() as it:
-        left = await it.store.unfinished()
+        left = await it.store.read(LoadUnfinished())
         assert [(item.id, found) for item, found in left.works] == [
             ("m1", "s-m1"),
             ("m2", "s-m2"),
@@ -300,20 +343,23 @@ async def work_that_is_left_open_keeps_its_session(bench: Bench) -> None:
 
 async def delegated(it: Opened) -> None:
     await says(it, "m1", ANA, ISOLATED)
-    await it.store.accept_delegation(delegation(session=SessionId("s-m1")), same)
-    await it.store.start_delegation(delegation().id)
+    await it.store.write(AcceptDelegation(row=delegation(session=SessionId("s-m1"))), same)
+    await it.store.write(StartDelegation(delegation=delegation().id), answer)
 
 
-async def finish(it: Opened, *intents: IntentRow, callback: bool = True, key_of: Keys = ISOLATED) -> Finish:
-    told = (BACK, "callback/m1.hand1", new(ANA, key_of, "back", key=KEY)) if callback else None
-    return await it.store.finish_delegation(delegation().id, OK, told, intents, 3.0, same)
+async def finish(it: Opened, *intents: IntentRow, callback: bool = True, key_of: Keys = ISOLATED) -> HandFinish:
+    back = Admit(work=BACK, identity="callback/m1.hand1", session=new(ANA, key_of, "back", key=KEY), now=3.0)
+    told = back if callback else None
+    return await it.store.write(
+        FinishDelegation(delegation=delegation().id, result=OK, callback=told, intents=intents, now=3.0), same
+    )
 
 
 @check
 async def a_result_comes_back_to_the_session_that_delegated(bench: Bench) -> None:
     async with bench.opened() as it:
         await delegated(it)
-        assert await finish(it) == Finish(first=True, session=row(KEY, "m1"))
+        assert await finish(it) == HandFinish(first=True, session=row(KEY, "m1"))
         assert [ref for _, _, ref, _ in await it.lines()] == ["m1", "m1.hand1.back"]
 
 
@@ -321,16 +367,16 @@ async def a_result_comes_back_to_the_session_that_delegated(bench: Bench) -> Non
 async def a_result_for_a_session_that_was_reset_is_not_stored(bench: Bench) -> None:
     async with bench.opened() as it:
         await delegated(it)
-        await it.store.reset_session(session(name="s-new"), 3.0, same)
-        assert await finish(it, intent("extra")) == Finish(first=True, replaced=True)
-        left = await it.store.unfinished()
+        await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same)
+        assert await finish(it, intent("extra")) == HandFinish(first=True, replaced=True)
+        left = await it.store.read(LoadUnfinished())
         assert [item.id for item, _ in left.works] == ["m1"]
         assert [one.state.value for one in left.delegations] == ["running"]
         assert (left.intents, await it.lines()) == (0, [])
         # It is told by what is posted, once.
-        assert await finish(it, intent("post"), callback=False) == Finish(first=True)
-        assert await finish(it, intent("again"), callback=False) == Finish(first=False)
-        assert await finish(it) == Finish(first=False)
+        assert await finish(it, intent("post"), callback=False) == HandFinish(first=True)
+        assert await finish(it, intent("again"), callback=False) == HandFinish(first=False)
+        assert await finish(it) == HandFinish(first=False)
         assert [one.id for one in await it.open_rows()] == ["post"]
 
 
@@ -340,9 +386,11 @@ async def a_result_follows_a_session_that_moved(bench: Bench) -> None:
         await delegated(it)
         await says(it, "m2", ANA, PER_PEER)
         # As it was decided, just before the move.
-        assert await finish(it, key_of=PER_PEER) == Finish(first=True, session=row(ANA_ANYWHERE, "m1"))
-        assert await it.store.session(KEY) is None
-        assert ("m1.hand1.back", "s-m1") in [(item.id, found) for item, found in (await it.store.unfinished()).works]
+        assert await finish(it, key_of=PER_PEER) == HandFinish(first=True, session=row(ANA_ANYWHERE, "m1"))
+        assert await it.store.read(FindSession(key=KEY)) is None
+        assert ("m1.hand1.back", "s-m1") in [
+            (item.id, found) for item, found in (await it.store.read(LoadUnfinished())).works
+        ]
 
 
 @check
@@ -350,8 +398,8 @@ async def a_result_does_not_go_to_another_session_that_has_the_key_since(bench: 
     async with bench.opened() as it:
         await delegated(it)
         await says(it, "m2", ANA, PER_PEER)
-        await it.store.ensure_session(session(KEY, "s-other", address=None), 3.0, same)
-        assert await finish(it, key_of=PER_PEER) == Finish(first=True, session=row(ANA_ANYWHERE, "m1"))
+        await it.store.write(EnsureSession(session=session(KEY, "s-other", address=None), now=3.0), same)
+        assert await finish(it, key_of=PER_PEER) == HandFinish(first=True, session=row(ANA_ANYWHERE, "m1"))
         assert await it.lines(KEY) == []
 
 
@@ -360,18 +408,20 @@ async def a_result_stays_in_a_session_that_its_place_has_left(bench: Bench) -> N
     async with bench.opened() as it:
         await says(it, "m0", BEN, SHARED)
         await says(it, "m1", ANA, SHARED)
-        await it.store.accept_delegation(delegation(session=SessionId("s-m0"), session_key=MAIN), same)
+        await it.store.write(AcceptDelegation(row=delegation(session=SessionId("s-m0"), session_key=MAIN)), same)
         await says(it, "m2", ANA, ISOLATED)
-        told = (BACK, "callback/m1.hand1", new(ANA, ISOLATED, "back", key=MAIN))
-        finished = await it.store.finish_delegation(delegation().id, OK, told, [], 3.0, same)
-        assert finished == Finish(first=True, session=row(MAIN, "m0"))
+        told = Admit(work=BACK, identity="callback/m1.hand1", session=new(ANA, ISOLATED, "back", key=MAIN), now=3.0)
+        finished = await it.store.write(
+            FinishDelegation(delegation=delegation().id, result=OK, callback=told, intents=[], now=3.0), same
+        )
+        assert finished == HandFinish(first=True, session=row(MAIN, "m0"))
         assert await says(it, "m3", ANA, ISOLATED) == row(KEY, "m2")
 
 
 @check
 async def a_delegation_of_no_session_goes_by_its_key(bench: Bench) -> None:
     async with bench.opened() as it:
-        await it.store.accept_delegation(delegation(), same)
+        await it.store.write(AcceptDelegation(row=delegation()), same)
         await it.admit("m1")
-        await it.store.reset_session(session(name="s-new"), 3.0, same)
-        assert await finish(it) == Finish(first=True, session=row(KEY, "new", generation=2))
+        await it.store.write(ResetSession(session=session(name="s-new"), now=3.0), same)
+        assert await finish(it) == HandFinish(first=True, session=row(KEY, "new", generation=2))

@@ -12,7 +12,7 @@ import pytest
 from tests.support.contract.store_files import numbers, refusal, set_migrations, tables
 from trunkline.core.errors import StoreError, StoreTooNew
 from trunkline.core.events import EventLog
-from trunkline.core.store import SqliteStore, connect_file, newest
+from trunkline.core.store.sqlite import SqliteStore, connect_file, newest
 from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
 
 TOO_NEW = 9999

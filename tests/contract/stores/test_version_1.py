@@ -14,13 +14,16 @@ import pytest
 from tests.support.contract.store_files import numbers, refusal, set_migrations, tables
 from tests.support.contract.version_1 import KEY, ROOM_KEY, TOPIC_KEY, write_version_1
 from tests.support.factories import direct, group, intent, receipt, room, session, work
+from tests.support.stores import transcript_of
 from trunkline.core.agent import CallbackFacts
 from trunkline.core.config import SessionConfig
 from trunkline.core.events import EventLog
 from trunkline.core.reasons import Reason
 from trunkline.core.routing import session_key_for
-from trunkline.core.store import IntentRow, SqliteStore, connect_file, newest
-from trunkline.core.store.records import Left, NewSession, Person, SessionRow
+from trunkline.core.store.commands import AckChunk, Admit, FinishDelegation, FinishTurn, ResetSession
+from trunkline.core.store.queries import FindIntentFate, FindSession, ListOpenIntents, LoadIntents, LoadUnfinished
+from trunkline.core.store.records import IntentRow, LeftSession, NewSession, Participant, SessionRow
+from trunkline.core.store.sqlite import SqliteStore, connect_file, newest
 from trunkline.core.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
 from trunkline.core.values import Address, DelegationId, HandOutcome, HandResult, IntentKind, IntentState, SessionId
 
@@ -67,7 +70,9 @@ def asks(
 
 
 async def says(store: SqliteStore, name: str, asked: NewSession) -> SessionRow:
-    admission = await store.admit(work(name, session_key=asked.key), f"id-{name}", asked, 9.0, same)
+    admission = await store.write(
+        Admit(work=work(name, session_key=asked.key), identity=f"id-{name}", session=asked, now=9.0), same
+    )
     assert admission.session is not None
     return admission.session
 
@@ -94,21 +99,23 @@ async def test_conversations_of_version_1_go_on_in_their_sessions(old: Path) -> 
         assert await says(store, "n1", asks(ANA, "n1")) == session_row(KEY, "s-ana")
         assert await says(store, "n2", asks(TOPIC, "n2")) == session_row(TOPIC_KEY, "s-topic")
         assert await says(store, "n3", asks(ROOM, "n3")) == session_row(ROOM_KEY, "s-room")
-        refs = [line.ref for line in await store.transcript(KEY)]
+        refs = [line.ref for line in await transcript_of(store, KEY)]
         assert refs == ["m1", "m2", "m1.hand3.back", "n1"]
-        assert [line.role for line in await store.transcript(ROOM_KEY)] == ["assistant", "user"]
+        assert [line.role for line in await transcript_of(store, ROOM_KEY)] == ["assistant", "user"]
 
 
 async def test_messages_that_version_1_knew_are_still_known(old: Path) -> None:
     async with opened(old) as store:
         for name in ("old1", "m1", "m2", "wake1"):
-            admission = await store.admit(work("again"), f"id-{name}", session(), 9.0, same)
+            admission = await store.write(
+                Admit(work=work("again"), identity=f"id-{name}", session=session(), now=9.0), same
+            )
             assert admission.first == name
 
 
 async def test_work_that_version_1_left_goes_on_in_its_session(old: Path) -> None:
     async with opened(old) as store:
-        left = await store.unfinished()
+        left = await store.read(LoadUnfinished())
         assert [(item.id, item.kind.value, found) for item, found in left.works] == [
             ("wake1", "wake", "s-main"),
             ("m2", "message", "s-ana"),
@@ -121,14 +128,14 @@ async def test_work_that_version_1_left_goes_on_in_its_session(old: Path) -> Non
         assert (topic.place, topic.reply_to) == (TOPIC, TOPIC)
         assert back.callback == CallbackFacts(delegation=DelegationId("m1.hand3"), hand="clerk", outcome=HandOutcome.OK)
         # The end of the callback's turn is the end of its delegation.
-        await store.finish_turn(back, [intent("m1.hand3.back.reply")], 9.0, same)
-        assert len((await store.unfinished()).works) == 3
+        await store.write(FinishTurn(work=back, intents=[intent("m1.hand3.back.reply")], now=9.0), same)
+        assert len((await store.read(LoadUnfinished())).works) == 3
 
 
 async def test_intents_of_version_1_are_delivered_into_the_session_that_they_are_of(old: Path) -> None:
     async with opened(old) as store:
-        places = await store.open_intents(0, 10)
-        reply, sending, unmirrored = (await store.load_intents([one.id for one in places])).rows
+        places = await store.read(ListOpenIntents(after=0, limit=10))
+        reply, sending, unmirrored = (await store.read(LoadIntents(ids=[one.id for one in places]))).rows
         first = intent("m1.reply", "one", "two", acked=1, created_at=3.0, session=SessionId("s-ana"))
         assert reply == msgspec.structs.replace(first, updated_at=reply.updated_at)
         assert (sending.state, sending.attempts, sending.address) == (IntentState.SENDING, 1, ROOM)
@@ -136,36 +143,48 @@ async def test_intents_of_version_1_are_delivered_into_the_session_that_they_are
         assert (unmirrored.mirror_key, unmirrored.next_at, unmirrored.reason) == (None, 9.0, Reason.NOT_SENT)
         assert [one.media for one in (reply, sending, unmirrored)] == [()] * 3
         # The first one is delivered after a reset, the second one after a move.
-        await store.reset_session(session(KEY, "s-new"), 9.0, same)
+        await store.write(ResetSession(session=session(KEY, "s-new"), now=9.0), same)
         assert await mirrored(store, reply, asks(ANA, "x")) == session_row(KEY, "s-ana")
         assert await mirrored(store, sending, asks(ROOM, "x")) == session_row(ROOM_KEY, "s-room")
-        fate = await store.intent_fate(reply.id)
+        fate = await store.read(FindIntentFate(intent=reply.id))
         assert fate is not None
         assert [one.provider_id for one in fate.receipts] == ["900", "901"]
 
 
 async def mirrored(store: SqliteStore, row: IntentRow, asked: NewSession) -> SessionRow | None:
     """The session into which a delivery is mirrored."""
-    return (await store.ack_chunk(row, receipt("901", address=row.address), asked, 9.0, same)).mirror
+    return (
+        await store.write(
+            AckChunk(intent=row, receipt=receipt("901", address=row.address), mirror=asked, now=9.0), same
+        )
+    ).mirror
 
 
 async def test_hands_that_worked_for_version_1_bring_their_results_back(old: Path) -> None:
     ok = HandResult(outcome=HandOutcome.OK, text="here")
     async with opened(old) as store:
-        accepted, running = (await store.unfinished()).delegations
+        accepted, running = (await store.read(LoadUnfinished())).delegations
         assert [(one.id, one.state.value, one.session) for one in (accepted, running)] == [
             ("m1.hand1", "accepted", "s-ana"),
             ("m1.hand2", "running", "s-ana"),
         ]
         assert (running.origin, running.session_key) == (ANA, KEY)
-        back = (work("b1"), "callback/m1.hand1", asks(ANA, "x"))
-        finished = await store.finish_delegation(accepted.id, ok, back, [], 9.0, same)
+        back = Admit(work=work("b1"), identity="callback/m1.hand1", session=asks(ANA, "x"), now=9.0)
+        finished = await store.write(
+            FinishDelegation(delegation=accepted.id, result=ok, callback=back, intents=[], now=9.0), same
+        )
         assert finished.session == session_row(KEY, "s-ana")
-        await store.reset_session(session(KEY, "s-new"), 9.0, same)
-        late = (work("b2"), "callback/m1.hand2", asks(ANA, "x"))
-        assert (await store.finish_delegation(running.id, ok, late, [], 9.0, same)).replaced
+        await store.write(ResetSession(session=session(KEY, "s-new"), now=9.0), same)
+        late = Admit(work=work("b2"), identity="callback/m1.hand2", session=asks(ANA, "x"), now=9.0)
+        assert (
+            await store.write(
+                FinishDelegation(delegation=running.id, result=ok, callback=late, intents=[], now=9.0), same
+            )
+        ).replaced
         for done in ("m1.hand3", "m1.hand4"):
-            again = await store.finish_delegation(DelegationId(done), ok, None, [], 9.0, same)
+            again = await store.write(
+                FinishDelegation(delegation=DelegationId(done), result=ok, callback=None, intents=[], now=9.0), same
+            )
             assert not again.first
 
 
@@ -174,7 +193,7 @@ async def test_places_of_version_1_take_their_sessions_along_when_the_scope_chan
         moved = await says(store, "n1", asks(ANA, "n1", "per-peer"))
         assert moved == session_row("main:*:*:direct:100", "s-ana", moved_from=KEY)
         await says(store, "n2", asks(ROOM, "n2", "per-peer"))
-        assert (await store.session(ROOM_KEY)) == session_row(ROOM_KEY, "s-room")
+        assert (await store.read(FindSession(key=ROOM_KEY))) == session_row(ROOM_KEY, "s-room")
 
 
 @pytest.mark.parametrize(
@@ -192,7 +211,7 @@ async def test_what_others_shared_in_version_1_is_not_taken_along(agent: str, ta
     async with opened(old) as store:
         asked = asks(BEN, "n1", agent=agent)
         found = await says(store, "n1", asked)
-        left = Left(key=f"{agent}:main", id=f"s-{agent}")
+        left = LeftSession(key=f"{agent}:main", id=f"s-{agent}")
         if taken:
             assert found == session_row(asked.key, f"s-{agent}", moved_from=f"{agent}:main")
         else:
@@ -202,8 +221,8 @@ async def test_what_others_shared_in_version_1_is_not_taken_along(agent: str, ta
 async def test_who_shared_a_session_in_version_1_counts(old: Path) -> None:
     async with opened(old) as store:
         for who, people in (("discord:100", 0), ("discord:200", 0), ("discord:300", 3)):
-            person = Person(name=who, today=same)
-            asked = asks(direct(who.removeprefix("discord:")), who, "main", person=person)
+            person = Participant(name=who, today=same)
+            asked = asks(direct(who.removeprefix("discord:")), who, "main", participant=person)
             assert (await says(store, who, asked)).people == people
 
 
@@ -223,7 +242,7 @@ async def test_a_migration_of_version_1_that_fails_is_undone_and_may_be_tried_ag
     assert content() == before
     monkeypatch.undo()
     async with opened(old) as store:
-        assert len((await store.unfinished()).works) == 4
+        assert len((await store.read(LoadUnfinished())).works) == 4
 
 
 async def test_an_empty_store_of_version_1_is_brought_up_to_date(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptStarted, HookSent, IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.gc_tuning import fewer_collections
-from trunkline.core.store import Db
+from trunkline.core.store.sqlite import Db
 from trunkline.core.values import IntentState
 
 BODY = "The quick brown fox jumps over the lazy dog. " * 3

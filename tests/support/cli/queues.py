@@ -10,8 +10,9 @@ import msgspec
 
 from tests.support.factories import intent, receipt, room
 from trunkline.core.reasons import Reason
-from trunkline.core.store import IntentRow
-from trunkline.core.store.sqlite.sql import writes as ops
+from trunkline.core.store.commands import AckChunk, EndIntent, Enqueue, MarkSending, Misplace
+from trunkline.core.store.records import IntentRow
+from trunkline.core.store.sqlite.handlers import execute
 from trunkline.core.values import IntentState
 
 S = IntentState
@@ -27,17 +28,19 @@ def writing(path: Path):
 
 def bring(raw: sqlite3.Connection, row: IntentRow, state: IntentState, *, acked: int = 0, at: float = BORN) -> None:
     """Store an intent that has come to a state, after so many chunks."""
-    ops.enqueue(raw, row, BORN)
+    execute(raw, Enqueue(intent=row, now=BORN))
     for n in range(acked):
-        ops.ack_chunk(raw, replace(row, acked=n), receipt(f"90{n}", row.address), None, at)
+        execute(
+            raw, AckChunk(intent=replace(row, acked=n), receipt=receipt(f"90{n}", row.address), mirror=None, now=at)
+        )
     row = replace(row, acked=acked)
     if state is S.SENDING:
-        ops.mark_sending(raw, replace(row, attempts=1), at)
+        execute(raw, MarkSending(intent=replace(row, attempts=1), now=at))
     elif state is S.MISPLACED:
-        ops.misplace(raw, row, receipt("666", room("501")), None, at)
+        execute(raw, Misplace(intent=row, receipt=receipt("666", room("501")), mirror=None, now=at))
     elif state is not S.PREPARED and acked < len(row.chunks):
         reason = {S.UNKNOWN: Reason.PARKED, S.EXPIRED: Reason.TOO_OLD}.get(state, Reason.PLACE_GONE)
-        ops.end_intent(raw, replace(row, attempts=2), state, reason, None, at)
+        execute(raw, EndIntent(intent=replace(row, attempts=2), state=state, reason=reason, mirror=None, now=at))
 
 
 def made(name: str, *chunks: str, **fields: Any) -> IntentRow:

@@ -8,7 +8,7 @@ import pytest
 
 from trunkline.core.errors import StoreError
 from trunkline.core.events import EventLog
-from trunkline.core.store import Db, SqliteStore, connect_file
+from trunkline.core.store.sqlite import Db, SqliteStore, connect_file
 from trunkline.core.store.sqlite.migrate import migrate
 
 

@@ -1,12 +1,13 @@
-"""The queue of a store file from outside: what operators see and do beside a gateway that runs, or without one.
+"""Queue administration on a store file, beside a running gateway or without one.
 
-A file is never created or brought up to date here. What is changed is changed in short transactions, for whose end
-other writers wait; the process that works the store learns of it (see `trunkline.core.store.sqlite.sql.queue_admin`).
+A file is never created or migrated here. Changes are short transactions; the process that works the store is notified
+(see `trunkline.core.store.sqlite.sql.queue`).
 """
 
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,21 +17,26 @@ import msgspec
 from trunkline.core.delivery.states import OPEN, TRANSITIONS, DeliveryEvent
 from trunkline.core.errors import IllegalTransition, StoreError, TrunklineError
 from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import PurgeIntents, ResolveIntent, RetryIntent
+from trunkline.core.store.queries import CountIntents, ListIntents, ShowIntent
+from trunkline.core.store.queue_admin import BATCH, IntentDetails, QueueFilter, QueueRow, QueueVerdict
 from trunkline.core.store.records import IntentRow
 from trunkline.core.store.sqlite import lease
+from trunkline.core.store.sqlite.handlers import ask, execute
 from trunkline.core.store.sqlite.migrate import check_ours, newest
 from trunkline.core.store.sqlite.offline.transcript_export import reading
-from trunkline.core.store.sqlite.sql import queue_admin as operate
-from trunkline.core.store.sqlite.sql.queue_admin import BATCH, Filter, QueueRow, Shown, Verdict
+from trunkline.core.store.sqlite.sql.queue import note_purge
 from trunkline.core.values import IntentId, IntentState
 
 #: seconds that a change waits for other writers
-_PATIENCE = 10.0
-#: intents that are reopened in one transaction
-_SOME = 100
-#: states that an operator can have tried again
+_TIMEOUT = 10.0
+#: intents that one transaction reopens
+_PAGE = 100
+#: more intents than a store has
+_ALL = sys.maxsize
+#: states from which an operator can retry
 RETRYABLE = tuple(state for state in IntentState if DeliveryEvent.RETRY in TRANSITIONS[state])
-#: states that want somebody's attention, and those in which something is still to be done
+#: states that need attention, and open states
 NOTICEABLE = (
     IntentState.UNKNOWN,
     IntentState.DEAD,
@@ -43,58 +49,54 @@ NOTICEABLE = (
 )
 
 
-class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the queue, and how much there is in all."""
+class QueueOverview(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of the queue, and the totals."""
 
-    #: every intent of the store is in one of these states
+    #: all intents of the store, by state
     counts: dict[IntentState, int]
     rows: tuple[QueueRow, ...]
-    #: how many more were asked for than are told here
+    #: how many matching intents are not on this page
     more: int
-    #: who works the store; none: nobody does
+    #: the process that works the store, if any
     holder: str | None
 
 
-class Inspected(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known of an intent. `shown` none: its row cannot be read, and `problem` tells why."""
+class Inspection(msgspec.Struct, frozen=True, kw_only=True):
+    """One intent for an operator. `details` none: its row cannot be read, and `problem` says why."""
 
     row: QueueRow
-    shown: Shown | None
+    details: IntentDetails | None
     problem: str = ""
-    #: its transcript line is still to be stored
-    mirror_due: bool = False
-    #: the try of its client's send that counts instead of it
-    replaced_by: IntentId | None = None
     #: what an operator can do to it now
     can: tuple[DeliveryEvent, ...] = ()
     holder: str | None = None
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done to an intent."""
+class QueueChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of one intent."""
 
     id: IntentId
     before: IntentState
     after: IntentState
-    #: chunks with a receipt, and all of them
+    #: chunks with a receipt, and all chunks
     acked: int
     chunks: int
-    #: nobody knew of its next chunk whether it was sent, and it is sent now
+    #: its next chunk was in doubt, and is sent again now
     was_in_doubt: bool = False
 
 
-class Skipped(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent that was left as it was, and why."""
+class SkippedIntent(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent that was not changed, and why."""
 
     id: IntentId
     why: str
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an operator's word. `holder`: who works the store, and takes it up; none: whoever starts next."""
+class QueueChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes of an operator's command. `holder`: the process that acts on them; none: the next one to start."""
 
-    changes: tuple[Change, ...]
-    skipped: tuple[Skipped, ...] = ()
+    changes: tuple[QueueChange, ...]
+    skipped: tuple[SkippedIntent, ...] = ()
     holder: str | None = None
 
 
@@ -102,8 +104,8 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def looking(path: Path) -> Generator[sqlite3.Connection, None, None]:
-    """A store to look into. Raises `StoreError`, naming the file, for what is no store of today's version."""
+def open_to_read(path: Path) -> Generator[sqlite3.Connection, None, None]:
+    """Open a store in one read transaction. Raises `StoreError`, naming the file, unless it is of today's version."""
     with reading(path) as connection:
         _check(connection)
         connection.execute("BEGIN")
@@ -111,13 +113,13 @@ def looking(path: Path) -> Generator[sqlite3.Connection, None, None]:
 
 
 @contextmanager
-def changing(path: Path) -> Generator[sqlite3.Connection, None, None]:
-    """A store to be changed. Raises as `looking`: what is no store is left as it is."""
-    with looking(path):
+def open_to_change(path: Path) -> Generator[sqlite3.Connection, None, None]:
+    """Open a store for changes. Raises as `open_to_read`; a file that is no store is left untouched."""
+    with open_to_read(path):
         pass
     try:
         uri = f"{path.absolute().as_uri()}?mode=rw"
-        with closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE)) as connection:
+        with closing(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_TIMEOUT)) as connection:
             connection.execute("PRAGMA synchronous=FULL")
             yield connection
     except sqlite3.Error as error:
@@ -135,7 +137,7 @@ def _check(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def in_transaction(connection: sqlite3.Connection) -> Generator[None, None, None]:
-    """All of it, or nothing."""
+    """Commit at the end, or roll back on an error."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -147,40 +149,38 @@ def in_transaction(connection: sqlite3.Connection) -> Generator[None, None, None
 
 
 def holder_of(connection: sqlite3.Connection, now: float) -> str | None:
-    """Who works the store, as far as its lease tells."""
+    """The process that works the store, according to its lease."""
     row = lease.read(connection)
     return row.owner if row.owner and now < row.until else None
 
 
-# ---------------------------------------------------------------- what there is
+# ---------------------------------------------------------------- queries
 
 
-def overview(connection: sqlite3.Connection, which: Filter, *, limit: int, now: float) -> Overview:
-    """Intents in the order in which they were created, at most `limit`."""
-    rows = operate.list_intents(connection, which, limit=limit)
-    left = operate.count(connection, which) - len(rows) if len(rows) == limit else 0
-    return Overview(counts=operate.counts(connection), rows=rows, more=left, holder=holder_of(connection, now))
+def overview(connection: sqlite3.Connection, which: QueueFilter, *, limit: int, now: float) -> QueueOverview:
+    """The first `limit` matching intents in the order of their creation, and the totals."""
+    rows = ask(connection, ListIntents(which=which, limit=limit))
+    matching = ask(connection, CountIntents(which=which)) if len(rows) == limit else {}
+    return QueueOverview(
+        counts=ask(connection, CountIntents(which=QueueFilter())),
+        rows=rows,
+        more=max(sum(matching.values()) - len(rows), 0),
+        holder=holder_of(connection, now),
+    )
 
 
-def inspect(connection: sqlite3.Connection, intent: str, *, now: float) -> Inspected:
-    """One intent, and what can be done to it. Raises `UnknownName`."""
-    holder, shown, problem = holder_of(connection, now), None, ""
+def inspect(connection: sqlite3.Connection, intent: str, *, now: float) -> Inspection:
+    """One intent, and what an operator can do to it. Raises `UnknownName`."""
+    holder, details, problem = holder_of(connection, now), None, ""
     try:
-        shown = operate.show(connection, intent)
+        details = ask(connection, ShowIntent(intent=intent))
     except StoreError as error:
         problem = error.facts
-    [row] = operate.list_intents(connection, Filter(ids=(intent,)), limit=1)
-    if shown is None:
-        return Inspected(row=row, shown=None, problem=problem, holder=holder)
-    replaced = operate.replaced_by(connection, shown.intent)
-    return Inspected(
-        row=row,
-        shown=shown,
-        mirror_due=operate.is_mirror_due(connection, row.id),
-        replaced_by=replaced,
-        can=() if replaced is not None and row.state in RETRYABLE else _can(shown.intent),
-        holder=holder,
-    )
+    [row] = ask(connection, ListIntents(which=QueueFilter(ids=(intent,)), limit=1))
+    if details is None:
+        return Inspection(row=row, details=None, problem=problem, holder=holder)
+    stale = details.replaced_by is not None and row.state in RETRYABLE
+    return Inspection(row=row, details=details, can=() if stale else _can(details.intent), holder=holder)
 
 
 _OPERATORS = (
@@ -193,63 +193,63 @@ _OPERATORS = (
 
 
 def _can(row: IntentRow) -> tuple[DeliveryEvent, ...]:
-    """What the state machine lets an operator do to an intent."""
+    """The events that the state table allows an operator."""
     last = row.acked + 1 == len(row.chunks)
     other = DeliveryEvent.RESOLVE_CHUNK if last else DeliveryEvent.RESOLVE_LAST
     return tuple(event for event in _OPERATORS if event in TRANSITIONS[row.state] and event is not other)
 
 
-# ---------------------------------------------------------------- what is done
+# ---------------------------------------------------------------- changes
 
 
-def retry(connection: sqlite3.Connection, intents: Sequence[str], *, now: float) -> Changed:
-    """Have intents tried again: all of them, or none. Raises as `operate.retry`."""
+def retry(connection: sqlite3.Connection, intents: Sequence[str], *, now: float) -> QueueChanges:
+    """Reopen all of these intents, or none. Raises as `RetryIntent`."""
     with in_transaction(connection):
         changes = tuple([_retry(connection, intent, now) for intent in dict.fromkeys(intents)])
-    return Changed(changes=changes, holder=holder_of(connection, now))
+    return QueueChanges(changes=changes, holder=holder_of(connection, now))
 
 
-def retry_all(connection: sqlite3.Connection, which: Filter, *, now: float) -> Changed:
-    """Have all intents tried again that a filter finds, but for those that cannot be.
+def retry_all(connection: sqlite3.Connection, which: QueueFilter, *, now: float) -> QueueChanges:
+    """Reopen all matching intents that can be reopened.
 
-    Those that were abandoned in doubt are left alone: whoever wants them to be sent names them.
+    Intents that were abandoned in doubt are skipped: an operator names them to have them sent.
     """
-    changes: list[Change] = []
-    skipped: list[Skipped] = []
-    ids = operate.ids(connection, which)
-    for start in range(0, len(ids), _SOME):
+    changes: list[QueueChange] = []
+    skipped: list[SkippedIntent] = []
+    ids = [row.id for row in ask(connection, ListIntents(which=which, limit=_ALL))]
+    for start in range(0, len(ids), _PAGE):
         with in_transaction(connection):
-            for intent in ids[start : start + _SOME]:
+            for intent in ids[start : start + _PAGE]:
                 try:
                     changes.append(_retry(connection, intent, now, in_doubt=False))
                 except TrunklineError as error:
-                    skipped.append(Skipped(id=intent, why=error.facts))
-    return Changed(changes=tuple(changes), skipped=tuple(skipped), holder=holder_of(connection, now))
+                    skipped.append(SkippedIntent(id=intent, why=error.facts))
+    return QueueChanges(changes=tuple(changes), skipped=tuple(skipped), holder=holder_of(connection, now))
 
 
-def _retry(connection: sqlite3.Connection, intent: str, now: float, *, in_doubt: bool = True) -> Change:
-    before = operate.show(connection, intent).intent
-    # Only an operator ends with this reason what may be tried again.
+def _retry(connection: sqlite3.Connection, intent: str, now: float, *, in_doubt: bool = True) -> QueueChange:
+    before = ask(connection, ShowIntent(intent=intent)).intent
+    # Among the retryable intents, only those that an operator abandoned have this reason.
     abandoned = before.reason is Reason.PARKED and before.state in RETRYABLE
     if abandoned and not in_doubt:
         raise IllegalTransition(f"{intent}: it was abandoned while a chunk was in doubt; name it to have it sent again")
-    operate.retry(connection, intent, now)
-    return _changed(connection, before, was_in_doubt=abandoned)
+    execute(connection, RetryIntent(intent=intent, now=now))
+    return _change(connection, before, was_in_doubt=abandoned)
 
 
 def resolve(
-    connection: sqlite3.Connection, intent: str, verdict: Verdict, *, now: float, provider_id: str = ""
-) -> Changed:
-    """Say what became of the chunk in doubt. Raises as `operate.resolve`."""
+    connection: sqlite3.Connection, intent: str, verdict: QueueVerdict, *, now: float, provider_id: str = ""
+) -> QueueChanges:
+    """Record what became of the chunk in doubt. Raises as `ResolveIntent`."""
+    command = ResolveIntent(intent=intent, verdict=verdict, now=now, provider_id=provider_id)
     with in_transaction(connection):
-        before, _ = operate.resolve(connection, intent, verdict, now, provider_id=provider_id)
-        change = _changed(connection, before)
-    return Changed(changes=(change,), holder=holder_of(connection, now))
+        change = _change(connection, execute(connection, command))
+    return QueueChanges(changes=(change,), holder=holder_of(connection, now))
 
 
-def _changed(connection: sqlite3.Connection, before: IntentRow, *, was_in_doubt: bool = False) -> Change:
-    after = operate.show(connection, before.id).intent
-    return Change(
+def _change(connection: sqlite3.Connection, before: IntentRow, *, was_in_doubt: bool = False) -> QueueChange:
+    after = ask(connection, ShowIntent(intent=before.id)).intent
+    return QueueChange(
         id=before.id,
         before=before.state,
         after=after.state,
@@ -259,21 +259,21 @@ def _changed(connection: sqlite3.Connection, before: IntentRow, *, was_in_doubt:
     )
 
 
-def purge(connection: sqlite3.Connection, which: Filter) -> int:
-    """Remove intents that have ended, some at a time; how many. Raises `IllegalTransition` for states that are open."""
+def purge(connection: sqlite3.Connection, which: QueueFilter) -> int:
+    """Remove intents that have ended, in batches; how many. Raises `IllegalTransition` for open states."""
     check_purge(which)
     total, last = 0, BATCH
     while last == BATCH:
         with in_transaction(connection):
-            last = operate.purge(connection, which)
+            last = execute(connection, PurgeIntents(which=which))
             if last:
-                operate.note_purge(connection, which, last)
+                note_purge(connection, which, last)
         total += last
     return total
 
 
-def check_purge(which: Filter) -> None:
-    """Raise `IllegalTransition` where what is open is to be removed."""
+def check_purge(which: QueueFilter) -> None:
+    """Raise `IllegalTransition` when a filter names an open state."""
     is_open = ", ".join(state.value for state in which.states if state in OPEN)
     if is_open:
         raise IllegalTransition(f"what is {is_open} is still to be sent, and is not removed")

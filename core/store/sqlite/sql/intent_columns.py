@@ -1,4 +1,4 @@
-"""An intent as the columns of a new row."""
+"""An intent as column values of a new row."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
         intent.reply_to,
         intent.open_on,
         intent.session,
-        # What is no plain number is slow to bind.
+        # A plain number binds faster than a bool.
         int(intent.named_session),
         _text(intent.media) if intent.media else "[]",
         intent.created_at,
@@ -48,26 +48,26 @@ def values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
         None if intent.poll is None else _text(intent.poll),
         intent.payload,
         int(intent.best_effort),
-        int(intent.untold),
+        int(intent.hooks_pending),
         None if intent.bound is None else _text(intent.bound),
     )
 
 
-#: the columns that most messages have; the others have their defaults
+#: the columns that most intents need; the others keep their defaults
 PLAIN_COLUMNS = "id, state, kind, address, chunks, mirror_key, agent_id, created_at, updated_at, untold"
-_PLAIN = frozenset({"id", "state", "kind", "address", "chunks", "mirror_key", "agent", "created_at", "untold"})
+_PLAIN = frozenset({"id", "state", "kind", "address", "chunks", "mirror_key", "agent", "created_at", "hooks_pending"})
 _others = [field for field in msgspec.structs.fields(IntentRow) if field.name not in _PLAIN]
 _OTHERS = operator.attrgetter(*(field.name for field in _others))
 _DEFAULTS = tuple(field.default for field in _others)
 
 
 def is_plain(intent: IntentRow) -> bool:
-    """Whether `PLAIN_COLUMNS` are all that is to be said of a new intent."""
+    """Whether `PLAIN_COLUMNS` hold all of a new intent."""
     return _OTHERS(intent) == _DEFAULTS
 
 
 def plain_values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
-    """The values of `PLAIN_COLUMNS`. To bind a null takes six times as long as to bind a number."""
+    """The values of `PLAIN_COLUMNS`. Binding a null takes six times as long as binding a number."""
     return (
         intent.id,
         intent.state.value,
@@ -78,5 +78,5 @@ def plain_values_of(intent: IntentRow, now: float) -> tuple[object, ...]:
         intent.agent,
         intent.created_at,
         now,
-        int(intent.untold),
+        int(intent.hooks_pending),
     )

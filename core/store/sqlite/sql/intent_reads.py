@@ -1,4 +1,4 @@
-"""Intents as they are read from the store."""
+"""The SQL that reads intents and clients' sends: one function per query."""
 
 from __future__ import annotations
 
@@ -10,9 +10,26 @@ import msgspec
 
 from trunkline.core.delivery.states import is_final
 from trunkline.core.reasons import Reason
-from trunkline.core.store.records import BoundPart, IntentFate, IntentRow, Loaded, SendRow, send_intent
+from trunkline.core.store.queries import (
+    FindIntentFate,
+    FindSend,
+    ListDueMirrors,
+    ListOpenIntents,
+    ListUnnotified,
+    LoadIntents,
+)
+from trunkline.core.store.records import (
+    BoundPart,
+    IntentFate,
+    IntentRow,
+    LoadedIntents,
+    OpenIntent,
+    SendRow,
+    send_intent,
+)
 from trunkline.core.values import (
     Address,
+    ChatKind,
     DelegationId,
     InboundId,
     IntentId,
@@ -32,7 +49,7 @@ _forms = msgspec.json.Decoder(tuple[Piece, ...]).decode
 _poll = msgspec.json.Decoder(Poll).decode
 _bound = msgspec.json.Decoder(BoundPart).decode
 _receipts = msgspec.json.Decoder(tuple[Receipt, ...]).decode
-COLUMNS = (
+_COLUMNS = (
     "id, kind, state, address, chunks, acked, attempts, agent_id, mirror_key, turn_id, inbound_id, delegation_id,"
     " reply_to, open_on, created_at, next_at, reason, session_id, named_session, media, forms, poll, payload,"
     " best_effort, transport, marked, doubt_at, untold, updated_at, bound"
@@ -42,38 +59,56 @@ _MOST = 500
 _UNBOUND = BoundPart()
 
 
-def load(c: sqlite3.Connection, ids: Sequence[IntentId]) -> Loaded:
-    """The intents with these ids that there are, in the order in which they were created."""
-    found, broken = read(c, ids)
-    return Loaded(rows=tuple(row for _, row, _ in found), broken=broken)
+def list_open(c: sqlite3.Connection, query: ListOpenIntents) -> tuple[OpenIntent, ...]:
+    """Handle `ListOpenIntents`."""
+    rows = c.execute(
+        "SELECT n, id, CAST(address AS BLOB) FROM intents WHERE n > ? AND state IN ('prepared', 'sending')"
+        " ORDER BY n LIMIT ?",
+        (query.after, query.limit),
+    )
+    return tuple(OpenIntent(n=row[0], id=IntentId(row[1]), address=_place(row)) for row in rows.fetchall())
 
 
-_Found = tuple[int, IntentRow, tuple[Receipt, ...]]
+def _place(row: tuple[int, str, bytes]) -> Address:
+    """The place of an open intent. One that cannot be read gets a lane of its own, where it is set aside."""
+    try:
+        return _address(row[2])
+    except ValueError:
+        return Address(channel="", account="", kind=ChatKind.DIRECT, conversation=row[1])
 
 
-def read(c: sqlite3.Connection, ids: Sequence[IntentId]) -> tuple[list[_Found], dict[IntentId, str]]:
+def load(c: sqlite3.Connection, query: LoadIntents) -> LoadedIntents:
+    """Handle `LoadIntents`."""
+    found, broken = read_intents(c, query.ids)
+    return LoadedIntents(rows=tuple(row for _, row, _ in found), broken=broken)
+
+
+_NumberedIntent = tuple[int, IntentRow, tuple[Receipt, ...]]
+
+
+def read_intents(c: sqlite3.Connection, ids: Sequence[IntentId]) -> tuple[list[_NumberedIntent], dict[IntentId, str]]:
     """Intents with their numbers and receipts, by number; and those that cannot be read, and why.
 
-    One row that cannot be read stops no other.
+    A row that cannot be read does not stop the others.
     """
     columns: list[tuple[Any, ...]] = []
-    found: list[_Found] = []
+    found: list[_NumberedIntent] = []
     broken: dict[IntentId, str] = {}
     for start in range(0, len(ids), _MOST):
         some = ids[start : start + _MOST]
         try:
             columns += _fetch(c, some)
         except sqlite3.OperationalError as error:
-            _only_no_text(error)
+            _raise_unless_not_text(error)
             for one in some:
                 try:
                     columns += _fetch(c, (one,))
                 except sqlite3.OperationalError as wrong:
-                    _only_no_text(wrong)
+                    _raise_unless_not_text(wrong)
                     broken[one] = str(wrong)
     for row in sorted(columns, key=lambda row: row[-1]):
         try:
-            found.append((row[-1], _sound(intent_of(row)), _receipts(row[-2])))
+            found.append((row[-1], _sound(_intent_of(row)), _receipts(row[-2])))
         except (ValueError, TypeError) as error:
             broken[IntentId(row[0])] = f"{type(error).__name__}: {error}"
     return found, broken
@@ -81,22 +116,22 @@ def read(c: sqlite3.Connection, ids: Sequence[IntentId]) -> tuple[list[_Found], 
 
 def _fetch(c: sqlite3.Connection, ids: Sequence[IntentId]) -> list[tuple[Any, ...]]:
     marks = ", ".join("?" * len(ids))
-    sql = f"SELECT {COLUMNS}, receipts, n FROM intents WHERE id IN ({marks})"  # noqa: S608 -- names and marks only
+    sql = f"SELECT {_COLUMNS}, receipts, n FROM intents WHERE id IN ({marks})"  # noqa: S608 -- names and marks only
     return c.execute(sql, tuple(ids)).fetchall()
 
 
-def _only_no_text(error: sqlite3.OperationalError) -> None:
-    """Raise what is more than a column that holds no text: the database is well then."""
+def _raise_unless_not_text(error: sqlite3.OperationalError) -> None:
+    """Raise again, unless a column just holds no valid text: the database is fine then."""
     if not str(error).startswith("Could not decode to UTF-8"):
         raise error
 
 
 def _sound(row: IntentRow) -> IntentRow:
-    """An intent that can be worked with. Raises `ValueError` for one whose columns do not fit together."""
+    """Check an intent. Raises `ValueError` when its columns contradict each other."""
     numbers = (row.acked, row.attempts, row.created_at, row.updated_at, row.next_at, row.doubt_at)
     if not all(_is_number(one) for one in numbers):
         raise ValueError("a number is none")
-    # Only what a hook took back has no text at all.
+    # Only an intent that a hook cancelled has no text at all.
     some = bool(row.chunks) or row.state is IntentState.CANCELLED
     if not some or not 0 <= row.acked <= len(row.chunks) - (not is_final(row.state)):
         raise ValueError(f"{row.acked} of {len(row.chunks)} chunks are accepted, and it is {row.state.value}")
@@ -104,12 +139,17 @@ def _sound(row: IntentRow) -> IntentRow:
 
 
 def _is_number(value: object) -> bool:
-    # SQLite keeps whatever it is given in a column of numbers.
+    # SQLite stores any value in a column of numbers.
     return value is None or isinstance(value, int | float)
 
 
-def find_send(c: sqlite3.Connection, key: str) -> SendRow | None:
-    """The latest try of a client's send: a row for what was tried again, else the intent that is named by the key."""
+def find_send(c: sqlite3.Connection, query: FindSend) -> SendRow | None:
+    """Handle `FindSend`."""
+    return latest_send(c, query.key)
+
+
+def latest_send(c: sqlite3.Connection, key: str) -> SendRow | None:
+    """The latest try of a client's send: its row if it was retried, else the intent that is named by the key."""
     sql = "SELECT intent_id, tries, session_key, channel FROM sends WHERE key = ?"
     row = c.execute(sql, (key,)).fetchone()
     if row is not None:
@@ -124,15 +164,20 @@ def find_send(c: sqlite3.Connection, key: str) -> SendRow | None:
 
 
 def _channel(address: bytes) -> str:
-    """The channel of a place; none of one that cannot be read: whether its key has sent is known all the same."""
+    """The channel of a place; empty when it cannot be read: the key is taken all the same."""
     try:
         return _address(address).channel
     except ValueError:
         return ""
 
 
-def find_fate(c: sqlite3.Connection, intent: IntentId) -> IntentFate | None:
-    """Where an intent stands, and its receipts."""
+def find_fate(c: sqlite3.Connection, query: FindIntentFate) -> IntentFate | None:
+    """Handle `FindIntentFate`."""
+    return fate_of(c, query.intent)
+
+
+def fate_of(c: sqlite3.Connection, intent: IntentId) -> IntentFate | None:
+    """State, reason and receipts of an intent; no receipts when they cannot be read."""
     sql = "SELECT state, reason, CAST(receipts AS BLOB) FROM intents WHERE id = ?"
     row = c.execute(sql, (intent,)).fetchone()
     if row is None:
@@ -141,37 +186,33 @@ def find_fate(c: sqlite3.Connection, intent: IntentId) -> IntentFate | None:
     try:
         receipts = _receipts(row[2])
     except ValueError:
-        # Its row is broken: how it ended is known all the same.
         receipts = ()
     return IntentFate(state=IntentState(row[0]), reason=known, receipts=receipts)
 
 
-def untold(c: sqlite3.Connection, after: int, limit: int) -> tuple[tuple[int, IntentRow, IntentFate], ...]:
-    """Intents that have ended and whose hooks were not told; see `trunkline.core.store.port.Store.untold`.
-
-    Of one that cannot be read there is nothing to tell.
-    """
+def list_unnotified(c: sqlite3.Connection, query: ListUnnotified) -> tuple[tuple[int, IntentRow, IntentFate], ...]:
+    """Handle `ListUnnotified`. Rows that cannot be read are skipped: there is nothing to notify."""
     sql = (
         "SELECT id, n FROM intents WHERE untold = 1 AND n > ? AND state NOT IN ('prepared', 'sending')"
         " ORDER BY n LIMIT ?"
     )
-    found: list[_Found] = []
-    while not found and (rows := c.execute(sql, (after, limit)).fetchall()):
-        found, _ = read(c, [IntentId(row[0]) for row in rows])
+    after = query.after
+    found: list[_NumberedIntent] = []
+    while not found and (rows := c.execute(sql, (after, query.limit)).fetchall()):
+        found, _ = read_intents(c, [IntentId(row[0]) for row in rows])
         after = rows[-1][1]
     return tuple(
         (n, row, IntentFate(state=row.state, reason=row.reason, receipts=receipts)) for n, row, receipts in found
     )
 
 
-def due_mirrors(c: sqlite3.Connection) -> tuple[IntentRow, ...]:
-    """Intents whose mirror is to be stored later, as far as they can be read."""
+def list_due_mirrors(c: sqlite3.Connection, _: ListDueMirrors) -> tuple[IntentRow, ...]:
+    """Handle `ListDueMirrors`. Rows that cannot be read are skipped."""
     ids = [IntentId(row[0]) for row in c.execute("SELECT id FROM intents WHERE mirror_due = 1 ORDER BY n")]
-    return load(c, ids).rows
+    return tuple(row for _, row, _ in read_intents(c, ids)[0])
 
 
-def intent_of(row: tuple[Any, ...]) -> IntentRow:
-    """The intent of a row with `COLUMNS`."""
+def _intent_of(row: tuple[Any, ...]) -> IntentRow:
     bound = _UNBOUND if row[29] is None else _bound(row[29])
     return IntentRow(
         id=IntentId(row[0]),
@@ -201,7 +242,7 @@ def intent_of(row: tuple[Any, ...]) -> IntentRow:
         transport=None if row[24] is None else Transport(row[24]),
         marked=bool(row[25]),
         doubt_at=row[26],
-        untold=bool(row[27]),
+        hooks_pending=bool(row[27]),
         updated_at=row[28],
         binding=bound.binding,
         identity=bound.identity,

@@ -1,9 +1,10 @@
-"""The SQL that finds sessions: by key, by id, by a key that they had before."""
+"""The SQL that finds sessions: by key, by id, by a former key."""
 
 from __future__ import annotations
 
 import sqlite3
 
+from trunkline.core.store.queries import FindSession, FindSessionById
 from trunkline.core.store.records import SessionRow
 from trunkline.core.values import Address, SessionId
 
@@ -11,7 +12,7 @@ _SEPARATOR = "\x1f"
 
 
 def lane_text(address: Address) -> str:
-    """A conversation as a column. A direct conversation is not the group with the same id."""
+    """A conversation as a column value. The kind keeps a direct conversation apart from a group with the same id."""
     return _SEPARATOR.join((address.kind.value, *address.lane))
 
 
@@ -21,26 +22,36 @@ def _row(found: tuple[str, str, int] | None) -> SessionRow | None:
     return SessionRow(key=found[0], id=SessionId(found[1]), generation=found[2], created=False)
 
 
-def find(c: sqlite3.Connection, key: str) -> SessionRow | None:
+def find_session(c: sqlite3.Connection, query: FindSession) -> SessionRow | None:
+    """Handle `FindSession`."""
+    return find_by_key(c, query.key)
+
+
+def find_session_by_id(c: sqlite3.Connection, query: FindSessionById) -> SessionRow | None:
+    """Handle `FindSessionById`."""
+    return find_by_id(c, query.session)
+
+
+def find_by_key(c: sqlite3.Connection, key: str) -> SessionRow | None:
     """The session of a key."""
     sql = "SELECT session_key, session_id, generation FROM session_map WHERE session_key = ?"
     return _row(c.execute(sql, (key,)).fetchone())
 
 
 def find_by_id(c: sqlite3.Connection, session: str) -> SessionRow | None:
-    """The session with this id, if some key has it today."""
+    """The session with this id, if a key has it today."""
     sql = "SELECT session_key, session_id, generation FROM session_map WHERE session_id = ?"
     return _row(c.execute(sql, (session,)).fetchone())
 
 
 def find_ended(c: sqlite3.Connection, session: str) -> SessionRow | None:
-    """The session with this id, if it was reset or merged, under the key that it had then."""
+    """The session with this id, if it was reset or merged, under its last key."""
     sql = "SELECT session_key, session_id, generation FROM session_history WHERE session_id = ?"
     return _row(c.execute(sql, (session,)).fetchone())
 
 
 def find_moved(c: sqlite3.Connection, key: str) -> SessionRow | None:
-    """The session that had a key and was moved away from it."""
+    """The session that was moved away from a key."""
     sql = (
         "SELECT s.session_key, s.session_id, s.generation FROM session_moves m"
         " JOIN session_map s ON s.session_key = m.new_key WHERE m.old_key = ?"

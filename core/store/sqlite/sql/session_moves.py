@@ -1,24 +1,21 @@
-"""The SQL of sessions that get another key: moved when scopes change, left, migrated from older forms of keys.
-
-Each function is part of one write, given a connection inside a transaction.
-"""
+"""The SQL that gives sessions another key: moved when scopes change, left behind, migrated from older key forms."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
 
 import msgspec
 
 from trunkline.core.keys import Migration, StoredKey
 from trunkline.core.reasons import Reason
-from trunkline.core.store.records import Left, NewSession, SessionRow
-from trunkline.core.store.sqlite.sql.session_lookup import find, find_by_id, lane_text
+from trunkline.core.store.commands import MigrateKeys
+from trunkline.core.store.records import LeftSession, NewSession, SessionRow
+from trunkline.core.store.sqlite.sql.session_lookup import find_by_id, find_by_key, lane_text
 from trunkline.core.values import Address
 
 _json = msgspec.json.Encoder().encode
 _address = msgspec.json.Decoder(Address).decode
-#: codec of a key that nobody could read; it is told of once
+#: codec of a key that cannot be read; it is reported once
 UNREADABLE = "unreadable"
 #: lane of work that comes from no place
 _NOWHERE = ""
@@ -37,7 +34,7 @@ def tie(c: sqlite3.Connection, new: NewSession, key: str) -> None:
 
 
 def tie_nowhere(c: sqlite3.Connection, agent: str, key: str) -> None:
-    """Note a session of work that comes from no place: it is not for a place to take along."""
+    """Note a session of work that comes from no place: a place must not move it."""
     c.execute(
         "INSERT INTO session_places (agent_id, lane, session_key) VALUES (?, ?, ?)"
         " ON CONFLICT DO UPDATE SET session_key = excluded.session_key",
@@ -45,10 +42,10 @@ def tie_nowhere(c: sqlite3.Connection, agent: str, key: str) -> None:
     )
 
 
-def takes_along(c: sqlite3.Connection, tied: str, new: NewSession) -> bool:
-    """Whether the session that a place was tied to is the place's to take along under its new key.
+def owns_session(c: sqlite3.Connection, tied: str, new: NewSession) -> bool:
+    """Whether a place may move the session it was tied to under its new key.
 
-    So it is when every place that ever had the session has the new key under today's configuration.
+    It may when every place that ever had the session has the new key under today's configuration.
     """
     assert new.key_of is not None
     assert new.address is not None
@@ -73,25 +70,24 @@ def move(c: sqlite3.Connection, before: str, new: NewSession, now: float) -> Ses
     )
     _retie(c, before, new.key)
     _lead(c, before, new.key)
-    moved = find(c, new.key)
+    moved = find_by_key(c, new.key)
     assert moved is not None
     return msgspec.structs.replace(moved, moved_from=before)
 
 
-def leave(c: sqlite3.Connection, before: str, new: NewSession) -> Left | None:
-    """Tie a place to another session. The one that it leaves stays as it is, and nobody can take it along any more."""
+def leave(c: sqlite3.Connection, before: str, new: NewSession) -> LeftSession | None:
+    """Tie a place to another session. The one it leaves stays as it is, and no place can move it any more."""
     tie(c, new, new.key)
     c.execute("UPDATE session_map SET shared = 1 WHERE session_key = ?", (before,))
-    old = find(c, before)
-    return None if old is None else Left(key=before, id=old.id)
+    old = find_by_key(c, before)
+    return None if old is None else LeftSession(key=before, id=old.id)
 
 
 def _retie(c: sqlite3.Connection, old: str, new: str) -> None:
-    """Places and people of a key, and older keys that led to it, belong to another key from now on."""
+    """Give the places, people and bindings of a key, and the older keys that lead to it, to another key."""
     c.execute("UPDATE session_places SET session_key = ? WHERE session_key = ?", (new, old))
     c.execute("UPDATE OR REPLACE session_people SET session_key = ? WHERE session_key = ?", (new, old))
     c.execute("UPDATE session_moves SET new_key = ? WHERE new_key = ?", (new, old))
-    # Conversations that are bound to the session stay bound to it.
     c.execute(
         "UPDATE bindings SET session_key = ?, body = json_set(body, '$.target_session_key', ?)"
         " WHERE session_key = ? AND status <> 'ended' AND json_valid(body)",
@@ -100,12 +96,12 @@ def _retie(c: sqlite3.Connection, old: str, new: str) -> None:
 
 
 def _lead(c: sqlite3.Connection, old: str, new: str) -> None:
-    """Have an old key lead to the new one."""
+    """Make an old key lead to the new one."""
     c.execute("INSERT OR REPLACE INTO session_moves (old_key, new_key) VALUES (?, ?)", (old, new))
 
 
 def remember(c: sqlite3.Connection, row: SessionRow, reason: str, now: float) -> None:
-    """Keep what is known of a session that no key will have any more."""
+    """Put a session into the history: no key leads to it any more."""
     c.execute(
         "INSERT INTO session_history (session_id, session_key, generation, reason, ended_at) VALUES (?, ?, ?, ?, ?)",
         (row.id, row.key, row.generation, reason, now),
@@ -120,26 +116,24 @@ _STORED = (
 )
 
 
-def migrate_keys(
-    c: sqlite3.Connection, codec: str, plan: Callable[[Sequence[StoredKey]], Migration], now: float
-) -> Migration | None:
-    """Bring the keys of sessions that were written in another form up to date; None when there are none.
+def migrate_keys(c: sqlite3.Connection, command: MigrateKeys) -> Migration | None:
+    """Handle `MigrateKeys`.
 
-    Sessions that have the planned keys already take part in the plan, so that two that meet are merged by its rule.
+    Sessions that have a planned key already take part in the plan, so that its rule merges two that meet.
     """
-    rows = _stored(c, "WHERE codec <> ? AND codec <> ? ORDER BY session_key", codec, UNREADABLE)
+    rows = _stored(c, "WHERE codec <> ? AND codec <> ? ORDER BY session_key", command.codec, UNREADABLE)
     if not rows:
         return None
     known = {row.key for row in rows}
     while True:
-        migration = plan(rows)
+        migration = command.plan(rows)
         targets = {move.new: None for move in migration.moves if move.new not in known}
         met = [row for key in targets for row in _stored(c, "WHERE session_key = ?", key)]
         if not met:
             break
         rows += met
         known |= {row.key for row in met}
-    _apply(c, migration, codec, now)
+    _apply(c, migration, command.codec, command.now)
     return migration
 
 
@@ -157,7 +151,7 @@ def _apply(c: sqlite3.Connection, migration: Migration, codec: str, now: float) 
             _end_merged(c, left, now)
             if left.key != merge.key:
                 renamed.append((left.key, merge.key))
-    # By way of names that nothing has: a new key may be the old one of another session.
+    # Through temporary names: a new key may be the old key of another session.
     for move in migration.moves:
         c.execute("UPDATE session_map SET session_key = ? WHERE session_id = ?", (_away(move.old), move.session_id))
     for move in migration.moves:
@@ -177,7 +171,7 @@ def _away(key: str) -> str:
 
 
 def _end_merged(c: sqlite3.Connection, left: StoredKey, now: float) -> None:
-    """Put a session that is left in a merge into the history. Its people are strangers to the one that is kept."""
+    """Put the losing session of a merge into the history, and drop its people: the kept session has its own."""
     row = find_by_id(c, left.session_id)
     assert row is not None
     remember(c, row, Reason.KEYS_MERGED.value, now)

@@ -1,10 +1,11 @@
-"""The SQL that adds to transcripts. Each function is part of one write, given a connection inside a transaction."""
+"""The SQL that reads transcripts and appends to them."""
 
 from __future__ import annotations
 
 import sqlite3
 
-from trunkline.core.values import IntentId, SessionId
+from trunkline.core.store.queries import ReadTranscript
+from trunkline.core.values import IntentId, SessionId, TranscriptLine
 
 _APPEND = "INSERT INTO transcript (session_id, role, text, ref, partial, at) VALUES (?, ?, ?, ?, ?, ?)"
 _APPEND_MIRROR = (
@@ -15,17 +16,17 @@ _APPEND_MIRROR = (
 
 
 def append(c: sqlite3.Connection, session: SessionId, role: str, text: str, ref: str, now: float) -> None:
-    """Add a line to a transcript; the same reference twice is refused by the table (invariant M1)."""
+    """Append a line to a transcript; the table refuses the same reference twice (invariant M1)."""
     c.execute(_APPEND, (session, role, text, ref, False, now))
 
 
 def append_mirror(
     c: sqlite3.Connection, session: SessionId, text: str, intent: IntentId, now: float, *, partial: bool
 ) -> bool:
-    """Add what was said to a transcript, once for an intent; whether that changed anything.
+    """Append a mirror to a transcript, once for an intent; whether that changed anything.
 
-    A mirror step that runs again changes nothing. A line that held only a part grows, in its place, when more was
-    accepted: an operator may have the rest sent. The reference of a line that is no mirror is refused.
+    A repeated mirror changes nothing. A partial line grows in place when more was accepted: an operator may have the
+    rest sent. The reference of a line that is not a mirror is refused.
     """
     if c.execute(_APPEND_MIRROR, (session, "assistant", text, intent, partial, now)).rowcount == 1:
         return True
@@ -34,3 +35,11 @@ def append_mirror(
     if role != "assistant":
         raise sqlite3.IntegrityError(f"{intent} is the reference of a line of {role!r} in session {session}")
     return False
+
+
+def read_transcript(c: sqlite3.Connection, query: ReadTranscript) -> tuple[TranscriptLine, ...]:
+    """Handle `ReadTranscript`."""
+    rows = c.execute(
+        "SELECT role, text, ref, partial, at FROM transcript WHERE session_id = ? ORDER BY n", (query.session,)
+    ).fetchall()
+    return tuple(TranscriptLine(role=r[0], text=r[1], ref=r[2], partial=bool(r[3]), at=r[4]) for r in rows)

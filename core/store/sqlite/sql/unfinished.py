@@ -1,4 +1,4 @@
-"""What an earlier process left unfinished, as a start reads it: one row that cannot be read stops no other."""
+"""The SQL that reads what an earlier process left unfinished. A row that cannot be read does not stop the others."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from trunkline.core.delivery.states import OPEN
-from trunkline.core.hands.states import DelegationEvent, DelegationState, next_delegation_state
+from trunkline.core.hands.states import DelegationState
+from trunkline.core.store.queries import LoadUnfinished
 from trunkline.core.store.records import BrokenRow, DelegationRow, Unfinished, Work
-from trunkline.core.values import Address, DelegationId, HandOutcome, InboundId, SessionId, TurnId
+from trunkline.core.values import Address, DelegationId, InboundId, SessionId, TurnId
 
 T = TypeVar("T")
 _work = msgspec.json.Decoder(Work).decode
 _address = msgspec.json.Decoder(Address).decode
-# As bytes: a text that is none would stop the whole statement.
+# As bytes: invalid text would stop the whole statement.
 _WORKS = (
     "SELECT n, CAST(id AS BLOB), CAST(work AS BLOB), CAST(session_id AS BLOB) FROM inbox WHERE state = 'pending'"
     " ORDER BY n"
@@ -29,8 +30,8 @@ _DELEGATIONS = (
 )
 
 
-def unfinished(c: sqlite3.Connection) -> Unfinished:
-    """See `trunkline.core.store.port.Store.unfinished`."""
+def load_unfinished(c: sqlite3.Connection, _: LoadUnfinished) -> Unfinished:
+    """Handle `LoadUnfinished`."""
     works, broken_works = _read(c.execute(_WORKS).fetchall(), _work_of)
     delegations, broken_delegations = _read(c.execute(_DELEGATIONS).fetchall(), _delegation_of)
     marks = ", ".join(f"'{state.value}'" for state in sorted(OPEN))
@@ -41,17 +42,6 @@ def unfinished(c: sqlite3.Connection) -> Unfinished:
         delegations=delegations,
         broken_works=broken_works,
         broken_delegations=broken_delegations,
-    )
-
-
-def set_aside(c: sqlite3.Connection, left: Unfinished, now: float) -> None:
-    """See `trunkline.core.store.port.Store.set_aside`."""
-    c.executemany("UPDATE inbox SET state = 'broken' WHERE n = ?", [(row.n,) for row in left.broken_works])
-    finished = next_delegation_state(DelegationState.RUNNING, DelegationEvent.FINISH)
-    told = next_delegation_state(finished, DelegationEvent.TELL)
-    c.executemany(
-        "UPDATE delegations SET state = ?, outcome = ?, finished_at = ? WHERE n = ?",
-        [(told.value, HandOutcome.LOST.value, now, row.n) for row in left.broken_delegations],
     )
 
 

@@ -16,8 +16,8 @@ from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.lease_keeper import Tenure, lost_lease
-from trunkline.core.store.sqlite.lease import Claim, Lease, is_dead, plan_claim
-from trunkline.core.store.sqlite.process_lock import FilePresence, NoPresence
+from trunkline.core.store.lease import Lease, LeaseClaim, is_dead, plan_claim
+from trunkline.core.store.sqlite.process_lock import FileLock, NoLock
 from trunkline.sim.loop import SimLoop, run
 
 HELD = Lease(owner="one", token=3, lock="host/7", until=60.0)
@@ -55,15 +55,15 @@ def test_only_the_lock_of_the_holder_proves_its_death(held: str, got: str, dead:
 
 
 @pytest.fixture
-def locks(tmp_path: Path) -> Iterator[tuple[FilePresence, FilePresence]]:
+def locks(tmp_path: Path) -> Iterator[tuple[FileLock, FileLock]]:
     (tmp_path / "link.db").symlink_to(tmp_path / "store.db")
-    first, second = FilePresence(tmp_path / "store.db"), FilePresence(tmp_path / "link.db")
+    first, second = FileLock(tmp_path / "store.db"), FileLock(tmp_path / "link.db")
     yield first, second
     first.drop()
     second.drop()
 
 
-def test_one_has_the_lock_whatever_way_leads_to_the_store(locks: tuple[FilePresence, FilePresence]) -> None:
+def test_one_has_the_lock_whatever_way_leads_to_the_store(locks: tuple[FileLock, FileLock]) -> None:
     first, second = locks
     assert first.take() == first.take() != ""
     assert second.take() == ""
@@ -73,7 +73,7 @@ def test_one_has_the_lock_whatever_way_leads_to_the_store(locks: tuple[FilePrese
     assert first.take() == ""
 
 
-def test_a_lock_is_the_same_for_everybody_who_gets_it(locks: tuple[FilePresence, FilePresence]) -> None:
+def test_a_lock_is_the_same_for_everybody_who_gets_it(locks: tuple[FileLock, FileLock]) -> None:
     first, second = locks
     lock = first.take()
     first.drop()
@@ -81,7 +81,7 @@ def test_a_lock_is_the_same_for_everybody_who_gets_it(locks: tuple[FilePresence,
 
 
 def test_a_lock_file_that_was_replaced_proves_nothing(tmp_path: Path) -> None:
-    first, second = FilePresence(tmp_path / "store.db"), FilePresence(tmp_path / "store.db")
+    first, second = FileLock(tmp_path / "store.db"), FileLock(tmp_path / "store.db")
     lock = first.take()
     (tmp_path / "store.db.lock").unlink()
     other = second.take()
@@ -93,11 +93,11 @@ def test_a_lock_file_that_was_replaced_proves_nothing(tmp_path: Path) -> None:
 
 def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from trunkline.core.store.sqlite.process_lock import FilePresence;"
-        "print(FilePresence(Path(sys.argv[1])).take(), flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from trunkline.core.store.sqlite.process_lock import FileLock;"
+        "print(FileLock(Path(sys.argv[1])).take(), flush=True); sys.stdin.read()"
     )
     store = tmp_path / "store.db"
-    presence = FilePresence(store)
+    presence = FileLock(store)
     with subprocess.Popen(
         [sys.executable, "-c", code, str(store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
@@ -112,8 +112,8 @@ def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_locked_nothing_is_proven(tmp_path: Path) -> None:
-    presence = FilePresence(tmp_path / "nowhere" / "store.db")
-    assert presence.take() == NoPresence().take() == ""
+    presence = FileLock(tmp_path / "nowhere" / "store.db")
+    assert presence.take() == NoLock().take() == ""
     presence.drop()
 
 
@@ -130,11 +130,11 @@ class Held:
         self.renewed: list[float] = []
         self.answers: list[Exception] = []
 
-    async def claim(self, now: float, lasts: float) -> Claim:
+    async def claim(self, now: float, lasts: float) -> LeaseClaim:
         self.asked.append(now)
         if now < self.until:
-            return Claim(taken=False, lease=Lease(owner="other", until=self.until), reason=Reason.LEASE_HELD)
-        return Claim(taken=True, lease=Lease(owner="me", token=1, until=now + lasts), reason=Reason.LEASE_FREE)
+            return LeaseClaim(taken=False, lease=Lease(owner="other", until=self.until), reason=Reason.LEASE_HELD)
+        return LeaseClaim(taken=True, lease=Lease(owner="me", token=1, until=now + lasts), reason=Reason.LEASE_FREE)
 
     async def renew(self, now: float, lasts: float) -> None:
         await anyio.sleep(0.5)

@@ -11,17 +11,19 @@ import anyio
 import pytest
 
 from tests.support.sending import Platform, Tried, ended, failing_at, made, message, serving, texts
+from tests.support.stores import on_write
 from tests.unit.core.runtime.inbound.test_gateway import Running
-from trunkline import Capabilities, Filter, Idempotency, SendStatus, Verdict
+from trunkline import Capabilities, Idempotency, QueueFilter, QueueVerdict, SendStatus
 from trunkline.core.errors import Ambiguous, IllegalTransition, NotSent, PlaceGone, UnknownName
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import ChunkAcked, IntentReopened, IntentSettled, MirrorAppended, OperatorActed
 from trunkline.core.events.leases import LeaseAwaited
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime import maintenance as upkeep_module
-from trunkline.core.store.sqlite.offline.queue_file import changing
+from trunkline.core.store.commands import PurgeIntents, ResolveIntent, RetryIntent
+from trunkline.core.store.sqlite.handlers import execute
+from trunkline.core.store.sqlite.offline.queue_file import open_to_change
 from trunkline.core.store.sqlite.offline.queue_file import purge as purge_outside
-from trunkline.core.store.sqlite.sql import queue_admin as operate
 from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio
@@ -139,31 +141,33 @@ async def test_the_rest_of_a_part_is_sent_and_remembered_as_one(path: Path, cutt
 
 
 VERDICTS: list[Any] = [
-    pytest.param(Verdict.SENT, "delivered", ["one", "six"], "one\ntwo\nsix", id="sent"),
-    pytest.param(Verdict.UNSENT, "delivered", ["one", "two", "six"], "one\ntwo\nsix", id="unsent"),
-    pytest.param(Verdict.ABANDON, "partial", ["one"], "one", id="abandon"),
+    pytest.param(QueueVerdict.SENT, "delivered", ["one", "six"], "one\ntwo\nsix", id="sent"),
+    pytest.param(QueueVerdict.UNSENT, "delivered", ["one", "two", "six"], "one\ntwo\nsix", id="unsent"),
+    pytest.param(QueueVerdict.ABANDON, "partial", ["one"], "one", id="abandon"),
 ]
 
 
 @pytest.mark.parametrize("inside", [True, False], ids=["inside", "outside"])
 @pytest.mark.parametrize(("verdict", "state", "sent", "line"), VERDICTS)
 async def test_an_operators_word_decides_what_was_in_doubt(
-    path: Path, cutting: Tried, verdict: Verdict, state: str, sent: list[str], line: str, inside: bool
+    path: Path, cutting: Tried, verdict: QueueVerdict, state: str, sent: list[str], line: str, inside: bool
 ) -> None:
     async with serving(path, cutting, channels={"discord": {"text_limit": 5}}, delivery=QUICK) as running:
         doubt = failing_at(cutting, 1, Ambiguous("no answer"))
         await ended(running, "unknown", text="one two six")
         doubt.clear()
         if inside:
-            await running.gateway.queue.resolve("send:k", verdict, "777" if verdict is Verdict.SENT else "")
+            await running.gateway.queue.resolve("send:k", verdict, "777" if verdict is QueueVerdict.SENT else "")
         else:
             outside(
                 path,
-                operate.resolve,
-                "send:k",
-                verdict,
-                time.time(),
-                provider_id="777" if verdict is Verdict.SENT else "",
+                execute,
+                ResolveIntent(
+                    intent="send:k",
+                    verdict=verdict,
+                    now=time.time(),
+                    provider_id="777" if verdict is QueueVerdict.SENT else "",
+                ),
             )
         settled = await running.until(IntentSettled, 2)
         assert await running.transcript(KEY) == [("assistant", line)]
@@ -171,7 +175,7 @@ async def test_an_operators_word_decides_what_was_in_doubt(
         acks = [body.provider_id for body in running.told(ChunkAcked) if body.reason is Reason.OPERATOR_SENT]
         [acted] = running.told(OperatorActed)
     assert (settled[-1].state.value, texts(cutting), acted.verb) == (state, sent, verdict.value)
-    assert acks == (["777"] if verdict is Verdict.SENT else [])
+    assert acks == (["777"] if verdict is QueueVerdict.SENT else [])
     assert (shown.intent.state.value, len(shown.receipts)) == (state, 3 if state == "delivered" else 1)
 
 
@@ -180,7 +184,7 @@ async def test_a_last_chunk_that_was_sent_is_mirrored_at_once(path: Path, platfo
     platform.errors = [Ambiguous("no answer")]
     async with serving(path, platform, delivery={**QUICK, "watch": "1h"}) as running:
         await ended(running, "unknown")
-        await running.gateway.queue.resolve("send:k", Verdict.SENT)
+        await running.gateway.queue.resolve("send:k", QueueVerdict.SENT)
         await running.until(MirrorAppended)
         assert await running.transcript(KEY) == [("assistant", "hi")]
         again = await running.gateway.send(message())
@@ -192,10 +196,10 @@ async def test_what_cannot_be_done_changes_nothing_and_is_not_told(path: Path, p
         await running.gateway.send(message())
         queue = running.gateway.queue
         shown = await queue.show("send:k")
-        for call in (queue.retry("send:k"), queue.resolve("send:k", Verdict.UNSENT)):
+        for call in (queue.retry("send:k"), queue.resolve("send:k", QueueVerdict.UNSENT)):
             with pytest.raises(IllegalTransition):
                 await call
-        for call in (queue.retry("send:x"), queue.resolve("send:x", Verdict.SENT), queue.show("send:x")):
+        for call in (queue.retry("send:x"), queue.resolve("send:x", QueueVerdict.SENT), queue.show("send:x")):
             with pytest.raises(UnknownName):
                 await call
         assert await queue.show("send:k") == shown
@@ -211,13 +215,12 @@ async def test_an_operator_that_goes_away_while_it_is_stored_is_taken_at_its_wor
     async with serving(path, platform, delivery={**QUICK, "watch": "1h"}) as running:
         await ended(running, "failed")
         store, begun = running.store, anyio.Event()
-        retry_intent = store.retry_intent
 
-        async def retry(intent: str, now: float) -> None:
+        async def retry(write: Any, command: Any, story: Any, then: Any) -> Any:
             begun.set()
-            await retry_intent(intent, now)
+            return await write(command, story, then)
 
-        store.retry_intent = retry
+        on_write(store, RetryIntent, retry)
         async with anyio.create_task_group() as group:
             group.start_soon(running.gateway.queue.retry, "send:k")
             await begun.wait()
@@ -234,11 +237,11 @@ async def test_a_purge_is_told_with_what_it_removed(path: Path, platform: Platfo
         platform.errors = [Ambiguous("no answer")]
         await ended(running, "unknown", key="doubt")
         queue = running.gateway.queue
-        assert await queue.purge(Filter(states=(S.DEAD,))) == 0
-        assert await queue.purge(Filter(states=(S.DELIVERED,))) == 3
-        assert await queue.purge(Filter()) == 0
-        assert await queue.purge(Filter(states=(S.UNKNOWN,))) == 1
-        assert await queue.intents(Filter()) == ()
+        assert await queue.purge(QueueFilter(states=(S.DEAD,))) == 0
+        assert await queue.purge(QueueFilter(states=(S.DELIVERED,))) == 3
+        assert await queue.purge(QueueFilter()) == 0
+        assert await queue.purge(QueueFilter(states=(S.UNKNOWN,))) == 1
+        assert await queue.intents(QueueFilter()) == ()
         assert [body.detail for body in running.told(OperatorActed)] == ["3 intents: delivered", "1 intents: unknown"]
         # The keys are free, and the transcript stays. To the platform it is the message that it has.
         again = await running.gateway.send(message(key="k0"))
@@ -251,14 +254,14 @@ async def test_a_long_purge_is_done_in_parts(path: Path, platform: Platform, mon
     async with serving(path, platform, delivery=QUICK) as running:
         for n in range(5):
             await running.gateway.send(message(key=f"k{n}"))
-        purge, parts = running.store.purge_intents, list[int]()
+        parts: list[int] = []
 
-        async def some(which: Filter, story: Any) -> Any:
-            parts.append(len(await running.gateway.queue.intents(Filter())))
-            return await purge(which, story) if len(parts) > 1 else story(2)
+        async def some(write: Any, command: Any, story: Any, then: Any) -> Any:
+            parts.append(len(await running.gateway.queue.intents(QueueFilter())))
+            return await write(command, story, then) if len(parts) > 1 else story(2)
 
-        running.store.purge_intents = some
-        assert await running.gateway.queue.purge(Filter()) == 7
+        on_write(running.store, PurgeIntents, some)
+        assert await running.gateway.queue.purge(QueueFilter()) == 7
     assert parts == [5, 5]
 
 
@@ -271,10 +274,10 @@ async def test_what_an_operator_does_from_outside_is_taken_up(path: Path, platfo
         for n in range(3):
             await ended(running, "failed", key=f"k{n}", text=f"text {n}")
         for n in range(3):
-            outside(path, operate.retry, f"send:k{n}", time.time())
+            outside(path, execute, RetryIntent(intent=f"send:k{n}", now=time.time()))
         await running.until(IntentSettled, 6)
         assert [(body.before, body.chunk) for body in running.told(IntentReopened)] == [(S.FAILED, 0)] * 3
-        assert outside(path, operate.purge, Filter(states=(S.DELIVERED,))) == 3
+        assert outside(path, execute, PurgeIntents(which=QueueFilter(states=(S.DELIVERED,)))) == 3
         # Its key is free: it is another send to the gateway, if not to the platform.
         assert (await running.gateway.send(message(key="k0", text="text 0"))).cached is False
     assert texts(platform) == ["text 0", "text 1", "text 2"]
@@ -288,10 +291,10 @@ async def test_what_an_operator_did_while_no_gateway_ran_is_told_and_done_at_the
     async with serving(path, platform, delivery=QUICK) as running:
         for name in ("sent", "unsent", "abandon"):
             await ended(running, "unknown", key=name, text=name)
-    for verdict in Verdict:
-        outside(path, operate.resolve, f"send:{verdict.value}", verdict, time.time())
+    for verdict in QueueVerdict:
+        outside(path, execute, ResolveIntent(intent=f"send:{verdict.value}", verdict=verdict, now=time.time()))
     # Twice: what it has become is what counts.
-    outside(path, operate.retry, "send:abandon", time.time())
+    outside(path, execute, RetryIntent(intent="send:abandon", now=time.time()))
     async with serving(path, platform, delivery={**QUICK, "max_age": "100d"}) as running:
         await running.until(IntentSettled, 3)
         await running.gateway.send(message(key="last", text="last"))
@@ -319,9 +322,9 @@ async def test_what_was_changed_and_is_gone_keeps_no_gateway_from_starting(path:
         for name in ("gone", "broken"):
             await ended(running, "unknown", key=name)
     for name in ("gone", "broken"):
-        outside(path, operate.resolve, f"send:{name}", Verdict.ABANDON, time.time())
+        outside(path, execute, ResolveIntent(intent=f"send:{name}", verdict=QueueVerdict.ABANDON, now=time.time()))
     outside(path, lambda db: db.execute("UPDATE intents SET mirror_due = 0, untold = 0"))
-    assert outside(path, operate.purge, Filter(ids=("send:gone",))) == 1
+    assert outside(path, execute, PurgeIntents(which=QueueFilter(ids=("send:gone",)))) == 1
     outside(path, lambda db: db.execute("UPDATE intents SET chunks = '?'"))
     async with serving(path, platform) as running:
         await running.gateway.send(message())
@@ -335,12 +338,12 @@ async def test_a_purge_from_outside_is_told_as_one_from_inside(path: Path, platf
         await ended(running, "failed")
         for n in range(3):
             await running.gateway.send(message(key=f"k{n}"))
-        with changing(path) as db:
-            assert purge_outside(db, Filter(states=(S.DEAD,))) == 0
-            assert purge_outside(db, Filter(states=(S.DELIVERED,))) == 3
+        with open_to_change(path) as db:
+            assert purge_outside(db, QueueFilter(states=(S.DEAD,))) == 0
+            assert purge_outside(db, QueueFilter(states=(S.DELIVERED,))) == 3
         [acted] = await running.until(OperatorActed)
-    with changing(path) as db:
-        assert purge_outside(db, Filter()) == 1
+    with open_to_change(path) as db:
+        assert purge_outside(db, QueueFilter()) == 1
     async with serving(path, platform, delivery=QUICK) as running:
         [later] = await running.until(OperatorActed)
         await running.gateway.send(message(key="another"))

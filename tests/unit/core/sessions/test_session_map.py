@@ -16,7 +16,8 @@ from trunkline.core.events import Body
 from trunkline.core.events.gateway import SessionCreated, SessionReset
 from trunkline.core.keys import SessionKey
 from trunkline.core.routing import session_key_for
-from trunkline.core.store import Db, SessionRow
+from trunkline.core.store.records import SessionRow
+from trunkline.core.store.sqlite import Db
 from trunkline.core.values import Address
 from trunkline.sim.loop import run
 from trunkline.sim.run.env import SimIds, sim_env

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.factories import intent, receipt, room
+from trunkline.core.store.commands import AckChunk, BeginSend, Enqueue, Write
+from trunkline.core.store.port import answer
 from trunkline.core.store.records import IntentRow, NewSession, SendRow, send_intent
-from trunkline.core.store.sqlite.connection import Write, _transact  # pyright: ignore[reportPrivateUsage]
+from trunkline.core.store.sqlite.connection import PendingWrite, _transact, pending  # pyright: ignore[reportPrivateUsage]
+from trunkline.core.store.sqlite.handlers import RunSql, execute
 from trunkline.core.store.sqlite.migrate import migrate
-from trunkline.core.store.sqlite.sql import bulk_writes as bulk
-from trunkline.core.store.sqlite.sql import writes as ops
-from trunkline.core.store.sqlite.sql.sessions import ensure_session
+from trunkline.core.store.sqlite.sql.sessions import session_for
 from trunkline.core.values import IntentKind, SessionId
 
 
@@ -40,29 +41,25 @@ def asked(key: str, where: int) -> tuple[SendRow, IntentRow]:
     return send, msgspec.structs.replace(row, kind=IntentKind.SEND)
 
 
-def send_write(key: str, where: int, *, in_bulk: bool, entry: bool = False) -> Write:
+def send_write(key: str, where: int, *, in_bulk: bool, entry: bool = False) -> PendingWrite:
     send, row = asked(key, where)
     new = place(where) if entry else None
-
-    def op(c: sqlite3.Connection) -> Any:
-        return ops.begin_send(c, send, row, new, lambda _: False, 2.0)
-
-    return _write(op, bulk.begin_sends, bulk.Sending(send, row, 2.0, new), in_bulk=in_bulk)
+    return _write(BeginSend(send=send, intent=row, entry=new, again=lambda _: False, now=2.0), in_bulk=in_bulk)
 
 
-def ack_write(key: str, where: int, *, in_bulk: bool, mirrored: bool = True, session: str | None = None) -> Write:
+def ack_write(
+    key: str, where: int, *, in_bulk: bool, mirrored: bool = True, session: str | None = None
+) -> PendingWrite:
     _, row = asked(key, where)
     row = msgspec.structs.replace(row, attempts=1, session=None if session is None else SessionId(session))
     mirror, got = place(where) if mirrored else None, receipt(f"m-{key}", address=row.address)
-
-    def op(c: sqlite3.Connection) -> Any:
-        return ops.ack_chunk(c, row, got, mirror, 3.0)
-
-    return _write(op, bulk.ack_last, bulk.Acking(row, got, mirror, 3.0), in_bulk=in_bulk)
+    return _write(AckChunk(intent=row, receipt=got, mirror=mirror, now=3.0), in_bulk=in_bulk)
 
 
-def _write(op: Any, kind: Any, given: Any, *, in_bulk: bool) -> Write:
-    return Write(op, lambda answer: answer, bulk=kind, given=given) if in_bulk else Write(op, lambda answer: answer)
+def _write(command: Write[Any], *, in_bulk: bool) -> PendingWrite:
+    made = pending(command, answer)
+    assert made.bulk is not None
+    return made if in_bulk else msgspec.structs.replace(made, bulk=None)
 
 
 def everything(c: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
@@ -70,10 +67,10 @@ def everything(c: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
     return {name: c.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in tables}
 
 
-def played(steps: list[list[Write]]) -> tuple[dict[str, list[tuple[Any, ...]]], list[Any]]:
+def played(steps: list[list[PendingWrite]]) -> tuple[dict[str, list[tuple[Any, ...]]], list[Any]]:
     with database() as c:
         for n in range(3):
-            ensure_session(c, place(n), 1.0)
+            session_for(c, place(n), 1.0)
         answers = [_transact(c, writes, None) for writes in steps]
         return everything(c), [[_plain(answer) for answer in batch] for batch in answers]
 
@@ -88,7 +85,7 @@ SENDS = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 4), st.booleans()
 
 @given(SENDS)
 def test_sends_and_their_ends_are_stored_as_they_are_singly(sends: list[tuple[int, int, bool]]) -> None:
-    def steps(*, in_bulk: bool) -> list[list[Write]]:
+    def steps(*, in_bulk: bool) -> list[list[PendingWrite]]:
         known: dict[int, tuple[int, bool]] = {}
         for key, where, mirrored in sends:
             known.setdefault(key, (where, mirrored))
@@ -106,12 +103,12 @@ def test_sends_and_their_ends_are_stored_as_they_are_singly(sends: list[tuple[in
 @pytest.mark.parametrize("in_bulk", [True, False])
 def test_a_key_that_was_tried_again_is_known_without_its_first_try(in_bulk: bool) -> None:
     with database() as c:
-        ensure_session(c, place(1), 1.0)
+        session_for(c, place(1), 1.0)
         send, row = asked("k3", 1)
-        ops.begin_send(c, send, row, None, lambda _: False, 2.0)
+        execute(c, BeginSend(send=send, intent=row, entry=None, again=lambda _: False, now=2.0))
         # It has failed, and its client asks again.
         c.execute("UPDATE intents SET state = 'failed'")
-        again = ops.begin_send(c, send, row, None, lambda _: True, 3.0)
+        again = execute(c, BeginSend(send=send, intent=row, entry=None, again=lambda _: True, now=3.0))
         assert (again.new, again.send.tries) == (True, 2)
         c.execute("DELETE FROM intents WHERE id = 'send:k3'")
         answers = _transact(c, [send_write(f"k{n}", 1, in_bulk=in_bulk) for n in range(10)], None)
@@ -121,7 +118,7 @@ def test_a_key_that_was_tried_again_is_known_without_its_first_try(in_bulk: bool
 
 def test_many_go_in_with_few_statements() -> None:
     with database() as c:
-        ensure_session(c, place(1), 1.0)
+        session_for(c, place(1), 1.0)
         statements: list[str] = []
         c.set_trace_callback(statements.append)
         _transact(c, [send_write(f"k{n}", 1, in_bulk=True) for n in range(200)], None)
@@ -130,7 +127,7 @@ def test_many_go_in_with_few_statements() -> None:
 
 def test_one_that_is_odd_harms_no_other() -> None:
     with database() as c:
-        ensure_session(c, place(1), 1.0)
+        session_for(c, place(1), 1.0)
         _transact(c, [send_write(f"k{n}", 1, in_bulk=True) for n in range(20)], None)
         # The seventh is acked already.
         _transact(c, [ack_write("k7", 1, in_bulk=True)], None)
@@ -142,7 +139,7 @@ def test_one_that_is_odd_harms_no_other() -> None:
 
 @pytest.mark.parametrize("session", ["s1", "gone"])
 def test_an_answer_stays_in_its_own_session(session: str) -> None:
-    def steps(*, in_bulk: bool) -> list[list[Write]]:
+    def steps(*, in_bulk: bool) -> list[list[PendingWrite]]:
         keys = [f"k{n}" for n in range(12)]
         return [
             [send_write(key, 1, in_bulk=in_bulk) for key in keys],
@@ -154,9 +151,9 @@ def test_an_answer_stays_in_its_own_session(session: str) -> None:
 
 def test_other_writes_keep_their_place_between_them() -> None:
     with database() as c:
-        ensure_session(c, place(1), 1.0)
+        session_for(c, place(1), 1.0)
         reply = intent("reply", "text", address=room("1"))
-        between = Write(lambda c: ops.enqueue(c, reply, 2.0), lambda answer: answer)
+        between = pending(Enqueue(intent=reply, now=2.0), answer)
         sends = [send_write(f"k{n}", 1, in_bulk=True) for n in range(20)]
         _transact(c, [*sends[:10], between, *sends[10:]], None)
         ids = [row[0] for row in c.execute("SELECT id FROM intents ORDER BY n")]
@@ -165,8 +162,8 @@ def test_other_writes_keep_their_place_between_them() -> None:
 
 def test_an_error_of_the_statement_is_the_fault_of_its_write_and_is_not_tried_for_ever() -> None:
     with database() as c:
-        bad = Write(lambda c: c.execute("SELECT * FROM nowhere"), lambda answer: answer)
-        ensure_session(c, place(1), 1.0)
+        bad = pending(RunSql(op=lambda c: c.execute("SELECT * FROM nowhere")), answer)
+        session_for(c, place(1), 1.0)
         answers = _transact(c, [send_write("k1", 1, in_bulk=True), bad, send_write("k2", 1, in_bulk=True)], None)
         assert ["no such table" in repr(answer) for answer in answers] == [False, True, False]
         assert c.execute("SELECT count(*) FROM intents").fetchone() == (2,)

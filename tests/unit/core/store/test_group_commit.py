@@ -5,8 +5,11 @@ import pytest
 
 from trunkline.core.events import EventLog
 from trunkline.core.store.sqlite.group_commit import Writer
+from trunkline.core.store.sqlite.handlers import RunSql
 from trunkline.sim.loop import SimLoop, run
 from trunkline.sim.store.disk import Disk
+
+NOTHING = RunSql(op=lambda _: None)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -20,7 +23,7 @@ def test_what_is_to_be_done_after_a_write_is_done_in_the_order_of_the_commits(se
         writer = Writer(db, EventLog(loop.time).recorder("test"))
 
         async def write(number):
-            await writer.write(lambda _: committed.append(number), lambda _: number, handed_on.append)
+            await writer.write(RunSql(op=lambda _: committed.append(number)), lambda _: number, handed_on.append)
             woken.append(number)
 
         async with anyio.create_task_group() as group:
@@ -53,8 +56,8 @@ def test_a_write_that_fails_hands_nothing_on():
         async with anyio.create_task_group() as group:
             group.start_soon(writer.run)
             with pytest.raises(ValueError, match="a bad write"):
-                await writer.write(refuse, lambda _: 1, handed_on.append)
-            await writer.write(lambda _: None, lambda _: 2, handed_on.append)
+                await writer.write(RunSql(op=refuse), lambda _: 1, handed_on.append)
+            await writer.write(NOTHING, lambda _: 2, handed_on.append)
             group.cancel_scope.cancel()
         disk.discard()
 
@@ -79,7 +82,7 @@ def commits_of(*groups: tuple[int, int, bool]) -> int:
         done: list[int] = []
 
         def submit(urgent: bool) -> None:
-            writer.submit(lambda _: None, lambda _: 1, done.append, lambda _: None, urgent=urgent)
+            writer.submit(NOTHING, lambda _: 1, done.append, urgent=urgent)
 
         async with anyio.create_task_group() as group:
             group.start_soon(writer.run)

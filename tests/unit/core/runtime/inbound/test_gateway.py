@@ -14,6 +14,7 @@ import anyio
 import pytest
 
 from tests.support.factories import direct, envelope, room
+from tests.support.stores import transcript_of
 from trunkline import (
     Address,
     Agent,
@@ -50,8 +51,7 @@ from trunkline.core.events.gateway import (
 )
 from trunkline.core.hands.port import HandRunner
 from trunkline.core.reasons import Reason
-from trunkline.core.store import TranscriptLine
-from trunkline.core.values import IntentState, Peer
+from trunkline.core.values import IntentState, Peer, TranscriptLine
 
 ANA, BEN = direct("100"), direct("200")
 
@@ -147,7 +147,7 @@ class Running:
         return self.told(body)
 
     async def transcript(self, key: str) -> list[tuple[str, str]]:
-        lines: tuple[TranscriptLine, ...] = await self.store.transcript(key)
+        lines: tuple[TranscriptLine, ...] = await transcript_of(self.store, key)
         return [(line.role, line.text) for line in lines]
 
 

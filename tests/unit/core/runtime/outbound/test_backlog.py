@@ -14,15 +14,17 @@ import pytest
 from tests.support.factories import intent
 from tests.support.hooks import Told, hooks
 from tests.support.sending import Platform, made, message, serving, texts
+from tests.support.stores import on_read
 from tests.unit.core.runtime.inbound.test_gateway import Running
-from trunkline import Filter, SendStatus
+from trunkline import QueueFilter, SendStatus
 from trunkline.core.errors import SendFailed
 from trunkline.core.events.delivery import BacklogWaiting, IntentSettled, RecoveryDecided
 from trunkline.core.events.gateway import ProcessRecovered
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.outbound import delivery_loop as delivery_module
 from trunkline.core.runtime.outbound.backlog import Backlog
-from trunkline.core.store.records import Loaded
+from trunkline.core.store.queries import FindIntentFate, FindSend, ListOpenIntents, LoadIntents
+from trunkline.core.store.records import LoadedIntents
 from trunkline.core.values import IntentId, IntentState
 
 pytestmark = pytest.mark.anyio
@@ -106,10 +108,10 @@ async def test_nobody_reads_for_all_the_others(anyio_backend: str) -> None:
             self.asked: list[tuple[str, ...]] = []
             self.go = anyio.Semaphore(0)
 
-        async def load_intents(self, ids: tuple[IntentId, ...]) -> Loaded:
-            self.asked.append(ids)
+        async def read(self, query: LoadIntents) -> LoadedIntents:
+            self.asked.append(tuple(query.ids))
             await self.go.acquire()
-            return Loaded(rows=tuple(intent(one) for one in ids if one != "gone"), broken={})
+            return LoadedIntents(rows=tuple(intent(one) for one in query.ids if one != "gone"), broken={})
 
     shelf = Shelf()
     context: Any = SimpleNamespace(store=shelf)
@@ -163,7 +165,7 @@ async def test_whoever_wants_to_say_more_waits_for_room_and_that_is_told_once(
             group.start_soon(running.gateway.send, message("user:1000", "late", "late"))
             [waiting] = await running.until(BacklogWaiting)
             assert (waiting.open, waiting.limit) == (3, 3)
-            assert await running.store.find_send("late") is None
+            assert await running.store.read(FindSend(key="late")) is None
             platform.held.set()
         assert len(running.told(BacklogWaiting)) == 1
     wanted["1000"].append("late")
@@ -249,17 +251,16 @@ async def test_sending_begins_before_all_of_it_is_read(
     platform.held.set()
     read: list[int] = []
     running = made(path, platform)
-    pages = running.store.open_intents
 
-    async def slowly(after: int, limit: int) -> Any:
-        if after:
+    async def slowly(ask: Any, query: Any) -> Any:
+        if query.after:
             # The second page is asked for when something of the first one has been delivered.
             await running.until(IntentSettled)
-        page = await pages(after, limit)
+        page = await ask(query)
         read.append(len(page))
         return page
 
-    running.store.open_intents = slowly
+    on_read(running.store, ListOpenIntents, slowly)
     async with anyio.create_task_group() as group:
         group.start_soon(running.gateway.run)
         await running.until(IntentSettled, 50)
@@ -299,7 +300,7 @@ async def test_a_broken_row_is_set_aside_and_stops_no_other(path: Path, platform
     async with serving(path, platform, hooks=hooks(told)) as running:
         await running.until(IntentSettled, 9)
         ends = [event for event in running.log.events if isinstance(event.body, IntentSettled)]
-        rows = await running.gateway.queue.intents(Filter(ids=("send:k0", "send:k4")))
+        rows = await running.gateway.queue.intents(QueueFilter(ids=("send:k0", "send:k4")))
         # Whoever asks for one that may be out is told so. What surely is not may be sent again under its key.
         with pytest.raises(SendFailed, match="it ended as unknown: Its stored row cannot be read") as caught:
             await running.gateway.send(message("user:1000", "text 0", "k0"))
@@ -341,19 +342,19 @@ async def test_whoever_waits_for_a_broken_row_is_told(path: Path, platform: Plat
             caught.append(error)
 
     async with serving(path, platform) as running:
-        fate, read = running.store.intent_fate, anyio.Event()
+        read = anyio.Event()
 
-        async def noted(intent: IntentId) -> Any:
-            found = await fate(intent)
+        async def noted(ask: Any, query: Any) -> Any:
+            found = await ask(query)
             read.set()
             return found
 
-        running.store.intent_fate = noted
+        on_read(running.store, FindIntentFate, noted)
         async with anyio.create_task_group() as group:
             group.start_soon(again, running)
             # It is open still, behind another one: its end is waited for.
             await read.wait()
             platform.held.set()
-        assert await running.gateway.queue.purge(Filter(states=(IntentState.DEAD,))) == 1
+        assert await running.gateway.queue.purge(QueueFilter(states=(IntentState.DEAD,))) == 1
     assert len(caught) == 1
     assert "Its stored row cannot be read" in caught[0].facts

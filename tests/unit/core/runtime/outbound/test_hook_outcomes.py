@@ -10,11 +10,15 @@ import pytest
 from tests.support.factories import receipt, room
 from tests.support.hooks import WAYS, Saying, Told, hooks, sending, settled
 from tests.support.sending import Platform, made, message, serving, texts
-from trunkline import Cancel, Change, Sent, SentHook, Verdict
+from tests.support.stores import on_read
+from trunkline import Cancel, Change, QueueVerdict, Sent, SentHook
 from trunkline.core.delivery.hooks import Hooks
 from trunkline.core.errors import Ambiguous, PlaceGone
 from trunkline.core.events.delivery import HookFailed, HookSending, HookSent, IntentSettled
 from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import ResolveIntent
+from trunkline.core.store.port import answer
+from trunkline.core.store.queries import ListUnnotified
 from trunkline.core.values import Capabilities, Idempotency, IntentState
 
 pytestmark = pytest.mark.anyio
@@ -93,7 +97,7 @@ async def test_an_operators_word_is_not_told_to_hooks_a_second_time(path: Path, 
     async with serving(path, platform, hooks=hooks(told)) as running:
         await running.gateway.enqueue(message())
         await settled(running)
-        await running.gateway.queue.resolve("send:k", Verdict.UNSENT)
+        await running.gateway.queue.resolve("send:k", QueueVerdict.UNSENT)
         await running.until(IntentSettled, 2)
         await running.gateway.send(message("user:200", key="another"))
         await settled(running, 2)
@@ -113,7 +117,7 @@ async def test_an_operator_makes_nobody_be_told_twice(path: Path, platform: Plat
         told.called = anyio.Event()
         await running.gateway.send(message("user:200", key="slow"))
         await told.called.wait()
-        await running.gateway.queue.resolve("send:doubt", Verdict.ABANDON)
+        await running.gateway.queue.resolve("send:doubt", QueueVerdict.ABANDON)
         await running.until(IntentSettled, 3)
         # Behind whatever is done for the one that was ended.
         await running.gateway.send(message("user:300", key="between"))
@@ -235,15 +239,14 @@ async def test_what_ends_while_a_process_starts_is_told_once(path: Path, platfor
     platform.held.set()
     told.open = anyio.Event()
     running = made(path, platform, hooks=asked)
-    untold = running.store.untold
 
-    async def late(after: int, limit: int) -> Any:
+    async def late(read: Any, query: Any) -> Any:
         # As if the disk were slow, just there. Nothing may have ended by then.
         with anyio.move_on_after(0.1):
             await running.until(IntentSettled)
-        return await untold(after, limit)
+        return await read(query)
 
-    running.store.untold = late
+    on_read(running.store, ListUnnotified, late)
     async with anyio.create_task_group() as group:
         group.start_soon(running.gateway.run)
         await running.until(IntentSettled, 20)
@@ -267,7 +270,7 @@ async def test_what_an_operator_ended_while_no_gateway_ran_makes_nobody_be_told_
         await running.gateway.enqueue(message())
         await running.until(IntentSettled)
         await told.called.wait()
-        await running.store.resolve_intent("send:k", Verdict.ABANDON, 9.0)
+        await running.store.write(ResolveIntent(intent="send:k", verdict=QueueVerdict.ABANDON, now=9.0), answer)
     told.open.set()
     async with serving(path, platform, hooks=asked) as running:
         await settled(running)

@@ -11,10 +11,11 @@ import pytest
 from tests.support.factories import receipt
 from tests.support.sending import Platform, message, serving
 from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import AckChunk, EndIntent, Enqueue, MarkSending
+from trunkline.core.store.queries import LoadIntents
 from trunkline.core.store.records import IntentRow
+from trunkline.core.store.sqlite.handlers import ask, execute
 from trunkline.core.store.sqlite.migrate import migrate
-from trunkline.core.store.sqlite.sql import writes as ops
-from trunkline.core.store.sqlite.sql.intent_reads import load
 from trunkline.core.values import IntentId, IntentKind, IntentState
 
 CHUNKS = tuple(f"{n:04}" + "x" * 1996 for n in range(100))
@@ -52,20 +53,22 @@ def test_a_receipt_of_a_long_text_does_not_write_the_text_again(tmp_path: Path, 
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA wal_autocheckpoint=0")
         migrate(db)
-        whole = written(path, lambda: ops.enqueue(db, row, 0.5))
+        whole = written(path, lambda: execute(db, Enqueue(intent=row, now=0.5)))
         each: list[int] = []
         for n in range(len(CHUNKS) - 1):
 
             def chunk(row: IntentRow = row, n: int = n) -> None:
                 if marks:
-                    ops.mark_sending(db, row, n + 0.25)
+                    execute(db, MarkSending(intent=row, now=n + 0.25))
                     row = msgspec.structs.replace(row, state=IntentState.SENDING)
-                ops.ack_chunk(db, row, receipt(f"{n:04}"), None, n + 0.5)
+                execute(db, AckChunk(intent=row, receipt=receipt(f"{n:04}"), mirror=None, now=n + 0.5))
 
             each.append(written(path, chunk))
             row = msgspec.structs.replace(row, acked=n + 1)
-        [found] = load(db, [row.id]).rows
-        settled = ops.end_intent(db, found, IntentState.PARTIAL, Reason.REFUSED, None, 999.5)
+        [found] = ask(db, LoadIntents(ids=[row.id])).rows
+        settled = execute(
+            db, EndIntent(intent=found, state=IntentState.PARTIAL, reason=Reason.REFUSED, mirror=None, now=999.5)
+        )
         receipts = db.execute("SELECT json_array_length(receipts) FROM intents").fetchone()[0]
     assert settled.mirror is None
     assert (found.acked, found.chunks, receipts) == (99, CHUNKS, 99)

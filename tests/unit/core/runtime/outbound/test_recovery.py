@@ -11,8 +11,9 @@ import pytest
 
 from tests.support.factories import direct, receipt
 from tests.support.sending import Platform, Tried, ended, failing_at, message, serving, texts
+from tests.support.stores import on_write
 from tests.unit.core.runtime.inbound.test_gateway import Echo
-from trunkline import Capabilities, Filter, HandTask, Idempotency, SendFailed, SendStatus, Turn
+from trunkline import Capabilities, HandTask, Idempotency, QueueFilter, SendFailed, SendStatus, Turn
 from trunkline.core.errors import Ambiguous, PlaceGone
 from trunkline.core.events.delivery import IntentSettled, MirrorAppended, MirrorRefused
 from trunkline.core.events.gateway import (
@@ -26,7 +27,9 @@ from trunkline.core.events.gateway import (
 from trunkline.core.events.leases import StorePruned
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime import maintenance as upkeep_module
-from trunkline.core.store.sqlite.sql import writes as ops
+from trunkline.core.store.commands import AckChunk
+from trunkline.core.store.queries import ListDueMirrors
+from trunkline.core.store.sqlite.sql import intents
 from trunkline.core.values import HandOutcome, IntentState
 
 pytestmark = pytest.mark.anyio
@@ -65,14 +68,14 @@ class Refusing:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> None:
         self.errors = list(errors)
-        append = ops.append_mirror
+        append = intents.append_mirror
 
         def refuse(*arguments: Any, **named: Any) -> bool:
             if self.errors:
                 raise self.errors.pop(0)
             return append(*arguments, **named)
 
-        monkeypatch.setattr(ops, "append_mirror", refuse)
+        monkeypatch.setattr(intents, "append_mirror", refuse)
 
 
 @pytest.mark.parametrize("chunks", [1, 3])
@@ -89,7 +92,7 @@ async def test_a_message_whose_mirror_is_refused_is_delivered_and_its_line_comes
         [appended] = await running.until(MirrorAppended)
         refused = running.told(MirrorRefused)
         assert await running.transcript(KEY) == [("assistant", text.replace(" ", "\n"))]
-        assert await running.store.due_mirrors() == ()
+        assert await running.store.read(ListDueMirrors()) == ()
     assert refusing.errors == []
     assert (appended.text, appended.partial) == (text.replace(" ", "\n"), False)
     assert [(body.session_key, body.reason, body.detail) for body in refused] == [
@@ -136,15 +139,15 @@ async def test_a_line_that_is_looked_for_too_early_is_looked_for_again(
 ) -> None:
     Refusing(monkeypatch, *[sqlite3.IntegrityError("not today")] * 2)
     async with serving(path, platform, delivery=QUICK) as running:
-        ack, looked = running.store.ack_chunk, list[bool]()
+        looked: list[bool] = []
 
-        async def late(*arguments: Any, mirror_due: bool = False, **named: Any) -> Any:
-            # It is told as refused by now, and is not due yet.
-            looked.append(mirror_due)
+        async def late(write: Any, command: Any, story: Any, then: Any) -> Any:
+            # It is recorded as refused by now, and is not due yet.
+            looked.append(command.mirror_due)
             await running.gateway._delivery.mirrors.store_due()
-            return await ack(*arguments, mirror_due=mirror_due, **named)
+            return await write(command, story, then)
 
-        running.store.ack_chunk = late  # pyright: ignore[reportAttributeAccessIssue]
+        on_write(running.store, AckChunk, late)
         await running.gateway.send(message())
         await running.until(MirrorAppended)
         assert await running.transcript(KEY) == [("assistant", "hi")]
@@ -171,7 +174,7 @@ async def test_a_row_that_breaks_while_it_is_sent_is_set_aside_and_stops_no_othe
             db.execute("UPDATE intents SET receipts = '[{' WHERE id = 'send:k0'")
         platform.held.set()
         ends = await running.until(IntentSettled, 2 + others)
-        [broken] = await running.gateway.queue.intents(Filter(ids=("send:k0",)))
+        [broken] = await running.gateway.queue.intents(QueueFilter(ids=("send:k0",)))
         with pytest.raises(SendFailed, match="it ended as unknown: Its stored row cannot be read"):
             await running.gateway.send(message(text=text, key="k0"))
     # It may have been seen: nobody says that it was not sent.
@@ -278,7 +281,7 @@ async def test_what_ended_long_ago_is_removed_by_and_by(
         assert running.told(StorePruned) == []
     async with serving(path, platform, delivery={**QUICK, "retention": 0.0}) as running:
         [pruned] = await running.until(StorePruned)
-        assert [row.id for row in await running.gateway.queue.intents(Filter())] == ["send:doubt"]
+        assert [row.id for row in await running.gateway.queue.intents(QueueFilter())] == ["send:doubt"]
         assert len(await running.transcript(KEY)) == 3
         # It is forgotten, and may come again.
         assert (await running.gateway.send(message(key="k1"))).cached is False

@@ -10,6 +10,7 @@ import pytest
 from tests.support.client_sends import failing
 from tests.support.factories import room
 from tests.support.sending import Platform, WithDirectory, made, message, serving, texts
+from tests.support.stores import on_read, on_write
 from tests.unit.core.runtime.inbound.test_gateway import Echo, Running
 from trunkline import (
     Capabilities,
@@ -33,6 +34,8 @@ from trunkline.core.events.delivery import (
 )
 from trunkline.core.events.gateway import SessionCreated, StoreFailed, TurnEnded
 from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import BeginSend
+from trunkline.core.store.queries import FindSend
 from trunkline.core.values import IntentState
 
 pytestmark = pytest.mark.anyio
@@ -212,24 +215,23 @@ async def test_a_call_that_is_cancelled_while_it_is_stored_leaves_one_message(pa
     """The write goes on without its caller: the next call must find it, though it reads before it is there."""
     async with serving(path, platform) as running:
         store, begun = running.store, anyio.Event()
-        begin_send = store.begin_send
 
-        async def begin(*args: Any, **kwargs: Any) -> Any:
+        async def begin(write: Any, command: Any, story: Any, then: Any) -> Any:
             begun.set()
-            return await begin_send(*args, **kwargs)
+            return await write(command, story, then)
 
-        store.begin_send = begin
+        on_write(store, BeginSend, begin)
         async with anyio.create_task_group() as first:
             first.start_soon(running.gateway.send, message())
             await begun.wait()
             first.cancel_scope.cancel()
-        find_send, reads = store.find_send, list[str]()
+        reads: list[str] = []
 
-        async def find(key: str) -> Any:
-            reads.append(key)
-            return None if len(reads) == 1 else await find_send(key)
+        async def find(read: Any, query: Any) -> Any:
+            reads.append(query.key)
+            return None if len(reads) == 1 else await read(query)
 
-        store.find_send = find
+        on_read(store, FindSend, find)
         outcome = await running.gateway.send(message("user:200", "other"))
         prepared = running.told(IntentPrepared)
     assert (texts(platform), len(prepared)) == (["hi"], 1)
@@ -301,14 +303,13 @@ async def test_a_send_after_the_end_is_refused(path: Path, platform: Platform) -
 
 async def test_a_session_that_cannot_be_made_stops_nothing(path: Path, platform: Platform) -> None:
     async with serving(path, platform) as running:
-        begin = running.store.begin_send
 
-        async def refuse(send: Any, intent: Any, entry: Any, *rest: Any, **more: Any) -> Any:
-            if entry is not None:
+        async def refuse(write: Any, command: Any, story: Any, then: Any) -> Any:
+            if command.entry is not None:
                 raise ValueError("no session today")
-            return await begin(send, intent, entry, *rest, **more)
+            return await write(command, story, then)
 
-        running.store.begin_send = refuse
+        on_write(running.store, BeginSend, refuse)
         outcome = await running.gateway.send(message())
         [failed] = running.told(StoreFailed)
         assert await running.transcript("main:discord:default:direct:100") == [("assistant", "hi")]

@@ -22,8 +22,9 @@ from tests.support.gateway_sessions import (
     lines,
     say,
 )
+from tests.support.stores import on_write
 from tests.unit.core.runtime.inbound.test_gateway import ANA, BEN, KEY, TinyPlatform, serving
-from trunkline import Gateway, HandTask, SqliteStore, Turn
+from trunkline import Gateway, HandTask, Turn
 from trunkline.core.config import HandsConfig
 from trunkline.core.decisions import Decisions
 from trunkline.core.events.delivery import IntentSettled
@@ -40,6 +41,8 @@ from trunkline.core.events.gateway import (
 )
 from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion
 from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import FinishDelegation
+from trunkline.core.store.queries import FindSession
 from trunkline.core.store.sqlite.migrate import migrate
 from trunkline.core.values import IntentState
 
@@ -176,20 +179,17 @@ async def test_a_rule_of_ones_own_that_knows_of_no_resets_cannot_hold_a_result_u
     assert [request.text for request in platform.sent] == ["you said build", "built: a house"]
 
 
-async def test_a_reset_between_the_decision_and_the_write_is_noticed(
-    path: Path, platform: TinyPlatform, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_reset_between_the_decision_and_the_write_is_noticed(path: Path, platform: TinyPlatform) -> None:
     agent, hand = Foreman(), Builder()
     gateways: list[Gateway] = []
-    finish = SqliteStore.finish_delegation
 
-    async def finish_late(self: SqliteStore, *given: Any, **options: Any) -> Any:
+    async def finish_late(write: Any, command: Any, story: Any, then: Any) -> Any:
         while gateways:
             await gateways.pop().reset_session("main", ANA)
-        return await finish(self, *given, **options)
+        return await write(command, story, then)
 
-    monkeypatch.setattr(SqliteStore, "finish_delegation", finish_late)
     async with serving(path, platform, agent, runner=hand) as running:
+        on_write(running.store, FinishDelegation, finish_late)
         await say(running, platform, "build")
         gateways.append(running.gateway)
         hand.go.set()
@@ -323,7 +323,7 @@ async def test_an_old_key_that_cannot_be_read_stays_and_is_told_of_once(path: Pa
             await running.until(ProcessStarted)
             await say(running, telegram, f"hello{told}", PEER_1)
             assert len(running.told(SessionLeft)) == told
-            assert (await running.store.session(odd)) is not None
+            assert (await running.store.read(FindSession(key=odd))) is not None
     with contextlib.closing(sqlite3.connect(path)) as raw:
         assert raw.execute("SELECT session_id FROM session_map WHERE session_key = ?", (odd,)).fetchone() == ("s-odd",)
 

@@ -34,6 +34,7 @@ from trunkline.core.events.gateway import (
     TurnStarted,
 )
 from trunkline.core.reasons import Reason
+from trunkline.core.store.queries import FindSession
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +72,7 @@ async def test_a_conversation_takes_its_session_along(path: Path, platform: Tiny
         )
         expected = ["one", "you said one", "two", "you said two"]
         assert [text for _, text in await running.transcript(ANA_ANYWHERE)] == expected
-        assert await running.store.session(KEY) is None
+        assert await running.store.read(FindSession(key=KEY)) is None
     assert {session for _, session in agent.turns} == {created.session_id}
 
 
@@ -183,7 +184,7 @@ async def test_what_was_said_to_another_conversation_is_found_there_after_it_mov
         await running.until(InboundAdmitted, 3)
         key = "main:*:*:direct:200"
         assert {text for _, text in await running.transcript(key)} == {"hello", "news", "hello again"}
-        assert await running.store.session("main:discord:default:direct:200") is None
+        assert await running.store.read(FindSession(key="main:discord:default:direct:200")) is None
         assert running.told(SessionLeft) == []
 
 

@@ -1,0 +1,148 @@
+"""Read queries: what the gateway and operators ask a store, as values. Each is generic in its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+
+from trunkline.core.bindings.records import SessionBindingRecord
+from trunkline.core.store.queue_admin import IntentDetails, QueueFilter, QueueRow
+from trunkline.core.store.records import (
+    IntentFate,
+    IntentRow,
+    LoadedIntents,
+    OpenIntent,
+    SendRow,
+    SessionRow,
+    StoredBindings,
+    Unfinished,
+)
+from trunkline.core.values import IntentId, IntentState, SessionId, TranscriptLine
+
+A = TypeVar("A")
+
+
+class Read(msgspec.Struct, Generic[A], frozen=True, kw_only=True):
+    """A query whose answer is an `A`."""
+
+
+class LoadUnfinished(Read[Unfinished], frozen=True, kw_only=True):
+    """What an earlier process left open."""
+
+
+class ListOpenIntents(Read[tuple[OpenIntent, ...]], frozen=True, kw_only=True):
+    """Open intents in the order of their creation, starting behind number `after`."""
+
+    after: int
+    limit: int
+
+
+class LoadIntents(Read[LoadedIntents], frozen=True, kw_only=True):
+    """The intents with these ids, with their texts, in the order of their creation."""
+
+    ids: Sequence[IntentId]
+
+
+class FindIntentFate(Read[IntentFate | None], frozen=True, kw_only=True):
+    """State, reason and receipts of an intent."""
+
+    intent: IntentId
+
+
+class FindSend(Read[SendRow | None], frozen=True, kw_only=True):
+    """The latest try of a client's send."""
+
+    key: str
+
+
+class ListDueMirrors(Read[tuple[IntentRow, ...]], frozen=True, kw_only=True):
+    """Intents whose mirror was refused and is stored later; those with no accepted chunk have none."""
+
+
+class ListUnnotified(Read[tuple[tuple[int, IntentRow, IntentFate], ...]], frozen=True, kw_only=True):
+    """Intents that have ended without their hooks being notified, with their numbers, behind number `after`."""
+
+    after: int
+    limit: int
+
+
+class FindSession(Read[SessionRow | None], frozen=True, kw_only=True):
+    """The session of a key."""
+
+    key: str
+
+
+class FindSessionById(Read[SessionRow | None], frozen=True, kw_only=True):
+    """The session with this id under the key that it has today; none when its key has another session."""
+
+    session: SessionId
+
+
+class ReadTranscript(Read[tuple[TranscriptLine, ...]], frozen=True, kw_only=True):
+    """The transcript of a session by its id, whatever its key."""
+
+    session: SessionId
+
+
+# -------------------------------------------------------------------- session bindings
+
+
+class ListBindings(Read[StoredBindings], frozen=True, kw_only=True):
+    """Bindings in the order of their creation; ended ones only with `ended`."""
+
+    ended: bool = False
+
+
+class FindBinding(Read[SessionBindingRecord | None], frozen=True, kw_only=True):
+    """A binding by its id, whatever its status."""
+
+    binding: str
+
+
+class FindBindingOfRequest(Read[SessionBindingRecord | None], frozen=True, kw_only=True):
+    """The binding that a request made, whatever its status."""
+
+    request: str
+
+
+class ListOwnWebhooks(Read[tuple[tuple[str, str], ...]], frozen=True, kw_only=True):
+    """Channel and id of each webhook that a binding has or had."""
+
+
+class CountOpenByBinding(Read[dict[str, int]], frozen=True, kw_only=True):
+    """How many open intents each binding has."""
+
+
+# -------------------------------------------------------------------- operators
+
+
+class ListIntents(Read[tuple[QueueRow, ...]], frozen=True, kw_only=True):
+    """Intents, open and ended, in the order of their creation, starting behind number `after`."""
+
+    which: QueueFilter
+    after: int = 0
+    limit: int = 100
+
+
+class CountIntents(Read[dict[IntentState, int]], frozen=True, kw_only=True):
+    """How many intents a filter matches, by state."""
+
+    which: QueueFilter
+
+
+class CountPurgeable(Read[dict[IntentState, int]], frozen=True, kw_only=True):
+    """How many intents `PurgeIntents` would remove, by state."""
+
+    which: QueueFilter
+
+
+class ShowIntent(Read[IntentDetails], frozen=True, kw_only=True):
+    """One intent. Raises `UnknownName`, and `StoreError` for a row that cannot be read."""
+
+    intent: str
+
+
+class HasNudges(Read[bool], frozen=True, kw_only=True):
+    """Whether an operator left a note that `TakeNudges` has not taken yet."""

@@ -1,0 +1,93 @@
+"""What an operator sees of the queue and does to it, as values (see `trunkline.core.store.commands`)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from trunkline.core.reasons import Reason
+from trunkline.core.store.records import IntentRow
+from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
+
+#: most rows that one transaction removes, so that no other writer waits long
+BATCH = 500
+#: the verb of a `Nudge` that reports a purge
+PURGE = "purge"
+
+
+class QueueVerdict(StrEnum):
+    """What an operator found out about a chunk in doubt."""
+
+    #: the platform has it
+    SENT = "sent"
+    #: the platform does not have it: it is sent
+    UNSENT = "unsent"
+    #: neither it nor what follows it is sent
+    ABANDON = "abandon"
+
+
+class QueueFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which intents: all given conditions must hold. Empty: every intent."""
+
+    ids: tuple[str, ...] = ()
+    states: tuple[IntentState, ...] = ()
+    channel: str = ""
+    #: last written before this time
+    before: float | None = None
+
+
+class QueueRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent in a list. Times: seconds on the clock of the gateway."""
+
+    n: int
+    id: IntentId
+    #: none, as for the place: it cannot be read
+    kind: IntentKind | None
+    state: IntentState
+    reason: Reason | None
+    address: Address | None
+    acked: int
+    chunks: int
+    attempts: int
+    next_at: float | None
+    created_at: float
+    updated_at: float
+    #: the beginning of its text
+    text: str
+
+
+class IntentDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """One intent with everything stored about it."""
+
+    intent: IntentRow
+    receipts: tuple[Receipt, ...]
+    #: its transcript line has yet to be stored
+    mirror_due: bool = False
+    #: the later try of the same client send; only that one counts
+    replaced_by: IntentId | None = None
+
+
+class Nudge(msgspec.Struct, frozen=True, kw_only=True):
+    """A note to the gateway that works the store: an operator changed an intent, or purged some."""
+
+    #: none, like `before`: a purge
+    intent: IntentId | None = None
+    #: ``retry``, a verdict, or ``purge``
+    verb: str
+    before: IntentState | None = None
+    detail: str = ""
+
+
+class PruneCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many rows of each kind were removed."""
+
+    intents: int
+    inbounds: int
+    sends: int
+    bindings: int = 0
+
+
+def purge_summary(which: QueueFilter, removed: int) -> str:
+    """One line about a purge, for the trace."""
+    return f"{removed} intents: {', '.join(state.value for state in which.states) or 'all that have ended'}"

@@ -1,0 +1,125 @@
+"""Which SQL function handles which command and query."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from trunkline.core.store import commands, queries
+from trunkline.core.store.commands import Write
+from trunkline.core.store.queries import Read
+from trunkline.core.store.sqlite.sql import (
+    bindings,
+    bulk_writes,
+    intent_reads,
+    intents,
+    queue,
+    session_lookup,
+    session_moves,
+    sessions,
+    transcript,
+    unfinished,
+    work,
+)
+
+A = TypeVar("A")
+Handler = Callable[[sqlite3.Connection, Any], Any]
+
+
+class BulkHandler(msgspec.Struct, frozen=True):
+    """Handles many commands of one type at once; `takes` says of a command whether it can be among them."""
+
+    handle: Callable[[sqlite3.Connection, Sequence[Any]], list[Any]]
+    takes: Callable[[Any], bool]
+
+
+class RunSql(Write[A], frozen=True, kw_only=True):
+    """A write that only SQLite understands: the lease, and the defects of the simulator."""
+
+    op: Callable[[sqlite3.Connection], A]
+
+
+class ReadSql(Read[A], frozen=True, kw_only=True):
+    """A query that only SQLite understands."""
+
+    op: Callable[[sqlite3.Connection], A]
+
+
+def _run(c: sqlite3.Connection, sql: RunSql[Any] | ReadSql[Any]) -> Any:
+    return sql.op(c)
+
+
+HANDLERS: Mapping[type[Write[Any]], Handler] = {
+    commands.Admit: work.admit,
+    commands.FinishTurn: work.finish_turn,
+    commands.Enqueue: intents.enqueue,
+    commands.BeginSend: intents.begin_send,
+    commands.MarkSending: intents.mark_sending,
+    commands.AckChunk: intents.ack_chunk,
+    commands.Misplace: intents.misplace,
+    commands.Defer: intents.defer,
+    commands.EndIntent: intents.end_intent,
+    commands.StoreMirror: intents.store_mirror,
+    commands.EndUnreadableIntent: intents.end_unreadable,
+    commands.MarkNotified: intents.mark_notified,
+    commands.AcceptDelegation: work.accept_delegation,
+    commands.StartDelegation: work.start_delegation,
+    commands.FinishDelegation: work.finish_delegation,
+    commands.SetAsideBroken: work.set_aside_broken,
+    commands.EnsureSession: sessions.ensure_session,
+    commands.ResetSession: sessions.reset_session,
+    commands.MigrateKeys: session_moves.migrate_keys,
+    commands.Bind: bindings.bind,
+    commands.ChangeBinding: bindings.change,
+    commands.TouchBinding: bindings.touch_binding,
+    commands.RetryIntent: queue.retry,
+    commands.ResolveIntent: queue.resolve,
+    commands.PurgeIntents: queue.purge,
+    commands.TakeNudges: queue.take_nudges,
+    commands.Prune: queue.prune,
+    RunSql: _run,
+}
+
+#: the types that are done in bulk touch different rows, so their order among each other does not matter
+BULK: Mapping[type[Write[Any]], BulkHandler] = {
+    commands.BeginSend: BulkHandler(bulk_writes.begin_sends, bulk_writes.is_first_try),
+    commands.AckChunk: BulkHandler(bulk_writes.ack_last_chunks, bulk_writes.is_plain_end),
+    commands.MarkNotified: BulkHandler(bulk_writes.mark_notified, lambda _: True),
+}
+
+QUERIES: Mapping[type[Read[Any]], Handler] = {
+    queries.LoadUnfinished: unfinished.load_unfinished,
+    queries.ListOpenIntents: intent_reads.list_open,
+    queries.LoadIntents: intent_reads.load,
+    queries.FindIntentFate: intent_reads.find_fate,
+    queries.FindSend: intent_reads.find_send,
+    queries.ListDueMirrors: intent_reads.list_due_mirrors,
+    queries.ListUnnotified: intent_reads.list_unnotified,
+    queries.FindSession: session_lookup.find_session,
+    queries.FindSessionById: session_lookup.find_session_by_id,
+    queries.ReadTranscript: transcript.read_transcript,
+    queries.ListBindings: bindings.list_bindings,
+    queries.FindBinding: bindings.find,
+    queries.FindBindingOfRequest: bindings.find_of_request,
+    queries.ListOwnWebhooks: bindings.list_own_webhooks,
+    queries.CountOpenByBinding: bindings.count_open,
+    queries.ListIntents: queue.list_intents,
+    queries.CountIntents: queue.count_intents,
+    queries.CountPurgeable: queue.count_purgeable,
+    queries.ShowIntent: queue.show_intent,
+    queries.HasNudges: queue.has_nudges,
+    ReadSql: _run,
+}
+
+
+def execute(c: sqlite3.Connection, command: Write[A]) -> A:
+    """Run a command inside a transaction of the caller."""
+    return HANDLERS[type(command)](c, command)
+
+
+def ask(c: sqlite3.Connection, query: Read[A]) -> A:
+    """Answer a query."""
+    return QUERIES[type(query)](c, query)

@@ -1,0 +1,285 @@
+"""The SQL of queue administration: what an operator sees of the queue and changes in it.
+
+It works beside a running gateway: only intents that have ended are changed, each in one transaction, and a row in
+``nudges`` notifies the process that works the store. Every change follows the table of `core.delivery.states`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from trunkline.core.delivery.states import OPEN, DeliveryEvent, next_state
+from trunkline.core.errors import IllegalTransition, StoreError, UnknownName
+from trunkline.core.reasons import Reason
+from trunkline.core.store.commands import Prune, PurgeIntents, ResolveIntent, RetryIntent, TakeNudges
+from trunkline.core.store.queries import CountIntents, CountPurgeable, HasNudges, ListIntents, ShowIntent
+from trunkline.core.store.queue_admin import (
+    BATCH,
+    PURGE,
+    IntentDetails,
+    Nudge,
+    PruneCounts,
+    QueueFilter,
+    QueueRow,
+    QueueVerdict,
+    purge_summary,
+)
+from trunkline.core.store.records import IntentRow, send_key
+from trunkline.core.store.sqlite.sql.intent_reads import latest_send, read_intents
+from trunkline.core.values import Address, IntentId, IntentKind, IntentState, Receipt
+
+_address = msgspec.json.Decoder(Address).decode
+_json = msgspec.json.Encoder().encode
+# Broken JSON would stop the whole statement.
+_LIST = (
+    "SELECT n, id, kind, state, reason, CAST(address AS BLOB), acked,"
+    " json_array_length(CASE WHEN json_valid(chunks) THEN chunks END), attempts, next_at, created_at, updated_at,"
+    " CAST(substr(json_extract(CASE WHEN json_valid(chunks) THEN chunks END, '$[0]'), 1, 200) AS BLOB) FROM intents"
+)
+_CHANNEL = "json_extract(CASE WHEN json_valid(address) THEN address END, '$.channel') = ?"
+
+
+def _where(which: QueueFilter) -> tuple[str, list[Any]]:
+    """A filter as a condition and its values."""
+    parts: list[str] = ["1"]
+    values: list[Any] = []
+    for column, some in (("id", which.ids), ("state", [state.value for state in which.states])):
+        if some:
+            parts.append(f"{column} IN ({', '.join('?' * len(some))})")
+            values += some
+    if which.channel:
+        parts.append(_CHANNEL)
+        values.append(which.channel)
+    if which.before is not None:
+        parts.append("updated_at < ?")
+        values.append(which.before)
+    return " AND ".join(parts), values
+
+
+def count_intents(c: sqlite3.Connection, query: CountIntents) -> dict[IntentState, int]:
+    """Handle `CountIntents`."""
+    return _by_state(c, *_where(query.which))
+
+
+def _by_state(c: sqlite3.Connection, where: str, values: list[Any]) -> dict[IntentState, int]:
+    found = dict(c.execute(f"SELECT state, count(*) FROM intents WHERE {where} GROUP BY state", values).fetchall())  # noqa: S608
+    return {state: found[state.value] for state in IntentState if state.value in found}
+
+
+def list_intents(c: sqlite3.Connection, query: ListIntents) -> tuple[QueueRow, ...]:
+    """Handle `ListIntents`."""
+    where, values = _where(query.which)
+    rows = c.execute(f"{_LIST} WHERE n > ? AND {where} ORDER BY n LIMIT ?", (query.after, *values, query.limit))
+    return tuple(
+        QueueRow(
+            n=row[0],
+            id=IntentId(row[1]),
+            kind=_kinds.get(row[2]),
+            state=IntentState(row[3]),
+            reason=_reasons.get(row[4]),
+            address=_place(row[5]),
+            acked=row[6],
+            chunks=row[7] or 0,
+            attempts=row[8],
+            next_at=row[9],
+            created_at=row[10],
+            updated_at=row[11],
+            text=(row[12] or b"").decode("utf-8", "replace"),
+        )
+        for row in rows
+    )
+
+
+_kinds: dict[str, IntentKind] = {kind.value: kind for kind in IntentKind}
+_reasons: dict[str | None, Reason] = {reason.value: reason for reason in Reason}
+
+
+def _place(text: bytes) -> Address | None:
+    """A stored place; none if it cannot be read, so that operators see broken rows too."""
+    try:
+        return _address(text)
+    except ValueError:
+        return None
+
+
+def show_intent(c: sqlite3.Connection, query: ShowIntent) -> IntentDetails:
+    """Handle `ShowIntent`. The error for an unknown id suggests similar ones."""
+    intent = query.intent
+    found, broken = read_intents(c, (IntentId(intent),))
+    if broken:
+        raise StoreError(f"the row of intent {intent} cannot be read ({broken[IntentId(intent)]})")
+    if not found:
+        near = c.execute("SELECT id FROM intents WHERE instr(id, ?) ORDER BY n DESC LIMIT 3", (intent,)).fetchall()
+        hint = f"; did you mean {', '.join(one for (one,) in near)}?" if near and intent else ""
+        raise UnknownName(f"no intent {intent!r}{hint}")
+    _, row, receipts = found[0]
+    (due,) = c.execute("SELECT mirror_due FROM intents WHERE id = ?", (intent,)).fetchone()
+    return IntentDetails(intent=row, receipts=receipts, mirror_due=bool(due), replaced_by=_replaced_by(c, row))
+
+
+def _replaced_by(c: sqlite3.Connection, row: IntentRow) -> IntentId | None:
+    """The later try of the same client send: if both went out, people would see both."""
+    key = send_key(row.id)
+    latest = None if key is None else latest_send(c, key)
+    return None if latest is None or latest.intent == row.id else latest.intent
+
+
+def retry(c: sqlite3.Connection, command: RetryIntent) -> IntentRow:
+    """Handle `RetryIntent`."""
+    intent = command.intent
+    details = show_intent(c, ShowIntent(intent=intent))
+    row, later = details.intent, details.replaced_by
+    if row.state is IntentState.UNKNOWN:
+        raise IllegalTransition(f"{intent}: a chunk is in doubt; say first what became of it (resolve)")
+    after = next_state(row.state, DeliveryEvent.RETRY)
+    if later is not None:
+        raise IllegalTransition(f"{intent}: its client has tried again since; the try that counts is {later}")
+    _reopen(c, row, after, Reason.OPERATOR_RETRY, command.now)
+    _nudge(c, row, "retry")
+    return row
+
+
+def resolve(c: sqlite3.Connection, command: ResolveIntent) -> IntentRow:
+    """Handle `ResolveIntent`."""
+    row, verdict, now = show_intent(c, ShowIntent(intent=command.intent)).intent, command.verdict, command.now
+    if verdict is QueueVerdict.UNSENT:
+        _reopen(c, row, next_state(row.state, DeliveryEvent.RESOLVE_UNSENT), Reason.OPERATOR_UNSENT, now)
+    elif verdict is QueueVerdict.ABANDON:
+        after = next_state(row.state, DeliveryEvent.ABANDON, accepted_chunks=row.acked)
+        _end(c, row, after, row.acked, Reason.PARKED, now)
+    else:
+        _resolve_sent(c, row, command.provider_id, now)
+    _nudge(c, row, verdict.value)
+    return row
+
+
+def _resolve_sent(c: sqlite3.Connection, row: IntentRow, provider_id: str, now: float) -> None:
+    """The platform has the chunk: the operator's verdict is its receipt."""
+    last = row.acked + 1 == len(row.chunks)
+    after = next_state(row.state, DeliveryEvent.RESOLVE_LAST if last else DeliveryEvent.RESOLVE_CHUNK)
+    receipt = Receipt(provider_id=provider_id or "resolved-by-operator", address=row.address)
+    c.execute(
+        "UPDATE intents SET receipts = json_insert(receipts, '$[#]', json(?)) WHERE id = ?",
+        (_json(receipt).decode(), row.id),
+    )
+    if last:
+        _end(c, row, after, row.acked + 1, Reason.OPERATOR_SENT, now)
+    else:
+        _reopen(c, msgspec.structs.replace(row, acked=row.acked + 1), after, Reason.OPERATOR_SENT, now)
+
+
+def purge(c: sqlite3.Connection, command: PurgeIntents) -> int:
+    """Handle `PurgeIntents`."""
+    where, values = _purgeable(command.which)
+    ids = c.execute(f"SELECT id FROM intents WHERE {where} ORDER BY n LIMIT ?", (*values, command.limit)).fetchall()  # noqa: S608
+    _remove(c, [intent for (intent,) in ids])
+    return len(ids)
+
+
+def count_purgeable(c: sqlite3.Connection, query: CountPurgeable) -> dict[IntentState, int]:
+    """Handle `CountPurgeable`."""
+    return _by_state(c, *_purgeable(query.which))
+
+
+def _purgeable(which: QueueFilter) -> tuple[str, list[Any]]:
+    where, values = _where(which)
+    kept = [state.value for state in IntentState if state in OPEN]
+    if IntentState.UNKNOWN not in which.states:
+        kept.append(IntentState.UNKNOWN.value)
+    marks = ", ".join("?" * len(kept))
+    return f"{where} AND state NOT IN ({marks}) AND mirror_due = 0 AND untold = 0", [*values, *kept]
+
+
+def _remove(c: sqlite3.Connection, intents: Sequence[str]) -> int:
+    """Remove intents, and the clients' sends whose latest try they are; how many sends."""
+    sends = 0
+    for intent in intents:
+        key = send_key(intent)
+        send = None if key is None else latest_send(c, key)
+        c.execute("DELETE FROM intents WHERE id = ?", (intent,))
+        if send is not None and send.intent == intent:
+            c.execute("DELETE FROM sends WHERE key = ?", (key,))
+            sends += 1
+    return sends
+
+
+def _reopen(c: sqlite3.Connection, row: IntentRow, state: IntentState, reason: Reason, now: float) -> None:
+    """Reopen an intent: as young as a new one, and behind all others."""
+    done = c.execute(
+        "UPDATE intents SET n = (SELECT max(n) + 1 FROM intents), state = ?, acked = ?, attempts = 0, reason = ?,"
+        " next_at = NULL, created_at = ?, updated_at = ?, marked = 0, doubt_at = NULL, transport = NULL"
+        " WHERE id = ? AND state = ?",
+        (state.value, row.acked, reason.value, now, now, row.id, row.state.value),
+    )
+    if done.rowcount != 1:
+        raise IllegalTransition(f"intent {row.id} is no longer {row.state.value!r}")
+
+
+def _end(c: sqlite3.Connection, row: IntentRow, state: IntentState, acked: int, reason: Reason, now: float) -> None:
+    """End an intent by an operator's verdict; the mirror of its accepted chunks is due."""
+    due = row.mirror_key is not None and acked > 0
+    c.execute(
+        "UPDATE intents SET state = ?, acked = ?, reason = ?, doubt_at = NULL, updated_at = ?, mirror_due = ?"
+        " WHERE id = ?",
+        (state.value, acked, reason.value, now, due, row.id),
+    )
+
+
+def _nudge(c: sqlite3.Connection, before: IntentRow, verb: str) -> None:
+    c.execute(_NUDGE, (before.id, verb, before.state.value))
+
+
+def note_purge(c: sqlite3.Connection, which: QueueFilter, removed: int) -> None:
+    """Leave a note about a purge for the process that works the store: nothing else is left of what was removed."""
+    c.execute(_NUDGE, (purge_summary(which, removed), PURGE, ""))
+
+
+_NUDGE = "INSERT INTO nudges (intent_id, verb, before) VALUES (?, ?, ?)"
+
+
+# -------------------------------------------------------------------- the process that works the store
+
+
+def has_nudges(c: sqlite3.Connection, _: HasNudges) -> bool:
+    """Handle `HasNudges`."""
+    return c.execute("SELECT 1 FROM nudges LIMIT 1").fetchone() is not None
+
+
+def take_nudges(c: sqlite3.Connection, _: TakeNudges) -> tuple[Nudge, ...]:
+    """Handle `TakeNudges`."""
+    found = c.execute("SELECT n, intent_id, verb, before FROM nudges ORDER BY n LIMIT ?", (BATCH,)).fetchall()
+    if found:
+        c.execute("DELETE FROM nudges WHERE n <= ?", (found[-1][0],))
+    return tuple(
+        Nudge(verb=verb, detail=intent)
+        if verb == PURGE
+        else Nudge(intent=IntentId(intent), verb=verb, before=IntentState(before))
+        for _, intent, verb, before in found
+    )
+
+
+def prune(c: sqlite3.Connection, command: Prune) -> PruneCounts:
+    """Handle `Prune`. The tables grow in the order of time, so only old rows are visited."""
+    cutoff = command.cutoff
+    old = c.execute(
+        "SELECT id FROM intents WHERE n < coalesce((SELECT n FROM intents WHERE created_at >= ? ORDER BY n LIMIT 1),"
+        " (SELECT max(n) + 1 FROM intents)) AND updated_at < ? AND untold = 0 AND mirror_due = 0"
+        " AND state NOT IN ('prepared', 'sending', 'unknown') ORDER BY n LIMIT ?",
+        (cutoff, cutoff, BATCH),
+    ).fetchall()
+    sends = _remove(c, [intent for (intent,) in old])
+    inbounds = c.execute(
+        "DELETE FROM inbox WHERE n IN (SELECT n FROM inbox WHERE n < coalesce((SELECT n FROM inbox WHERE"
+        " admitted_at >= ? ORDER BY n LIMIT 1), (SELECT max(n) + 1 FROM inbox)) AND state = 'done' ORDER BY n LIMIT ?)",
+        (cutoff, BATCH),
+    ).rowcount
+    bindings = c.execute(
+        "DELETE FROM bindings WHERE n IN"
+        " (SELECT n FROM bindings WHERE status = 'ended' AND last_activity_at < ? ORDER BY n LIMIT ?)",
+        (cutoff, BATCH),
+    ).rowcount
+    return PruneCounts(intents=len(old), inbounds=inbounds, sends=sends, bindings=bindings)

@@ -1,0 +1,156 @@
+"""The SQL that writes inbound work and delegations: one function per command, inside a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from trunkline.core.errors import IllegalTransition
+from trunkline.core.hands.states import DelegationEvent, DelegationState, next_delegation_state
+from trunkline.core.store.commands import (
+    AcceptDelegation,
+    Admit,
+    FinishDelegation,
+    FinishTurn,
+    SetAsideBroken,
+    StartDelegation,
+)
+from trunkline.core.store.records import Admission, HandFinish, SessionRow
+from trunkline.core.store.sqlite.sql.bindings import touch
+from trunkline.core.store.sqlite.sql.intents import insert_intent
+from trunkline.core.store.sqlite.sql.session_moves import tie_nowhere
+from trunkline.core.store.sqlite.sql.sessions import look_up, session_for
+from trunkline.core.store.sqlite.sql.transcript import append
+from trunkline.core.values import DelegationId, HandOutcome, InboundId, IntentId, WorkKind
+
+_json = msgspec.json.Encoder().encode
+_ROLES = {WorkKind.MESSAGE: "user", WorkKind.CALLBACK: "hand", WorkKind.WAKE: "user", WorkKind.CONTROL: "user"}
+
+
+def admit(c: sqlite3.Connection, command: Admit, own: SessionRow | None = None) -> Admission:
+    """Handle `Admit`. `own`: the session that the work belongs to by its id."""
+    work, now = command.work, command.now
+    lookup = look_up(c, command.session, command.identity)
+    if lookup.known is not None:
+        return Admission(session=None, first=InboundId(lookup.known))
+    row = own or session_for(c, command.session, now, lookup)
+    if work.kind is WorkKind.WAKE:
+        tie_nowhere(c, work.agent, row.key)
+    c.execute(
+        "INSERT INTO inbox (id, identity, kind, session_key, session_id, agent_id, state, work, admitted_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?)",
+        (work.id, command.identity, work.kind.value, work.session_key, row.id, work.agent, _json(work), now),
+    )
+    append(c, row.id, _ROLES[work.kind], work.text, work.id, now)
+    by_peer = work.binding is not None and work.kind is WorkKind.MESSAGE
+    touched = touch(c, work.binding, now) if by_peer and work.binding is not None else None
+    return Admission(session=row, touched=touched)
+
+
+def finish_turn(c: sqlite3.Connection, command: FinishTurn) -> tuple[IntentId, ...]:
+    """Handle `FinishTurn`."""
+    c.execute("UPDATE inbox SET state = 'done' WHERE id = ?", (command.work.id,))
+    if command.work.callback is not None:
+        _mark_told(c, command.work.callback.delegation)
+    return tuple(intent.id for intent in command.intents if insert_intent(c, intent, command.now))
+
+
+def _mark_told(c: sqlite3.Connection, delegation: DelegationId) -> None:
+    """Record that the requester got the result. A callback turn that runs again finds it recorded."""
+    state = _state(c, delegation)
+    if state is not DelegationState.TOLD:
+        told = next_delegation_state(state, DelegationEvent.TELL)
+        c.execute("UPDATE delegations SET state = ? WHERE id = ?", (told.value, delegation))
+
+
+# -------------------------------------------------------------------- delegations
+
+
+def accept_delegation(c: sqlite3.Connection, command: AcceptDelegation) -> bool:
+    """Handle `AcceptDelegation`."""
+    row = command.row
+    cursor = c.execute(
+        "INSERT INTO delegations (id, state, hand, task, agent_id, session_key, session_id, turn_id, inbound_id,"
+        " origin, accepted_at, child_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        (
+            row.id,
+            row.state.value,
+            row.hand,
+            row.task,
+            row.agent,
+            row.session_key,
+            row.session,
+            row.turn,
+            row.inbound,
+            None if row.origin is None else _json(row.origin).decode(),
+            row.accepted_at,
+            row.child_key,
+        ),
+    )
+    return cursor.rowcount == 1
+
+
+def start_delegation(c: sqlite3.Connection, command: StartDelegation) -> None:
+    """Handle `StartDelegation`."""
+    state = next_delegation_state(_state(c, command.delegation), DelegationEvent.START)
+    c.execute("UPDATE delegations SET state = ? WHERE id = ?", (state.value, command.delegation))
+
+
+def finish_delegation(c: sqlite3.Connection, command: FinishDelegation) -> HandFinish:
+    """Handle `FinishDelegation`. A callback whose requester's session was reset meanwhile is not stored (S5)."""
+    callback = command.callback
+    before, has_session, own = _requester(c, command.delegation)
+    try:
+        state = next_delegation_state(before, DelegationEvent.FINISH)
+    except IllegalTransition:
+        return HandFinish(first=False)
+    if callback is not None and has_session and own is None:
+        return HandFinish(first=True, replaced=True)
+    if callback is None:
+        # The intents of this transaction carry the result to the requester.
+        state = next_delegation_state(state, DelegationEvent.TELL)
+    # A hook may have changed or cancelled a posted text: the intents have what is left.
+    text = command.result.text if command.keep_text or callback is not None else None
+    c.execute(
+        "UPDATE delegations SET state = ?, outcome = ?, result = ?, finished_at = ? WHERE id = ?",
+        (state.value, command.result.outcome.value, text, command.now, command.delegation),
+    )
+    session = None if callback is None else admit(c, callback, own).session
+    for intent in command.intents:
+        insert_intent(c, intent, command.now)
+    return HandFinish(first=True, session=session)
+
+
+def _state(c: sqlite3.Connection, delegation: DelegationId) -> DelegationState:
+    row = c.execute("SELECT state FROM delegations WHERE id = ?", (delegation,)).fetchone()
+    if row is None:
+        raise IllegalTransition(f"there is no delegation {delegation}")
+    return DelegationState(row[0])
+
+
+def _requester(c: sqlite3.Connection, delegation: DelegationId) -> tuple[DelegationState, bool, SessionRow | None]:
+    """State of a delegation, whether it belongs to a session, and that session if a key has it today."""
+    row = c.execute(
+        "SELECT d.state, d.session_id, s.session_key, s.generation FROM delegations d"
+        " LEFT JOIN session_map s ON s.session_id = d.session_id WHERE d.id = ?",
+        (delegation,),
+    ).fetchone()
+    if row is None:
+        raise IllegalTransition(f"there is no delegation {delegation}")
+    state, session, key, generation = row
+    if key is None:
+        return DelegationState(state), session is not None, None
+    return DelegationState(state), True, SessionRow(key=key, id=session, generation=generation, created=False)
+
+
+def set_aside_broken(c: sqlite3.Connection, command: SetAsideBroken) -> None:
+    """Handle `SetAsideBroken`."""
+    left = command.left
+    c.executemany("UPDATE inbox SET state = 'broken' WHERE n = ?", [(row.n,) for row in left.broken_works])
+    finished = next_delegation_state(DelegationState.RUNNING, DelegationEvent.FINISH)
+    told = next_delegation_state(finished, DelegationEvent.TELL)
+    c.executemany(
+        "UPDATE delegations SET state = ?, outcome = ?, finished_at = ? WHERE n = ?",
+        [(told.value, HandOutcome.LOST.value, command.now, row.n) for row in left.broken_delegations],
+    )

@@ -1,0 +1,93 @@
+"""A store in which bug switches replace single commands and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from trunkline.core.events import EventSink
+from trunkline.core.store import Store
+from trunkline.core.store.commands import Write
+from trunkline.core.store.lease import LeaseClaim
+from trunkline.core.store.queries import Read
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class ReplacedWrite(Protocol):
+    """Does something else with a command; `store.inner` is the unchanged store."""
+
+    def __call__(
+        self, store: RewiredStore, command: Any, story: Callable[[Any], Any], then: Callable[[Any], None] | None
+    ) -> Awaitable[Any]: ...
+
+
+#: answers a query otherwise
+ReplacedRead = Callable[["RewiredStore", Any], Awaitable[Any]]
+
+
+class RewiredStore:
+    """A `Store` that passes everything on to `inner`, except for what was replaced."""
+
+    def __init__(
+        self,
+        inner: Store,
+        events: EventSink,
+        changes: Mapping[type[Write[Any]], Callable[[Any], Write[Any]]],
+        writes: Mapping[type[Write[Any]], ReplacedWrite],
+        reads: Mapping[type[Read[Any]], ReplacedRead],
+    ) -> None:
+        self.inner = inner
+        self.events = events
+        self._changes = changes
+        self._writes = writes
+        self._reads = reads
+
+    async def open(self) -> None:
+        """As the inner store."""
+        await self.inner.open()
+
+    async def close(self) -> None:
+        """As the inner store."""
+        await self.inner.close()
+
+    async def run(self) -> None:
+        """As the inner store."""
+        await self.inner.run()
+
+    async def claim(self, now: float, lasts: float) -> LeaseClaim:
+        """As the inner store."""
+        return await self.inner.claim(now, lasts)
+
+    async def renew(self, now: float, lasts: float) -> None:
+        """As the inner store."""
+        await self.inner.renew(now, lasts)
+
+    async def write(self, command: Write[A], story: Callable[[A], T], then: Callable[[T], None] | None = None) -> T:
+        """Commit a command, or do what replaces it."""
+        do = self._writes.get(type(command))
+        if do is None:
+            return await self.inner.write(self._changed(command), story, then)
+        return await do(self, command, story, then)
+
+    def submit(
+        self,
+        command: Write[A],
+        story: Callable[[A], T],
+        then: Callable[[T], None] | None = None,
+        failed: Callable[[Exception], None] | None = None,
+        *,
+        urgent: bool = True,
+    ) -> None:
+        """Commit a command in the background."""
+        self.inner.submit(self._changed(command), story, then, failed, urgent=urgent)
+
+    async def read(self, query: Read[A]) -> A:
+        """Answer a query, or do what replaces it."""
+        do = self._reads.get(type(query))
+        return await (self.inner.read(query) if do is None else do(self, query))
+
+    def _changed(self, command: Write[A]) -> Write[A]:
+        change = self._changes.get(type(command))
+        return command if change is None else change(command)
