@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.bindings import (
     BindingBound,
     BindingDegraded,
@@ -17,6 +16,7 @@ from trunkline.core.events.bindings import (
 from trunkline.core.events.delivery import Fallback
 from trunkline.core.values import Address
 from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.index.projection import Handlers
 
 Lane = tuple[str, str, str, str]
 
@@ -58,7 +58,7 @@ class RunBindings:
         #: (channel, id of what a proxy posted) -> id of the message that it posted again
         self.proxied: dict[tuple[str, str], str] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """The events that it is made from."""
         return {
             BindingBound: self._bound,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from trunkline.core.channels import rules_for
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
@@ -38,6 +37,7 @@ from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
 from trunkline.sim.index.binding_facts import RunBindings
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.invariants.routing.place_names import named
 
 Lane = tuple[str, str, str, str]
@@ -164,7 +164,7 @@ class RunFacts:
         #: conversations that are bound to sessions
         self.bindings = RunBindings()
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """The events that it is made from, each with the method that takes it in."""
         return {
             **self.bindings.handlers(),

@@ -8,14 +8,15 @@ Catalogue and numbering: docs/invariants.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar
 
 import msgspec
 
-from trunkline.core.events import Body, Event, EventLog
+from trunkline.core.events import Event, EventLog
 from trunkline.core.events.base import RunEnded
+from trunkline.sim.index.projection import EventFeed, Handlers
 from trunkline.sim.index.run_facts import RunFacts
 
 
@@ -72,7 +73,7 @@ class Checker:
         self.exercised: int = 0
         self.violations: list[Violation] = []
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Body type -> method that sees events with such a body."""
         raise TypeError(f"{type(self).__name__} names no events")
 
@@ -124,19 +125,14 @@ class Judge:
     def __init__(self, checkers: Sequence[type[Checker]]) -> None:
         self.run = RunFacts()
         self._checkers = tuple(checker(self.run) for checker in checkers)
-        # The story's own handler comes first: it knows an event before any checker is asked about it.
-        self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {
-            body: (see,) for body, see in self.run.handlers().items()
-        }
+        # The facts come first: they include an event before any checker sees it.
+        self._feed = EventFeed(self.run, *self._checkers)
         self._ended: Event | None = None
-        for checker in self._checkers:
-            for body, see in checker.handlers().items():
-                self._by_body[body] = (*self._by_body.get(body, ()), see)
 
     def watch(self, log: EventLog) -> None:
         """Follow a log, event by event."""
         # Each handler by itself: the log knows already who wants to see what.
-        for body, handlers in self._by_body.items():
+        for body, handlers in self._feed.handlers.items():
             for see in handlers:
                 log.subscribe(see, body)
         log.subscribe(self._end, RunEnded)
@@ -145,8 +141,7 @@ class Judge:
         """Show one event to the checkers that care for it."""
         if type(event.body) is RunEnded:
             self._end(event)
-        for see in self._by_body.get(type(event.body), ()):
-            see(event)
+        self._feed.deliver(event)
 
     def _end(self, event: Event) -> None:
         self._ended = event

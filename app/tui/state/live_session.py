@@ -63,7 +63,7 @@ class LiveSession:
         """Take what is new. Whether anything is to be shown anew."""
         opened, before = workspace.run, workspace.run.view.last
         opened.playback.stops_at_broken = workspace.search.breakpoints.on_broken
-        done = self.live.pull(opened.grow, self.budget)
+        done = self.live.pull(opened.view.grow, self.budget)
         if self.live.problem:
             opened = workspace.open_run = _rescued(opened, self.live)
         if self.live.feed.header is not None:
@@ -106,7 +106,7 @@ def _rescued(was: OpenRun, live: LiveRun) -> OpenRun:
     tried = _up_to(was, was.view.events[: first - 1])
     # What was made of the run may be what does not understand it.
     tried.make_like(was)
-    good = live.find_bad_event(tried.view.run, tried.grow)
+    good = live.find_bad_event(tried.view.run, tried.view.grow)
     return _up_to(was, [*was.view.events[: first - 1], *live.rejected[:good]])
 
 

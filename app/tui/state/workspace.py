@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 
 from trunkline.app import gc_policy
 from trunkline.app.runs.live_run import LiveRun
 from trunkline.app.runs.model import Run, RunSource, ScenarioEntry
 from trunkline.app.tui.state.branching import Branch, aside, compute
-from trunkline.app.tui.state.lazy_views import OF_LIVES, LazyViews, Made
+from trunkline.app.tui.state.lazy_views import LazyViews, Made
 from trunkline.app.tui.state.live_session import LiveSession
 from trunkline.app.tui.state.playback import Playback
 from trunkline.app.tui.state.search import Search
@@ -28,8 +28,6 @@ from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.status_line import StatusLine, status_line
 from trunkline.app.view.timeline.timeline import Timeline, VisibleRows, is_delivery
 from trunkline.core.errors import UsageError
-from trunkline.core.events import Event
-from trunkline.sim.invariants.base import Verdict
 
 
 class OpenRun:
@@ -38,50 +36,27 @@ class OpenRun:
     def __init__(self, run: Run, *, at_violation: bool = False) -> None:
         with gc_policy.paused(len(run.trace.events)):
             self.view = RunView(run)
-            self.lanes = TimelineLanes(self.view)
-            self.folded = Timeline(self.view, self.lanes)
-            self.verdicts = Verdicts(self.view)
+            self.lanes = self.view.register(TimelineLanes(self.view))
+            self.folded = self.view.register(Timeline(self.view, self.lanes))
+            self.verdicts = self.view.register(Verdicts(self.view))
         self.lazy = LazyViews(self.view)
         self._sessions: Sessions | None = None
         #: those that are being made, and whether anybody has asked since the last ones were
         self._making: Sessions | None = None
         self._wanted = False
         self.playback = Playback(self.view, self.folded)
-        self._unfolded: Timeline | None = None
         if at_violation and self.view.marks.stops:
             self.playback.stop_at_violation(self.view.marks.stops[0])
 
-    @property
+    @cached_property
     def unfolded(self) -> Timeline:
         """The timeline with a row for every event, made when first asked for."""
-        if self._unfolded is None:
-            self._unfolded = self.lazy.make(
-                "internal events", lambda: Timeline(self.view, self.lanes, unfolded=True), lambda _: self.folded
-            )
-        return self._unfolded
-
-    def grow(self, events: Sequence[Event], verdicts: Sequence[Verdict]) -> None:
-        """The run goes on: whatever was made of it learns what is new."""
-        self.view.grow(events, verdicts)
-        changed = self.lanes.grow()
-        for timeline in (self.folded, self._unfolded):
-            if timeline is not None:
-                timeline.grow(lanes_changed=changed)
-        self.verdicts.grow()
-        made = vars(self)
-        if "lives" in made and not self.lazy.why("lives"):
-            self.lives.grow(events)
-        for name in OF_LIVES:
-            if name in made and not self.lazy.why(name):
-                made[name].grow()
+        return self.lazy.make("unfolded", lambda: Timeline(self.view, self.lanes, unfolded=True), lambda _: self.folded)
 
     def make_like(self, other: OpenRun) -> None:
-        """Make now what was made late of another run."""
-        for name in ("lives", "messages", "queue", "hands"):
-            if name in vars(other):
-                getattr(self, name)
-        if other._unfolded is not None:
-            _ = self.unfolded
+        """Make the views now that were made of another run."""
+        for name in other.lazy.made:
+            getattr(self, name)
 
     @property
     def sessions(self) -> Sessions:

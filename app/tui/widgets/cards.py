@@ -14,6 +14,7 @@ from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.columns import ListColumn, spread
 from trunkline.app.tui.widgets.fact_list import FactList
 from trunkline.app.tui.widgets.row_list import LineWidget, RowList
+from trunkline.app.view.index.message import MessageHistory
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.overview.cards import (
     CardCell,
@@ -239,7 +240,7 @@ class QueueCard(Card):
 
     def __init__(self, workspace: Workspace, *, id: str) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
-        self._intents: list[str] = []
+        self._intents: list[MessageHistory] = []
 
     @property
     def count(self) -> int:
@@ -248,8 +249,7 @@ class QueueCard(Card):
 
     def row(self, index: int) -> CardRow:
         """Made when drawn: there may be many."""
-        view = self.workspace.run.view
-        return queue_row(view, view.at(self.workspace.cursor).intents[self._intents[index]])
+        return queue_row(self.workspace.run.view, self._intents[index], self.workspace.cursor)
 
     def card_target(self) -> CardTarget:
         """The queue selects by the cursor: a row chosen by hand moves it, the card as such does not."""
@@ -259,7 +259,7 @@ class QueueCard(Card):
     def fill(self) -> None:
         """The intents at the cursor."""
         run, cursor = self.workspace.run, self.workspace.cursor
-        self._intents = list(reversed(run.view.at(cursor).intents))
+        self._intents = list(reversed(run.lives.prepared_by(cursor)))
         brief = self.size.width < BRIEF
         told = queue_line(run.queue.ledger(cursor), brief=brief)
         self.set_titles("Queue  cannot be summed" if self.workspace.unmade("queue") else f"Queue  {told}")

@@ -79,7 +79,7 @@ def resolve(view: RunView, place: Address, seq: int) -> Resolution:
         return Resolution(asked=place, binding=None, session_key=None, because=because, considered=considered)
     body = route.body
     assert isinstance(body, RouteDecided)
-    key = view.homes.key_at(view.homes.last_key(body.session_key, route.seq), seq)
+    key = view.session_moves.key_at(view.session_moves.last_key(body.session_key, route.seq), seq)
     because = f"it is not bound; its last message went its default route ({body.matched_by})"
     return Resolution(asked=place, binding=None, session_key=key, because=because, seq=route.seq, considered=considered)
 

@@ -185,7 +185,7 @@ class HandRuns(Sequence[str]):
         self.grow()
 
     def grow(self) -> None:
-        """Take in what happened since; the lives know of it already."""
+        """Take the events and violations that are new since the last call. The message histories have grown already."""
         for event in self._view.events[self._done :]:
             if event.delegation is not None or event.turn in self._turns:
                 self._learn(event)

@@ -6,7 +6,8 @@ to be said has a life too, a short one: an absence is an event, with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import msgspec
@@ -45,7 +46,10 @@ from trunkline.sim.events.wire import WireAccepted, WireDeduplicated, WireLooked
 class MessageHistories(Sequence[MessageHistory]):
     """Every life of a run, in the order in which they begin."""
 
-    def __init__(self, events: Iterable[Event]) -> None:
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = events
+        #: the last event that was taken
+        self.last = 0
         self._by_id: dict[str, MessageHistory] = {}
         #: seq of an event -> the attempt that it belongs to
         self._tries: dict[int, AttemptRecord] = {}
@@ -54,7 +58,6 @@ class MessageHistories(Sequence[MessageHistory]):
         self._held: dict[int, dict[str, MessageHistory]] = {}
         #: process -> the event with which it ended
         self.deaths: dict[int, int] = {}
-        self.last = 0
         #: in the order in which they begin
         self._all: list[MessageHistory] = []
         self._index: dict[str, int] = {}
@@ -62,14 +65,14 @@ class MessageHistories(Sequence[MessageHistory]):
         self.reordered = 0
         #: those that something was told of since somebody asked
         self.touched: dict[str, MessageHistory] = {}
-        self.grow(events)
+        self.grow()
 
-    def grow(self, events: Iterable[Event]) -> None:
-        """What was told since, in order."""
+    def grow(self) -> None:
+        """Take the events that are new since the last call."""
         self.touched = {}
-        for event in events:
+        for event in self._events[self.last :]:
             self._learn(event)
-            self.last = event.seq
+        self.last = len(self._events)
 
     def __len__(self) -> int:
         return len(self._all)
@@ -98,6 +101,11 @@ class MessageHistories(Sequence[MessageHistory]):
     def place(self, life: MessageHistory) -> int:
         """Its number in the order."""
         return self._index[life.id]
+
+    def prepared_by(self, seq: int) -> list[MessageHistory]:
+        """Every intent that was prepared up to event `seq`, in order."""
+        begun = bisect_right(self._all, seq, key=lambda one: one.seq)
+        return [one for one in self._all[:begun] if one.prepared is not None]
 
     # ------------------------------------------------------------ one pass
 

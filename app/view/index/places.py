@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 import msgspec
 
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import SessionCreated
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, ThreadOpened, WorldPerson, WorldPlace, WorldSession
+from trunkline.sim.index.projection import EventFeed, Handlers
 
 #: channel, account, conversation, thread
 PlaceKey = tuple[str, str, str, str]
@@ -46,30 +47,45 @@ class Places:
         #: goes up with every place that is new, or has a name now
         self.version = 0
         self._ordered: tuple[int, list[Place]] = (0, [])
+        feed = EventFeed(self)
         for event in events:
-            self.learn(event)
+            feed.deliver(event)
 
-    def learn(self, event: Event) -> None:
-        """Take what an event tells of places and people."""
-        match event.body:
-            case WorldPlace(address=address, name=name, under=under):
-                self._add(address, name, under)
-            case ThreadOpened(address=address, name=name):
-                self._add(address, name, None)
-            case WorldPerson(channel=channel, peer=peer):
-                self._people[channel, peer.id] = peer.name or peer.id
-            case (
-                PeerSaid(address=address)
-                | WireAccepted(address=address)
-                | IntentPrepared(address=address)
-                | SessionCreated(address=Address() as address)
-                | WorldSession(address=Address() as address)
-                | BindingBound(conversation=address)
-            ):
-                if address.lane not in self._by_key:
-                    self._add(address, "", None)
-            case _:
-                pass
+    def handlers(self) -> Handlers:
+        """The events that introduce a place or a person."""
+        return {
+            WorldPlace: self._named,
+            ThreadOpened: self._named,
+            WorldPerson: self._person,
+            PeerSaid: self._used,
+            WireAccepted: self._used,
+            IntentPrepared: self._used,
+            SessionCreated: self._used,
+            WorldSession: self._used,
+            BindingBound: self._bound,
+        }
+
+    def _named(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WorldPlace | ThreadOpened)
+        self._add(body.address, body.name, body.under if isinstance(body, WorldPlace) else None)
+
+    def _person(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WorldPerson)
+        self._people[body.channel, body.peer.id] = body.peer.name or body.peer.id
+
+    def _used(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, PeerSaid | WireAccepted | IntentPrepared | SessionCreated | WorldSession)
+        if body.address is not None and body.address.lane not in self._by_key:
+            self._add(body.address, "", None)
+
+    def _bound(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, BindingBound)
+        if body.conversation.lane not in self._by_key:
+            self._add(body.conversation, "", None)
 
     def _add(self, address: Address, name: str, under: str | None) -> None:
         key = address.lane
@@ -158,15 +174,6 @@ def _families(group: list[Place]) -> Iterable[Place]:
         if place.parent not in keys:
             yield place
             yield from children.get(place.key, ())
-
-
-#: what tells of a place or of a person
-PLACED: frozenset[type[Body]] = frozenset(
-    {
-        *(WorldPlace, ThreadOpened, WorldPerson, PeerSaid, WireAccepted),
-        *(IntentPrepared, SessionCreated, WorldSession, BindingBound),
-    }
-)
 
 
 def _own_name(address: Address) -> str:

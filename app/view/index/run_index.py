@@ -1,70 +1,45 @@
-"""One run, ready to be shown: its events, places, causes, marks, and its state at any moment.
+"""The index of one run: its events, places, sessions, bindings, causes and evidence, for every view and report.
 
-Every index learns event by event, so a run that is still going on grows at a constant cost: one that grew and the same
-one opened whole are equal. The screens only ask for slices of it.
+Every part is a projection that takes events one by one, so a run that is still going on grows at a constant cost, and
+a run that grew equals the same run opened whole.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import merge
-
-import msgspec
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar, runtime_checkable
 
 from trunkline.app.runs.model import Run, so_far
 from trunkline.app.view.index.bindings import BindingHistory
 from trunkline.app.view.index.causality import Causes
 from trunkline.app.view.index.evidence import Evidence
-from trunkline.app.view.index.places import PLACED, PlaceKey, Places
+from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.app.view.index.session_moves import SessionMoves
-from trunkline.app.view.index.snapshots import RunSnapshot, Snapshots
+from trunkline.app.view.index.session_states import SessionState, SessionStates
+from trunkline.app.view.index.transcripts import TranscriptEntry, Transcripts
+from trunkline.app.view.index.visible_messages import VisibleMessage, VisibleMessages
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body, Event, Trace
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.bindings import RouterDecided
-from trunkline.core.events.delivery import MirrorAppended
-from trunkline.core.events.gateway import (
-    InboundReceived,
-    RouteDecided,
-    SessionLeft,
-    SessionMoved,
-    SessionReset,
-    TranscriptAppended,
-)
+from trunkline.core.events.gateway import InboundReceived, RouteDecided, SessionLeft
 from trunkline.core.values import Address
-from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
+from trunkline.sim.index.projection import EventFeed, Handlers
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 
-class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of a transcript. `role` is ``user``, ``hand`` or ``agent``; ``reset``: here the session began anew."""
+@runtime_checkable
+class Growing(Protocol):
+    """A view that is computed from the index, and follows it when the run grows."""
 
-    seq: int
-    at: float
-    role: str
-    text: str
-    #: what ties it to the wire: the inbound that was heard, or the intent that was said
-    inbound: str | None = None
-    intent: str | None = None
-    #: written for a generation that a reset had ended by then: ``gen1<2``
-    earlier: str = ""
+    def grow(self) -> None:
+        """Take the events and violations that are new since the last call."""
+        ...
 
 
-class VisibleMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message that people can see in a place. `who` is empty when the gateway said it."""
-
-    seq: int
-    at: float
-    place: PlaceKey
-    who: str
-    text: str
-    message_id: str
-    intent: str | None = None
-    chunk: int = 0
-    #: the files that came with it
-    media: tuple[str, ...] = ()
+G = TypeVar("G", bound=Growing)
 
 
 class RunView:
@@ -85,39 +60,44 @@ class RunView:
         #: seq of ``run.ended``; none while the run goes on, or where it was cut
         self.ended: int | None = None
         self.places = Places(())
-        self.homes = SessionMoves(())
+        self.session_moves = SessionMoves()
         self.bindings = BindingHistory(self.events)
         self.causes = Causes(())
         self.marks = Evidence((), self.events, self.causes)
-        self._fold = Snapshots(self.events)
+        self._sessions = SessionStates(self.events)
         self._by_intent: dict[str, list[Event]] = {}
         self._by_delegation: dict[str, list[Event]] = {}
         self._by_inbound: dict[str, list[Event]] = {}
-        self._transcripts: dict[str, list[TranscriptEntry]] = {}
-        self._seen: dict[PlaceKey, list[VisibleMessage]] = {}
-        self._said: dict[tuple[str, str], Event] = {}
-        #: decisions about messages of a place, other than by a binding
+        self._transcripts = Transcripts(self.session_moves)
+        self._visible = VisibleMessages(self.places)
+        #: decisions about messages of a place, other than by a session binding
         self._routes: dict[PlaceKey, tuple[Address, list[Event]]] = {}
         #: events by which a conversation got another session
         self.left: list[Event] = []
-        #: ids of sessions that were replaced by a reset
-        self._ended: dict[str, int] = {}
-        #: key -> the generation that it has
-        self._generations: dict[str, int] = {}
+        self._feed = EventFeed(self.places, self.session_moves, self._transcripts, self._visible, self)
+        #: the views that grow with the run, each after those that it reads
+        self._views: list[Growing] = []
         #: invariant -> how many of its violations are known
         self._known: dict[str, int] = {}
         self.grow(run.trace.events, run.verdicts)
         self._run = run
 
+    def register(self, view: G) -> G:
+        """Let a view grow with the run. A view that reads another one is registered after it."""
+        self._views.append(view)
+        return view
+
     def grow(self, events: Sequence[Event], verdicts: Sequence[Verdict]) -> None:
-        """The run goes on: more events, and what the invariants say by now."""
+        """Take more events of the run and the verdicts so far; then let every registered view follow."""
         self._run = None
         self.events.extend(events)
         self.last = len(self.events)
         for event in events:
-            self._learn(event)
+            self._take(event)
         self.verdicts = tuple(verdicts)
         self.marks.grow(self._new_violations())
+        for view in self._views:
+            view.grow()
 
     def _new_violations(self) -> list[Violation]:
         new: list[Violation] = []
@@ -160,9 +140,9 @@ class RunView:
         """The event with this seq, from 1."""
         return self.events[seq - 1]
 
-    def at(self, seq: int) -> RunSnapshot:
-        """The state after event `seq`."""
-        return self._fold.at(seq)
+    def sessions_at(self, seq: int) -> Mapping[str, SessionState]:
+        """The sessions after event `seq`, by key."""
+        return self._sessions.at(seq)
 
     def time(self, seq: int) -> float:
         """Virtual time after event `seq`; 0 before the first."""
@@ -197,19 +177,19 @@ class RunView:
 
     def transcript(self, session_key: str) -> Sequence[TranscriptEntry]:
         """Everything that a session's transcript ever held, in order; asked for by the last key that it had."""
-        return self._transcripts.get(session_key, ())
+        return self._transcripts.of(session_key)
 
     def seen(self, place: PlaceKey) -> Sequence[VisibleMessage]:
         """Everything that people ever saw in a place, in order."""
-        return self._seen.get(place, ())
+        return self._visible.of(place)
 
     def seen_places(self) -> Iterable[PlaceKey]:
         """Places in which people saw anything."""
-        return self._seen.keys()
+        return self._visible.places()
 
     def said(self, channel: str, message_id: str) -> PeerSaid | None:
         """What a person posted under an id."""
-        event = self._said.get((channel, message_id))
+        event = self._visible.posted(channel, message_id)
         return event.body if event and isinstance(event.body, PeerSaid) else None
 
     def posted(self, seq: int) -> Event | None:
@@ -217,7 +197,7 @@ class RunView:
         said = self.nearest(seq, PeerSaid)
         pushed = None if said else self.nearest(seq, PlatformPushed)
         if pushed is not None and isinstance(pushed.body, PlatformPushed):
-            return self._said.get((pushed.body.address.channel, pushed.body.original_id))
+            return self._visible.posted(pushed.body.address.channel, pushed.body.original_id)
         return said
 
     def last_routes(self, seq: int) -> Iterator[tuple[Address, Event]]:
@@ -243,17 +223,12 @@ class RunView:
         """All violations of the run, in order."""
         return self.marks.violations
 
-    def _learn(self, event: Event) -> None:
-        kind = type(event.body)
-        # Most events are none of these: asking a set is cheaper than trying each case.
-        if kind in PLACED:
-            self.places.learn(event)
-        if event.binding is not None or kind in _ROUTED:
-            self.bindings.learn(event)
+    def _take(self, event: Event) -> None:
         self.causes.learn(event)
         self._group(event)
-        if kind in _COLLECTED:
-            self._collect(event)
+        if event.binding is not None or isinstance(event.body, RouteDecided | RouterDecided):
+            self.bindings.learn(event)
+        self._feed.deliver(event)
 
     def _group(self, event: Event) -> None:
         if event.intent is not None:
@@ -263,93 +238,23 @@ class RunView:
         if event.inbound is not None:
             self._by_inbound.setdefault(event.inbound, []).append(event)
 
-    def _collect(self, event: Event) -> None:
-        match event.body:
-            case TranscriptAppended(role=role):
-                self._hold(event, event.body, role)
-            case MirrorAppended():
-                self._hold(event, event.body, "agent")
-            case SessionReset():
-                self._reset(event, event.body)
-            case SessionMoved():
-                self._move(event.seq, event.body)
-            case SessionLeft():
-                self.left.append(event)
-            case RouteDecided(matched_by=tier) if tier != BOUND_TIER:
-                for received in self.of_inbound(event.inbound, InboundReceived)[:1]:
-                    assert isinstance(received.body, InboundReceived)
-                    where = received.body.address
-                    self._routes.setdefault(where.lane, (where, []))[1].append(event)
-            case RunEnded():
-                self.ended = event.seq
-            case PeerSaid(address=address, peer=peer, message_id=message):
-                who = self.places.person(address.channel, peer.id, peer.name)
-                self._see(event, event.body, who, message, 0)
-                self._said.setdefault((address.channel, message), event)
-            case WireAccepted(provider_id=message, chunk=chunk):
-                self._see(event, event.body, "", message, chunk)
-            case _:
-                pass
+    def handlers(self) -> Handlers:
+        """The events that the index itself collects."""
+        return {SessionLeft: self.left.append, RouteDecided: self._routed, RunEnded: self._ended}
 
-    def _hold(self, event: Event, body: TranscriptAppended | MirrorAppended, role: str) -> None:
-        line = TranscriptEntry(
-            seq=event.seq,
-            at=event.at,
-            role=role,
-            text=body.text,
-            inbound=event.inbound if isinstance(body, TranscriptAppended) else None,
-            intent=event.intent if isinstance(body, MirrorAppended) else None,
-            earlier=self._older(body.session_id, body.session_key),
-        )
-        self._write(body.session_key, line)
+    def _routed(self, event: Event) -> None:
+        if isinstance(event.body, RouteDecided) and event.body.matched_by != BOUND_TIER:
+            for received in self.of_inbound(event.inbound, InboundReceived)[:1]:
+                assert isinstance(received.body, InboundReceived)
+                where = received.body.address
+                self._routes.setdefault(where.lane, (where, []))[1].append(event)
 
-    def _reset(self, event: Event, body: SessionReset) -> None:
-        self._ended[body.before] = body.generation - 1
-        self._generations[body.session_key] = body.generation
-        text = f"generation {body.generation}"
-        self._write(body.session_key, TranscriptEntry(seq=event.seq, at=event.at, role="reset", text=text))
-
-    def _older(self, session: str, key: str) -> str:
-        known = self._ended.get(session)
-        return "" if known is None else f"gen{known}<{self._generations.get(key, known + 1)}"
-
-    def _move(self, seq: int, body: SessionMoved) -> None:
-        """What was written under the old key so far is found under the new one."""
-        self.homes.learn(seq, body)
-        if body.old_key != body.session_key and (lines := self._transcripts.pop(body.old_key, None)):
-            there = self._transcripts.get(body.session_key, [])
-            self._transcripts[body.session_key] = list(merge(there, lines, key=_seq))
-
-    def _write(self, key: str, line: TranscriptEntry) -> None:
-        self._transcripts.setdefault(self.homes.last_key(key, line.seq), []).append(line)
-
-    def _see(self, event: Event, body: PeerSaid | WireAccepted, who: str, message: str, chunk: int) -> None:
-        seen = VisibleMessage(
-            seq=event.seq,
-            at=event.at,
-            place=body.address.lane,
-            who=who,
-            text=body.text,
-            message_id=message,
-            intent=event.intent,
-            chunk=chunk,
-            media=body.media if isinstance(body, WireAccepted) else (),
-        )
-        self._seen.setdefault(seen.place, []).append(seen)
+    def _ended(self, event: Event) -> None:
+        self.ended = event.seq
 
 
-def _seq(of: TranscriptEntry | Event) -> int:
-    return of.seq
-
-
-_COLLECTED: frozenset[type[Body]] = frozenset(
-    {
-        *(TranscriptAppended, MirrorAppended, SessionReset, SessionMoved),
-        *(SessionLeft, PeerSaid, WireAccepted, RouteDecided, RunEnded),
-    }
-)
-#: decisions that name a binding without being about one
-_ROUTED: frozenset[type[Body]] = frozenset({RouteDecided, RouterDecided})
+def _seq(event: Event) -> int:
+    return event.seq
 
 
 def _of(groups: dict[str, list[Event]], key: str | None, kinds: tuple[type[Body], ...]) -> list[Event]:

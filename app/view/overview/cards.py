@@ -11,9 +11,9 @@ import msgspec
 
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.bindings import BindingRow, Standing
+from trunkline.app.view.index.message import MessageHistory
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.index.run_index import RunView
-from trunkline.app.view.index.snapshots import IntentSnapshot
 from trunkline.app.view.invariants.results import NOT_JUDGED, SIGNS, FamilyRow, InvariantStatus, Verdicts, evidence_fact
 from trunkline.app.view.queue.balance import QueueBalance
 from trunkline.app.view.sessions.transcripts import SessionListRow
@@ -22,7 +22,7 @@ from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.app.view.timeline.lanes import LaneKind, TimelineLane, TimelineLanes
 from trunkline.app.view.timeline.row import Look, TimelineRow
 from trunkline.app.view.timeline.timeline import Timeline
-from trunkline.core.events.delivery import IntentPrepared
+from trunkline.core.events.delivery import AttemptStarted, ChunkAcked, IntentPrepared, IntentReopened, IntentSettled
 from trunkline.core.values import IntentState
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
@@ -210,24 +210,48 @@ def queue_line(ledger: QueueBalance, *, brief: bool = False) -> str:
     return text.replace("prepared ", "", 1) if brief and len(text) > _BRIEF_LINE else text
 
 
-def queue_row(view: RunView, intent: IntentSnapshot) -> CardRow:
-    """One thing to be said, as it stands at the cursor."""
-    sign, tone = _STATES.get(intent.state, ("✗", Tone.BAD))
-    copies = max((copy.number for seq in intent.accepted if (copy := view.marks.copies.get(seq))), default=1)
+def queue_row(view: RunView, history: MessageHistory, seq: int) -> CardRow:
+    """One intent after event `seq`, as the store holds it."""
+    text, address, state, tries, last = "", None, IntentState.PREPARED, 0, history.seq
+    accepted: list[int] = []
+    for event in history.events:
+        if event.seq > seq:
+            break
+        match event.body:
+            case IntentPrepared() as body:
+                text, address, state, tries = body.text, body.address, IntentState.PREPARED, 0
+                accepted.clear()
+            case AttemptStarted(attempt=attempt):
+                # A process that missed its end may send it again: the store keeps the end.
+                state = IntentState.SENDING if state is IntentState.PREPARED else state
+                tries = max(tries, attempt)
+            case WireAccepted():
+                accepted.append(event.seq)
+            case IntentSettled(state=end):
+                state = end
+            case IntentReopened():
+                state = IntentState.PREPARED
+            case ChunkAcked():
+                pass
+            case _:
+                continue
+        last = event.seq
+    sign, tone = _STATES.get(state, ("✗", Tone.BAD))
+    copies = max((copy.number for one in accepted if (copy := view.marks.copies.get(one))), default=1)
     if copies > 1:
         sign, tone = "✗", Tone.BAD
     return CardRow(
         cells={
             "sign": CardCell(sign, tone),
-            "id": CardCell(intent.id, Tone.DIM),
-            "text": CardCell(quoted(intent.text)),
-            "place": CardCell(title(view.places, intent.address)),
-            "state": CardCell(str(intent.state), tone),
-            "tries": CardCell(_tries(intent.attempts), Tone.DIM),
+            "id": CardCell(history.id, Tone.DIM),
+            "text": CardCell(quoted(text)),
+            "place": CardCell(title(view.places, address) if address else NONE),
+            "state": CardCell(str(state), tone),
+            "tries": CardCell(_tries(tries), Tone.DIM),
             "copy": CardCell(f"{copies}×" if copies > 1 else "", Tone.BAD),
         },
-        thing=intent.id,
-        seq=intent.last,
+        thing=history.id,
+        seq=last,
     )
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.index.run_index import RunView, VisibleMessage
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.visible_messages import VisibleMessage
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import RouteDecided, SessionLeft, TurnStarted
@@ -30,18 +31,18 @@ class Ownership:
         self._left: dict[PlaceKey, list[tuple[int, str, str]]] = {}
         #: sessions that a conversation has left
         self.deserted: set[str] = set()
-        sessions = view.at(view.last).sessions
+        sessions = view.sessions_at(view.last)
         #: the conversation that a session was created for
         self._own = {key: facts.address for key, facts in sessions.items() if facts.address is not None}
         #: for a place with a session of its own, the sessions that own it only while it is bound to them
         self._guests = self._find_guests()
         for event in view.left:
             assert isinstance(event.body, SessionLeft)
-            self.deserted.add(view.homes.last_key(event.body.old_key, event.seq))
+            self.deserted.add(view.session_moves.last_key(event.body.old_key, event.seq))
             self._learn(event, event.body)
 
     def _find_guests(self) -> dict[PlaceKey, set[str]]:
-        homes, found = self._view.homes, dict[PlaceKey, set[str]]()
+        homes, found = self._view.session_moves, dict[PlaceKey, set[str]]()
         for row in self._view.bindings.rows(self._view.last):
             place, key = row.conversation.lane, homes.last_key(row.session_key, row.since)
             address = self._own.get(key)
@@ -53,10 +54,10 @@ class Ownership:
     def _bound_to(self, place: PlaceKey, seq: int) -> str | None:
         """The session that a conversation is bound to after event `seq`, including a binding that is ending."""
         row = self._view.bindings.held(place, seq)
-        return self._view.homes.last_key(row.session_key, row.since) if row else None
+        return self._view.session_moves.last_key(row.session_key, row.since) if row else None
 
     def _learn(self, event: Event, body: SessionLeft) -> None:
-        homes = self._view.homes
+        homes = self._view.session_moves
         old, new = homes.last_key(body.old_key, event.seq), homes.last_key(body.session_key, event.seq)
         both = [place for place in self._places.get(old, ()) if place in self._places.get(new, ())]
         own = self._conversation(event)
@@ -102,7 +103,7 @@ class Ownership:
                 return (key,)
             row = self._view.bindings.row(prepared.binding, prepared.seq)
             if row is not None and row.conversation.lane == one.place:
-                return (self._view.homes.last_key(row.session_key, row.since),)
+                return (self._view.session_moves.last_key(row.session_key, row.since),)
         return ()
 
     def _answering(self, turn: Event | None, place: PlaceKey) -> str | None:
@@ -110,4 +111,4 @@ class Ownership:
         body = turn.body if turn is not None else None
         if turn is None or not isinstance(body, TurnStarted) or body.origin is None or body.origin.lane != place:
             return None
-        return self._view.homes.last_key(body.session_key, turn.seq)
+        return self._view.session_moves.last_key(body.session_key, turn.seq)

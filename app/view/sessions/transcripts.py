@@ -12,8 +12,10 @@ from enum import StrEnum
 import msgspec
 
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.index.run_index import RunView, TranscriptEntry, VisibleMessage
-from trunkline.app.view.index.snapshots import SessionSnapshot
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.session_states import SessionState
+from trunkline.app.view.index.transcripts import TranscriptEntry
+from trunkline.app.view.index.visible_messages import VisibleMessage
 from trunkline.app.view.sessions.alignment_index import AlignmentIndex
 from trunkline.app.view.sessions.ownership import Ownership
 from trunkline.core.delivery.mirror_text import mirror_text
@@ -121,9 +123,8 @@ class Sessions:
         self.view = view
         #: length of the run when this was built
         self.last = view.last
-        end = view.at(view.last)
-        self._facts = end.sessions
-        self._places: dict[str, dict[PlaceKey, None]] = {key: {} for key in end.sessions}
+        self._facts = view.sessions_at(view.last)
+        self._places: dict[str, dict[PlaceKey, None]] = {key: {} for key in self._facts}
         self._said_by: dict[int, int] = {}
         #: conversations with visible messages but without a session
         self.orphans: tuple[PlaceKey, ...] = ()
@@ -148,7 +149,7 @@ class Sessions:
                 heard.setdefault(said, []).append(key)
                 yield
         for row in view.bindings.rows(view.last):
-            bound = view.homes.last_key(row.session_key, row.since)
+            bound = view.session_moves.last_key(row.session_key, row.since)
             if bound in self._places:
                 self._places[bound][row.conversation.lane] = None
         self._ownership = Ownership(view, self._places, heard)
@@ -187,7 +188,7 @@ class Sessions:
         """The session that an event concerns, or the conversation without one; else none."""
         body = self.view.event(seq).body if 0 < seq <= self.view.last else None
         key = getattr(body, "session_key", None)
-        last = self.view.homes.last_key(key, seq) if isinstance(key, str) else None
+        last = self.view.session_moves.last_key(key, seq) if isinstance(key, str) else None
         if last in self._places:
             return last
         address = getattr(body, "address", None)
@@ -200,17 +201,17 @@ class Sessions:
 
     def rows(self, seq: int) -> list[SessionListRow]:
         """Every session of the run with its counts after event `seq`, then the conversations without a session."""
-        known = self.view.at(seq).sessions
+        known = self.view.sessions_at(seq)
         rows = [self._row(key, self._known(key, known, seq), seq) for key in self._places]
         return [*rows, *(self._orphan(place, seq) for place in self.orphans)]
 
-    def _known(self, key: str, known: Mapping[str, SessionSnapshot], seq: int) -> SessionSnapshot | None:
+    def _known(self, key: str, known: Mapping[str, SessionState], seq: int) -> SessionState | None:
         """The facts of a session after event `seq`, under the key that it had then."""
-        facts = known.get(self.view.homes.key_at(key, seq))
+        facts = known.get(self.view.session_moves.key_at(key, seq))
         # Before the session was created, another one may have had its key.
         return facts if facts is not None and facts.since == self._facts[key].since else None
 
-    def _row(self, key: str, facts: SessionSnapshot | None, seq: int) -> SessionListRow:
+    def _row(self, key: str, facts: SessionState | None, seq: int) -> SessionListRow:
         index = self.index(key)
         places = [place for place in self._places[key] if self._ownership.has(key, place, seq)]
         return SessionListRow(
@@ -339,7 +340,7 @@ class Sessions:
 
     def _mirrored_elsewhere(self, intent: str | None, *, named: bool) -> str:
         for event in self.view.of_intent(intent, MirrorAppended):
-            key = self.view.homes.last_key(getattr(event.body, "session_key", ""), event.seq)
+            key = self.view.session_moves.last_key(getattr(event.body, "session_key", ""), event.seq)
             places = ", ".join(self._label(place) for place in self._places.get(key, ()))
             return f"mirrored for {places or key}, {'as asked' if named else 'not here'}"
         return ""

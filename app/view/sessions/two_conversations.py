@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.index.run_index import RunView, VisibleMessage
+from trunkline.app.view.index.run_index import RunView
+from trunkline.app.view.index.visible_messages import VisibleMessage
 
 
 class ColumnMessage(msgspec.Struct, frozen=True, kw_only=True):

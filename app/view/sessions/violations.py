@@ -38,7 +38,7 @@ class SessionViolations:
             self._by_inbound.setdefault(event.inbound, []).append(broken)
         key = getattr(event.body, "session_key", None)
         if isinstance(key, str):
-            self._by_key.setdefault(self._view.homes.last_key(key, event.seq), []).append(broken)
+            self._by_key.setdefault(self._view.session_moves.last_key(key, event.seq), []).append(broken)
 
     def row(self, pair: AlignedPair, seq: int) -> str:
         """The invariants that a row of a transcript violates, up to event `seq`."""

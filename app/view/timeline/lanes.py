@@ -79,10 +79,12 @@ class TimelineLanes:
         self.all: tuple[TimelineLane, ...] = ()
         #: not everybody who reads in one of the places reads in all of them
         self.several_audiences = False
+        #: goes up when the lanes are laid out again
+        self.version = 0
         self.grow()
 
-    def grow(self) -> bool:
-        """Take in what happened since. Whether the lanes are others now."""
+    def grow(self) -> None:
+        """Take the events that are new since the last call."""
         view = self._view
         for event in view.events[self._done :]:
             if type(event.body) in _USES:
@@ -91,11 +93,10 @@ class TimelineLanes:
                 self.tokens.learn(event)
         self._done = view.last
         shape = (view.places.version, len(self._used), len(view.bindings.lanes), len(self._hands))
-        if shape == self._shape:
-            return False
-        self._shape = shape
-        self._lay()
-        return True
+        if shape != self._shape:
+            self._shape = shape
+            self._lay()
+            self.version += 1
 
     def _learn(self, body: Body) -> None:
         match body:

@@ -156,14 +156,16 @@ class Timeline(VisibleRows):
         self.unfolded = unfolded
         self._builder = RowBuilder(view, lanes)
         self._marked = 0
+        #: the version of the lanes that rows were drawn for
+        self._laid = -1
         self._groups: object = None
         self._brackets = CopyBrackets(view.marks, ())
         self._made: dict[int, TimelineRow] = {}
         self._done = 0
-        self.grow(lanes_changed=True)
+        self.grow()
 
-    def grow(self, *, lanes_changed: bool = False) -> None:
-        """Take in what happened since. The lanes know of it already."""
+    def grow(self) -> None:
+        """Take the events and violations that are new since the last call. The lanes have grown already."""
         for event in self.view.events[self._done :]:
             self._builder.learn(event)
             if event.intent is not None:
@@ -173,13 +175,13 @@ class Timeline(VisibleRows):
                 if is_arrow(event) and not self._widest.full:
                     self._widest.add(self._plain(event))
         self._done = self.view.last
-        marks = self.view.marks
-        if lanes_changed or self._marked != marks.version:
+        marks, lanes = self.view.marks, self._builder.lanes
+        if self._laid != lanes.version or self._marked != marks.version:
             self._made.clear()
             self.version += 1
             if self._marked != marks.version and marks.groups is not self._groups:
                 self._groups, self._brackets = marks.groups, CopyBrackets(marks, self)
-            self._marked = marks.version
+            self._marked, self._laid = marks.version, lanes.version
 
     def _look_back(self, event: Event) -> None:
         """Some things change how what was accepted before looks; an accept takes the row of its mirror away."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptEnded, AttemptStarted, IntentSettled, LaneWaiting, RecoveryDecided
 from trunkline.core.events.gateway import ProcessStarted
 from trunkline.core.events.leases import AdapterInstalled
@@ -14,6 +13,7 @@ from trunkline.core.values import IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireRefused
 from trunkline.sim.events.world import PlatformConnected
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -48,7 +48,7 @@ class ReadyFirst(Checker):
         #: processes that died: each may have counted one in its last write, and told nobody
         self._deaths = 0
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Waiting, attempts, and what counts as one."""
         return {
             ProcessStarted: self._process_started,
@@ -186,7 +186,7 @@ class BoundedAttempts(Checker):
         #: process -> when it ended
         self._died: dict[int | None, float] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Attempts, and what bounds them."""
         return {
             ProcessStarted: self._process_started,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.gateway import InboundDropped, TurnStarted
 from trunkline.core.values import IntentKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -24,7 +23,7 @@ class OncePerIntent(Checker):
         #: channel, account and key -> what was first sent under it
         self._keys: dict[tuple[str, str, str], Event] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Accepts, and sends that a platform takes for repeats."""
         return {WireAccepted: self._accepted, WireDeduplicated: self._deduplicated}
 
@@ -94,7 +93,7 @@ class OneAnnouncement(Checker):
         super().__init__(run)
         self._told: dict[str, dict[str, Event]] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Accepts."""
         return {WireAccepted: self._accepted}
 
@@ -138,7 +137,7 @@ class InboundOnce(Checker):
         super().__init__(run)
         self._turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Turns, and what was dropped as a repeat."""
         return {TurnStarted: self._started, InboundDropped: self._dropped}
 

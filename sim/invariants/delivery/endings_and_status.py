@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import ChunkAcked, Fallback, IntentPrepared, IntentSettled, OperatorActed
 from trunkline.core.events.gateway import InboundAdmitted, InboundDropped, InboundReceived, TurnEnded
 from trunkline.core.reasons import Reason
@@ -12,6 +10,7 @@ from trunkline.core.values import Address, IntentState
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -33,7 +32,7 @@ class EverythingEnds(Checker):
         #: ended by an operator's word: that may be told once more
         self._closed: set[str | None] = set()
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Beginnings and endings."""
         return {
             PeerSaid: self._peer_said,
@@ -148,7 +147,7 @@ class StatusIsTruth(Checker):
         #: dry runs that clients have asked for, by seq
         self._dry_runs: set[int | None] = set()
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Receipts, endings, and accepts that come after one."""
         return {
             ChunkAcked: self._acked,

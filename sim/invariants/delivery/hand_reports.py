@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import IntentPrepared, IntentSettled
 from trunkline.core.events.gateway import (
@@ -21,6 +20,7 @@ from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessThawed
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -69,7 +69,7 @@ class EveryRunReports(Checker):
         #: since then a process that works the store has been awake
         self._up = 0.0
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Dispatches, ends, callbacks, turns, what is posted, and processes that begin to work."""
         return {
             DelegationAccepted: self._accepted,

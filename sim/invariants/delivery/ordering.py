@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
@@ -20,6 +20,7 @@ from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped, Proce
 from trunkline.sim.events.script import RunPhase
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -47,7 +48,7 @@ class NoHeadOfLine(Checker):
         self._said: list[Event] = []
         self._failed: Event | None = None
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """What is due, what is attempted, and what may hold all of it up."""
         return {
             RunPhase: self._phase,
@@ -218,7 +219,7 @@ class FifoDelivery(Checker):
         "ended before, visibly."
     )
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Accepts."""
         return {WireAccepted: self._accepted}
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     AttemptEnded,
     AttemptStarted,
@@ -18,6 +16,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -41,7 +40,7 @@ class SentOnce(Checker):
         self._said: dict[str, dict[tuple[Lane, str], Event]] = {}
         self._left_out: list[tuple[Event, Lane, str]] = []
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Accepts, and what was not said."""
         return {WireAccepted: self._accepted, IntentSuppressed: self._suppressed}
 
@@ -123,7 +122,7 @@ class NoBlindReplay(Checker):
         #: those that policy had sent once more
         self._marked: dict[tuple[str, int], Event] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Attempts, doubts, and what ends them."""
         return {
             AttemptStarted: self._started,
@@ -266,7 +265,7 @@ class ResumeAtFirst(Checker):
         "ends with its intent, visibly."
     )
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Attempts."""
         return {AttemptStarted: self._started}
 

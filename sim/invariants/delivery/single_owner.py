@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import AttemptEnded, AttemptStarted
 from trunkline.core.events.gateway import DelegationStarted
 from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -45,7 +44,7 @@ class SingleClaim(Checker):
         #: starts of hands by delegation
         self._hands: dict[str, Event] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Claims, attempts, and what becomes of processes."""
         return {
             LeaseTaken: self._taken,

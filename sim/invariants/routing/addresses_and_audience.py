@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from trunkline.core.config import DmScope
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -31,7 +30,7 @@ class AddressFidelity(Checker):
         self._accounts: dict[str, set[str]] = {}
         self._places: set[Lane] = set()
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """What platforms have issued, and what they are asked for."""
         return {
             WorldAccount: self._account,
@@ -99,7 +98,7 @@ class AudienceConfinement(Checker):
         #: place -> the room that it hangs under
         self._above: dict[Lane, str] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """What is kept, and what is seen."""
         return {PeerSaid: self._said, WorldPlace: self._place, WireAccepted: self._accepted}
 

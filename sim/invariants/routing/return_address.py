@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     Fallback,
     IntentPrepared,
@@ -24,6 +22,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.binding_facts import BindingFacts
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.sessions.binding_freshness import IdentityFidelity
@@ -36,7 +35,7 @@ class ExactReturnAddress(Checker):
     title = "Exact return address"
     sentence = "A reply has the channel, account, conversation, thread and reply reference of its causing inbound."
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Accepts."""
         return {WireAccepted: self._accepted}
 
@@ -124,7 +123,7 @@ class NoHiddenRedirect(IdentityFidelity):
         #: asked for rightly, put elsewhere by the platform: what will the gateway say of it?
         self._put_elsewhere: dict[str, Event] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Fallbacks, accepts and endings."""
         return {
             Fallback: self._fallback,
@@ -209,7 +208,7 @@ class MirrorOnce(Checker):
         #: entries that are to come: the store refused them, or an operator said later that there is something to see
         self._due: dict[str, Event] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Mirrors and endings."""
         return {MirrorAppended: self._mirrored, MirrorRefused: self._refused, IntentSettled: self._settled}
 

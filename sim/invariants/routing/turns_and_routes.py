@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.events.gateway import (
     ConfigReloaded,
@@ -20,6 +18,7 @@ from trunkline.core.events.gateway import (
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.sessions.binding_freshness import FreshActivity
@@ -38,7 +37,7 @@ class FrozenRoute(Checker):
         "surfaces of the session do not change that."
     )
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Decisions, and what is said without a target."""
         return {RouteDecided: self._routed, IntentPrepared: self._prepared}
 
@@ -94,7 +93,7 @@ class OneSession(Checker):
         self._waiting: dict[str, list[str]] = {}
         self._running: dict[str, Event] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Creations, admissions, turns, and ends of processes."""
         return {
             SessionCreated: self._session,
@@ -181,7 +180,7 @@ class GenerationFence(Checker):
         super().__init__(run)
         self._resets: dict[str, Event] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Resets and turns."""
         return {SessionReset: self._reset, TurnStarted: self._started}
 
@@ -227,7 +226,7 @@ class CurrentRoute(FreshActivity):
         super().__init__(run)
         self._reload: Event | None = None
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Reloads and routes."""
         return {
             **super().handlers(),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingTouched
 from trunkline.core.events.delivery import ChunkAcked, IntentPrepared
 from trunkline.core.events.gateway import InboundAdmitted
@@ -13,6 +11,7 @@ from trunkline.core.values import WorkKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import CredentialRotated
 from trunkline.sim.index.binding_facts import BindingFacts
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -33,7 +32,7 @@ class FreshActivity(Checker):
         self._said: dict[str, Event] = {}
         self._tokens: dict[tuple[str, str], Event] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """What is said by both sides, what bindings are told of it, and what platforms say of tokens."""
         return {
             InboundAdmitted: self._admitted,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingBound, BindingEnded, BindingRefused, RouterDecided
 from trunkline.core.events.gateway import (
     InboundAdmitted,
@@ -18,6 +16,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.world import PeerSaid, ThreadOpened
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
@@ -48,7 +47,7 @@ class BindingLife(Checker):
         #: the answer to whoever opens the next one is lost: it cannot be known
         self._lost = False
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Bindings, routes, and the router."""
         return {
             RouteDecided: self._routed,
@@ -193,7 +192,7 @@ class NoSelfEcho(Checker):
         #: inbound id -> what was said
         self._inbound: dict[str, Event] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """What is said and comes back, what starts of it, and what is dropped."""
         return {
             PeerSaid: self._peer_said,

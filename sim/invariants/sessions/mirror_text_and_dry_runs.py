@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from trunkline.core.delivery.mirror_text import media_name
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import HookSending, HookSent, IntentPrepared, MirrorAppended, SendPreviewed
 from trunkline.core.events.gateway import SessionCreated
 from trunkline.core.values import IntentState
 from trunkline.sim.events.script import ClientRequested
 from trunkline.sim.events.wire import WireAccepted, WireRefused
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -25,7 +24,7 @@ class MirrorIsTruth(Checker):
         "and what nobody can see is not mirrored."
     )
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Mirrors."""
         return {MirrorAppended: self._mirrored}
 
@@ -105,7 +104,7 @@ class DryRunHasNoEffect(Checker):
         #: dry runs that clients have asked for, by seq
         self._dry_runs: dict[int | None, Event] = {}
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Cancels and dry runs, and every effect that a message can have."""
         return {
             HookSending: self._hook,

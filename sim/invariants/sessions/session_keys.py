@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from trunkline.core.channels import rules_for
 from trunkline.core.config import DmScope, GroupScope
 from trunkline.core.errors import KeyFormatError
-from trunkline.core.events import Body, Event
+from trunkline.core.events import Event
 from trunkline.core.events.delivery import IntentPrepared, MirrorAppended, SendRequested, TargetResolved
 from trunkline.core.events.gateway import (
     InboundAdmitted,
@@ -22,6 +20,7 @@ from trunkline.core.keys import canonical_key
 from trunkline.core.values import Address, ChatKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldSession
+from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
@@ -53,7 +52,7 @@ class OneKey(Checker):
         self._asked: dict[int, str] = {}
         self._scopes = 0
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Every event that ties a conversation to a key."""
         return {
             WorldSession: self._world_session,
@@ -255,7 +254,7 @@ class DistinctKeys(Checker):
         self._fine: set[tuple[str, str, str, Lane]] = set()
         self._scopes = 0
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Admissions."""
         return {InboundAdmitted: self._admitted}
 
@@ -309,7 +308,7 @@ class ScopesAndLinks(Checker):
         self._warned: set[tuple[str, str]] = set()
         self._scopes = 0
 
-    def handlers(self) -> dict[type[Body], Callable[[Event], None]]:
+    def handlers(self) -> Handlers:
         """Warnings, admissions, turns."""
         return {SessionShared: self._shared, InboundAdmitted: self._admitted, TurnStarted: self._started}
 

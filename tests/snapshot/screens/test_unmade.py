@@ -15,9 +15,9 @@ pytestmark = pytest.mark.anyio
 
 #: what cannot be made -> the keys of the screens that say so, and the name that it has there
 LATE = {
-    "Hands": ("7", "hands"),
-    "Messages": ("3", "messages"),
-    "Queue": ("6", "queue"),
+    "HandRuns": ("7", "hands"),
+    "MessageRows": ("3", "messages"),
+    "QueueRows": ("6", "queue"),
     "Sessions": ("4", "sessions"),
 }
 
@@ -53,14 +53,14 @@ async def test_a_screen_says_that_it_cannot_be_made(name, size, monkeypatch):
 
 
 async def test_without_the_lives_of_messages_three_screens_say_so(monkeypatch):
-    monkeypatch.setattr(workspace, "Lives", lambda events: broken() if events else MessageHistories(events))
+    monkeypatch.setattr(workspace, "MessageHistories", lambda events: broken() if events else MessageHistories(events))
     one = app()
     async with one.run_test(size=(120, 40)) as pilot:
         for key in ("3", "6", "7", "1", "4"):
             await press(pilot, key)
             one.clear_notifications()
             await settle(one)
-            assert ("the lives of this trace cannot be shown" in text_of(one)) is (key in "367")
+            assert ("the messages of this trace cannot be shown" in text_of(one)) is (key in "367")
         await press(pilot, "2", "v", "]", "3", "enter")
         await settle(one)
 

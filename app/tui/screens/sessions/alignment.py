@@ -11,7 +11,8 @@ from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.index.places import PlaceKey
-from trunkline.app.view.index.run_index import TranscriptEntry, VisibleMessage
+from trunkline.app.view.index.transcripts import TranscriptEntry
+from trunkline.app.view.index.visible_messages import VisibleMessage
 from trunkline.app.view.sessions.alignment_index import AlignmentIndex
 from trunkline.app.view.sessions.transcripts import AlignedPair, SessionListRow, TranscriptDifference
 from trunkline.app.view.sessions.violations import SessionViolations

@@ -23,7 +23,7 @@ from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.events import Trace, TraceHeader
-from trunkline.core.events.gateway import InboundReceived
+from trunkline.core.events.gateway import DelegationAccepted, InboundReceived
 from trunkline.sim import BUGS, INVARIANTS, load_scenario, run_scenario
 from trunkline.sim.invariants import judge
 from trunkline.sim.invariants.base import Verdict
@@ -107,7 +107,7 @@ def test_every_verdict_has_its_sentence_and_its_evidence(run):
 
 def test_every_message_has_its_whole_life(run):
     view, text = RunView(run), "\n".join(told(run))
-    for name in view.at(view.last).intents:
+    for name in (history.id for history in MessageHistories(view.events).prepared_by(view.last)):
         assert f"\n## Message {name} to " in text
         for event in view.of_intent(name):
             assert f"\nlife: #{event.seq} " in text
@@ -127,9 +127,11 @@ def test_every_session_has_its_transcript_beside_what_people_saw(run):
 
 def test_every_task_of_a_hand_is_told(run):
     view, text = RunView(run), "\n".join(told(run))
-    for name, facts in view.at(view.last).delegations.items():
-        assert f"\n## Task {name} of hand {facts.hand}: " in text
-    assert bool(view.at(view.last).delegations) != ("no hand was given work in this run" in text)
+    tasks = [event for event in view.events if isinstance(event.body, DelegationAccepted)]
+    for event in tasks:
+        assert isinstance(event.body, DelegationAccepted)
+        assert f"\n## Task {event.delegation} of hand {event.body.hand}: " in text
+    assert bool(tasks) != ("no hand was given work in this run" in text)
 
 
 def test_the_queue_loses_nothing_unseen(run):

@@ -26,6 +26,8 @@ from trunkline.app.view.queue.rows import QueueRows
 from trunkline.app.view.sessions.transcripts import Sessions
 from trunkline.app.view.timeline.lanes import TimelineLanes
 from trunkline.app.view.timeline.timeline import Timeline
+from trunkline.core.events.delivery import IntentSettled
+from trunkline.core.reasons import Reason
 from trunkline.core.values import IntentState
 
 
@@ -141,14 +143,22 @@ def test_a_long_sum_loses_its_first_word_where_there_is_little_room():
 )
 def test_each_end_has_its_sign(state, sign):
     view = RunView(bound_completion())
-    intent = msgspec.structs.replace(view.at(view.last).intents["i1"], state=state)
-    assert words(queue_row(view, intent))["sign"] == sign
+    history = MessageHistories(view.events).of("i1")
+    assert history is not None
+    if state is IntentState.PREPARED:
+        assert words(queue_row(view, history, history.seq))["sign"] == sign
+        return
+    end = IntentSettled(state=state, reason=Reason.ACCEPTED, attempts=1)
+    history.events = [msgspec.structs.replace(e, body=end) if e.kind == "intent.settled" else e for e in history.events]
+    assert words(queue_row(view, history, view.last))["sign"] == sign
 
 
 def test_a_copy_on_the_queue_is_wrong_whatever_its_state():
     view = RunView(bound_completion())
-    now = view.at(view.last)
-    assert words(queue_row(view, now.intents["i4"])) == {
+    histories = MessageHistories(view.events)
+    third, fourth = histories.of("i3"), histories.of("i4")
+    assert third is not None and fourth is not None
+    assert words(queue_row(view, fourth, view.last)) == {
         "sign": "✗",
         "id": "i4",
         "text": "“release 41 shipped”",
@@ -157,7 +167,7 @@ def test_a_copy_on_the_queue_is_wrong_whatever_its_state():
         "tries": "1 try",
         "copy": "2×",
     }
-    assert words(queue_row(view, now.intents["i3"]))["sign"] == "✓"
+    assert words(queue_row(view, third, view.last))["sign"] == "✓"
 
 
 def test_sessions_to_come_are_marked_as_later():

@@ -219,14 +219,14 @@ def grown(of: Trace, dice: Random, *, always: bool = False) -> OpenRun:
             judging.see(event)
         if done == len(of.events):
             judging.finish()
-        opened.grow(piece, judging.verdicts())
+        opened.view.grow(piece, judging.verdicts())
         for ask in ASKS if always else dice.sample(ASKS, dice.randint(0, 4)):
             ask(opened, opened.view.last if always else dice.randint(0, opened.view.last))
     return opened
 
 
 ASKS: list[Callable[[OpenRun, int], object]] = [
-    lambda opened, seq: opened.view.at(seq),
+    lambda opened, seq: opened.view.sessions_at(seq),
     lambda opened, seq: opened.hands.rows(seq),
     lambda opened, _seq: opened.hands.rows(opened.view.last),
     lambda opened, seq: (opened.queue.ledger(seq), opened.queue.wrong(seq)),
@@ -270,10 +270,10 @@ def in_order(opened: OpenRun) -> None:
     assert [row.seq for row in rows] == sorted(row.seq for row in rows)
     assert all(opened.queue.place(row) == at for at, row in enumerate(rows) if isinstance(row, MessageHistory))
     assert all(life in rows for life in lives if life.queued)
-    for key in view.at(view.last).sessions:
+    for key in view.sessions_at(view.last):
         written = [line.seq for line in view.transcript(key)]
         assert written == sorted(written)
-    held = sum(len(view.transcript(key)) for key in view.at(view.last).sessions)
+    held = sum(len(view.transcript(key)) for key in view.sessions_at(view.last))
     lines = (TranscriptAppended, MirrorAppended, SessionReset)
     assert held == sum(isinstance(event.body, lines) for event in view.events)
     for timeline in (opened.folded, opened.unfolded):

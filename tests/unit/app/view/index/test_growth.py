@@ -59,7 +59,7 @@ def grown(trace: Trace, sizes: Sequence[int], *, last: int | None = None) -> Ope
             judging.see(event)
         if piece[-1].kind == "run.ended":
             judging.finish()
-        opened.grow(piece, judging.verdicts())
+        opened.view.grow(piece, judging.verdicts())
         look(opened)
     return opened
 
@@ -67,7 +67,7 @@ def grown(trace: Trace, sizes: Sequence[int], *, last: int | None = None) -> Ope
 def look(opened: OpenRun) -> None:
     """Have everything made and kept that a screen would."""
     last = opened.view.last
-    opened.view.at(last)
+    opened.view.sessions_at(last)
     _ = (list(opened.folded.rows[-5:]), list(opened.unfolded.rows[-5:]), opened.folded.broken)
     _ = (opened.sessions.rows(last), opened.queue.ledger(last), opened.hands.rows(last), opened.verdicts.rows(last))
     _ = [opened.messages.head(life, last) for life in opened.lives]
@@ -107,9 +107,10 @@ def _parts(opened: OpenRun, name: str) -> Iterator[object]:
 
 def _at(opened: OpenRun, seq: int) -> Iterator[tuple[str, object]]:
     view = opened.view
-    moment = view.at(seq)
-    yield "moment", (moment, list(moment.sessions), list(moment.intents))
-    yield "transcripts", {key: view.transcript(key) for key in moment.sessions}
+    sessions = view.sessions_at(seq)
+    yield "sessions at", (sessions, list(sessions))
+    yield "prepared", [history.id for history in opened.lives.prepared_by(seq)]
+    yield "transcripts", {key: view.transcript(key) for key in sessions}
     yield "bindings", (view.bindings.rows(seq), view.bindings.bound(seq))
     yield "verdicts", (opened.verdicts.rows(seq), opened.verdicts.families(seq), opened.verdicts.latest(seq))
     yield "messages", [opened.messages.head(life, seq) for life in opened.lives]
@@ -173,7 +174,7 @@ def test_sessions_that_are_made_a_little_at_a_time(name: str):
     made = 0
     for event in trace.events[half:]:
         judging.see(event)
-        opened.grow([event], judging.verdicts())
+        opened.view.grow([event], judging.verdicts())
         made += opened.settle(lambda: True)
         assert opened.sessions.rows(opened.view.last)
     while opened.sessions.last < opened.view.last:

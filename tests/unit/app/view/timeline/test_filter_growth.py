@@ -36,7 +36,7 @@ def growing(trace: Trace) -> tuple[OpenRun, Callable[[int], None]]:
             judging.see(event)
             if isinstance(event.body, RunEnded):
                 judging.finish()
-            opened.grow([event], judging.verdicts())
+            opened.view.grow([event], judging.verdicts())
 
     return opened, until
 

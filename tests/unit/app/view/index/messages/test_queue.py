@@ -10,6 +10,7 @@ from tests.support.app.traces import DM, OPS, Author
 from trunkline.app.view.index.message import QueueState
 from trunkline.app.view.labels.messages import place_cell, process, says, where
 from trunkline.app.view.messages.attempts_and_chunks import attempt_spans, chunks, span_facts
+from trunkline.app.view.overview.cards import queue_row
 from trunkline.app.view.queue.balance import QueueBalance
 from trunkline.app.view.queue.rows import FoldedMarks
 from trunkline.app.view.text.fact import Tone
@@ -56,8 +57,9 @@ def test_what_is_sent_again_after_its_end_is_delivered_as_before_and_no_second_e
     run = small(taken_over, again_by_another)
     row = run.row("i1")
     assert row["state"] == "✓ DELIVERED"
-    # The overview reads the fold of the run.
-    assert run.view.at(run.last).intents["i1"].state is IntentState.DELIVERED
+    history = run.lives.of("i1")
+    assert history is not None
+    assert queue_row(run.view, history, run.last).cells["state"].text == "delivered"
     assert row["why"].startswith("sent again after its end, by process 1")
     assert float(row["age"]) < 1.0
     assert run.queue.ledger(run.last).holds

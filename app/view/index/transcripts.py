@@ -1,0 +1,94 @@
+"""The transcripts of a run: every entry of every session, under the last key that the session had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import merge
+
+import msgspec
+
+from trunkline.app.view.index.session_moves import SessionMoves
+from trunkline.core.events import Event
+from trunkline.core.events.delivery import MirrorAppended
+from trunkline.core.events.gateway import SessionMoved, SessionReset, TranscriptAppended
+from trunkline.sim.index.projection import Handlers
+
+
+class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry. `role` is ``user``, ``hand`` or ``agent``, or ``reset`` where a new generation starts."""
+
+    seq: int
+    at: float
+    role: str
+    text: str
+    #: the inbound that was heard, or the intent that was mirrored
+    inbound: str | None = None
+    intent: str | None = None
+    #: written for a generation that a reset had already ended: ``gen1<2``
+    earlier: str = ""
+
+
+class Transcripts:
+    """Entries by session key."""
+
+    def __init__(self, moves: SessionMoves) -> None:
+        self._moves = moves
+        self._entries: dict[str, list[TranscriptEntry]] = {}
+        #: id of a session that a reset ended -> its generation
+        self._ended: dict[str, int] = {}
+        #: key -> its current generation
+        self._generations: dict[str, int] = {}
+
+    def of(self, session_key: str) -> Sequence[TranscriptEntry]:
+        """Everything that a session's transcript ever held, in order; by the last key that the session had."""
+        return self._entries.get(session_key, ())
+
+    def handlers(self) -> Handlers:
+        """The events that write to transcripts or give one another key."""
+        return {
+            TranscriptAppended: self._appended,
+            MirrorAppended: self._appended,
+            SessionReset: self._reset,
+            SessionMoved: self._moved,
+        }
+
+    def _appended(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, TranscriptAppended | MirrorAppended)
+        heard = isinstance(body, TranscriptAppended)
+        entry = TranscriptEntry(
+            seq=event.seq,
+            at=event.at,
+            role=body.role if heard else "agent",
+            text=body.text,
+            inbound=event.inbound if heard else None,
+            intent=None if heard else event.intent,
+            earlier=self._earlier(body.session_id, body.session_key),
+        )
+        self._write(body.session_key, entry)
+
+    def _earlier(self, session: str, key: str) -> str:
+        known = self._ended.get(session)
+        return "" if known is None else f"gen{known}<{self._generations.get(key, known + 1)}"
+
+    def _reset(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, SessionReset)
+        self._ended[body.before] = body.generation - 1
+        self._generations[body.session_key] = body.generation
+        text = f"generation {body.generation}"
+        self._write(body.session_key, TranscriptEntry(seq=event.seq, at=event.at, role="reset", text=text))
+
+    def _moved(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, SessionMoved)
+        if body.old_key != body.session_key and (entries := self._entries.pop(body.old_key, None)):
+            there = self._entries.get(body.session_key, [])
+            self._entries[body.session_key] = list(merge(there, entries, key=_seq))
+
+    def _write(self, key: str, entry: TranscriptEntry) -> None:
+        self._entries.setdefault(self._moves.last_key(key, entry.seq), []).append(entry)
+
+
+def _seq(entry: TranscriptEntry) -> int:
+    return entry.seq

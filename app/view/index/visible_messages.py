@@ -1,0 +1,84 @@
+"""The messages that people can see, place by place: posted by people, or accepted from the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from trunkline.app.view.index.places import PlaceKey, Places
+from trunkline.core.events import Event
+from trunkline.sim.events.wire import WireAccepted
+from trunkline.sim.events.world import PeerSaid
+from trunkline.sim.index.projection import Handlers
+
+
+class VisibleMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One message in a place. `who` is empty for the gateway's own."""
+
+    seq: int
+    at: float
+    place: PlaceKey
+    who: str
+    text: str
+    message_id: str
+    intent: str | None = None
+    chunk: int = 0
+    #: names of the files that came with it
+    media: tuple[str, ...] = ()
+
+
+class VisibleMessages:
+    """Messages by place, and what people posted by message id."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._seen: dict[PlaceKey, list[VisibleMessage]] = {}
+        self._posted: dict[tuple[str, str], Event] = {}
+
+    def of(self, place: PlaceKey) -> Sequence[VisibleMessage]:
+        """Everything that people ever saw in a place, in order."""
+        return self._seen.get(place, ())
+
+    def places(self) -> Iterable[PlaceKey]:
+        """Places in which people saw anything."""
+        return self._seen.keys()
+
+    def posted(self, channel: str, message_id: str) -> Event | None:
+        """The event in which a person posted a message, by its id."""
+        return self._posted.get((channel, message_id))
+
+    def handlers(self) -> Handlers:
+        """The events that make a message visible."""
+        return {PeerSaid: self._said, WireAccepted: self._accepted}
+
+    def _said(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, PeerSaid)
+        self._posted.setdefault((body.address.channel, body.message_id), event)
+        seen = VisibleMessage(
+            seq=event.seq,
+            at=event.at,
+            place=body.address.lane,
+            who=self._places.person(body.address.channel, body.peer.id, body.peer.name),
+            text=body.text,
+            message_id=body.message_id,
+            intent=event.intent,
+        )
+        self._seen.setdefault(seen.place, []).append(seen)
+
+    def _accepted(self, event: Event) -> None:
+        body = event.body
+        assert isinstance(body, WireAccepted)
+        seen = VisibleMessage(
+            seq=event.seq,
+            at=event.at,
+            place=body.address.lane,
+            who="",
+            text=body.text,
+            message_id=body.provider_id,
+            intent=event.intent,
+            chunk=body.chunk,
+            media=body.media,
+        )
+        self._seen.setdefault(seen.place, []).append(seen)
