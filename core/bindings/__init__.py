@@ -1,1 +1,1 @@
-"""Session bindings: conversations that belong to a session, and where completions of sub-agents go (seed 002)."""
+"""Session bindings: conversations that belong to a session, and the destinations of sub-agent completions."""

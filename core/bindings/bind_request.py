@@ -1,4 +1,4 @@
-"""What is asked when a conversation is to be bound, checked before anything happens (seed 002; issue 5)."""
+"""The request to bind a conversation, and its validation before anything happens."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ from trunkline.core.values import Address, ChatKind, DelegationId
 from trunkline.core.well_formed import well_formed
 
 E = TypeVar("E", bound=StrEnum)
-#: who may do anything
+#: requester with all permissions
 OPERATOR = "operator"
-#: work that was delegated
+#: requester of a binding for delegated work
 SPAWN = "spawn"
-NO_SESSION = "no session is named: give the key of the session that gets the messages"
+NO_SESSION = "no session is named: give the key of the session that receives the messages"
 
 
 def spawn_request(delegation: DelegationId) -> str:
-    """What asks for the conversation of delegated work: always the same, so that it is made once."""
+    """The request id of a binding for delegated work: always the same, so that it is made only once."""
     return f"{SPAWN}:{delegation}"
 
 
 class BindRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation that is to belong to a session. Times are seconds; none: as the channel is configured."""
+    """A request to bind a conversation to a session. Times are seconds; None: as configured for the channel."""
 
     target_session_key: str
     target_kind: TargetKind = TargetKind.SESSION
-    #: with ``child`` the one under which a new one is made
+    #: with placement ``child``, the parent of the new one
     conversation: Address | ConversationRef
     placement: Placement | None = None
     idle_timeout: float | None = None
     max_age: float | None = None
-    #: it ends so long after now, whatever happens: the same as `max_age`
+    #: time to live; like `max_age`, and the smaller of both counts
     ttl: float | None = None
     label: str = ""
-    #: name of the thread that is made; empty: the label
+    #: name of the new thread; empty: the label
     title: str = ""
     metadata: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     by: str = OPERATOR
-    #: a binding of somebody else is replaced
+    #: replace a binding that another user made
     rebind: bool = False
-    #: the same request makes one binding, however often it comes
+    #: request id: the same request makes only one binding, however often it comes
     request: str | None = None
     delegation: DelegationId | None = None
-    #: the session is made with it
+    #: create the session together with the binding
     new_session: bool = False
 
 
 class BindFields(TypedDict, total=False):
-    """The fields of a `BindRequest`, as keyword arguments. Kind and placement may be given by their names."""
+    """The fields of a `BindRequest` as keyword arguments. Kind and placement may also be strings."""
 
     target_session_key: str
     target_kind: TargetKind | str
@@ -78,7 +78,7 @@ class BindFields(TypedDict, total=False):
 
 
 def request_of(asked: BindRequest | None, fields: BindFields) -> BindRequest:
-    """The request that is meant: a whole one, or its fields. Raises `BindingError` for neither, both, or a part."""
+    """A request from a `BindRequest` or from its fields. Raises `BindingError` for both, or for missing fields."""
     if asked is not None:
         if fields:
             raise BindingError("give a request or its fields, not both", Reason.BAD_TARGET)
@@ -86,13 +86,13 @@ def request_of(asked: BindRequest | None, fields: BindFields) -> BindRequest:
     if not fields.get("target_session_key"):
         raise BindingError(NO_SESSION, Reason.UNKNOWN_SESSION)
     if fields.get("conversation") is None:
-        raise BindingError("no conversation is named: give the one that is to be bound", Reason.BAD_TARGET)
+        raise BindingError("no conversation is named: give the one to bind", Reason.BAD_TARGET)
     given: dict[str, Any] = {**fields}
     return BindRequest(**given)
 
 
 def shown(asked: BindRequest | None, fields: BindFields) -> tuple[str, str, str]:
-    """Conversation, session and asker of a request that may be none, for people."""
+    """Conversation, session and requester of a request that may be invalid, for messages."""
     if asked is not None:
         return _named(asked.conversation), asked.target_session_key, asked.by
     return _named(fields.get("conversation")), str(fields.get("target_session_key", "")), fields.get("by", OPERATOR)
@@ -105,7 +105,7 @@ def _named(place: Address | ConversationRef | None) -> str:
 
 
 def normal(asked: BindRequest) -> BindRequest:
-    """A request as it can be stored. Raises `BindingError` for other words than there are, and for what is no text."""
+    """A request in storable form. Raises `BindingError` for an unknown kind or placement, or non-text metadata."""
     placement = asked.placement
     for key, value in asked.metadata.items():
         if not (isinstance(key, str) and isinstance(value, str)):  # pyright: ignore[reportUnnecessaryIsInstance] -- given by users
@@ -132,7 +132,7 @@ def _word(words: type[E], word: str, what: str, reason: Reason) -> E:
 
 
 def read_target(key: str, config: GatewayConfig) -> SessionKey:
-    """The session that is named. Raises `BindingError` for what is no key, and for an agent that is not there."""
+    """The session that a request names. Raises `BindingError` for an invalid key or an unknown agent."""
     text = key.strip()
     if not text:
         raise BindingError(NO_SESSION, Reason.UNKNOWN_SESSION)
@@ -147,7 +147,7 @@ def read_target(key: str, config: GatewayConfig) -> SessionKey:
 
 
 def check_request(asked: BindRequest, config: GatewayConfig) -> Address:
-    """The conversation of a request that can be tried. Raises `BindingError`."""
+    """Validate a request and return its conversation. Raises `BindingError`."""
     if asked.target_kind is TargetKind.ACP:
         raise BindingError(
             "targets of the kind 'acp' are not built yet: use 'session' or 'subagent'", Reason.UNSUPPORTED
@@ -170,7 +170,7 @@ def check_request(asked: BindRequest, config: GatewayConfig) -> Address:
 
 
 def _check_seconds(name: str, seconds: object) -> None:
-    """Raise `BindingError` for what is no time. Zero is one, but not to live."""
+    """Raise `BindingError` for an invalid time. Zero is valid, but not as a time to live."""
     if seconds is None:
         return
     least = 0.0 if name != "ttl" else math.ulp(0.0)
@@ -180,7 +180,7 @@ def _check_seconds(name: str, seconds: object) -> None:
 
 
 def choose_placement(asked: BindRequest, place: Address, offered: tuple[Placement, ...]) -> Placement:
-    """Which conversation is bound. Raises `BindingError` for one that the adapter does not offer."""
+    """The placement to use. Raises `BindingError` for one that the adapter does not offer."""
     placement = asked.placement or Placement.CURRENT
     where = f"{place.channel}:{place.account}"
     if not offered:
@@ -197,12 +197,12 @@ def choose_placement(asked: BindRequest, place: Address, offered: tuple[Placemen
 
 
 def may_replace(asked: BindRequest, had: SessionBindingRecord) -> bool:
-    """Whether a conversation that is bound may be bound again by whoever asks."""
+    """Whether the requester may bind a bound conversation to another session."""
     return asked.rebind or asked.by in (OPERATOR, had.bound_by)
 
 
 def check_replace(asked: BindRequest, had: SessionBindingRecord) -> None:
-    """Raise `BindingError` where a conversation is bound by somebody else."""
+    """Raise `BindingError` if another user bound the conversation."""
     if may_replace(asked, had):
         return
     facts = f"{had.conversation} is bound to {had.target_session_key} by {had.bound_by}: unbind it first"
@@ -210,7 +210,7 @@ def check_replace(asked: BindRequest, had: SessionBindingRecord) -> None:
 
 
 def is_same(asked: BindRequest, place: Address, had: SessionBindingRecord) -> bool:
-    """Whether a conversation is bound already as it is to be bound. Binding again brings a lost identity back."""
+    """Whether the existing binding already fulfils a request. Binding again restores a lost identity."""
     if had.degraded is not None and may_replace(asked, had):
         return False
     same = had.target_session_key == asked.target_session_key.strip() and same_place(had.conversation, place)
@@ -222,7 +222,7 @@ def is_same(asked: BindRequest, place: Address, had: SessionBindingRecord) -> bo
 def record_of(
     asked: BindRequest, place: Address, binding: str, now: float, settings: ThreadBindingsConfig
 ) -> SessionBindingRecord:
-    """The record of a request, for a conversation that is there. Of two ages the smaller one counts."""
+    """The record of a request for an existing conversation. The smaller one of ttl and maximum age counts."""
     max_age = settings.max_age if asked.max_age is None else asked.max_age
     if asked.ttl is not None:
         max_age = asked.ttl if max_age == 0 else min(max_age, asked.ttl)

@@ -1,7 +1,7 @@
-"""The bindings of a running gateway, found by conversation, by session and by deadline.
+"""The index of a running gateway's bindings: by conversation, by session and by deadline.
 
-It holds what is durable and not ended. Each look-up costs the same whatever the number of bindings; what is due is
-found at the cost of what is due: a touch moves no entry of the heap, an entry that comes up too early is put back.
+It holds the bindings that are durable and not ended. A look-up takes constant time. Finding expired bindings costs only
+the expired ones: a touch does not move the heap entry; an entry that comes up too early is put back.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from trunkline.core.values import Address
 
 
 class BindingIndex:
-    """Bindings that are active or ending."""
+    """An index of the bindings that are active or ending."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, SessionBindingRecord] = {}
         self._by_place: dict[PlaceId, SessionBindingRecord] = {}
         self._by_session: dict[str, dict[str, None]] = {}
-        #: deadline as it was when it was put here, number, id: one entry for each binding that has a deadline
+        #: heap with one entry per binding with a deadline: deadline when pushed, serial number, id
         self._due: list[tuple[float, int, str]] = []
         self._queued: set[str] = set()
         self._numbers = 0
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of bindings."""
         return len(self._by_id)
 
     def __iter__(self) -> Iterator[SessionBindingRecord]:
-        """All, in the order in which they were made."""
+        """All bindings, in the order of creation."""
         return iter(tuple(self._by_id.values()))
 
     def get(self, binding: str) -> SessionBindingRecord | None:
@@ -41,7 +41,7 @@ class BindingIndex:
         return self._by_id.get(binding)
 
     def add(self, record: SessionBindingRecord) -> None:
-        """A binding that is durable now, or how it is now. One that has ended is taken out."""
+        """Add or update a durable binding. An ended one is removed."""
         if record.status is BindingStatus.ENDED:
             self.remove(record.binding_id)
             return
@@ -55,7 +55,7 @@ class BindingIndex:
         self._queue(record)
 
     def move(self, before: str, after: str) -> None:
-        """A session has another key: what is bound to it stays bound to it."""
+        """Rename a session's key; its bindings stay bound to it."""
         for binding in tuple(self._by_session.pop(before, ())):
             record = msgspec.structs.replace(self._by_id[binding], target_session_key=after)
             self._by_id[binding] = record
@@ -64,7 +64,7 @@ class BindingIndex:
             self._by_session.setdefault(after, {})[binding] = None
 
     def remove(self, binding: str) -> None:
-        """A binding that has ended."""
+        """Remove an ended binding."""
         record = self._by_id.pop(binding, None)
         if record is None:
             return
@@ -75,18 +75,18 @@ class BindingIndex:
             del self._by_session[record.target_session_key]
 
     def _leave(self, record: SessionBindingRecord) -> None:
-        """Its conversation is free: another binding may have it already."""
+        """Free the conversation of a binding, unless another binding has it already."""
         place = place_id(record.conversation)
         here = self._by_place.get(place)
         if here is not None and here.binding_id == record.binding_id:
             del self._by_place[place]
 
     def at(self, address: Address) -> SessionBindingRecord | None:
-        """The active binding of a conversation; it may be over by its deadlines."""
+        """The active binding of a conversation; its deadlines may have passed."""
         return self._by_place.get(place_id(address)) if self._by_place else None
 
     def of_session(self, session_key: str) -> tuple[SessionBindingRecord, ...]:
-        """The bindings of a session, in the order in which they were made."""
+        """The bindings of a session, in the order of creation."""
         return tuple(self._by_id[binding] for binding in self._by_session.get(session_key, ()))
 
     # ------------------------------------------------------------ deadlines
@@ -100,7 +100,7 @@ class BindingIndex:
         heapq.heappush(self._due, (ends, self._numbers, record.binding_id))
 
     def due(self, now: float) -> tuple[SessionBindingRecord, ...]:
-        """Take out of the heap what is over by its deadlines; it stays in the book until it is removed."""
+        """Pop the expired bindings from the heap; they stay in the index until removed."""
         found: list[SessionBindingRecord] = []
         while self._due and self._due[0][0] <= now:
             _, _, binding = heapq.heappop(self._due)
@@ -116,5 +116,5 @@ class BindingIndex:
 
     @property
     def next_due(self) -> float | None:
-        """When `due` is to be asked again: no binding is over before."""
+        """When to call `due` again; no binding expires earlier."""
         return self._due[0][0] if self._due else None

@@ -1,15 +1,15 @@
-"""The bound-delivery router: to which bound conversation the completion of a sub-agent goes, if to any (seed 002).
+"""The bound-delivery router: chooses the bound conversation that the completion of a sub-agent goes to, if any.
 
-Only the destination is chosen here, never the content, and nothing is sent. A decision in the mode ``fallback`` names
-no destination: whether anything else is done is for the configuration to say, visibly (invariant R2).
+It chooses only the destination, not the content, and sends nothing. A decision in the mode ``fallback`` names no
+destination; the configuration decides whether the completion visibly goes elsewhere (invariant R2). See
+docs/bindings.md.
 
-Ours, in this order: only bindings of exactly that session count that are active and not expired. The requester's own
-conversation wins, then the one binding that hangs under it, then the only one on its channel and account. No decision
-crosses to another channel or account, and without a requester nothing is guessed unless the caller fails open.
+Our rules: only active, unexpired bindings of exactly that session count. The requester's own conversation wins, then
+the only binding of a thread under it, then the only one on its channel and account. A decision never crosses to another
+channel or account, and without a requester nothing is guessed unless the caller fails open.
 
-Upstream's rules are those of the table `delivery_router` and of the shared facts on routing, section 7, defects
-included: a lone binding on another channel is used when the caller fails open (March), and bindings that are expired
-count until they are swept.
+Upstream's rules are those of the conformance table `delivery_router`, defects included: a lone binding on another
+channel is used when the caller fails open (March), and expired bindings count until they are swept.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from trunkline.core.profiles import Profile
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 
-#: the one kind of event that is routed here; all others keep the path they had
+#: the only kind of event that this router handles
 TASK_COMPLETION = "task_completion"
 
 Records = Sequence[SessionBindingRecord]
 
 
 class RouterDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a completion goes, and why every other bound conversation of the session lost."""
+    """The destination of a completion, and why every other bound conversation of the session lost."""
 
-    #: the destination; none: no bound conversation is one
+    #: the binding of the destination; None: no bound conversation qualifies
     binding: SessionBindingRecord | None
     mode: Literal["bound", "fallback"]
     reason: Reason
@@ -45,7 +45,7 @@ class RouterDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Verdict(msgspec.Struct, frozen=True):
-    """What was decided of the bindings that count, and what is said of those that lost."""
+    """The chosen binding, if any, and the reason."""
 
     reason: Reason
     binding: SessionBindingRecord | None = None
@@ -61,13 +61,12 @@ def resolve_destination(
     now: float,
     profile: Profile = Profile.TRUNKLINE,
 ) -> RouterDecision:
-    """Choose the destination of a completion. Pure.
+    """Choose the destination of a completion.
 
-    `bindings` may hold those of other sessions too: they are not looked at. Raises `UsageError` for another kind of
-    event than a completion.
+    `bindings` may include those of other sessions, which are ignored. Raises `UsageError` for any other kind of event.
     """
     if event_kind != TASK_COMPLETION:
-        raise UsageError(f"the router takes {TASK_COMPLETION} only, not {event_kind!r}: other events keep their path")
+        raise UsageError(f"the router handles only {TASK_COMPLETION}, not {event_kind!r}")
     key = target_session_key.strip()
     own = [record for record in bindings if key and record.target_session_key.strip() == key]
     # Upstream: an expired binding counts until it is swept.
@@ -84,7 +83,7 @@ def resolve_destination(
 
 
 class BoundDeliveryRouter:
-    """The router over a list of bindings, as seed 002 has it."""
+    """The router over a source of bindings."""
 
     def __init__(
         self,
@@ -103,7 +102,7 @@ class BoundDeliveryRouter:
         requester: ConversationRef | Address | None,
         fail_closed: bool = True,
     ) -> RouterDecision:
-        """Choose the destination of a completion; by default nothing is guessed. Raises as the function does."""
+        """Choose the destination of a completion, by default without guessing. Raises like the function."""
         key = target_session_key.strip()
         return resolve_destination(
             event_kind=event_kind,
@@ -128,14 +127,14 @@ def _routes_at(now: float) -> Callable[[SessionBindingRecord], bool]:
 
 
 def _first(key: str, live: Records) -> _Verdict | None:
-    """What needs no requester, under every profile."""
+    """The verdict that does not depend on the requester, under every profile."""
     if not key:
         return _Verdict(Reason.MISSING_TARGET_SESSION)
     return None if live else _Verdict(Reason.NO_ACTIVE_BINDING)
 
 
 def _alone(live: Records) -> _Verdict:
-    """Nobody is known to have asked, and a guess is allowed: only one that cannot be wrong."""
+    """The verdict without a requester if guessing is allowed: only an unambiguous guess."""
     if len(live) == 1:
         return _Verdict(Reason.SINGLE_ACTIVE_BINDING, live[0])
     return _Verdict(Reason.AMBIGUOUS_WITHOUT_REQUESTER)
@@ -155,7 +154,7 @@ def _ours(
         or _only(record for record in near if hangs_under(record.conversation, place))
         or _only(near)
     )
-    # Not a lone binding elsewhere, as upstream does: that is another channel or account.
+    # Unlike upstream, never use a lone binding on another channel or account.
     return _Verdict(Reason.NO_REQUESTER_MATCH) if found is None else _Verdict(Reason.REQUESTER_MATCH, found)
 
 
@@ -163,7 +162,7 @@ def _upstream(
     requester: Address | ConversationRef | None, live: Records, *, fail_closed: bool, profile: Profile
 ) -> _Verdict:
     if requester is None:
-        # August guesses nothing without a requester. March guesses whatever the caller asks for.
+        # Without a requester, August guesses nothing; March guesses even if the caller fails closed.
         return _Verdict(Reason.MISSING_REQUESTER) if profile.august else _alone(live)
     ref = _upstream_ref(requester, profile)
     if not ref.channel or not ref.conversation_id:
@@ -187,7 +186,7 @@ def _only(records: Iterable[SessionBindingRecord]) -> SessionBindingRecord | Non
 
 
 def _place(requester: Address | ConversationRef) -> Address | None:
-    """The requester's conversation, or none where channel or conversation is missing."""
+    """The requester's conversation, or None if channel or conversation is missing."""
     try:
         return place_of(requester) if isinstance(requester, ConversationRef) else _checked(requester)
     except TargetError:
@@ -199,11 +198,11 @@ def _checked(place: Address) -> Address | None:
 
 
 def _upstream_ref(requester: Address | ConversationRef, profile: Profile) -> ConversationRef:
-    """The requester as upstream compares it: the channel folded, the rest trimmed."""
+    """The requester as upstream compares it: channel in lower case, the rest trimmed."""
     ref = ref_of(requester) if isinstance(requester, Address) else requester
     return ConversationRef(
         channel=fold(ref.channel),
-        # March takes the account as it is written; August as keys have it.
+        # March takes the account as written; August normalises it as in session keys.
         account_id=account_id(ref.account_id) if profile.august else ref.account_id.strip(),
         conversation_id=ref.conversation_id.strip(),
     )
@@ -232,7 +231,7 @@ def _candidates(
         elif id(record) not in alive:
             reason = Reason.NOT_ACTIVE if not _is_active(record) else record.expiry_reason
         else:
-            # Without a requester all of them lost for the reason that the decision has.
+            # Without a requester all bindings lost for the reason of the decision.
             reason = verdict.reason if place is None else _lost(record, place)
         yield RouterCandidate(
             binding=record.binding_id,
@@ -244,7 +243,7 @@ def _candidates(
 
 
 def _lost(record: SessionBindingRecord, place: Address) -> Reason:
-    """How a binding differs from where the requester is: by channel, by account, or by the conversation alone."""
+    """How a binding differs from the requester's conversation: in channel, account, or only the conversation."""
     if record.conversation.channel != place.channel:
         return Reason.OTHER_CHANNEL
     same = record.conversation.account.lower() == place.account.lower()

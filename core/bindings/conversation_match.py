@@ -1,7 +1,7 @@
-"""Conversations compared: the two ways to name one, and whether two names are the same place (seed 002).
+"""Compares conversations, and converts between the two ways to name one: `Address` and `ConversationRef`.
 
-A binding is owned by the full reference: channel, account, conversation and thread, folded as the channel folds. Ids of
-threads alone mean nothing: they are unique only within a channel (museum B133).
+A binding belongs to the full reference: channel, account, conversation and thread, folded by the channel's rules.
+Thread ids alone are not enough: they are unique only within a channel.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from trunkline.core.values import Address, ChatKind
 _TOPIC = ":topic:"
 
 
-#: channel, account, conversation, thread: as they are compared
+#: channel, account, conversation and thread in the form to compare
 PlaceId = tuple[str, str, str, str]
 
 
 def place_id(place: Address) -> PlaceId:
-    """What makes a conversation itself: equal for every way to write it. Its kind and its parent are no part of it."""
+    """The identity of a conversation: equal for all its spellings. Kind and parent are not part of it."""
     fold, kind = rules_for(place.channel).fold, place.kind
     thread = "" if place.thread is None else fold(kind, place.thread)
     return place.channel, place.account.lower(), fold(kind, place.conversation), thread
 
 
 def same_place(one: Address, other: Address) -> bool:
-    """Whether two addresses are one conversation. The kind of the first counts for both: the other's may be guessed."""
+    """Whether two addresses are one conversation, both with the kind of the first: the other's may be a guess."""
     return place_id(one) == place_id(_as(one, other))
 
 
 def hangs_under(place: Address, room: Address) -> bool:
-    """Whether a place is a thread or topic directly in a conversation."""
+    """Whether a place is a thread or topic directly under a conversation."""
     if room.thread is not None or place.channel != room.channel or place.account.lower() != room.account.lower():
         return False
     above = place.parent if place.thread is None else place.conversation
@@ -51,7 +51,7 @@ def _as(like: Address, place: Address) -> Address:
 
 
 def ref_of(place: Address) -> ConversationRef:
-    """A place as seed 002 names it."""
+    """The reference of a place."""
     tail = "" if place.thread is None else f"{_TOPIC}{place.thread}"
     return ConversationRef(
         channel=place.channel,
@@ -62,10 +62,10 @@ def ref_of(place: Address) -> ConversationRef:
 
 
 def place_of(ref: ConversationRef) -> Address:
-    """The place that a reference names, whatever prefix its ids carry (museum B130).
+    """The place that a reference names, with any prefix in its ids.
 
-    Raises `TargetError` where channel or conversation is missing. Where the id does not tell what kind of conversation
-    it is, it is taken for a channel.
+    Raises `TargetError` if channel or conversation is missing. If the id does not show the kind of conversation, the
+    kind is channel.
     """
     channel = ref.channel.strip().lower()
     text = ref.conversation_id.strip()
@@ -75,7 +75,7 @@ def place_of(ref: ConversationRef) -> Address:
     kind, conversation, thread = _read(rules, text)
     parent = _read(rules, above)[1] if (above := (ref.parent_conversation_id or "").strip()) else None
     if parent is not None and parent != conversation and thread is None and not rules.thread_is_conversation:
-        # There a thread is part of its room, and the reference names the two apart.
+        # On such platforms a thread is part of its room, but the reference names the two separately.
         conversation, thread = (parent, conversation) if rules.has_threads else (conversation, None)
     return Address(
         channel=channel,
@@ -88,7 +88,7 @@ def place_of(ref: ConversationRef) -> Address:
 
 
 def _read(rules: ChannelRules, text: str) -> tuple[ChatKind, str, str | None]:
-    """Kind, conversation and thread of an id as the channel reads its targets, else without the usual prefixes."""
+    """Kind, conversation and thread of an id, read as a target of the channel, else without the usual prefixes."""
     try:
         target = rules.read(text, Hints())
     except TargetError:

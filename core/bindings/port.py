@@ -1,7 +1,7 @@
-"""What an adapter offers whose conversations can be bound: one protocol, found by its methods.
+"""The protocol of adapters whose conversations can be bound, recognised by its methods.
 
-It is all that the core knows of threads that it makes, of webhooks and of archives; Discord and Telegram differ behind
-it. Every failure is a `trunkline.core.errors.PlatformError`.
+It hides how Discord and Telegram create threads, unarchive them and post under webhooks. Every failure is a
+`trunkline.core.errors.PlatformError`.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ class BindsConversations(Protocol):
 
     @property
     def placements(self) -> tuple[Placement, ...]:
-        """Which conversations can be bound; none: it cannot bind after all."""
+        """Which conversations can be bound; empty: none."""
         ...
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
-        """Open a thread or topic under a conversation, or under its parent when it is a thread itself.
+        """Open a thread or topic under a conversation, or under its parent if it is a thread itself.
 
-        Asked again with a `key`, it gives the one that it opened for that key, as far as the platform can tell.
+        A repeated call with the same `key` returns the thread opened for that key, as far as the platform allows.
         """
         ...
 
     async def inspect(self, place: Address) -> PlaceState:
-        """Whether a bound conversation takes messages. What the platform does not tell is an error, not a state."""
+        """Whether a bound conversation accepts messages. If the platform does not say, raise an error."""
         ...
 
     async def reopen(self, place: Address) -> None:
-        """Unarchive a thread. Raises `PlaceGone` where that is not allowed or there is none."""
+        """Unarchive a thread. Raises `PlaceGone` if that is not allowed or there is no such thread."""
         ...
 
     async def identity(self, place: Address, name: str) -> Identity | None:
-        """Somebody else than the bot to speak there, made or found again; none: the platform has no such thing."""
+        """Find or create a webhook identity for a place; None if the platform has none."""
         ...

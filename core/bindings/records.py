@@ -1,4 +1,4 @@
-"""Session bindings as values: the conversation, the record, where it is placed, who speaks there (seed 002)."""
+"""The values of session bindings: references to conversations, records, placements and states."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from trunkline.core.values import Address, DelegationId, Identity
 
 
 class TargetKind(StrEnum):
-    """What a conversation is bound to."""
+    """The kind of session that a conversation is bound to."""
 
     #: the session of delegated work
     SUBAGENT = "subagent"
     #: any other session
     SESSION = "session"
-    #: reserved by seed 002; refused today
+    #: reserved; not supported
     ACP = "acp"
 
 
 class Placement(StrEnum):
-    """Which conversation a binding takes: the one that is named, or a new one under it."""
+    """Which conversation a request binds: the named one, or a new one under it."""
 
     CURRENT = "current"
     CHILD = "child"
 
 
 class PlaceState(StrEnum):
-    """What a platform says of a bound conversation."""
+    """The state of a bound conversation on its platform."""
 
     OPEN = "open"
-    #: it takes messages again once it is unarchived
+    #: accepts messages again once it is unarchived
     ARCHIVED = "archived"
-    #: deleted, or not to be seen any more
+    #: deleted or no longer visible
     GONE = "gone"
 
 
 class BindingStatus(StrEnum):
-    """Where a binding stands; the transitions are the table in `trunkline.core.bindings.states`."""
+    """The state of a binding; `trunkline.core.bindings.states` has the table of transitions."""
 
     ACTIVE = "active"
-    #: takes nothing new; what is under way is finished
+    #: accepts nothing new; work in progress is finished
     ENDING = "ending"
     ENDED = "ended"
 
 
 class ConversationRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A conversation as seed 002 names it. `Address` is the same inside the core, with kind and thread apart."""
+    """A conversation in the binding API. Inside the core it is an `Address`, with kind and thread as fields."""
 
     channel: str
     account_id: str
@@ -67,32 +67,32 @@ class SessionBindingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defau
     status: BindingStatus = BindingStatus.ACTIVE
     bound_at: float
     last_activity_at: float
-    #: it ends when nothing has happened for so long; 0: never for that
+    #: ends after this long without activity; 0: never
     idle_timeout: float = 0.0
-    #: it ends so long after it began; 0: never for that
+    #: ends this long after `bound_at`; 0: never
     max_age: float = 0.0
     #: who bound it: ``spawn``, ``operator``, or the peer as ``<channel>:<id>``
     bound_by: str = "operator"
-    #: what people call it, e.g. the hand
+    #: its name for people, e.g. the hand
     label: str = ""
-    #: who speaks there; none: the bot
+    #: the webhook that posts there; None: the bot
     identity: Identity | None = None
-    #: sends in a row that went out under another identity than this one
+    #: number of consecutive sends without this identity
     fallbacks: int = 0
-    #: why `identity` is not used any more; see `binding.degraded`
+    #: why `identity` is no longer used; see the event `binding.degraded`
     degraded: Reason | None = None
-    #: the delegation that it was made for
+    #: the delegation that it was created for
     delegation: DelegationId | None = None
-    #: what asked for it, so that a repeated request finds it again
+    #: id of the request that created it, by which a repeated request finds it
     request: str | None = None
     metadata: dict[str, str] = msgspec.field(default_factory=dict[str, str])
-    #: why it is ending or has ended
+    #: why it is ending or ended
     reason: Reason | None = None
     ended_at: float | None = None
 
     @property
     def expires_at(self) -> float | None:
-        """When it ends unless something happens; none: never. The earlier of both deadlines."""
+        """The earlier one of both deadlines; None: never."""
         ends: list[float] = []
         if self.idle_timeout > 0:
             ends.append(self.last_activity_at + self.idle_timeout)
@@ -102,16 +102,16 @@ class SessionBindingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defau
 
     @property
     def expiry_reason(self) -> Reason:
-        """Which deadline comes first."""
+        """The reason that belongs to the earlier deadline."""
         idle = self.last_activity_at + self.idle_timeout if self.idle_timeout > 0 else None
         age = self.bound_at + self.max_age if self.max_age > 0 else None
         return Reason.MAX_AGE_EXPIRED if age is not None and (idle is None or age <= idle) else Reason.IDLE_EXPIRED
 
     def expired(self, now: float) -> bool:
-        """Whether it is over by its own deadlines."""
+        """Whether a deadline has passed."""
         ends = self.expires_at
         return ends is not None and ends <= now
 
     def routes(self, now: float) -> bool:
-        """Whether messages of the conversation go to the session (invariant B1)."""
+        """Whether messages of the conversation are routed to the session (invariant B1)."""
         return self.status is BindingStatus.ACTIVE and not self.expired(now)

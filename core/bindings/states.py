@@ -1,7 +1,7 @@
-"""The life cycle of a binding, as a table (seed 002: active, ending, ended; invariant B1).
+"""The state machine of a binding, as a table (invariant B1).
 
-`ending` takes nothing new: inbound messages go their default route, completions are not routed to it. What is under
-way for it is finished, and then it has ended. What has ended never comes back; binding again makes a new record.
+An ending binding accepts nothing new: inbound messages take their default route, and completions are not routed to it.
+When its work in progress is finished, it ends. An ended binding never returns; binding again makes a new record.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from trunkline.core.errors import IllegalTransition
 
 
 class BindingEvent(StrEnum):
-    """What can happen to a binding."""
+    """An event in the life of a binding."""
 
-    #: something was said in it
+    #: a message in the bound conversation
     TOUCH = "touch"
-    #: a message for it went out under another identity, or the identity was found again
+    #: a message was sent under another identity, or the identity was restored
     IDENTITY = "identity"
-    #: somebody unbinds it, or it expires, while something is under way for it
+    #: it is unbound or expires while work is in progress
     DRAIN = "drain"
-    #: what was under way is finished
+    #: the work in progress is finished
     DRAINED = "drained"
-    #: it is over at once: unbound or expired with nothing under way, moved to another session, its place is gone
+    #: it ends at once: unbound or expired without work in progress, rebound, or its place is gone
     END = "end"
 
 

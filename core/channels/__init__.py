@@ -1,4 +1,6 @@
-"""Channels: what is particular to a platform, one file each, and the contract of adapters."""
+"""Channels: the rules of each platform, and the contract of adapters."""
+
+from functools import lru_cache
 
 from trunkline.core.channels.adapter import (
     ChannelAdapter,
@@ -60,23 +62,17 @@ _ALL: tuple[ChannelRules, ...] = (
     zalouser.RULES,
 )
 _KNOWN = {rules.channel: rules for rules in _ALL}
-#: platforms without a file, as they are asked for
-_GENERIC: dict[str, ChannelRules] = {}
-_MOST_GENERIC = 256
+#: the generic rules of platforms without a module
+_generic = lru_cache(maxsize=256)(ChannelRules)
 
 
 def rules_for(channel: str) -> ChannelRules:
-    """The rules of a platform; a platform without a file gets the generic ones."""
-    rules = _KNOWN.get(channel) or _GENERIC.get(channel)
-    if rules is None:
-        rules = ChannelRules(channel)
-        if len(_GENERIC) < _MOST_GENERIC:
-            _GENERIC[channel] = rules
-    return rules
+    """The rules of a platform; a platform without a module gets the generic ones."""
+    return _KNOWN.get(channel) or _generic(channel)
 
 
 def known_channels() -> tuple[str, ...]:
-    """The platforms that have a file here, in order of name."""
+    """The platforms that have a module here, sorted by name."""
     return tuple(sorted(_KNOWN))
 
 

@@ -1,8 +1,7 @@
-"""The contract between the gateway and a platform: one small protocol, easy to fake and easy to wrap.
+"""The contract between the gateway and a platform: one small protocol, easy to fake and to wrap.
 
-What every adapter has is `ChannelAdapter`. What only some have are protocols of their own, found by their methods:
-`Readiness`, `Directory`, `Edits`, `Reactions`. `core.testing.adapter_kit` tries an adapter
-against all of it.
+Every adapter implements `ChannelAdapter`. Optional abilities are separate protocols, recognised by their methods:
+`Readiness`, `Directory`, `Edits`, `Reactions`. `core.testing.adapter_kit` checks an adapter against the whole contract.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ class ChannelAdapter(Protocol):
     """One account on one platform.
 
     Every failure of `send`, `find`, `open_thread` and `ack` is a `core.errors.PlatformError` whose class says whether
-    the message may have been accepted. An adapter never sends elsewhere than asked (invariant R2), never cuts a text,
-    never retries, and never takes another transport than asked: all of these are decisions of the gateway.
+    the message may have been accepted. An adapter never sends to another place than requested (invariant R2), never
+    splits a text, never retries and never changes the transport: these are decisions of the gateway.
     """
 
     @property
@@ -38,45 +37,46 @@ class ChannelAdapter(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this account can do on its platform; it does not change while the gateway runs.
+        """The capabilities of this account on its platform; they do not change while the gateway runs.
 
-        ``can`` says what may be asked for: what is not in it is refused before it is stored (`core.channels.require`).
-        ``mode`` says which transports there are. ``direct`` and ``gateway`` adapters have one, and get it in every
-        request. A ``hybrid`` adapter has both: the gateway asks for the direct one first, and for the gateway path only
-        after `NotSent`, which is a proof. So it must never raise `NotSent` for what may have reached the platform.
-        `trunkline.core.channels.check_capabilities` tells what does not fit together.
+        ``can``: what may be requested; anything else is refused before it is stored (`core.channels.require`).
+        ``mode``: the transports. ``direct`` and ``gateway`` adapters have one, which every request names. A ``hybrid``
+        adapter has both: the gateway requests the direct one first, and the gateway path only after `NotSent`. So an
+        adapter must raise `NotSent` only if the request provably never reached the platform.
+        `trunkline.core.channels.check_capabilities` reports inconsistencies.
         """
         ...
 
     def connect(self) -> InboundStream:
-        """Open the connection; inside the context, iterate over inbound messages. Unacked ones come again.
+        """Open the connection; inside the context, iterate over inbound messages. Unacknowledged ones are redelivered.
 
-        An error means that the connection broke: it is opened again after a while. An end means that it is over.
+        An error means that the connection broke: the gateway reconnects after a while. If the iteration ends, the
+        gateway stops listening.
         """
         ...
 
     async def ack(self, envelope: Envelope) -> None:
-        """The message is durable here: the platform need not deliver it again."""
+        """Acknowledge a message, which is durable now: the platform need not redeliver it."""
         ...
 
     async def send(self, request: SendRequest) -> Receipt:
         """Send one chunk by the transport that the request names. Returns only when the platform has accepted it.
 
-        With `Capability.MESSAGE_IDS`, a receipt without a message id is no receipt: the send counts as ambiguous.
+        With `Capability.MESSAGE_IDS`, a receipt without a message id is invalid and the send counts as ambiguous.
         """
         ...
 
     async def find(self, address: Address, key: str) -> Receipt | None:
-        """Look up a recent send by its key; none means: surely not there. Only with ``Idempotency.LOOKUP``."""
+        """Look up a recent send by its key; None means surely not accepted. Only with ``Idempotency.LOOKUP``."""
         ...
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """Open the thread on a message, or find it when it is open already."""
+        """Open the thread on a message, or return the open one."""
         ...
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether an account can send now; `reason` says why not, e.g. ``not-linked``."""
+    """Whether an account can send now; `reason` says why it cannot, e.g. ``not-linked``."""
 
     ok: bool
     reason: str = ""
@@ -84,10 +84,10 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class Readiness(Protocol):
-    """An adapter that knows whether it can send. One that is no such adapter is always ready."""
+    """An adapter that reports whether it can send. Other adapters count as always ready."""
 
     async def ready(self) -> Ready:
-        """Asked before a send that waits, and at start. Waiting for it costs no attempt. It answers at once."""
+        """Called at start and before a waiting send; must return at once. Waiting for readiness uses no attempt."""
         ...
 
 
@@ -96,21 +96,21 @@ class Edits(Protocol):
     """An adapter that can change a message that it sent (`Capability.EDIT`)."""
 
     async def edit(self, address: Address, provider_id: str, text: str) -> None:
-        """Give a message another text. A failure is a `trunkline.core.errors.PlatformError`."""
+        """Replace the text of a message. A failure is a `trunkline.core.errors.PlatformError`."""
         ...
 
 
 @runtime_checkable
 class Reactions(Protocol):
-    """An adapter that can put a sign on a message (`Capability.REACTIONS`)."""
+    """An adapter that can react to a message (`Capability.REACTIONS`)."""
 
     async def react(self, address: Address, provider_id: str, emoji: str) -> None:
-        """Put a sign on a message. A failure is a `trunkline.core.errors.PlatformError`."""
+        """Add a reaction to a message. A failure is a `trunkline.core.errors.PlatformError`."""
         ...
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True):
-    """What a directory says of a target: another text for it, and what kind of conversation it is."""
+    """A directory's answer for a target: a replacement text, and the kind of conversation."""
 
     target: str
     kind: ChatKind | None = None
@@ -121,5 +121,5 @@ class Directory(Protocol):
     """An adapter that can look names and aliases up on its platform."""
 
     async def resolve_target(self, text: str) -> Resolved | None:
-        """What a target stands for; none: nothing is known of it. A failure is a `core.errors.PlatformError`."""
+        """Resolve a target; None if the directory does not know it. A failure is a `core.errors.PlatformError`."""
         ...

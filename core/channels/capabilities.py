@@ -1,4 +1,4 @@
-"""What an adapter can do, judged: whether it fits together, and whether something may be asked of it. Pure."""
+"""Checks of capabilities: whether they are consistent, and whether a send may use them. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Capabilities, Capability, Idempotency, Poll
 from trunkline.core.well_formed import well_formed
 
-#: fewer options are no choice
+#: minimum number of poll options
 _LEAST_OPTIONS = 2
 
 
 def require(capabilities: Capabilities, capability: Capability, what: str) -> None:
-    """Raise `InvalidSend` where an adapter cannot do what it is asked for.
+    """Raise `InvalidSend` if an adapter lacks a capability.
 
-    `what` names the thing with its channel and account, e.g. ``a poll on signal:default``.
+    `what` names the request with its channel and account, e.g. ``a poll on signal:default``.
     """
     if capability not in capabilities.can:
         there = ", ".join(sorted(capabilities.can)) or "nothing"
@@ -26,12 +26,12 @@ def require(capabilities: Capabilities, capability: Capability, what: str) -> No
 
 
 def check_poll(poll: Poll, capabilities: Capabilities) -> Poll:
-    """A poll as it is sent: without blanks around its texts, and without blank options.
+    """A poll in the form to send: texts trimmed, blank options dropped.
 
-    Raises `InvalidSend` for one that cannot be asked. Whether the adapter has polls at all is for `require` to say.
+    Raises `InvalidSend` for an invalid one. `require` checks whether the adapter has polls at all.
     """
     try:
-        # A client may have put anything into it.
+        # Clients construct it without validation.
         poll = msgspec.convert(msgspec.structs.asdict(poll), Poll)
     except msgspec.ValidationError as error:
         raise _bad(f"Poll is malformed: {error}") from error
@@ -58,21 +58,21 @@ def _bad(facts: str) -> InvalidSend:
 
 
 def check_capabilities(capabilities: Capabilities) -> tuple[str, ...]:
-    """What does not fit together in what an adapter says of itself, one sentence each; none: all is well."""
+    """The inconsistencies in an adapter's capabilities, one sentence each; empty if there are none."""
     can, key_seconds = capabilities.can, capabilities.key_seconds
     by_key, by_look_up = (capabilities.idempotency is kind for kind in (Idempotency.KEY, Idempotency.LOOKUP))
     in_flight, options = capabilities.in_flight_seconds, capabilities.poll_options
     wrong = {
         "it cannot send texts": Capability.TEXT not in can,
-        f"a text limit of {capabilities.text_limit} leaves nothing to say": capabilities.text_limit < 1,
-        "it opens threads and has none": capabilities.opens_threads and Capability.THREADS not in can,
-        "it limits the options of polls and has no polls": options is not None and Capability.POLL not in can,
-        f"a poll with at most {options} options is none": options is not None and options < _LEAST_OPTIONS,
+        f"its text limit is not positive: {capabilities.text_limit}": capabilities.text_limit < 1,
+        "it opens threads and has no threads": capabilities.opens_threads and Capability.THREADS not in can,
+        "it limits poll options and has no polls": options is not None and Capability.POLL not in can,
+        f"a limit of {options} poll options allows no poll": options is not None and options < _LEAST_OPTIONS,
         f"in_flight_seconds is no time: {in_flight}": not (math.isfinite(in_flight) and in_flight >= 0),
-        "it looks sends up, and nothing is ever on its way: in_flight_seconds is 0": by_look_up and in_flight == 0,
-        "it forgets idempotency keys and knows none": key_seconds is not None and not by_key,
+        "look-up needs a time in flight: in_flight_seconds is 0": by_look_up and in_flight == 0,
+        "it has key_seconds and no idempotency keys": key_seconds is not None and not by_key,
         f"key_seconds is no time: {key_seconds}": key_seconds is not None and not key_seconds > 0,
-        f"it forgets a key after {key_seconds} s, while a request with it may still arrive for {in_flight} s": (
+        f"it forgets a key after {key_seconds} s, but a request with that key may still arrive for {in_flight} s": (
             by_key and key_seconds is not None and 0 < key_seconds < in_flight
         ),
     }

@@ -1,21 +1,21 @@
-"""Phone numbers, which several platforms have as ids."""
+"""Phone numbers, which several platforms use as ids."""
 
 from __future__ import annotations
 
 import re
 
-#: what people put between digits: blanks, brackets, dots, slashes and every kind of dash
+#: separators between digits: blanks, brackets, dots, slashes and dashes
 _SIGNS = re.compile(r"[\s().\-/\u2010-\u2015\u2212]+")
-#: E.164: up to 15 digits, of which the first belongs to the country and is no zero
+#: E.164: up to 15 digits; the first belongs to the country code and is not zero
 _NUMBER = re.compile(r"(?:\+|00)?([1-9][0-9]{0,14})")
 _NOT_PHONE = re.compile(r"[^0-9+]")
 
 
 def normal_phone(text: str) -> str | None:
-    """``+`` and the digits of an international phone number, or none for a text that is no such number.
+    """``+`` and the digits of an international phone number, or None.
 
-    ``00`` in front means ``+``, and a zero in brackets behind the country is not dialled from abroad. A number that
-    begins with a single zero (``0151 234``) is none: nobody can tell which country it is in.
+    A leading ``00`` means ``+``, and a zero in brackets after the country code is dropped. A number with a single
+    leading zero (``0151 234``) is rejected because its country is unknown.
     """
     if text.lstrip().startswith(("+", "00")):
         text = text.replace("(0)", "")
@@ -24,5 +24,5 @@ def normal_phone(text: str) -> str | None:
 
 
 def upstream_phone(text: str) -> str:
-    """What upstream makes of any text: ``+`` and the digits that are in it, of which there may be none."""
+    """Upstream's rule for any text: ``+`` and the digits in it, perhaps none."""
     return "+" + _NOT_PHONE.sub("", text).removeprefix("+")

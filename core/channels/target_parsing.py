@@ -1,28 +1,28 @@
-"""What several channels share in reading targets: a word in front and the form of the id behind it."""
+"""Shared parts of target parsing: the kind word before an id, and whether it agrees with the form of the id."""
 
 from __future__ import annotations
 
 from trunkline.core.channels.rules import KIND_WORDS, ChannelRules
 from trunkline.core.values import ChatKind
 
-#: kind words that upstream cuts off, in any case
+#: kind words that upstream strips, in any case
 UPSTREAM_WORDS = ("user", "channel", "group", "conversation", "room", "dm")
-#: words that any kind of conversation goes by
+#: words that fit any kind of conversation
 LOOSE_WORDS = ("conversation", "thread")
 
 
-def said(word: str) -> ChatKind | None:
-    """The kind that a word says, or none."""
+def word_kind(word: str) -> ChatKind | None:
+    """The kind that a word states, or None."""
     return None if word in LOOSE_WORDS else KIND_WORDS.get(word)
 
 
 def agree(rules: ChannelRules, text: str, word: str, kind: ChatKind) -> None:
-    """Raise `TargetError` where the word says one person and the id is that of several people, or the reverse.
+    """Raise `TargetError` if the word states one person and the id is that of several people, or the reverse.
 
-    Group, room and channel are used for one another, and the id tells them apart. What was meant for one person is
+    Group, room and channel are used interchangeably, and the id distinguishes them. A message meant for one person is
     never sent to many.
     """
-    meant = said(word)
+    meant = word_kind(word)
     if meant is None or (meant is ChatKind.DIRECT) is (kind is ChatKind.DIRECT):
         return
     one, several = ("one person", "several people")

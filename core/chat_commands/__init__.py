@@ -1,1 +1,1 @@
-"""Commands that people give the gateway itself: to bind the conversation they are in, to unbind it, to see what is."""
+"""Chat commands to the gateway itself: bind the current conversation, unbind it, list bindings."""

@@ -1,4 +1,4 @@
-"""Commands read: ``/focus <session>``, ``/unfocus``, ``/agents`` (issue 5)."""
+"""Parses chat commands: ``/focus <session>``, ``/unfocus``, ``/agents``."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import msgspec
 
 
 class CommandName(StrEnum):
-    """What can be asked."""
+    """The name of a command."""
 
     #: bind this conversation to a session
     FOCUS = "focus"
     #: end the binding of this conversation
     UNFOCUS = "unfocus"
-    #: what is bound, and what work is under way in a session of its own
+    #: list bindings, including those of delegated work
     AGENTS = "agents"
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """A command with what stands behind it."""
+    """A command with its argument."""
 
     name: CommandName
     argument: str = ""
@@ -30,10 +30,10 @@ _NAMES = {name.value: name for name in CommandName}
 
 
 def read_command(text: str, names: Collection[str] = ()) -> Command | None:
-    """The command that a message is; none: it is none.
+    """The command in a message, or None.
 
-    Telegram writes the bot behind it: ``/focus@bot main``. `names`: those of this gateway's bots, in lower case; empty:
-    any name is one of them.
+    Telegram appends the name of the bot: ``/focus@bot main``. `names`: those of this gateway's bots, in lower case; if
+    empty, any name matches.
     """
     word, _, rest = text.strip().partition(" ")
     if not word.startswith("/"):

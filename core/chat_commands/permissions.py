@@ -1,4 +1,4 @@
-"""Who may do what with the bindings of a conversation, and what is said to them: pure (issue 5)."""
+"""Who may bind and unbind conversations by chat commands, and the replies to them."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from trunkline.core.values import Address, Peer
 
 
 def person(place: Address, peer: Peer) -> str:
-    """Somebody as bindings and the configuration name them: ``<channel>:<id>``."""
+    """The name of a person in bindings and in the configuration: ``<channel>:<id>``."""
     return f"{place.channel}:{peer.id}"
 
 
 def is_owner(who: str, config: ControlConfig) -> bool:
-    """Whether somebody may bind and unbind everything."""
+    """Whether a person may bind and unbind every conversation."""
     return who in config.owners
 
 
 def may_focus(who: str, config: ControlConfig) -> None:
-    """Only owners choose sessions: a session holds what others have said. Raises `BindingError`."""
+    """Raise `BindingError` unless the person is an owner: a session holds the messages of others."""
     if not is_owner(who, config):
         raise BindingError("only an owner of this gateway may do that", Reason.NOT_PERMITTED)
 
 
 def may_unfocus(who: str, had: SessionBindingRecord, config: ControlConfig) -> None:
-    """An owner, or whoever bound it. Raises `BindingError`."""
+    """Raise `BindingError` unless the person is an owner or bound the conversation."""
     if not is_owner(who, config) and had.bound_by != who:
         raise BindingError(f"only an owner or {had.bound_by}, who bound it, may do that", Reason.NOT_PERMITTED)
 
 
 def choose_target(argument: str, main: str, known: Sequence[SessionBindingRecord]) -> str:
-    """The key of the session that somebody names: a key, ``main`` for the key `main`, or the name of bound work.
+    """The key of the session that an argument names: a key, ``main`` for the key `main`, or the label of bound work.
 
-    Raises `BindingError` where nothing is named, or several things are.
+    Raises `BindingError` for an empty or ambiguous argument.
     """
     if not argument:
         raise BindingError(
-            "name a session: /focus <session key>, or the name of work under way", Reason.UNKNOWN_SESSION
+            "name a session: /focus <session key>, or the name of work in progress", Reason.UNKNOWN_SESSION
         )
     if argument.lower() == "main":
         return main
@@ -52,19 +52,19 @@ def choose_target(argument: str, main: str, known: Sequence[SessionBindingRecord
 
 
 def focused(record: SessionBindingRecord) -> str:
-    """What is said of a conversation that is bound now."""
+    """The reply to a successful ``/focus``."""
     return f"This conversation belongs to the session {record.target_session_key} now. /unfocus ends that."
 
 
 def unfocused(records: Sequence[SessionBindingRecord]) -> str:
-    """What is said of a conversation that was unbound."""
+    """The reply to ``/unfocus``."""
     if not records:
         return "This conversation is bound to no session."
     return "; ".join(f"The session {one.target_session_key} is left" for one in records) + "."
 
 
 def agents(records: Sequence[SessionBindingRecord], here: SessionBindingRecord | None, *, all_of_them: bool) -> str:
-    """What is bound: everything for an owner, this conversation for anybody else."""
+    """The reply to ``/agents``: all bindings for an owner, only this conversation's for others."""
     shown = records if all_of_them else [one for one in records if here is not None and one == here]
     if not shown:
         return "Nothing is bound here." if not all_of_them else "No conversation is bound to a session."
@@ -78,5 +78,5 @@ def _line(one: SessionBindingRecord, here: SessionBindingRecord | None) -> str:
 
 
 def refused(error: BindingError) -> str:
-    """What is said of a command that was refused."""
+    """The reply to a refused command."""
     return f"Not done: {error.facts}."

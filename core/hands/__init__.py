@@ -1,4 +1,4 @@
-"""Hands: delegations to agents that work on their own, and how their results come back (seed 004)."""
+"""Hands: delegations to agents that work asynchronously, and how their results are reported."""
 
 from trunkline.core.hands.completion_plan import CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.hands.port import HandRunner, HandTask

@@ -1,8 +1,8 @@
-"""Who is told of a hand's result, and how: the destination is decided here, apart from the content (seed 002, 004).
+"""Decides where a hand's result is reported and how, independently of its content.
 
 By default the result becomes one turn of the requester's agent, in the requester's session, whose answer goes to the
-origin that was frozen when the agent delegated. Work that has a session of its own is told where the bound-delivery
-router says, and nowhere else. It is told by exactly one path (invariant D2).
+origin that was fixed when the agent delegated. Work with its own session is reported only where the bound-delivery
+router decides. A result is reported by exactly one path (invariant D2).
 """
 
 from __future__ import annotations
@@ -17,56 +17,55 @@ from trunkline.core.values import Address, DelegationId, HandResult
 
 TURN = "turn"
 DIRECT = "direct"
-#: a word that the result cannot be told where it belongs, without the result
+#: a notice, without the result, that the result cannot be delivered to its bound conversation
 NOTICE = "notice"
-#: nobody is told; the result is kept
+#: the result is only stored
 KEPT = "kept"
 
 
 class HandCompletion(msgspec.Struct, frozen=True, kw_only=True):
-    """A hand that has just ended: what the decision may look at."""
+    """The facts of a hand that has just ended."""
 
     delegation: DelegationId
     hand: str
     agent: str
     session_key: str
-    #: frozen at the tool call
+    #: fixed at the tool call
     origin: Address | None
     result: HandResult
     #: a turn of the requester's session is running
     requester_busy: bool
-    #: that session was reset since: it is not the one that delegated any more (S5)
+    #: that session was reset since, so it is no longer the one that delegated (invariant S5)
     requester_replaced: bool = False
-    #: where the router sends it; none: the work has no session of its own, and the router is not asked
+    #: the router's decision; None: the work has no session of its own
     routed: RouterDecision | None = None
-    #: what is done where the router names no conversation: it goes to the requester, or only a notice does
+    #: if the router names no conversation: whether the result, or else a notice, goes to the requester
     may_fall_back: bool = False
     may_notice: bool = True
 
 
 class CompletionPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """The steps by which a result is told."""
+    """The steps by which a result is reported."""
 
     steps: tuple[CompletionStep, ...]
 
     @property
     def denied(self) -> bool:
-        """Whether the result goes nowhere, since it cannot go where it belongs."""
+        """Whether the result is withheld because it cannot go to its bound conversation."""
         return all(step.mode in (NOTICE, KEPT) for step in self.steps)
 
 
 def plan_completion(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-    """Decide how a result is told. A busy requester changes nothing: its turns run one after another.
+    """Decide how a result is reported. A busy requester changes nothing: its turns run one after another.
 
-    A result that comes after its session was reset starts no turn in the new one. Its destination gets it as it is,
-    once.
+    A result that arrives after its session was reset starts no turn in the new session; it is posted unchanged, once.
     """
     routed = done.routed
     if routed is None or (routed.binding is None and done.may_fall_back):
-        return CompletionPlan(steps=(_told_at(done, config, done.origin, None),))
+        return CompletionPlan(steps=(_report_at(done, config, done.origin, None),))
     if routed.binding is not None:
-        return CompletionPlan(steps=(_told_at(done, config, routed.binding.conversation, routed.binding.binding_id),))
-    # Fail closed: the content goes to no other place (seed 002, "no hidden redirect").
+        return CompletionPlan(steps=(_report_at(done, config, routed.binding.conversation, routed.binding.binding_id),))
+    # Fail closed: the content goes to no other place.
     notice = done.may_notice and done.origin is not None
     step = CompletionStep(
         mode=NOTICE if notice else KEPT, reason=routed.reason, address=done.origin if notice else None
@@ -74,8 +73,8 @@ def plan_completion(done: HandCompletion, config: HandsConfig) -> CompletionPlan
     return CompletionPlan(steps=(step,))
 
 
-def _told_at(done: HandCompletion, config: HandsConfig, place: Address | None, binding: str | None) -> CompletionStep:
-    """The result at a place: told by the requester's agent, or posted as it is."""
+def _report_at(done: HandCompletion, config: HandsConfig, place: Address | None, binding: str | None) -> CompletionStep:
+    """Report the result at a place: as a turn of the requester's agent, or posted unchanged."""
     if done.requester_replaced:
         return CompletionStep(mode=DIRECT, reason=Reason.REQUESTER_REPLACED, address=place, binding=binding)
     if config.announce == DIRECT and place is not None:

@@ -1,4 +1,4 @@
-"""How the gateway reaches hands: one method."""
+"""The port through which the gateway runs hands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trunkline.core.values import DelegationId
 
 
 class DelegationRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent asks for when it delegates. `thread`: see `trunkline.core.agent.Turn.delegate`."""
+    """An agent's request to delegate. `thread`: see `trunkline.core.agent.Turn.delegate`."""
 
     hand: str
     task: str
@@ -18,7 +18,7 @@ class DelegationRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What a hand is asked to do."""
+    """The task of a hand."""
 
     delegation: DelegationId
     hand: str
@@ -26,10 +26,10 @@ class HandTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandRunner(Protocol):
-    """Runs hands. May take as long as it likes: the gateway keeps the deadline."""
+    """Runs hands. A run may take any time: the gateway enforces the deadline."""
 
     def has(self, hand: str) -> bool:
-        """Whether there is such a hand."""
+        """Whether the hand exists."""
         ...
 
     async def run(self, task: HandTask) -> str:

@@ -1,7 +1,7 @@
 """The state machine of a delegation, as a table.
 
-Work and telling are two facts: a hand may have finished while nobody was told yet (seed 004; S6 of the callback
-semantics). The first result wins; a later one is illegal here and is recorded as ignored by the caller (S7).
+Finishing and reporting are separate: a hand may have finished before its result is reported. The first result wins; a
+later one is illegal here, and the caller records it as ignored.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from trunkline.core.errors import IllegalTransition
 
 
 class DelegationState(StrEnum):
-    """Where a delegation stands."""
+    """The state of a delegation."""
 
     #: committed; the hand may not have started
     ACCEPTED = "accepted"
-    #: the hand works
+    #: the hand is working
     RUNNING = "running"
-    #: its first result is stored, and somebody is to be told
+    #: its first result is stored, but not yet reported
     FINISHED = "finished"
-    #: the requester was told
+    #: the result was reported to the requester
     TOLD = "told"
 
 
 class DelegationEvent(StrEnum):
-    """What can happen to a delegation."""
+    """An event in the life of a delegation."""
 
     START = "start"
     #: any result: ok, error, timeout, lost

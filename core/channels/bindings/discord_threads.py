@@ -1,14 +1,14 @@
-"""Discord's side of session bindings: threads, webhooks and tokens of one account, over a small REST protocol.
+"""Session bindings on Discord: threads, webhooks and tokens of one account, over a small REST protocol.
 
-An adapter for Discord brings a `DiscordRest`, makes its manager by `ThreadManagers.create`, and offers `DiscordThreads`
-as its `trunkline.core.bindings.port.BindsConversations`. The gateway itself knows none of this.
+A Discord adapter provides a `DiscordRest`, creates its manager by `ThreadManagers.create`, and uses `DiscordThreads`
+as its `trunkline.core.bindings.port.BindsConversations`.
 
-- A token is read when a request is made, never kept: a manager that is reused uses the newest one (seed 002).
-- A child thread hangs under a channel: asked from a thread, under the channel of that thread. Its name ends in a short
-  digest of the key that it was asked for with, so that asking again finds it, after a restart too: threads are listed
-  before one is made.
-- There is one webhook for each account and parent channel, and it serves all threads there. Discord shows the secret of
-  a webhook to whoever made it, so that one is found again after a restart. No secret is in an `Identity`.
+- The token is read for each request, never stored, so a reused manager always uses the newest one.
+- A child thread belongs to a channel; requested from a thread, to the channel of that thread. Its name ends in a short
+  digest of the request's key. Threads are listed before one is created, so a repeated request finds the thread, even
+  after a restart.
+- Each account has one webhook per parent channel, used for all threads there. Discord shows the secret of a webhook to
+  its creator, so the webhook is found again after a restart. An `Identity` contains no secret.
 - Direct conversations have neither threads nor webhooks.
 """
 
@@ -28,9 +28,9 @@ from trunkline.core.delivery.chunking.utf16 import reach, units
 from trunkline.core.errors import IdentityGone, PlaceArchived, PlaceGone, Refused
 from trunkline.core.values import Address, ChatKind, Identity
 
-#: longest name of a thread and of a webhook's persona, UTF-16 code units
+#: maximum length of a thread's name and of a webhook's display name, in UTF-16 code units
 NAME_LIMIT, PERSONA_LIMIT = 100, 80
-#: how our webhooks are called, so that they are found again
+#: name of our webhooks, by which they are found again
 WEBHOOK_NAME = "Trunkline"
 
 _PERSONA = "\N{ROBOT FACE} "
@@ -42,12 +42,12 @@ _MENTION = re.compile(r"<#([0-9]+)>")
 
 
 class DiscordChannel(msgspec.Struct, frozen=True, kw_only=True):
-    """What Discord says of a channel; a thread is one."""
+    """Discord's description of a channel or thread."""
 
     id: str
     name: str = ""
     thread: bool = False
-    #: the channel that a thread hangs under
+    #: the channel of a thread
     parent: str | None = None
     archived: bool = False
     #: only moderators may unarchive it
@@ -55,42 +55,42 @@ class DiscordChannel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """A webhook; `secret` is missing for one that somebody else made."""
+    """A webhook; `secret` is None if another user created it."""
 
     id: str
     name: str = ""
     secret: str | None = None
 
     def __repr__(self) -> str:
-        """Without the secret: reprs end up in logs."""
+        """Omits the secret, because reprs end up in logs."""
         return f"Webhook(id={self.id!r}, name={self.name!r})"
 
 
 class DiscordRest(Protocol):
     """Requests to Discord. Every failure is a `trunkline.core.errors.PlatformError`.
 
-    What is not there or may not be seen (HTTP 403 and 404, code 10003) is `PlaceGone`, a token that is not accepted is
-    `Unauthorized`, and what may have been done all the same is `Ambiguous`.
+    A missing or invisible channel (HTTP 403 and 404, code 10003) is `PlaceGone`, a rejected token is `Unauthorized`,
+    and a request that may have succeeded nevertheless is `Ambiguous`.
     """
 
     async def create_thread(self, token: str, parent: str, name: str, reason: str) -> str:
-        """Open a thread under a channel; its id."""
+        """Create a thread under a channel and return its id."""
         ...
 
     async def list_threads(self, token: str, parent: str) -> Sequence[DiscordChannel]:
-        """The threads under a channel, archived ones too."""
+        """The threads of a channel, including archived ones."""
         ...
 
     async def channel(self, token: str, channel: str) -> DiscordChannel:
-        """What is known of a channel or thread."""
+        """Get a channel or thread."""
         ...
 
     async def unarchive(self, token: str, thread: str) -> None:
-        """Let a thread take messages again."""
+        """Unarchive a thread."""
         ...
 
     async def create_webhook(self, token: str, channel: str, name: str) -> Webhook:
-        """Make a webhook in a channel."""
+        """Create a webhook in a channel."""
         ...
 
     async def list_webhooks(self, token: str, channel: str) -> Sequence[Webhook]:
@@ -99,34 +99,34 @@ class DiscordRest(Protocol):
 
 
 class ThreadSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a manager was made with, and keeps. Seconds; 0: never for that."""
+    """The settings that a manager was created with. Seconds; 0: never."""
 
     idle_timeout: float = 86400.0
     max_age: float = 0.0
 
 
 class TokenHolder:
-    """The newest token of an account. Whoever makes a request asks for it then."""
+    """The newest token of an account, to be read for each request."""
 
     def __init__(self, token: str = "") -> None:
         self._token = token.strip()
 
     @property
     def current(self) -> str:
-        """The token to use now."""
+        """The current token."""
         return self._token
 
     def renew(self, token: str | None) -> None:
-        """A newer token; a blank one changes nothing."""
+        """Set a newer token; a blank one is ignored."""
         self._token = (token or "").strip() or self._token
 
     def clear(self) -> None:
-        """Forget it."""
+        """Forget the token."""
         self._token = ""
 
 
 class ThreadManager:
-    """Threads and webhooks of one account. Ids are Discord's own, without prefixes."""
+    """The threads and webhooks of one account. Ids are Discord's own, without prefixes."""
 
     def __init__(self, account: str, rest: DiscordRest, tokens: TokenHolder, settings: ThreadSettings) -> None:
         self.account = account
@@ -137,24 +137,24 @@ class ThreadManager:
         self._locks = tuple(anyio.Lock() for _ in range(_LOCKS))
 
     async def channel(self, channel: str) -> DiscordChannel:
-        """What is known of a channel or thread. Raises `PlaceGone` for none."""
+        """Get a channel or thread. Raises `PlaceGone`."""
         return await self._rest.channel(self.tokens.current, channel)
 
     async def room_of(self, channel: str) -> str:
-        """The channel that threads and webhooks belong to: that of a thread, else itself."""
+        """The channel that owns threads and webhooks: that of a thread, else the channel itself."""
         known = await self.channel(channel)
         if not known.thread:
             return known.id
         if known.parent is None:
-            raise PlaceGone(f"thread {channel} hangs under no channel")
+            raise PlaceGone(f"thread {channel} has no parent channel")
         return known.parent
 
     async def new_thread(self, room: str, name: str) -> str:
-        """Open a thread under a channel; its id."""
+        """Create a thread under a channel and return its id."""
         return await self._rest.create_thread(self.tokens.current, room, name, _REASON)
 
     async def thread_for(self, room: str, title: str, key: str) -> str:
-        """The thread that was opened under a channel for a key, or a new one. Two calls at once get the same."""
+        """The thread of a channel that was created for a key, or a new one. Concurrent calls get the same."""
         mark = _MARK + hashlib.blake2s(key.encode(), digest_size=5).hexdigest()
         async with self._alone("thread", f"{room} {mark}"):
             for thread in await self._rest.list_threads(self.tokens.current, room):
@@ -163,7 +163,7 @@ class ThreadManager:
             return await self.new_thread(room, cut(title.strip() or "work", NAME_LIMIT - units(mark)) + mark)
 
     async def unarchive(self, thread: str) -> None:
-        """Let a thread take messages again. Raises `PlaceArchived` where that is not allowed."""
+        """Unarchive a thread. Raises `PlaceArchived` if that is not allowed."""
         known = await self.channel(thread)
         if not known.archived:
             return
@@ -179,7 +179,7 @@ class ThreadManager:
     # ------------------------------------------------------------ webhooks
 
     async def webhook(self, room: str) -> Webhook:
-        """The one webhook of this account in a channel: known, found there, or made."""
+        """The webhook of this account in a channel: cached, found on Discord, or created."""
         async with self._alone("webhook", room):
             known = self._webhooks.get(room) or await self._own_webhook(room)
             if known is None:
@@ -188,9 +188,9 @@ class ThreadManager:
             return known
 
     async def webhook_by_id(self, room: str, webhook: str) -> Webhook:
-        """The webhook that somebody speaks through, with its secret. Raises `IdentityGone` for one that is not there.
+        """The webhook with an id, with its secret. Raises `IdentityGone`.
 
-        It is never replaced by another one here: that would be another identity (museum B134).
+        It is never replaced by another webhook here: that would be another identity.
         """
         known = self._webhooks.get(room)
         if known is None or known.id != webhook:
@@ -201,16 +201,16 @@ class ThreadManager:
         return known
 
     def forget_webhook(self, webhook: str) -> None:
-        """A webhook turned out to be gone: the next one that is asked for is looked up, or made."""
+        """Drop a missing webhook from the cache: the next request looks it up or creates one."""
         self._webhooks = {room: known for room, known in self._webhooks.items() if known.id != webhook}
 
     @property
     def webhook_name(self) -> str:
-        """How this account's webhooks are called: accounts may share a channel."""
+        """The name of this account's webhooks. It includes the account because accounts may share a channel."""
         return cut(f"{WEBHOOK_NAME} {self.account}", PERSONA_LIMIT)
 
     async def _own_webhook(self, room: str, webhook: str | None = None) -> Webhook | None:
-        """A webhook of this account in a channel: one with this id, else one with our name."""
+        """A webhook of this account in a channel: the one with the given id, else one with our name."""
         for known in await self._rest.list_webhooks(self.tokens.current, room):
             wanted = known.name == self.webhook_name if webhook is None else known.id == webhook
             if wanted and known.secret:
@@ -218,19 +218,19 @@ class ThreadManager:
         return None
 
     def _alone(self, *what: str) -> anyio.Lock:
-        """A lock for requests that make something once. Few locks serve all: sharing one only costs waiting."""
+        """A lock for a create-once request, from a small pool: sharing a lock only costs waiting."""
         return self._locks[zlib.crc32("/".join(what).encode()) % len(self._locks)]
 
 
 class ThreadManagers:
-    """The managers of a process: one for each account, however often one is created."""
+    """The managers of a process, one per account."""
 
     def __init__(self, rest: DiscordRest) -> None:
         self._rest = rest
         self._managers: dict[str, ThreadManager] = {}
 
     def create(self, account: str, token: str | None, settings: ThreadSettings | None = None) -> ThreadManager:
-        """The manager of an account. One that is there gets the newer token, unless it is blank, and stays as it is."""
+        """The manager of an account. An existing one only gets the newer token, unless that is blank."""
         manager = self._managers.get(account)
         if manager is not None:
             manager.tokens.renew(token)
@@ -244,7 +244,7 @@ class ThreadManagers:
         return self._managers.get(account)
 
     def stop(self, account: str) -> None:
-        """Let the manager of an account go; whoever still has it has no token any more."""
+        """Remove the manager of an account and clear its token."""
         manager = self._managers.pop(account, None)
         if manager is not None:
             manager.tokens.clear()
@@ -259,7 +259,7 @@ class DiscordThreads:
         self.manager = manager
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
-        """A thread under a channel, also when asked from a thread of it. Raises `Refused` in direct conversations."""
+        """A thread under a channel, even if `parent` is a thread. Raises `Refused` in direct conversations."""
         if parent.kind is not ChatKind.CHANNEL:
             raise Refused(f"{parent}: only channels of a server have threads")
         room = await self._room(parent)
@@ -269,9 +269,9 @@ class DiscordThreads:
         )
 
     async def inspect(self, place: Address) -> PlaceState:
-        """Whether a conversation takes messages. What Discord does not tell is an error, not a state."""
+        """Whether a conversation accepts messages. If Discord does not say, raises an error."""
         if place.kind is not ChatKind.CHANNEL:
-            # There is nothing that could be archived or deleted, and its id is no channel's.
+            # It cannot be archived or deleted, and its id is not that of a channel.
             return PlaceState.OPEN
         try:
             known = await self.manager.channel(raw_id(place.conversation))
@@ -282,18 +282,18 @@ class DiscordThreads:
         return PlaceState.ARCHIVED if known.archived else PlaceState.OPEN
 
     async def reopen(self, place: Address) -> None:
-        """Unarchive a thread. Raises `PlaceGone` where that is not allowed or there is none."""
+        """Unarchive a thread. Raises `PlaceGone` if that is not allowed or there is no such thread."""
         await self.manager.unarchive(raw_id(place.conversation))
 
     async def identity(self, place: Address, name: str) -> Identity | None:
-        """The webhook of the channel under a name; none in direct conversations, where the bot speaks."""
+        """The webhook of the channel with a display name; None in direct conversations, where the bot posts."""
         if place.kind is not ChatKind.CHANNEL:
             return None
         webhook = await self.manager.webhook(await self._room(place))
         return Identity(id=webhook.id, name=persona(name))
 
     async def webhook(self, place: Address, identity: Identity) -> Webhook:
-        """What an adapter sends through when a request carries an identity. Raises `IdentityGone`."""
+        """The webhook to send a request with an identity. Raises `IdentityGone`."""
         return await self.manager.webhook_by_id(await self._room(place), identity.id)
 
     async def _room(self, place: Address) -> str:
@@ -306,17 +306,17 @@ class DiscordThreads:
 
 
 def persona(name: str) -> str:
-    """How a webhook is called that speaks for a session."""
+    """The display name of a webhook that posts for a session."""
     return cut(f"{_PERSONA}{name.strip() or 'agent'}", PERSONA_LIMIT)
 
 
 def cut(text: str, limit: int) -> str:
-    """The beginning of a text, as long as Discord allows."""
+    """A text truncated to a limit in UTF-16 code units."""
     return text[: reach(text, 0, len(text), limit)].rstrip()
 
 
 def raw_id(text: str) -> str:
-    """An id as Discord has it, of any text that the gateway names a channel by (museum B130)."""
+    """Discord's id in any text that names a channel, such as a mention or an id with a prefix."""
     trimmed = text.strip()
     mention = _MENTION.fullmatch(trimmed)
     return mention[1] if mention else _PREFIXES.sub("", trimmed, count=1)

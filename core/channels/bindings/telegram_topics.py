@@ -1,9 +1,8 @@
-"""Telegram's side of session bindings: forum topics, over a small part of the Bot API.
+"""Session bindings on Telegram: forum topics, over a small part of the Bot API.
 
 A topic is a thread inside its group, so a binding's conversation is the group with the topic. The Bot API can neither
-list topics nor ask for the state of one: a topic that was opened for a key is known only to the process that opened it,
-and whether one takes messages is found out by showing that the bot is typing there. There are no webhooks: the bot is
-who speaks.
+list topics nor show the state of one: only the process that opened a topic for a key knows it, and a "typing" action
+shows whether a topic accepts messages. There are no webhooks: the bot posts.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Protocol
 
 import anyio
 import msgspec
+from cachetools import LRUCache
 
 from trunkline.core.bindings.records import Placement, PlaceState
 from trunkline.core.channels.platforms.telegram import RULES
@@ -19,17 +19,17 @@ from trunkline.core.delivery.chunking.utf16 import reach
 from trunkline.core.errors import PlaceArchived, PlaceGone, Refused, TargetError
 from trunkline.core.values import Address, ChatKind, Identity
 
-#: longest name of a topic
+#: maximum length of a topic's name, in UTF-16 code units
 NAME_LIMIT = 128
-#: so many keys are remembered with their topics
+#: maximum number of cached topics
 _MOST_KEYS = 10_000
 
 
 class TelegramBot(Protocol):
     """Requests of one bot. Every failure is a `trunkline.core.errors.PlatformError`.
 
-    A topic that was deleted, and a group that the bot is not in, is `PlaceGone`; a closed topic, where the bot may not
-    speak, is `PlaceArchived`; a group that is no forum, or where the bot may not manage topics, is `Refused`.
+    A deleted topic, or a group without the bot, is `PlaceGone`; a closed topic is `PlaceArchived`; a group that is not
+    a forum, or where the bot may not manage topics, is `Refused`.
     """
 
     async def create_forum_topic(self, chat: int, name: str) -> int:
@@ -37,11 +37,11 @@ class TelegramBot(Protocol):
         ...
 
     async def reopen_forum_topic(self, chat: int, topic: int) -> None:
-        """``reopenForumTopic``; one that is open stays so."""
+        """``reopenForumTopic``; does nothing for an open topic."""
         ...
 
     async def send_typing(self, chat: int, topic: int | None) -> None:
-        """``sendChatAction``: what comes back tells whether a message would be taken."""
+        """``sendChatAction``; the response shows whether a message would be accepted."""
         ...
 
 
@@ -52,13 +52,13 @@ class TelegramTopics:
 
     def __init__(self, bot: TelegramBot) -> None:
         self._bot = bot
-        self._opened: dict[tuple[str, str], int] = {}
+        self._opened: LRUCache[tuple[str, str], int] = LRUCache(_MOST_KEYS)
         self._one = anyio.Lock()
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
-        """A topic in a group, also when asked from a topic of it. Raises `Refused` outside of groups.
+        """A topic in a group, even if `parent` is a topic. Raises `Refused` outside groups.
 
-        Asked again with a key, this process gives the same topic. After a restart nobody can tell.
+        A repeated call with the same key returns the same topic, but not after a restart.
         """
         if parent.kind is not ChatKind.GROUP:
             raise Refused(f"{parent}: only groups have topics")
@@ -68,16 +68,11 @@ class TelegramTopics:
             topic = self._opened.get((str(chat), key))
             if topic is None:
                 topic = await self._bot.create_forum_topic(chat, name)
-                self._remember(str(chat), key, topic)
+                self._opened[str(chat), key] = topic
         return msgspec.structs.replace(parent, conversation=str(chat), thread=str(topic), parent=None)
 
-    def _remember(self, chat: str, key: str, topic: int) -> None:
-        self._opened[chat, key] = topic
-        if len(self._opened) > _MOST_KEYS:
-            del self._opened[next(iter(self._opened))]
-
     async def inspect(self, place: Address) -> PlaceState:
-        """Whether a topic takes messages. What Telegram does not tell is an error, not a state."""
+        """Whether a topic accepts messages. If Telegram does not say, raises an error."""
         try:
             await self._bot.send_typing(_chat(place), _topic(place))
         except PlaceArchived:
@@ -87,10 +82,10 @@ class TelegramTopics:
         return PlaceState.OPEN
 
     async def reopen(self, place: Address) -> None:
-        """Reopen a topic. Raises `PlaceGone` where that is not allowed or there is none."""
+        """Reopen a topic. Raises `PlaceGone` if that is not allowed or there is no such topic."""
         topic = _topic(place)
         if topic is None:
-            raise PlaceGone(f"{place} is no topic")
+            raise PlaceGone(f"{place} is not a topic")
         try:
             await self._bot.reopen_forum_topic(_chat(place), topic)
         except PlaceGone:
@@ -99,7 +94,7 @@ class TelegramTopics:
             raise PlaceArchived(f"{place} is closed: {error.facts or error}") from error
 
     async def identity(self, place: Address, name: str) -> Identity | None:
-        """Nobody else than the bot can speak there."""
+        """None: only the bot can post on Telegram."""
         return None
 
 
@@ -112,8 +107,8 @@ def _topic(place: Address) -> int | None:
 
 
 def _number(text: str, place: Address) -> int:
-    """An id, whatever prefix it carries (museum B130). Raises `PlaceGone` for what can be no chat."""
+    """A numeric id from a text with any prefix. Raises `PlaceGone` if it cannot be a chat."""
     try:
         return int(RULES.kind_word(RULES.strip(text.strip(), repeat=True))[1])
     except (TargetError, ValueError) as error:
-        raise PlaceGone(f"{place}: {text!r} is no number") from error
+        raise PlaceGone(f"{place}: {text!r} is not a number") from error

@@ -1,1 +1,1 @@
-"""The rules of each channel, one module a channel."""
+"""The rules of each channel, one module per channel."""

@@ -1,4 +1,4 @@
-"""BlueBubbles: iMessage and SMS through a bridge of that name; handles and chats as there, no threads."""
+"""BlueBubbles, a bridge to iMessage and SMS: handles and chats as on iMessage, no threads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BlueBubbles(AppleRules):
         return self._upstream(text) if hints.profile.upstream else self.read_own(text, hints)
 
     def _upstream(self, text: str) -> ParsedTarget:
-        """Upstream's core knows one spelling of each word, leaves handles as they are, and keeps the words in To."""
+        """Upstream knows one spelling of each word, leaves handles unchanged, and keeps the words in To."""
         bare = self.strip(self.clean(text))
         word, _ = self.kind_word(bare, (*_CHATS, "group"))
         if word:
@@ -33,17 +33,17 @@ class BlueBubbles(AppleRules):
             found = self.target(ChatKind.GROUP, id, text, f"by the prefix {word}:")
         else:
             _, id = self.kind_word(bare, SERVICES)  # noqa: A001
-            found = self.target(ChatKind.DIRECT, id, text, "for want of a prefix")
+            found = self.target(ChatKind.DIRECT, id, text, "by default")
         return msgspec.structs.replace(found, form=bare)
 
     def sender(self, target: ParsedTarget) -> str:
-        """From. Upstream's groups go without the platform's name."""
+        """From. Upstream omits the platform's name for groups."""
         if target.form and target.kind is ChatKind.GROUP:
             return f"group:{target.id}"
         return super().sender(target)
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: the platform and the chat under the word that names it, or the handle. Upstream: the text as it came."""
+        """To: the platform, and the handle or the chat with its word. Upstream: the text unchanged."""
         return f"{self.channel}:{target.form or chat_word(target.kind, target.id) + target.id}"
 
 

@@ -1,9 +1,8 @@
-"""Discord: a thread is a channel of its own whose parent is the channel it hangs under.
+"""Discord: a thread is a channel of its own whose parent is the channel that contains it.
 
-A thread's id scopes its session by itself, so keys have no thread suffix (seed 000, "Discord ... useSuffix=false"): a
-thread that a send names is the conversation, as it is for the messages that come from there. A thread started on a
-message takes that message's id, and a message can start only one thread: opening is idempotent. Ids are digits, alike
-for users and channels.
+A thread's id is unique, so session keys have no thread suffix: the conversation of a message in a thread is the thread,
+inbound and outbound. A thread started on a message takes the message's id, and a message can start only one thread:
+opening is idempotent. Ids are digits, for users and channels alike.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ _KINDS = {"dm": ChatKind.DIRECT, "group_dm": ChatKind.GROUP}
 
 
 class DiscordMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What Discord says of a message."""
+    """Discord's facts about a message."""
 
     kind: Literal["dm", "group_dm", "guild_channel", "guild_thread"]
-    #: id of the channel that it is in; a thread is one
+    #: id of its channel or thread
     conversation_id: str
-    #: the other side of a direct conversation
+    #: the other participant of a direct conversation
     user_id: str | None = None
-    #: the channel that a thread hangs under
+    #: the channel of a thread
     parent_id: str | None = None
     guild_id: str | None = None
 
@@ -83,60 +82,60 @@ class Discord(ChannelRules):
         elif stripped.startswith("@"):
             found = self.target(ChatKind.DIRECT, stripped[1:], text, "by the sign @")
         elif stripped != trimmed:
-            # ``discord:1`` is how From names a user.
+            # From names a user ``discord:1``.
             found = self.target(ChatKind.DIRECT, stripped, text, "by the prefix discord:")
         else:
             found = self._bare(stripped, text, hints)
         if not _DIGITS.fullmatch(found.id):
-            raise self.wrong(text, f"an id is digits, and {found.id!r} is a name; it has to be looked up first")
+            raise self.wrong(text, f"an id is digits, and {found.id!r} is a name, which must be looked up first")
         return found
 
     def _read_upstream(self, trimmed: str, text: str, hints: Hints) -> ParsedTarget:
-        """Upstream: prefixes count as they are written, and anything but digits is a channel."""
+        """Upstream: prefixes are case-sensitive, and anything but digits is a channel."""
         word, _, rest = trimmed.partition(":")
         if word in _UPSTREAM_WORDS and rest.strip():
             return self.target(_UPSTREAM_WORDS[word], rest, text, f"by the prefix {word}:")
         if trimmed.startswith("@"):
             if not _DIGITS.fullmatch(trimmed[1:].strip()):
-                raise self.wrong(text, "by the sign @ an id is expected")
+                raise self.wrong(text, "expected an id after @")
             return self.target(ChatKind.DIRECT, trimmed[1:], text, "by the sign @")
         return self._bare(trimmed, text, hints)
 
     def _bare(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002 -- the word
-        """An id without a word before it."""
+        """An id without a kind word."""
         if hints.kind is None and _DIGITS.fullmatch(id):
             raise self.ambiguous(text, f"write user:{id} for a direct message, channel:{id} for a channel or thread")
         direct = hints.kind is ChatKind.DIRECT and _DIGITS.fullmatch(id) is not None
-        # A directory's groups are channels: bots are in no conversation of several people.
+        # A directory's groups are channels: bots cannot join group direct messages.
         kind = ChatKind.DIRECT if direct else ChatKind.CHANNEL
-        return self.target(kind, id, text, "as a directory says" if hints.kind else "for want of a prefix")
+        return self.target(kind, id, text, "according to a directory" if hints.kind else "by default")
 
     def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
-        """A named thread is the conversation; a reply is a quotation in the same place. Only channels have threads."""
+        """A named thread is the conversation; a reply is a quote in the same place. Only channels have threads."""
         named = given(thread)
         own = named if target.kind is ChatKind.CHANNEL and named != target.id else None
         if own is not None and not profile.upstream and not _DIGITS.fullmatch(own):
             raise TargetError(f"thread {own!r} on discord: a thread's id is digits")
-        # Upstream reports the channel, with the thread beside it, and keys by the channel.
-        told = target if profile.upstream or own is None else msgspec.structs.replace(target, id=own)
+        # Upstream reports the channel and the thread separately, and its keys contain the channel.
+        reported = target if profile.upstream or own is None else msgspec.structs.replace(target, id=own)
         return OutboundPlace(
             conversation=own or target.id,
             parent=target.id if own else None,
-            peer=told.id,
+            peer=reported.id,
             thread_id=named if profile.upstream else own,
-            sender=self.sender(told),
-            to=self.to(told, profile),
+            sender=self.sender(reported),
+            to=self.to(reported, profile),
         )
 
     def write(self, address: Address) -> TargetText:
-        """A thread is written with its parent, which bindings match."""
+        """A thread is written with its parent, which route rules match."""
         if address.parent is None:
             return super().write(address)
         return TargetText(target=f"{address.kind.value}:{address.parent}", thread=address.conversation)
 
 
 def read_inbound(message: DiscordMessage, account: str, profile: Profile = Profile.TRUNKLINE) -> InboundPlace:
-    """Where a message is. A direct conversation goes by its user, anything else by its own id."""
+    """The place of a message. A direct conversation has the id of its user."""
     kind = _KINDS.get(message.kind, ChatKind.CHANNEL)
     conversation = message.user_id if kind is ChatKind.DIRECT else message.conversation_id
     if not conversation:

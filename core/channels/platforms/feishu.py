@@ -1,8 +1,8 @@
-"""Feishu (Lark): users by ``ou_...`` and ``on_...``, chats by ``oc_...``; case counts.
+"""Feishu (Lark): users are ``ou_...`` or ``on_...``, chats ``oc_...``; ids are case-sensitive.
 
-A chat may be a group or the conversation with one user, whose messages come with the user's id; only a word or a
-directory tells. Threads of topic groups can be answered, not addressed, so they are no places. A send with the same
-``uuid`` is taken once within an hour.
+A chat is a group or the conversation with one user, whose messages have the user's id; only a kind word or a directory
+distinguishes them. Threads of topic groups can be answered but not addressed, so they are not places. Sends with the
+same ``uuid`` are accepted once within an hour.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Feishu(ChannelRules):
     channel = "feishu"
     prefixes = ("lark",)
     forms = ("ou_ID or on_ID (a user)", "user:ID", "group:oc_ID")
-    # A request has 150 KB at most, and a character up to four bytes.
+    # A request has at most 150 KB, and a character up to four bytes.
     capabilities = Capabilities(idempotency=Idempotency.KEY, text_limit=30_000)
     chunker = Chunker.MARKDOWN
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """A word in front, else what the id begins with, else a directory."""
+        """The kind word decides, else the prefix of the id, else a directory."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
             return self._read_upstream(trimmed, text)
@@ -46,9 +46,9 @@ class Feishu(ChannelRules):
         if kind is None and _USER.fullmatch(id):
             kind, how = ChatKind.DIRECT, f"by its beginning {id[:3]}"
         elif kind is None and hints.kind is not None:
-            kind, how = _one_or_many(hints.kind), "as a directory says"
+            kind, how = _one_or_many(hints.kind), "according to a directory"
         elif kind is None and bare != trimmed and not _CHAT.fullmatch(id):
-            # ``feishu:ID`` is how From names a user.
+            # From names a user ``feishu:ID``.
             kind, how = ChatKind.DIRECT, "by the prefix feishu:"
         if kind is None and id:
             raise self.ambiguous(text, "it may be a group or a user")
@@ -57,26 +57,26 @@ class Feishu(ChannelRules):
         return found
 
     def _check(self, found: ParsedTarget, text: str, how: str) -> None:
-        """An id that is none, or that says otherwise than the word before it."""
+        """Raise `TargetError` for an invalid id, or one that contradicts the kind word."""
         direct = found.kind is ChatKind.DIRECT
         if not _ID.fullmatch(found.id):
-            raise self.wrong(text, f"{how} an id is expected, and {found.id!r} is none")
+            raise self.wrong(text, f"expected an id ({how}), but {found.id!r} is none")
         if direct and _CHAT.fullmatch(found.id):
-            raise self.wrong(text, f"it was understood as a user ({how}), and oc_ is a chat; name the user by ou_...")
+            raise self.wrong(text, f"it was understood as a user ({how}), but oc_ is a chat; name the user by ou_...")
         if not direct and _USER.fullmatch(found.id):
-            raise self.wrong(text, f"it was understood as a group ({how}), and {found.id[:3]} is a user")
+            raise self.wrong(text, f"it was understood as a group ({how}), but {found.id[:3]} is a user")
 
     def _read_upstream(self, trimmed: str, text: str) -> ParsedTarget:
-        """Upstream: a chat is a user unless a word says that it is a group."""
+        """Upstream: a chat is a user unless a kind word says group."""
         bare = trimmed
         for name in (self.channel, *self.prefixes):
             bare = self.kind_word(bare, (name,))[1]
         word, id = self.kind_word(bare, tuple(_UPSTREAM_WORDS))  # noqa: A001
-        how = f"by the prefix {word}:" if word else "for want of a prefix"
+        how = f"by the prefix {word}:" if word else "by default"
         return self.target(_UPSTREAM_WORDS.get(word, ChatKind.DIRECT), id, text, how)
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: the kind and the id. Upstream's is the id alone."""
+        """To: the kind and the id. Upstream: only the id."""
         return target.id if profile.upstream else super().to(target, profile)
 
 

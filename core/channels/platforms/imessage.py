@@ -1,4 +1,4 @@
-"""iMessage and SMS through a Mac: people by handle, chats by number, guid or identifier; no threads."""
+"""iMessage and SMS through a Mac: people have handles, chats a number, guid or identifier; no threads."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ class IMessage(AppleRules):
         return self._upstream(self.clean(text), text) if hints.profile.upstream else self.read_own(text, hints)
 
     def _upstream(self, bare: str, text: str) -> ParsedTarget:
-        """Every chat is a group, and every other text is a mail address or a phone number, if need be ``+``."""
+        """Upstream: every chat is a group; any other text is a mail address or a phone number, perhaps only ``+``."""
         service, rest = self.kind_word(bare, SERVICES)
         word, value = self.kind_word(rest, tuple(CHAT_WORDS))
         if word:
             form = CHAT_WORDS[word]
             if form == "chat_id":
-                # Whatever follows the number is dropped.
+                # Upstream drops what follows the number.
                 number = _NUMBER.match(value)
                 value = str(int(number[0])) if number else ""
             found = self.target(ChatKind.GROUP, value, text, f"by the prefix {word}:")
             return msgspec.structs.replace(found, form=form)
         handle = without_services(rest)
         if not handle:
-            raise self.wrong(text, f"it was understood as a handle (by the prefix {service}:), and there is none")
+            raise self.wrong(text, f"it was understood as a handle (by the prefix {service}:), but there is none")
         handle = handle.lower() if "@" in handle else upstream_phone(handle)
         return self.target(ChatKind.DIRECT, handle, text, "by handle")
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: the chat under the word that names it, or the handle."""
+        """To: the handle, or the chat with its word."""
         word = f"{target.form}:" if target.form else chat_word(target.kind, target.id)
         return f"{word or f'{self.channel}:'}{target.id}"
 

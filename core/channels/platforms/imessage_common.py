@@ -1,9 +1,9 @@
-"""What iMessage and BlueBubbles, two ways to the same platform, have in common: handles and chats.
+"""Handles and chats of iMessage, shared by the channels iMessage and BlueBubbles.
 
-People have handles: a phone number, a mail address, the short number of a service. A chat is named by its row number in
-the database (``chat_id``), by its guid ``<service>;<style>;<identifier>`` or by the identifier alone. Style ``-`` is a
+People have handles: a phone number, a mail address, or a service's short number. A chat is named by its row number in
+the database (``chat_id``), by its guid ``<service>;<style>;<identifier>``, or by the identifier alone. Style ``-`` is a
 chat with one person, whose handle is the identifier; ``+`` is a group. So guid and identifier of a group are one
-conversation and have one key. The row number cannot be told to be the same without the database.
+conversation with one key. The row number cannot be matched to them without the database.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import re
 
 from trunkline.core.channels.phone_numbers import normal_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.channels.target_parsing import agree, said
+from trunkline.core.channels.target_parsing import agree, word_kind
 from trunkline.core.profiles import Profile
 from trunkline.core.values import ChatKind
 
-#: services in front of a target; the same person is the same conversation over any of them
+#: services before a target; a person is the same conversation over any of them
 SERVICES = ("imessage", "sms", "auto")
-#: how chats are named -> the one spelling that is written
+#: spellings of the words that name a chat, and their canonical form
 CHAT_WORDS = {
     **dict.fromkeys(("chat_id", "chatid", "chat"), "chat_id"),
     **dict.fromkeys(("chat_guid", "chatguid", "guid"), "chat_guid"),
@@ -35,20 +35,20 @@ FORMS = (
 _KIND_WORDS = ("user", "dm", "group", "room", "channel", "conversation")
 _ROW = re.compile(r"[0-9]+")
 _GUID = re.compile(r"[A-Za-z]+;([-+]);(.+)")
-#: identifiers of groups that stand for themselves: ``chat<digits>``, long hexadecimal numbers, UUIDs
+#: identifiers recognised as groups: ``chat<digits>``, long hexadecimal numbers, UUIDs
 _IDENTIFIER = re.compile(r"chat[0-9]+|[0-9a-f]{24,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MAIL = re.compile(r"[^\s@:;]+@[^\s@:;]+")
-#: numbers of services, which have no country, and accounts of businesses
+#: short numbers of services, and accounts of businesses
 _SERVICE = re.compile(r"[0-9]{3,6}|urn:biz:[0-9a-z-]+", re.IGNORECASE)
 
 
 def without_services(text: str) -> str:
-    """The text without services in front, in any case and number."""
+    """The text without any service prefixes, in any case."""
     return re.sub(rf"\A(?:(?:{'|'.join(SERVICES)}):\s*)+", "", text, flags=re.IGNORECASE)
 
 
 def chat_word(kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
-    """The word by which a chat with this id is named; empty for a person's handle."""
+    """The word that names a chat with this id; empty for a person's handle."""
     if ";" in id:
         return "chat_guid:"
     if kind is ChatKind.DIRECT:
@@ -57,15 +57,15 @@ def chat_word(kind: ChatKind, id: str) -> str:  # noqa: A002 -- the word
 
 
 class AppleRules(ChannelRules):
-    """The rules of iMessage, whoever carries it."""
+    """The rules of iMessage over any bridge."""
 
     forms = FORMS
-    #: of people; ids of chats keep theirs, see `fold`
+    #: for people; ids of chats keep their case, see `fold`
     case_sensitive = False
     chunk_limit = 4000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002
-        """Handles fold, identifiers of groups keep their case; a guid is folded to what it identifies."""
+        """Handles are folded, identifiers of groups keep their case; a guid becomes its identifier."""
         if profile.upstream:
             return super().fold(kind, id, profile)
         guid = _GUID.fullmatch(id)
@@ -73,15 +73,15 @@ class AppleRules(ChannelRules):
         return named.lower() if kind is ChatKind.DIRECT else named
 
     def read_own(self, text: str, hints: Hints) -> ParsedTarget:
-        """What a target names by our own rules."""
+        """Parse a target by our own rules."""
         bare = without_services(self.strip(self.clean(text), repeat=True))
         word, id = self.kind_word(bare, _KIND_WORDS)  # noqa: A001 -- the word
         form, value = self.kind_word(id, tuple(CHAT_WORDS))
         if form:
             found = self._chat(CHAT_WORDS[form], value, text)
         elif not id:
-            return self.target(said(word) or ChatKind.DIRECT, id, text, f"by the prefix {word or self.channel}:")
-        elif said(word) in (ChatKind.GROUP, ChatKind.CHANNEL):
+            return self.target(word_kind(word) or ChatKind.DIRECT, id, text, f"by the prefix {word or self.channel}:")
+        elif word_kind(word) in (ChatKind.GROUP, ChatKind.CHANNEL):
             found = self._chat(word, id, text)
         else:
             found = self._plain(id, text, hints)
@@ -89,9 +89,9 @@ class AppleRules(ChannelRules):
         return found
 
     def _chat(self, word: str, value: str, text: str) -> ParsedTarget:
-        """A chat that is called one. One with a single person is the conversation with that person."""
+        """A target that is named as a chat. A chat with one person is the direct conversation with that person."""
         if word == "chat_id" and value and not _ROW.fullmatch(value):
-            raise self.wrong(text, f"it was understood as the number of a chat, and {value!r} is no number")
+            raise self.wrong(text, f"it was understood as the number of a chat, but {value!r} is not a number")
         if (guid := _GUID.fullmatch(value)) and guid[1] == "-":
             return self.target(ChatKind.DIRECT, value, text, "by the guid of a chat with one person")
         if not guid and (value.startswith("+") or "@" in value):
@@ -99,12 +99,12 @@ class AppleRules(ChannelRules):
         return self.target(ChatKind.GROUP, value, text, f"by the prefix {word}:")
 
     def _plain(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002
-        """A target without a word that says what it is."""
+        """A target without a word."""
         if _GUID.fullmatch(id):
             return self._chat("chat_guid", id, text)
         known = _IDENTIFIER.fullmatch(id)
         if known or hints.kind is ChatKind.GROUP:
-            how = "by the form of the identifier" if known else "as a directory says"
+            how = "by the form of the identifier" if known else "according to a directory"
             return self.target(ChatKind.GROUP, id, text, how)
         return self._handle(id, text)
 

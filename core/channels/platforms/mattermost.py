@@ -1,8 +1,8 @@
-"""Mattermost: users, channels and groups by ids that all look alike; a thread hangs on a post and is part of its room.
+"""Mattermost: ids of users, channels and groups all look alike; a thread starts on a post and is part of its room.
 
-Ids are 26 small letters and digits, for users, channels and posts alike, so a bare one needs a directory. ``@name`` is
-a user by name; the ``@`` is no part of it (seed 000, "Extensions Covered"). An answer to a post goes to the thread of
-that post. The server remembers a client's id of a post for half a minute only, which is no idempotency key.
+Ids are 26 lower case letters and digits, for users, channels and posts alike, so a bare one needs a directory.
+``@name`` is a user by name, without the ``@``. An answer to a post goes to the thread of that post. The server
+remembers a client's post id for only half a minute, too short for an idempotency key.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _WORDS = {
 
 
 class MattermostMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What Mattermost says of a post."""
+    """Mattermost's facts about a post."""
 
-    #: of the channel: one of ours with one user, with several, or one of a team
+    #: the kind of its channel: with one user, with several, or of a team
     chat: Literal["direct", "group", "channel"]
     channel_id: str
     user_id: str
     post_id: str
-    #: the post that its thread hangs on; none for posts outside of threads
+    #: the root post of its thread; None outside threads
     root_id: str | None = None
 
 
@@ -63,47 +63,47 @@ class Mattermost(ChannelRules):
         if id.startswith("@") and kind in (None, ChatKind.DIRECT):
             kind, id, how = ChatKind.DIRECT, id[1:], "by the sign @"  # noqa: A001
         if kind is None and bare != trimmed:
-            # ``mattermost:ID`` is how From names a user.
+            # From names a user ``mattermost:ID``.
             kind, how = ChatKind.DIRECT, "by the prefix mattermost:"
         elif kind is None and id:
-            kind, how = hints.kind, "as a directory says"
+            kind, how = hints.kind, "according to a directory"
             if kind is None:
-                raise self.ambiguous(text, "ids of users and channels look alike, so a word has to say which it is")
+                raise self.ambiguous(text, "ids of users and channels look alike, so add the word user or channel")
         elif kind is not ChatKind.DIRECT and hints.kind not in (None, ChatKind.DIRECT):
-            # Whether a channel is one of a team or a group, only a directory knows.
-            kind, how = hints.kind, "as a directory says"
+            # Only a directory knows whether a channel belongs to a team or is a group.
+            kind, how = hints.kind, "according to a directory"
         found = self.target(kind or ChatKind.DIRECT, id, text, how)
         if not _ID.fullmatch(found.id):
-            raise self.wrong(text, f"{how} an id is expected, and {found.id!r} is none")
+            raise self.wrong(text, f"expected an id ({how}), but {found.id!r} is none")
         return found
 
     def _read_upstream(self, stripped: str, text: str, hints: Hints) -> ParsedTarget:
-        """Upstream: whoever is no user is a channel, ``dm:`` and ``group:`` too; what a directory says comes first."""
+        """Upstream: the directory decides first; else all but users are channels, even ``dm:`` and ``group:``."""
         named = stripped.startswith("@") or stripped.lower().startswith("user:")
         direct = named if hints.kind is None else hints.kind is ChatKind.DIRECT
         bare = stripped[1:].strip() if stripped.startswith("@") else stripped
         word, id = self.kind_word(bare, UPSTREAM_WORDS)  # noqa: A001
-        how = "as a directory says" if hints.kind else f"by the prefix {word}:" if word else "by its sign"
+        how = "according to a directory" if hints.kind else f"by the prefix {word}:" if word else "by its sign"
         return self.target(ChatKind.DIRECT if direct else ChatKind.CHANNEL, id, text, how)
 
     def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
-        """The post that is replied to, else a thread, becomes the thread."""
+        """The thread is the post that is replied to, else the named thread."""
         return super().place(target, given(reply_to) or given(thread), None, profile)
 
 
 def read_inbound(
     message: MattermostMessage, account: str, reply_mode: str = "off", profile: Profile = Profile.TRUNKLINE
 ) -> InboundPlace:
-    """Where a post is. Only an answer in a thread is in the thread; its root is in the room.
+    """The place of a post. Only a reply is in a thread; the root post is in the room.
 
-    `reply_mode` (``off``, ``first``, ``all``): whether answers to posts outside of threads go to threads.
+    `reply_mode` (``off``, ``first``, ``all``): whether answers to posts outside threads open threads.
     """
     root = given(message.root_id)
     kind = ChatKind(message.chat)
     opens = message.post_id if reply_mode != "off" and kind is not ChatKind.DIRECT else None
     thread, answer = root, root or opens
     if profile.upstream:
-        # Upstream forgets threads when answers go to none, and else begins a session for every post outside of them.
+        # Upstream ignores threads if the mode is off, and else starts a session for every post outside threads.
         thread = answer = (root or opens) if reply_mode != "off" else None
     return InboundPlace(
         address=Address(

@@ -1,10 +1,10 @@
 """Microsoft Teams: people, group chats and channels of teams; an answer in a channel stays in its thread.
 
-Ids are case-sensitive, and their form mostly tells what they are: ``...@thread.tacv2`` is a channel of a team,
+Ids are case-sensitive, and their form mostly shows their kind: ``...@thread.tacv2`` is a channel of a team,
 ``...@thread.v2`` a group chat or meeting, ``a:...`` and ``...@unq.gbl.spaces`` are chats with one person, ``29:...``,
 ``8:...`` and GUIDs are people. ``...@thread.skype`` may be an old channel or an old group chat. In a channel,
-``;messageid=<id>`` behind the id names the message that a thread hangs on. Upstream has no threads there, and takes for
-a group whatever is neither called a user nor a channel.
+``;messageid=<id>`` after the id names the root message of a thread. Upstream has no threads there, and treats all but
+users and channels as groups.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import msgspec
 
 from trunkline.core.channels.rules import ChannelRules, Hints, OutboundPlace, ParsedTarget
-from trunkline.core.channels.target_parsing import UPSTREAM_WORDS, agree, said
+from trunkline.core.channels.target_parsing import UPSTREAM_WORDS, agree, word_kind
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 
@@ -36,23 +36,23 @@ class MsTeams(ChannelRules):
     prefixes = ("teams",)
     forms = ("user:ID", "group:ID", "channel:ID", "conversation:ID@thread.tacv2", "29:ID, a:ID or a GUID (a user)")
     has_threads = True
-    #: a message may have about 28 KB in UTF-16 with everything in it, and a character up to 4 bytes
+    #: a message may have about 28 KB in UTF-16, including everything, and a character up to 4 bytes
     capabilities = Capabilities(text_limit=7000)
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """Ids keep their case, but those of the directory, which are GUIDs. Upstream: nothing is ``unknown``."""
+        """Ids keep their case, except GUIDs. Upstream folds all, and replaces an empty id by ``unknown``."""
         if profile.upstream:
             return super().fold(kind, id, profile) or "unknown"
         return id.lower() if _GUID.fullmatch(id) else id
 
     def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
-        """The thread of a channel. Upstream's keys have none."""
+        """The thread of a channel. Upstream's keys have no thread."""
         return None if profile.upstream else super().key_thread(address, profile)
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """The form of the id tells what it is, else the word in front, else a directory."""
+        """The form of the id decides, else the kind word, else a directory."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
             return self._upstream(self.strip(trimmed), text)
@@ -61,16 +61,16 @@ class MsTeams(ChannelRules):
         kind, how = next(((kind, how) for form, kind, how in _FORMS if form.search(id)), (None, ""))
         if kind is not None:
             agree(self, text, word, kind)
-        elif (kind := said(word) or hints.kind) is not None:
-            how = f"by the prefix {word}:" if said(word) else "as a directory says"
+        elif (kind := word_kind(word) or hints.kind) is not None:
+            how = f"by the prefix {word}:" if word_kind(word) else "according to a directory"
         elif id:
-            raise self.ambiguous(text, "the id does not tell whether it is a user, a group or a channel; say which")
-        found = self.target(kind or ChatKind.GROUP, id, text, how or "for want of a prefix")
+            raise self.ambiguous(text, "the id does not show whether it is a user, a group or a channel; add the word")
+        found = self.target(kind or ChatKind.GROUP, id, text, how or "by default")
         message = _MESSAGE.search(suffix) if found.kind is ChatKind.CHANNEL else None
         return msgspec.structs.replace(found, thread=message[1] if message else None)
 
     def _upstream(self, bare: str, text: str) -> ParsedTarget:
-        """Only ``user:`` is a user; what follows a semicolon is dropped."""
+        """Upstream: only ``user:`` is a user; what follows a semicolon is dropped."""
         word, rest = self.kind_word(bare, UPSTREAM_WORDS)
         if not rest:
             raise self.wrong(text, "there is no id")
@@ -86,7 +86,7 @@ class MsTeams(ChannelRules):
         return super().place(target, thread, None, profile)
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To. Upstream's does not tell groups from channels."""
+        """To. Upstream does not distinguish groups from channels."""
         if profile.upstream and target.kind is not ChatKind.DIRECT:
             return f"conversation:{target.id}"
         return super().to(target, profile)

@@ -1,6 +1,6 @@
-"""Nextcloud Talk: rooms by token, whose case counts; no threads.
+"""Nextcloud Talk: rooms have case-sensitive tokens; no threads.
 
-A room with one person has a token like any other, and a token does not tell. Upstream takes every room for a group.
+A token does not show whether its room has one other person or several. Upstream treats every room as a group.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.channels.target_parsing import said
+from trunkline.core.channels.target_parsing import word_kind
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind, Chunker
 
@@ -28,17 +28,17 @@ class NextcloudTalk(ChannelRules):
     chunk_limit = 4000
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """A token is a room's, unless a word or a directory says that it is one person's."""
+        """A token is a group's, unless a word or a directory says that it is a direct conversation's."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
             _, token = self.kind_word(self.strip(trimmed), ("room",))
-            return self.target(ChatKind.GROUP, token, text, "as everything there")
+            return self.target(ChatKind.GROUP, token, text, "by default")
         word, id = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)  # noqa: A001 -- the word
-        person = said(word) is ChatKind.DIRECT or (said(word) is None and hints.kind is ChatKind.DIRECT)
-        how = f"by the prefix {word}:" if word else "as a directory says" if person else "for want of a prefix"
+        person = word_kind(word) is ChatKind.DIRECT or (word_kind(word) is None and hints.kind is ChatKind.DIRECT)
+        how = f"by the prefix {word}:" if word else "according to a directory" if person else "by default"
         found = self.target(ChatKind.DIRECT if person else ChatKind.GROUP, id, text, how)
         if not person and not _TOKEN.fullmatch(id):
-            raise self.wrong(text, f"it was understood as a room ({how}), and {id!r} is no token")
+            raise self.wrong(text, f"it was understood as a room ({how}), but {id!r} is not a token")
         return found
 
     def sender(self, target: ParsedTarget) -> str:
@@ -46,7 +46,7 @@ class NextcloudTalk(ChannelRules):
         return f"{self.channel}:{'user' if target.kind is ChatKind.DIRECT else 'room'}:{target.id}"
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: as From. Upstream's is the token without a word."""
+        """To: the same as From. Upstream: the token without a word."""
         return f"{self.channel}:{target.id}" if profile.upstream else self.sender(target)
 
 

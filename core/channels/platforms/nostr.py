@@ -1,6 +1,6 @@
-"""Nostr: people by public key, in hexadecimal or as ``npub``; no groups, no threads.
+"""Nostr: people have public keys, in hexadecimal or as ``npub``; no groups, no threads.
 
-Both are spellings of one key, so they are one conversation. A mistyped ``npub`` is noticed by its checksum (BIP 173).
+Both are spellings of one key, so they are one conversation. The checksum of an ``npub`` reveals typos (BIP 173).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LETTERS = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _NPUB = re.compile(rf"npub1([{_LETTERS}]{{58}})")
 _CHECKSUM = 6
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
-#: what the letters ``npub`` add to the checksum: their high bits, a zero, their low bits
+#: the expansion of the prefix ``npub`` for the checksum: high bits, a zero, low bits
 _PREFIX = (*(ord(char) >> 5 for char in "npub"), 0, *(ord(char) & 31 for char in "npub"))
 _WORDS = ("user", "dm")
 
@@ -31,28 +31,28 @@ class Nostr(ChannelRules):
     chunk_limit = 4000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """An ``npub`` is folded to the key that it spells. Upstream has two conversations there."""
+        """An ``npub`` is folded to its hexadecimal key. Upstream has two conversations there."""
         folded = super().fold(kind, id, profile)
         return folded if profile.upstream else key_of(folded) or folded
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """Always a person. Upstream takes any text."""
+        """Always a person. Upstream accepts any text."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
-            return self.target(ChatKind.DIRECT, self.strip(trimmed), text, "as everything there")
+            return self.target(ChatKind.DIRECT, self.strip(trimmed), text, "by default")
         word, id = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)  # noqa: A001
-        found = self.target(ChatKind.DIRECT, id, text, f"by the prefix {word}:" if word else "as everything there")
+        found = self.target(ChatKind.DIRECT, id, text, f"by the prefix {word}:" if word else "by default")
         if key_of(id) is None:
-            raise self.wrong(text, "it was understood as a public key, and it is mistyped or of another kind")
+            raise self.wrong(text, "it was understood as a public key, but it is mistyped or of another kind")
         return found
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: the platform and the key as it was spelled."""
+        """To: the platform and the key as written."""
         return f"{self.channel}:{target.id}"
 
 
 def key_of(text: str) -> str | None:
-    """A public key in hexadecimal, from any spelling in any case, or none when it is no key."""
+    """A public key in hexadecimal, from any spelling, or None if the text is not a key."""
     if _HEX.fullmatch(text):
         return text.lower()
     found = _NPUB.fullmatch(text.lower())
@@ -62,12 +62,12 @@ def key_of(text: str) -> str | None:
     number = 0
     for value in values[:-_CHECKSUM]:
         number = number << 5 | value
-    # 52 letters have four bits more than a key of 256.
+    # 52 letters have 260 bits, four more than a key.
     return None if number & 15 else f"{number >> 4:064x}"
 
 
 def _polymod(values: tuple[int, ...]) -> int:
-    """The checksum of BIP 173, which is 1 for a text with its right checksum behind it."""
+    """The checksum of BIP 173, which is 1 for a text that ends in its correct checksum."""
     check = 1
     for value in values:
         top = check >> 25

@@ -1,7 +1,7 @@
-"""Signal: people by phone number, UUID or username, groups by an id in base64 whose case counts; no threads.
+"""Signal: people have a phone number, UUID or username, groups a case-sensitive base64 id; no threads.
 
-Which of its names a person has is up to Signal, so they stay apart: a phone number and a UUID are two conversations
-until identity links say otherwise. Upstream makes phone numbers of usernames (``alice.01`` becomes ``+01``).
+Only Signal knows which names belong to one person, so a phone number and a UUID are two conversations unless identity
+links join them. Upstream turns usernames into phone numbers (``alice.01`` becomes ``+01``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from trunkline.core.values import Capabilities, ChatKind, Markup
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _COMPACT = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
-#: upstream: hexadecimal digits and dashes with a letter among them are a UUID
+#: upstream: hexadecimal digits and dashes with at least one letter are a UUID
 _LIKE_UUID = re.compile(r"(?=.*[a-f])-*[0-9a-f][0-9a-f-]*", re.IGNORECASE)
 _USERNAME = re.compile(r"[a-z_][a-z0-9_]{2,31}\.[0-9]{2,}", re.IGNORECASE)
 _WORDS = ("group", "username", "u", "uuid", "user", "dm")
@@ -26,34 +26,34 @@ class Signal(ChannelRules):
 
     channel = "signal"
     forms = ("+15551234567", "uuid:UUID", "username:alice.01", "group:ID")
-    #: of people; ids of groups keep theirs, see `fold`
+    #: for people; ids of groups keep their case, see `fold`
     case_sensitive = False
-    #: a longer text travels as an attachment, which is loaded separately and may be cut off in notifications
+    #: a longer text becomes an attachment, which is loaded separately and may be truncated in notifications
     capabilities = Capabilities(text_limit=2000, markup=Markup.STYLED)
     chunk_limit = 4000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """Ids of groups keep their case, but in March."""
+        """Ids of groups keep their case, except in March."""
         if kind is not ChatKind.DIRECT and (profile.august or not profile.upstream):
             return id
         folded = super().fold(kind, id, profile)
         return folded if profile.upstream else folded.removeprefix("uuid:")
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """A word in front, or the form of a person's id; a group needs its word."""
+        """The word or the form of a person's id decides; a group needs its word."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
             return self._upstream(self.strip(trimmed), text)
         word, id = self.kind_word(self.strip(trimmed, repeat=True), _WORDS)  # noqa: A001 -- the word
         if word == "group" or (not word and hints.kind is ChatKind.GROUP):
-            how = "by the prefix group:" if word else "as a directory says"
+            how = "by the prefix group:" if word else "according to a directory"
             return self.target(ChatKind.GROUP, id, text, how)
         if not id:
             return self.target(ChatKind.DIRECT, id, text, f"by the prefix {word or self.channel}:")
         return self._person(word, id, text)
 
     def _person(self, word: str, id: str, text: str) -> ParsedTarget:  # noqa: A002
-        """A person by UUID, username or phone number; `word` may ask for one of them."""
+        """A person by UUID, username or phone number; `word` may require one of them."""
         if word in ("user", "dm") and id.lower().startswith(("username:", "uuid:", "u:")):
             word, id = self.kind_word(id, _WORDS)  # noqa: A001
         name = word in ("username", "u")
@@ -65,11 +65,11 @@ class Signal(ChannelRules):
         if phone is None:
             expected = {"uuid": "a UUID", "username": "a username", "u": "a username"}
             what = expected.get(word, "a phone number with its country, a UUID or a username")
-            raise self.wrong(text, f"{what} is expected, and {id!r} is none")
+            raise self.wrong(text, f"expected {what}, but {id!r} is none")
         return self.target(ChatKind.DIRECT, phone, text, "by phone number")
 
     def _upstream(self, bare: str, text: str) -> ParsedTarget:
-        """Whoever is no group and no UUID is a phone number, usernames too."""
+        """Upstream: all but groups and UUIDs are phone numbers, even usernames."""
         word, id = self.kind_word(bare, ("group", "username", "u"))  # noqa: A001
         if word == "group":
             found = self.target(ChatKind.GROUP, id, text, "by the prefix group:")
@@ -84,7 +84,7 @@ class Signal(ChannelRules):
         return _with_form(found, f"signal:{found.id}")
 
     def sender(self, target: ParsedTarget) -> str:
-        """From. Upstream's groups go without the platform's name, and UUIDs without their mark."""
+        """From. Upstream omits the platform's name for groups, and the prefix of UUIDs."""
         return target.form or super().sender(target)
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
@@ -95,7 +95,7 @@ class Signal(ChannelRules):
 
 
 def _hyphenated(id: str) -> str | None:  # noqa: A002
-    """A UUID in its usual form, or none."""
+    """A UUID with hyphens, or None."""
     if _UUID.fullmatch(id):
         return id
     if _COMPACT.fullmatch(id):

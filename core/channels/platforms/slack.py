@@ -1,9 +1,9 @@
-"""Slack: channels, multi-person direct messages and users; a thread hangs on a message and is part of its room.
+"""Slack: channels, multi-person direct messages and users; a thread starts on a message and is part of its room.
 
-Ids are capital letters and digits; the first letter says what they name: ``U`` and ``W`` users, ``C`` channels, ``G``
-a private channel or several people (only the configuration or Slack itself can tell), ``D`` the conversation with one
-user. Messages from there come with the user's id, so ``D...`` is no target of its own (B069). An answer in a thread
-keeps the thread as a suffix of its session key (seed 000, "Slack"). Slack has no idempotency keys.
+Ids are upper case letters and digits; the first letter shows the kind: ``U`` and ``W`` users, ``C`` channels, ``G`` a
+private channel or several people (only the configuration or Slack itself knows), ``D`` the conversation with one user.
+Its messages carry the user's id, so ``D...`` is not a target. A thread is a suffix of its session key. Slack has no
+idempotency keys.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from trunkline.core.values import Address, Capabilities, ChatKind, Chunker
 _MENTION = re.compile(r"<@([A-Za-z0-9]+)(\|[^>]*)?>")
 _CHANNEL_MENTION = re.compile(r"<#([A-Za-z0-9]+)(\|[^>]*)?>")
 _WORD = re.compile(r"[A-Za-z0-9]+")
-#: an id, in capitals; one that lost them on the way has a digit at least, which tells it from most names
+#: an id in upper case; a lower case one must have a digit, which distinguishes it from most names
 _ID = re.compile(r"[A-Z0-9]+|(?=[A-Za-z]*[0-9])[A-Za-z0-9]+")
-#: an id that nothing stands before
+#: an id without any prefix
 _BARE_ID = re.compile(r"[CDGUWZ][A-Z0-9]+|[cdguwz](?=[a-z]*[0-9])[a-z0-9]{8,}")
 _UPSTREAM_WORDS = {"user": ChatKind.DIRECT, "slack": ChatKind.DIRECT, "channel": ChatKind.CHANNEL}
 _WORDS = {
@@ -45,16 +45,16 @@ _KINDS = {"channel": ChatKind.CHANNEL, "im": ChatKind.DIRECT, "mpim": ChatKind.G
 
 
 class SlackMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What Slack says of a message."""
+    """Slack's facts about a message."""
 
-    #: a channel (public or private), the conversation with one user, or with several
+    #: a channel (public or private), a conversation with one user, or with several
     conversation: Literal["channel", "im", "mpim"]
     channel_id: str
     user: str
     ts: str
-    #: root of the thread; roots have their own `ts` here once they were answered
+    #: root of the thread; an answered root has its own `ts` here
     thread_ts: str | None = None
-    #: author of the root, on answers
+    #: author of the root; only on replies
     parent_user_id: str | None = None
 
 
@@ -66,7 +66,7 @@ class Slack(ChannelRules):
     case_sensitive = False
     has_threads = True
     thread_id_is_message_id = True
-    # Slack cuts at 40 000 and asks for no more than 4 000.
+    # Slack truncates at 40 000 and recommends at most 4 000.
     capabilities = Capabilities(text_limit=4000, opens_threads=True)
     chunker = Chunker.MARKDOWN
     chunk_limit = 4000
@@ -77,7 +77,7 @@ class Slack(ChannelRules):
         return self._read_upstream(trimmed, text, hints) if hints.profile.upstream else self._read(trimmed, text, hints)
 
     def _read(self, trimmed: str, text: str, hints: Hints) -> ParsedTarget:
-        """Our own rule: prefixes in any case, and ids only, in capitals; a name is nobody's session."""
+        """Our own rules: prefixes in any case, and only ids, in upper case; a name must be looked up first."""
         for pattern, kind in ((_MENTION, ChatKind.DIRECT), (_CHANNEL_MENTION, ChatKind.CHANNEL)):
             if mention := pattern.fullmatch(trimmed):
                 return self._by_id(kind, mention[1], text, "by the mention", hints)
@@ -91,33 +91,33 @@ class Slack(ChannelRules):
         return self._bare(stripped, text, hints)
 
     def _bare(self, id: str, text: str, hints: Hints) -> ParsedTarget:  # noqa: A002 -- the word
-        """An id without a word before it: its first letter tells, else a directory or the configuration."""
+        """An id without a word: its first letter decides, else a directory or the configuration."""
         if not _BARE_ID.fullmatch(id):
-            raise self.wrong(text, f"{id!r} is no id of Slack's; a name has to be looked up first")
+            raise self.wrong(text, f"{id!r} is not a Slack id; a name must be looked up first")
         known = _capitals(hints.group_dms) | _capitals(hints.rooms)
         if id[0] in "Gg" and hints.kind is None and id.upper() not in known:
-            raise self.ambiguous(text, "it may be a private channel or a conversation of several people")
+            raise self.ambiguous(text, "it may be a private channel or a multi-person direct message")
         return self._by_id(ChatKind.CHANNEL, id, text, "by its first letter", hints)
 
     def _by_id(self, kind: ChatKind, id: str, text: str, how: str, hints: Hints) -> ParsedTarget:  # noqa: A002
-        """A target by an id. What its first letter says is true, whatever stands before it."""
+        """A target by an id. The first letter of the id overrides the word before it."""
         id = self.target(kind, id.upper() if _ID.fullmatch(id) else id, text, how).id  # noqa: A001
         if not _ID.fullmatch(id):
-            raise self.wrong(text, f"{how} an id is expected, and {id!r} is none; a name has to be looked up first")
+            raise self.wrong(text, f"expected an id ({how}), but {id!r} is none; a name must be looked up first")
         if id[0] == "D" and hints.kind in (None, ChatKind.DIRECT) and id not in _capitals(hints.rooms):
             raise self.ambiguous(text, "it is Slack's own id of the conversation with one user; name the user")
         if kind is ChatKind.DIRECT and id[0] in "CG":
-            raise self.wrong(text, f"it was understood as a user ({how}), and {id!r} is the id of a channel")
+            raise self.wrong(text, f"it was understood as a user ({how}), but {id!r} is the id of a channel")
         if id[0] in "UW":
             return self.target(ChatKind.DIRECT, id, text, how if kind is ChatKind.DIRECT else "by its first letter")
         if kind is not ChatKind.DIRECT and hints.kind not in (None, ChatKind.DIRECT):
-            return self.target(hints.kind, id, text, "as a directory says")
+            return self.target(hints.kind, id, text, "according to a directory")
         if kind is ChatKind.CHANNEL and id in _capitals(hints.group_dms):
             return self.target(ChatKind.GROUP, id, text, "by configuration")
         return self.target(kind, id, text, how)
 
     def _read_upstream(self, trimmed: str, text: str, hints: Hints) -> ParsedTarget:
-        """Upstream: prefixes count as they are written, and anything else is a channel."""
+        """Upstream: prefixes are case-sensitive, and anything else is a channel."""
         if (mention := _MENTION.fullmatch(trimmed)) and mention[2] is None:
             return self.target(ChatKind.DIRECT, mention[1], text, "by the mention")
         word, _, rest = trimmed.partition(":")
@@ -127,32 +127,32 @@ class Slack(ChannelRules):
             kind = ChatKind.DIRECT if trimmed[0] == "@" else ChatKind.CHANNEL
             id, how = trimmed[1:].strip(), f"by the sign {trimmed[0]}"  # noqa: A001
             if not _WORD.fullmatch(id):
-                raise self.wrong(text, f"{how} an id is expected, and {id!r} is none")
+                raise self.wrong(text, f"expected an id ({how}), but {id!r} is none")
         else:
-            kind, id, how = ChatKind.CHANNEL, trimmed, "for want of a prefix"  # noqa: A001
+            kind, id, how = ChatKind.CHANNEL, trimmed, "by default"  # noqa: A001
         letter = id[0].upper() if kind is ChatKind.CHANNEL else ""
         if letter == "D" and hints.profile.august:
-            raise self.wrong(text, "it names the conversation with a user, and nobody says which")
+            raise self.wrong(text, "it names a conversation with an unknown user")
         if letter == "G" and id.upper() in _capitals(hints.group_dms):
             found = self.target(ChatKind.GROUP, id, text, "by configuration")
-            # Its chat is called a channel all the same.
+            # Upstream still calls its chat a channel.
             return msgspec.structs.replace(found, chat_type=ChatKind.CHANNEL)
         return self.target(kind, id, text, how)
 
     def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
-        """A thread, else the message that is replied to, becomes the thread; August: the other way round."""
+        """The thread is the named one, else the message that is replied to; in August the other way round."""
         first, second = (reply_to, thread) if profile.august else (thread, reply_to)
         return super().place(target, given(first) or given(second), None, profile)
 
     def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
-        """A send to the channel that the agent works in stays in the thread, where answers are threaded at all."""
+        """A send to the current channel stays in the current thread if replies are threaded."""
         modes = ("all",) if current.has_replied else ("all", "first")
         same = target.kind is not ChatKind.DIRECT and target.id.lower() == (current.conversation or "").lower()
         return current.thread if same and current.reply_mode in modes else None
 
 
 def _capitals(ids: frozenset[str]) -> set[str]:
-    """Configured ids, without the words or signs that may stand before them."""
+    """Configured ids without words or signs before them."""
     return {known.rpartition(":")[2].strip().lstrip("#").upper() for known in ids}
 
 
@@ -163,16 +163,16 @@ def read_inbound(
     inherit_parent: bool = False,
     profile: Profile = Profile.TRUNKLINE,
 ) -> InboundPlace:
-    """Where a message is. Only an answer in a thread is in the thread; its root is in the room.
+    """The place of a message. Only a reply is in a thread; the root is in the room.
 
-    `reply_mode` (``off``, ``first``, ``all``): whether answers to messages outside of threads go to threads.
+    `reply_mode` (``off``, ``first``, ``all``): whether answers to messages outside threads open threads.
     """
     root = given(message.thread_ts)
     is_reply = root is not None and (root != message.ts or bool(message.parent_user_id))
     thread = root if is_reply else None
     opens = message.ts if reply_mode == "all" and not is_reply else None
     kind = _KINDS[message.conversation]
-    # Upstream begins a session for every message to a user whose answers go to threads.
+    # Upstream starts a session for every direct message if replies are threaded.
     forks = opens if profile.upstream and kind is ChatKind.DIRECT else None
     return InboundPlace(
         address=Address(

@@ -1,9 +1,9 @@
-"""Telegram: forum topics are threads inside their group; the topic is part of the key (seed 000, "Telegram").
+"""Telegram: forum topics are threads inside their group; the topic is part of the session key.
 
-Numbers name everything: negative ones groups and channels, positive ones users, whose private chat has their number.
-Bots with topics in private chats have them there too. The Bot API puts thread ids on answers in chats without topics as
-well, and refuses them in sends (B090); a forum's topic 1, "General", is the group itself and refused as a thread id.
-There are no idempotency keys.
+Ids are numbers: negative for groups and channels, positive for users, whose private chat has their number. Private
+chats with a bot may have topics too. The Bot API also puts thread ids on replies in chats without topics, but refuses
+them in sends (scenario B090); a forum's topic 1, "General", is the group itself and is refused as a thread id. There
+are no idempotency keys.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from trunkline.core.channels.rules import (
     TargetText,
     given,
 )
-from trunkline.core.channels.target_parsing import agree, said
+from trunkline.core.channels.target_parsing import agree, word_kind
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Address, Capabilities, ChatKind, Chunker, Markup
 
@@ -36,23 +36,23 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _CHAT = re.compile(r"-?[1-9][0-9]{0,17}")
 _ANY_TOPIC = re.compile(r"(-?[0-9]+):(?:topic:)?([0-9]{1,18})", re.IGNORECASE)
 _SCOPED = re.compile(r"-?[0-9]+:(-?[0-9]{1,18})")
-#: the topic that every forum has
+#: the number of the topic "General", which every forum has
 _GENERAL = 1
 _WORDS = ("user", "dm", "group", "channel", "conversation", "room", "chat")
 
 
 class TelegramMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What Telegram says of a message; numbers may come as such."""
+    """Telegram's facts about a message; numbers may be integers or text."""
 
     chat_id: str | int
     chat_type: Literal["private", "group", "supergroup", "channel"]
     sender_id: str | int | None = None
     message_id: str | int | None = None
-    #: ``message_thread_id``: of a topic, or of a chain of answers
+    #: ``message_thread_id``: of a topic or of a reply chain
     thread_id: str | int | None = None
-    #: the chat is a forum
+    #: whether the chat is a forum
     is_forum: bool = False
-    #: ``is_topic_message``; none: not known, then a forum's thread ids are topics, and no others
+    #: ``is_topic_message``; None: unknown, then exactly a forum's thread ids are topics
     is_topic: bool | None = None
 
 
@@ -70,13 +70,13 @@ class Telegram(ChannelRules):
     chunk_limit = 4000
 
     def key_thread(self, address: Address, profile: Profile = Profile.TRUNKLINE) -> tuple[str, str] | None:
-        """A topic. Upstream: that of a direct conversation is a thread, named with its chat."""
+        """The topic. Upstream: the topic of a direct conversation is a thread whose id includes the chat."""
         if address.thread is None or address.kind is not ChatKind.DIRECT or not profile.upstream:
             return super().key_thread(address, profile)
         return "thread", f"{address.parent or address.conversation}:{address.thread}"
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """A number, with a topic perhaps; its sign says what it is."""
+        """A number, perhaps with a topic; its sign shows the kind."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
             return self._read_upstream(_PREFIXES.sub("", trimmed, count=1), text, hints)
@@ -85,27 +85,27 @@ class Telegram(ChannelRules):
         chat = topic[1] if topic else rest
         kind = ChatKind.GROUP if chat.startswith("-") else ChatKind.DIRECT
         if not chat:
-            return self.target(said(word) or kind, chat, text, f"by the prefix {word or self.channel}:")
+            return self.target(word_kind(word) or kind, chat, text, f"by the prefix {word or self.channel}:")
         found = self.target(kind, chat, text, "by the minus of its number" if chat.startswith("-") else "by its number")
         if not _CHAT.fullmatch(chat):
-            raise self.wrong(text, f"a chat is a number, and {chat!r} is none; a name has to be looked up first")
+            raise self.wrong(text, f"a chat is a number, but {chat!r} is none; a name must be looked up first")
         agree(self, text, word, kind)
         return msgspec.structs.replace(found, thread=_topic(kind, int(topic[2])) if topic else None)
 
     def _read_upstream(self, stripped: str, text: str, hints: Hints) -> ParsedTarget:
-        """Upstream: any text is a chat; what is no number is a user unless a directory knows better."""
+        """Upstream: any text is a chat; if it is not a number, it is a user unless a directory says otherwise."""
         topic = _TOPIC.fullmatch(stripped) or _SHORT_TOPIC.fullmatch(stripped)
         chat = (topic[1] if topic else stripped).strip()
-        kind, how = ChatKind.DIRECT, "for want of a number"
+        kind, how = ChatKind.DIRECT, "by default"
         if _DIGITS.fullmatch(chat):
             kind, how = (ChatKind.GROUP if chat.startswith("-") else ChatKind.DIRECT), "by its sign"
         elif hints.kind is not None:
-            kind, how = (hints.kind if hints.kind is ChatKind.DIRECT else ChatKind.GROUP), "as a directory says"
+            kind, how = (hints.kind if hints.kind is ChatKind.DIRECT else ChatKind.GROUP), "according to a directory"
         found = self.target(kind, chat, text, how)
         return msgspec.structs.replace(found, thread=str(int(topic[2])) if topic else None)
 
     def place(self, target: ParsedTarget, thread: str | None, reply_to: str | None, profile: Profile) -> OutboundPlace:
-        """The topic in the target, else the thread. A reply is a quotation in the same place."""
+        """The topic in the target, else the thread. A reply is a quote in the same place."""
         if profile.upstream:
             return self._place_upstream(target, thread, profile)
         topic = target.thread or self._topic_of(target, thread)
@@ -122,20 +122,20 @@ class Telegram(ChannelRules):
         )
 
     def _topic_of(self, target: ParsedTarget, thread: str | None) -> str | None:
-        """The topic that a send names: a number, alone or behind its own chat."""
+        """The topic that a send names: a number, alone or after its chat."""
         text = given(thread) or ""
         scoped = _ANY_TOPIC.fullmatch(text)
         number = scoped[2] if scoped else text
         if text and (not _NUMBER.fullmatch(number) or int(number) < 0 or (scoped and scoped[1] != target.id)):
-            raise self.wrong(f"{target.id}:topic:{text}", f"{text!r} is no topic of {target.id}")
+            raise self.wrong(f"{target.id}:topic:{text}", f"{text!r} is not a topic of {target.id}")
         return _topic(target.kind, int(number)) if text else None
 
     def _place_upstream(self, target: ParsedTarget, thread: str | None, profile: Profile) -> OutboundPlace:
-        """Upstream: a direct conversation's topic is a suffix; what is no number, and 0, are not in keys."""
+        """Upstream: a direct conversation's topic is a suffix; keys omit 0 and what is not a number."""
         number = int(target.thread) if target.thread is not None else _upstream_number(thread)
         tail = f":topic:{number}" if number else ""
         group = target.kind is ChatKind.GROUP
-        # March says the topic alone where August and inbound messages name the chat too.
+        # March uses only the topic; August and inbound messages include the chat.
         suffix = f"{target.id}:{number}" if profile.august else str(number)
         return OutboundPlace(
             conversation=target.id,
@@ -149,7 +149,7 @@ class Telegram(ChannelRules):
         )
 
     def inherit(self, target: ParsedTarget, current: CurrentConversation) -> str | None:
-        """A send to the chat that the agent works in stays in its topic, whatever the mode of replies."""
+        """A send to the current chat stays in its topic, in any reply mode."""
         if target.thread is not None or current.conversation is None:
             return None
         here = _PREFIXES.sub("", current.conversation.strip(), count=1)
@@ -163,12 +163,12 @@ class Telegram(ChannelRules):
 
 
 def _topic(kind: ChatKind, number: int) -> str | None:
-    """A topic by its number. 0 is none; a forum's General is the group itself."""
+    """The thread of a topic number. 0 means none; a forum's General is the group itself."""
     return None if number == 0 or (number == _GENERAL and kind is ChatKind.GROUP) else str(number)
 
 
 def _upstream_number(thread: str | None) -> int | None:
-    """The number of a thread, alone or behind its chat."""
+    """The number of a thread, alone or after its chat."""
     text = given(thread) or ""
     scoped = _SCOPED.fullmatch(text)
     number = scoped[1] if scoped else text
@@ -176,12 +176,12 @@ def _upstream_number(thread: str | None) -> int | None:
 
 
 def read_inbound(message: TelegramMessage, account: str, profile: Profile = Profile.TRUNKLINE) -> InboundPlace:
-    """Where a message is. A private chat goes by its sender; only topics are threads."""
+    """The place of a message. A private chat has the id of its sender; only topics are threads."""
     chat, direct = str(message.chat_id), message.chat_type == "private"
     kind = ChatKind.DIRECT if direct else ChatKind.GROUP
     number = None if message.thread_id is None else int(message.thread_id)
     if profile.upstream:
-        # Upstream takes every thread id of a private chat for a topic, and keys General by its number.
+        # Upstream treats every thread id of a private chat as a topic, and uses General's number in keys.
         topic = number if direct else (_GENERAL if number is None else number) if message.is_forum else None
         thread = str(topic) if topic else None
     else:
@@ -195,7 +195,7 @@ def read_inbound(message: TelegramMessage, account: str, profile: Profile = Prof
             kind=kind,
             conversation=sender,
             thread=thread,
-            # Upstream names the chat in the key of a direct conversation's topic.
+            # Upstream includes the chat in the key of a direct conversation's topic.
             parent=chat if profile.upstream and thread and direct and chat != sender else None,
         ),
         is_thread_reply=thread is not None,

@@ -1,6 +1,6 @@
-"""Tlon: people by ship (``~sampel-palnet``), group chats by nest (``chat/~host/name``); no threads.
+"""Tlon: people have ships (``~sampel-palnet``), group chats nests (``chat/~host/name``); no threads.
 
-Ships and names are lower case by nature. Upstream puts a ``~`` before any text and calls it a ship.
+Ships and names are lower case. Upstream puts a ``~`` before any text and calls it a ship.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Tlon(ChannelRules):
     chunk_limit = 10_000
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """Upstream: a target without an id is the conversation ``unknown``."""
+        """Upstream: an empty id becomes ``unknown``."""
         return super().fold(kind, id, profile) or "unknown"
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """A ship is a person, a nest is a group; a word in front may be followed by a colon or a slash."""
+        """A ship is a person, a nest is a group; a kind word may end in a colon or a slash."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
             return self._upstream(self.strip(trimmed), text)
@@ -54,10 +54,10 @@ class Tlon(ChannelRules):
         return self.target(ChatKind.DIRECT, self._checked(ship, text), text, "by the name of a ship")
 
     def _nest(self, parts: list[str], text: str) -> ParsedTarget:
-        """A group chat by its host and name; without a kind in front it is a chat."""
+        """A group chat by host and name; the default kind of nest is chat."""
         nest, host, name = parts if len(parts) == 3 else ["chat", *parts, ""][:3]
         if len(parts) > 3 or nest not in _NESTS or not _NAME.fullmatch(name):
-            raise self.wrong(text, f"it was understood as a group chat, and {'/'.join(parts)!r} is no host and name")
+            raise self.wrong(text, f"it was understood as a group chat, but {'/'.join(parts)!r} is not host/name")
         return self.target(ChatKind.GROUP, f"{nest}/{self._checked(host, text)}/{name}", text, "by host and name")
 
     def _checked(self, ship: str, text: str) -> str:
@@ -68,9 +68,9 @@ class Tlon(ChannelRules):
         return f"~{found[1]}"
 
     def _upstream(self, bare: str, text: str) -> ParsedTarget:
-        """Two parts make a nest, and one part a ship, whatever they are; there may be nothing behind a word."""
+        """Upstream: any two parts are a nest, and any one part is a ship; the id after a word may be empty."""
         if not bare:
-            raise self.wrong(text, "there is nothing behind the name of the platform")
+            raise self.wrong(text, "there is nothing after the name of the platform")
         word, id = self.kind_word(bare, ("dm", "group", "room"))  # noqa: A001
         group, parts = word in ("group", "room"), [part for part in id.split("/") if part]
         if word == "dm" or (not group and "/" not in id):
@@ -84,7 +84,7 @@ class Tlon(ChannelRules):
         return ParsedTarget(kind=kind, id=id, understood=f"a {kind.value} conversation, by the form of the text")
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To: the platform and the id, which tells what it is."""
+        """To: the platform and the id, whose form shows the kind."""
         return f"{self.channel}:{target.id}"
 
 

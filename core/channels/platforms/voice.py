@@ -1,8 +1,8 @@
-"""Voice calls: one person by phone number, written ``voice:<number>`` everywhere.
+"""Voice calls: one person by phone number, written ``voice:<number>``.
 
-Upstream keys calls by ``voice:<phone>`` outside of its grammar and leaves open how a send names one (seed 000, "Open
-Items"). Here a call is a direct conversation like any other, in every profile: From and To are ``voice:`` and the
-number with its country, and so is the target; ``tel:`` and the bare number are understood too. A call has no threads.
+Upstream keys calls ``voice:<phone>``, outside its key grammar, and does not define how a send names one. Here a call is
+a direct conversation like any other, in every profile: From, To and the target are ``voice:`` and the international
+number; ``tel:`` and the bare number are accepted too. A call has no threads.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Voice(ChannelRules):
     case_sensitive = False
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """A phone number with its country, however people write it."""
+        """An international phone number in any notation."""
         _, bare = self.kind_word(self.strip(self.clean(text), repeat=True), _WORDS)
         if not bare:
             return self.target(ChatKind.DIRECT, bare, text, "a call is with one person")
         phone = normal_phone(bare)
         if phone is None:
-            raise self.wrong(text, f"a phone number with its country is expected, and {bare!r} is none")
+            raise self.wrong(text, f"expected an international phone number, but {bare!r} is none")
         return self.target(ChatKind.DIRECT, phone, text, "by phone number")
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:

@@ -1,8 +1,8 @@
-"""WhatsApp: people by phone number, by JID or by hidden id (``@lid``), groups and newsletters by JID; no threads.
+"""WhatsApp: people have a phone number, JID or hidden id (``@lid``), groups and newsletters a JID; no threads.
 
-A person's JID is the phone number at ``s.whatsapp.net`` (``c.us`` in some libraries), with the device of a message in
-between, so number and JID are one conversation and have one key. A hidden id is no number. Upstream takes its digits
-for one, and so may write to a stranger (B082).
+A person's JID is the phone number at ``s.whatsapp.net`` (``c.us`` in some libraries), sometimes with a device number in
+between, so number and JID are one conversation with one key. A hidden id is not a phone number, but upstream uses its
+digits as one, and so may write to a stranger (scenario B082).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 from trunkline.core.channels.phone_numbers import normal_phone, upstream_phone
 from trunkline.core.channels.rules import ChannelRules, Hints, ParsedTarget
-from trunkline.core.channels.target_parsing import agree, said
+from trunkline.core.channels.target_parsing import agree, word_kind
 from trunkline.core.profiles import Profile
 from trunkline.core.values import Capabilities, ChatKind
 
@@ -34,37 +34,39 @@ class WhatsApp(ChannelRules):
         "120363040000000000@newsletter (a channel)",
     )
     case_sensitive = False
-    #: the least that one of its interfaces takes (the business API); the apps take 65536
+    #: the lowest limit of its interfaces (the business API); the apps accept 65536
     capabilities = Capabilities(text_limit=4096)
     chunk_limit = 4000
-    #: it would show them
+    # WhatsApp would show them.
     strips_leading_blank_lines = True
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """A person's JID is folded to the phone number in it."""
+        """A person's JID is folded to its phone number."""
         folded = super().fold(kind, id, profile)
         if not profile.upstream and kind is ChatKind.DIRECT and (number := _NUMBERED.fullmatch(folded)):
             return f"+{number[1]}"
         return folded
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """The form of the id tells what it is; a word in front may not say otherwise."""
+        """The form of the id decides; a kind word must agree with it."""
         bare = self.strip(self.clean(text), repeat=True)
         if hints.profile.upstream:
             return self._upstream(bare, text)
         word, id = self.kind_word(bare)  # noqa: A001 -- the word
-        if said(word) is ChatKind.GROUP and _GROUP_LOCAL.fullmatch(id):
+        if word_kind(word) is ChatKind.GROUP and _GROUP_LOCAL.fullmatch(id):
             id = f"{id}@g.us"  # noqa: A001
         found = self._by_form(id)
         if found is None:
             if not id:
-                return self.target(said(word) or ChatKind.DIRECT, id, text, f"by the prefix {word or self.channel}:")
+                return self.target(
+                    word_kind(word) or ChatKind.DIRECT, id, text, f"by the prefix {word or self.channel}:"
+                )
             raise self.wrong(text, "it is neither a phone number with its country nor a JID that can be written to")
         agree(self, text, word, found.kind)
         return found
 
     def _by_form(self, id: str) -> ParsedTarget | None:  # noqa: A002
-        """What an id is, by how it looks."""
+        """A target by the form of its id, or None."""
         if group := _GROUP.fullmatch(id):
             return ParsedTarget(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
         if jid := _JID.fullmatch(id):
@@ -76,7 +78,7 @@ class WhatsApp(ChannelRules):
         return None
 
     def _upstream(self, bare: str, text: str) -> ParsedTarget:
-        """A person is always a phone number, and any digits are one; other addresses have no route."""
+        """Upstream: a person is always a phone number, and any digits are one; other addresses have no route."""
         if group := _GROUP.fullmatch(bare):
             return ParsedTarget(kind=ChatKind.GROUP, id=f"{group[1]}@g.us", understood="a group, by its JID")
         if person := _UPSTREAM_PERSON.fullmatch(bare):
@@ -87,7 +89,7 @@ class WhatsApp(ChannelRules):
         return ParsedTarget(kind=ChatKind.DIRECT, id=phone, understood="a user, by phone number")
 
     def sender(self, target: ParsedTarget) -> str:
-        """From is the id itself, which tells what it is."""
+        """From is the id itself."""
         return target.id
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:

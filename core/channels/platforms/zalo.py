@@ -1,4 +1,4 @@
-"""Zalo, through its bot interface: people and groups by id; no threads, no channels."""
+"""Zalo, through its bot API: people and groups have ids; no threads, no channels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Zalo(ChannelRules):
     forms = ("user:ID", "ID (a user)", "group:ID")
     capabilities = Capabilities(text_limit=2000)
     chunk_limit = 2000
-    #: words in front of an id
+    #: words before an id
     words: ClassVar[dict[str, ChatKind]] = {
         "user": ChatKind.DIRECT,
         "dm": ChatKind.DIRECT,
@@ -30,11 +30,11 @@ class Zalo(ChannelRules):
     }
 
     def fold(self, kind: ChatKind, id: str, profile: Profile = Profile.TRUNKLINE) -> str:  # noqa: A002 -- the word
-        """Upstream: a target without an id is the conversation ``unknown``."""
+        """Upstream: an empty id becomes ``unknown``."""
         return super().fold(kind, id, profile) or "unknown"
 
     def read(self, text: str, hints: Hints) -> ParsedTarget:
-        """A word in front says what it is, else a directory; for want of both it is a user."""
+        """The prefix decides the kind, else the form, else the directory; the default is a user."""
         trimmed = self.clean(text)
         if hints.profile.upstream:
             return self._upstream(trimmed, text)
@@ -43,30 +43,30 @@ class Zalo(ChannelRules):
         if kind is None:
             known = hints.kind is not None and hints.kind is not ChatKind.DIRECT
             kind = ChatKind.GROUP if known else ChatKind.DIRECT
-            how = "as a directory says" if hints.kind else "for want of a prefix"
+            how = "according to a directory" if hints.kind else "by default"
         found = self.target(kind, id, text, how)
         if not _ID.fullmatch(id):
-            raise self.wrong(text, f"it was understood as a {kind.value} conversation ({how}), and {id!r} is no id")
+            raise self.wrong(text, f"it was understood as a {kind.value} conversation ({how}), but {id!r} is not an id")
         return found
 
     def by_form(self, id: str) -> ChatKind | None:  # noqa: A002
-        """What the form of an id says, where it says anything."""
+        """The kind that the form of an id shows, or None."""
         return None
 
     def _upstream(self, trimmed: str, text: str) -> ParsedTarget:
-        """Only ``group:`` is a group; the other kind words are cut off. There may be nothing behind a word."""
+        """Upstream: only ``group:`` is a group; other kind words are stripped. The id may be empty."""
         bare = trimmed
-        # One name after the other, so that `zl:zalo:` leaves `zalo:`.
+        # One name after another, so that `zl:zalo:` leaves `zalo:`.
         for name in (self.channel, *self.prefixes):
             bare = self.kind_word(bare, (name,))[1]
         if not bare:
-            raise self.wrong(text, "there is nothing behind the name of the platform")
+            raise self.wrong(text, "there is nothing after the name of the platform")
         word, id = self.kind_word(bare, UPSTREAM_WORDS)  # noqa: A001
         kind = ChatKind.GROUP if word == "group" else ChatKind.DIRECT
         return ParsedTarget(kind=kind, id=id, understood=f"a {kind.value} conversation, by the prefix {word}:")
 
     def to(self, target: ParsedTarget, profile: Profile) -> str:
-        """To. Upstream's does not tell groups from users."""
+        """To. Upstream does not distinguish groups from users."""
         return f"{self.channel}:{target.id}" if profile.upstream else super().to(target, profile)
 
 

@@ -1,4 +1,4 @@
-"""Zalo Personal: Zalo through a person's own account; people and groups by id; no threads."""
+"""Zalo Personal: Zalo through a person's own account; people and groups have ids; no threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ZaloPersonal(Zalo):
     words: ClassVar[dict[str, ChatKind]] = {**Zalo.words, "u": ChatKind.DIRECT, "g": ChatKind.GROUP}
 
     def by_form(self, id: str) -> ChatKind | None:  # noqa: A002 -- the word
-        """``g-...`` is a group and ``u-...`` is a user; the mark is part of the id."""
+        """``g-...`` is a group and ``u-...`` a user; the prefix is part of the id."""
         marked = _MARKED.fullmatch(id)
         return None if marked is None else ChatKind.GROUP if marked[1] in "gG" else ChatKind.DIRECT
 

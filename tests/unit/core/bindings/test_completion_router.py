@@ -100,7 +100,7 @@ def test_a_requester_without_channel_or_conversation_is_invalid(
 @pytest.mark.parametrize("kind", ["", "subagent_message", "spawn_ack"])
 def test_other_events_are_refused(kind: str) -> None:
     router = BoundDeliveryRouter(lambda _: (THREAD,), OURS, lambda: NOW)
-    with pytest.raises(UsageError, match="task_completion only"):
+    with pytest.raises(UsageError, match="only task_completion"):
         router.resolve_destination(kind, CHILD, at("100"))
 
 

@@ -40,7 +40,7 @@ def test_a_target_has_no_control_characters(channel: str, char: str) -> None:
 
 @pytest.mark.parametrize("channel", GOOD)
 def test_an_empty_id_is_told_with_what_was_understood_and_what_is_accepted(channel: str) -> None:
-    with pytest.raises(TargetError, match=r"understood as a user .*, and there is no id\. Accepted: \S") as caught:
+    with pytest.raises(TargetError, match=r"understood as a user .*, but there is no id\. Accepted: \S") as caught:
         read(channel, "user:")
     assert repr("user:") in caught.value.facts
     assert caught.value.facts.endswith(", ".join(rules_for(channel).forms))

@@ -137,7 +137,7 @@ def test_zero_is_no_topic() -> None:
 
 @pytest.mark.parametrize("thread", ["x", "7x", "-7", "-1002:7", "1.5"])
 def test_unlike_upstream_a_thread_that_is_no_topic_of_the_chat_is_an_error(thread: str) -> None:
-    with pytest.raises(TargetError, match="is no topic of -1001"):
+    with pytest.raises(TargetError, match="is not a topic of -1001"):
         route("telegram", "-1001", thread=thread)
     assert route("telegram", "-1001", MARCH, thread="x").thread_id is None
     assert route("telegram", "-1001", MARCH, thread="-1002:7").thread_id == 7

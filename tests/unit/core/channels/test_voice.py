@@ -43,7 +43,7 @@ def test_the_key_is_that_of_the_call_that_comes_in() -> None:
 )
 @pytest.mark.parametrize("profile", list(Profile))
 def test_what_is_no_number_with_its_country_is_an_error(text: str, profile: Profile) -> None:
-    with pytest.raises(TargetError, match=r"a phone number with its country is expected.* Accepted: voice:"):
+    with pytest.raises(TargetError, match=r"expected an international phone number.* Accepted: voice:"):
         read("voice", text, profile)
 
 

@@ -335,7 +335,7 @@ async def test_only_groups_that_are_forums_have_topics() -> None:
     for place in (group("-200"), at("7", ChatKind.DIRECT, "telegram")):
         with pytest.raises(Refused):
             await topics.open_child(place, "work", "k")
-    with pytest.raises(PlaceGone, match="no number"):
+    with pytest.raises(PlaceGone, match="not a number"):
         await topics.open_child(group("somewhere"), "work", "k")
 
 

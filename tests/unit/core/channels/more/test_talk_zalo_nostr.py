@@ -47,7 +47,7 @@ def test_nextcloud_talk_to_says_room_unlike_upstream() -> None:
 
 def test_nextcloud_talk_name_of_a_room_is_no_token_unlike_upstream() -> None:
     assert seen("nextcloud-talk", "Ops Room", MARCH) == "group Ops Room"
-    with pytest.raises(TargetError, match="'Ops Room' is no token"):
+    with pytest.raises(TargetError, match="'Ops Room' is not a token"):
         read("nextcloud-talk", "Ops Room")
 
 
@@ -133,7 +133,7 @@ def test_nostr_keeps_the_spelling_in_from_and_to() -> None:
 @pytest.mark.parametrize("text", ["npub1example", NPUB[:-1], NPUB[:-1] + "h", HEX[:-1], "nsec1" + NPUB[5:], "ana"])
 def test_nostr_mistyped_key_is_refused_unlike_upstream(text: str) -> None:
     assert seen("nostr", text, MARCH) == f"direct {text}"
-    with pytest.raises(TargetError, match="understood as a public key, and it is mistyped"):
+    with pytest.raises(TargetError, match="understood as a public key, but it is mistyped"):
         read("nostr", text)
 
 

@@ -104,7 +104,7 @@ def test_msteams_reads(text: str, expected: str) -> None:
 def test_msteams_asks_what_an_id_is_unlike_upstream() -> None:
     for text in ("19:x@thread.skype", "conversation:ops"):
         assert read("msteams", text, MARCH).kind is ChatKind.GROUP
-        with pytest.raises(AmbiguousTarget, match="a user, a group or a channel; say which"):
+        with pytest.raises(AmbiguousTarget, match="a user, a group or a channel; add the word"):
             read("msteams", text)
         assert read("msteams", text, kind=ChatKind.CHANNEL).kind is ChatKind.CHANNEL
 
