@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from trunkline.core.events import Event
-from trunkline.sim.invariants.base import Checker, Judge, Status, Verdict, Violation
+from trunkline.sim.invariants.base import Checker, EvidenceKind, Judge, Status, Verdict, Violation
 from trunkline.sim.invariants.delivery.attempt_limits import BoundedAttempts, ReadyFirst
 from trunkline.sim.invariants.delivery.delivered_once import InboundOnce, OncePerIntent, OneAnnouncement
 from trunkline.sim.invariants.delivery.endings_and_status import EverythingEnds, StatusIsTruth
@@ -57,6 +57,9 @@ CHECKERS: tuple[type[Checker], ...] = (
 #: ids of all invariants that are checked
 INVARIANTS: tuple[str, ...] = tuple(checker.id for checker in CHECKERS)
 
+#: invariant -> what its evidence is
+EVIDENCE: dict[str, EvidenceKind] = {checker.id: checker.evidence for checker in CHECKERS}
+
 
 def judge(events: Iterable[Event]) -> tuple[Verdict, ...]:
     """The verdicts on a recorded run."""
@@ -67,4 +70,15 @@ def judge(events: Iterable[Event]) -> tuple[Verdict, ...]:
     return judging.verdicts()
 
 
-__all__ = ["CHECKERS", "INVARIANTS", "Checker", "Judge", "Status", "Verdict", "Violation", "judge"]
+__all__ = [
+    "CHECKERS",
+    "EVIDENCE",
+    "INVARIANTS",
+    "Checker",
+    "EvidenceKind",
+    "Judge",
+    "Status",
+    "Verdict",
+    "Violation",
+    "judge",
+]

@@ -29,6 +29,20 @@ class Status(StrEnum):
     NOT_EXERCISED = "not exercised"
 
 
+class EvidenceKind(StrEnum):
+    """What the evidence of an invariant's violations is, for views that mark events by it."""
+
+    STEPS = "steps"
+    #: every copy of one delivery
+    COPIES = "copies"
+    #: a delivery at the wrong place
+    MISPLACED = "misplaced"
+    #: a wrong mirror, or a delivery without one
+    MIRRORS = "mirrors"
+    #: a message that was taken more than once
+    TAKEN_TWICE = "taken twice"
+
+
 class Violation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One breach of an invariant, pointing at its evidence."""
 
@@ -66,6 +80,8 @@ class Checker:
     title: ClassVar[str]
     #: the promise in one sentence
     sentence: ClassVar[str]
+    #: what its evidence is
+    evidence: ClassVar[EvidenceKind] = EvidenceKind.STEPS
 
     def __init__(self, run: RunFacts) -> None:
         #: what is known of the run so far; already knows the event that a handler is given

@@ -10,16 +10,8 @@ import msgspec
 from trunkline.app.view.index.causality import Causes
 from trunkline.core.events import Event
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
-from trunkline.sim.invariants.base import Violation
-
-#: invariants whose evidence holds every copy of one thing
-COPIES = frozenset({"D1", "D2", "D3"})
-#: invariants whose evidence holds a delivery at the wrong place
-MISPLACED = frozenset({"R1", "R2", "R3", "C1", "P1"})
-#: invariants whose evidence is a wrong mirror, or a delivery without one
-MIRRORS = frozenset({"M1", "M2"})
-#: invariants whose evidence is a message that was taken more than once
-TAKEN_TWICE = frozenset({"D7"})
+from trunkline.sim.invariants import EVIDENCE
+from trunkline.sim.invariants.base import EvidenceKind, Violation
 
 
 class DeliveryCopy(msgspec.Struct, frozen=True):
@@ -76,9 +68,9 @@ class Evidence:
             before = self._broken_at.get(violation.invariant, violation.at)
             self._broken_at[violation.invariant] = min(before, violation.at)
             more = self._join_copies(violation) or more
-            if violation.invariant in MISPLACED:
+            if _kind_of(violation) is EvidenceKind.MISPLACED:
                 self.misplaced.update(self._accepted(violation))
-            if violation.invariant in MIRRORS:
+            if _kind_of(violation) is EvidenceKind.MIRRORS:
                 self._find_mirrors(violation)
         if more:
             self._number_copies()
@@ -108,9 +100,9 @@ class Evidence:
         return [seq for seq in violation.evidence if self._kind(seq) == "wire.accepted"]
 
     def _copies(self, violation: Violation) -> set[int]:
-        if violation.invariant in COPIES:
+        if _kind_of(violation) is EvidenceKind.COPIES:
             return set(self._accepted(violation))
-        if violation.invariant in TAKEN_TWICE:
+        if _kind_of(violation) is EvidenceKind.TAKEN_TWICE:
             arrivals = (self._arrival(seq) for seq in violation.evidence if self._kind(seq))
             return {seq for seq in arrivals if seq}
         return set()
@@ -151,3 +143,7 @@ class Evidence:
 
 def _order(violation: Violation) -> tuple[int, str]:
     return violation.at, violation.invariant
+
+
+def _kind_of(violation: Violation) -> EvidenceKind:
+    return EVIDENCE.get(violation.invariant, EvidenceKind.STEPS)

@@ -8,7 +8,7 @@ from trunkline.core.values import IntentKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
 from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import Lane, RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 
 class OncePerIntent(Checker):
@@ -16,6 +16,7 @@ class OncePerIntent(Checker):
 
     id = "D1"
     title = "Once per intent"
+    evidence = EvidenceKind.COPIES
     sentence = "Each chunk of an intent is accepted at most once in the whole run, under an idempotency key of its own."
 
     def __init__(self, run: RunFacts) -> None:
@@ -87,6 +88,7 @@ class OneAnnouncement(Checker):
 
     id = "D2"
     title = "One announcement per hand run"
+    evidence = EvidenceKind.COPIES
     sentence = "The completion of a hand leads to at most one visible delivery, over all channels, threads and DMs."
 
     def __init__(self, run: RunFacts) -> None:
@@ -131,6 +133,7 @@ class InboundOnce(Checker):
 
     id = "D7"
     title = "Inbound exactly once"
+    evidence = EvidenceKind.TAKEN_TWICE
     sentence = "Each logical inbound message starts at most one turn; a replay starts none, and nothing else is one."
 
     def __init__(self, run: RunFacts) -> None:

@@ -18,7 +18,7 @@ from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
 from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import Lane, RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 #: what an agent did not say
 _UNSAID = (Reason.NO_REPLY, Reason.NO_ORIGIN)
@@ -29,6 +29,7 @@ class SentOnce(Checker):
 
     id = "D3"
     title = "Tool send versus final reply"
+    evidence = EvidenceKind.COPIES
     sentence = (
         "In one turn the same text reaches one place once; the final reply is left out only where the turn has said it "
         "already, in that very place."

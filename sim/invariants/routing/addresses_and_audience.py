@@ -10,7 +10,7 @@ from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
 from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import Lane, RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 _ANSWERS = (WireAccepted, WireRefused)
 
@@ -87,6 +87,7 @@ class AudienceConfinement(Checker):
 
     id = "P1"
     title = "Audience confinement"
+    evidence = EvidenceKind.MISPLACED
     sentence = (
         "Words that a conversation keeps to itself appear in no other one, unless the agent named that target, or the "
         "scope merges the two."

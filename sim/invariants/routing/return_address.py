@@ -24,7 +24,7 @@ from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.binding_facts import BindingFacts
 from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, EvidenceKind
 from trunkline.sim.invariants.sessions.binding_freshness import IdentityFidelity
 
 
@@ -33,6 +33,7 @@ class ExactReturnAddress(Checker):
 
     id = "R1"
     title = "Exact return address"
+    evidence = EvidenceKind.MISPLACED
     sentence = "A reply has the channel, account, conversation, thread and reply reference of its causing inbound."
 
     def handlers(self) -> Handlers:
@@ -111,6 +112,7 @@ class NoHiddenRedirect(IdentityFidelity):
 
     id = "R2"
     title = "No hidden redirect"
+    evidence = EvidenceKind.MISPLACED
     sentence = (
         "An accept at another place than the intent's, or by another identity, needs a fallback event before it, or "
         "the platform did it and the gateway says that it is misplaced."
@@ -201,6 +203,7 @@ class MirrorOnce(Checker):
 
     id = "M1"
     title = "Mirror once, in the right session"
+    evidence = EvidenceKind.MIRRORS
     sentence = "Each delivered intent has exactly one transcript entry, in the session of the wire conversation."
 
     def __init__(self, run: RunFacts) -> None:

@@ -20,7 +20,7 @@ from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, EvidenceKind
 from trunkline.sim.invariants.sessions.binding_freshness import FreshActivity
 
 #: what the gateway says by itself; a notice is said instead of an answer, where people wait for it: R1 and R2 judge it
@@ -32,6 +32,7 @@ class FrozenRoute(Checker):
 
     id = "R3"
     title = "Route is frozen at admission"
+    evidence = EvidenceKind.MISPLACED
     sentence = (
         "A message's answers go where it was said, as decided at its admission; tool sends, other messages and other "
         "surfaces of the session do not change that."

@@ -11,7 +11,7 @@ from trunkline.sim.events.script import ClientRequested
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
-from trunkline.sim.invariants.base import Checker
+from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 
 class MirrorIsTruth(Checker):
@@ -19,6 +19,7 @@ class MirrorIsTruth(Checker):
 
     id = "M2"
     title = "Mirror tells what was sent"
+    evidence = EvidenceKind.MIRRORS
     sentence = (
         "A mirrored text is that of the accepted chunks, or names the files that went along; a part is marked as one, "
         "and what nobody can see is not mirrored."
