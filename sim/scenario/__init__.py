@@ -1,4 +1,4 @@
-"""Scenario files: what a person writes down about a run, checked before anything runs."""
+"""Scenario files: the description of a run, validated before it starts."""
 
 from trunkline.sim.scenario.discovery import find_scenarios, scenario_home
 from trunkline.sim.scenario.gateway_config import load_config, load_config_text

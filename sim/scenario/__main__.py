@@ -1,4 +1,4 @@
-"""``python -m sim.scenario docs`` writes the schema and the table of fields into the docs folder of a clone."""
+"""``python -m trunkline.sim.scenario docs`` writes the schema and the field reference into a docs folder."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Configurations that a script puts in place of one another: each `reload` is merged over what holds before it."""
+"""The configuration after each `reload` of a script: each is merged into the one before."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _Tree = dict[str, Any]
 
 
 def merged(config: GatewayConfig, part: ReloadStep) -> GatewayConfig:
-    """A configuration with a part of it replaced: mappings are merged, everything else is taken as it is.
+    """A configuration with a part of it replaced: mappings are merged, everything else is replaced.
 
-    Raises `pydantic.ValidationError` when the whole does not fit together.
+    Raises `pydantic.ValidationError` if the result is invalid.
     """
     whole = _over(config.model_dump(exclude_unset=True), part.model_dump(exclude_unset=True))
     return GatewayConfig.model_validate(whole)
@@ -34,7 +34,7 @@ def _over(base: _Tree, part: _Tree) -> _Tree:
 
 
 def reloads_of(scenario: Scenario, report: ProblemReport) -> tuple[GatewayConfig, ...]:
-    """The whole configuration after each `reload` of the script, in order; notes those that do not fit together."""
+    """The whole configuration after each `reload` of the script, in order; reports invalid ones."""
     config, found = scenario.gateway, list[GatewayConfig]()
     for index, step in enumerate(scenario.script):
         if step.reload is None:

@@ -1,7 +1,7 @@
-"""Cross references of a scenario file: every name that is used is declared, where it is used.
+"""Checks the cross references of a scenario file: every name that is used must be declared.
 
-A table tells which kind of name stands at which path. Values are the file's plain ones, so that references are
-reported even where other fields are wrong. Unused hands and people are fine.
+A table maps each kind of name to its paths. Checks run on the file's plain values, so that references are reported even
+if other fields are invalid. Unused hands and people are fine.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from trunkline.sim.scenario.step_rules import check_actions, check_hook, items, 
 from trunkline.sim.scenario.templates import HOOK_SLOTS, template_problem
 
 _DEFAULT_AGENTS = ("main",)
-#: who speaks in a transcript
+#: roles in a transcript
 ROLES = ("user", "assistant", "hand")
 #: where agents are declared
 _AGENTS = ("gateway.agents[].id", "script[].reload.agents[].id")
 _RULES = ("cast.agents.*[]", "cast.hands.*[]")
 _ACTIONS = "cast.agents.*[].do[]"
 
-#: which kind of name stands where; ``[]`` is every item (or the value itself), ``*`` every value of a mapping
+#: kind of name -> its paths; ``[]`` is every item (or the value itself), ``*`` every value of a mapping
 REFERENCES: dict[str, tuple[str, ...]] = {
     "place": (
         *(f"{rule}.when.in" for rule in _RULES),
@@ -78,28 +78,28 @@ REFERENCES: dict[str, tuple[str, ...]] = {
     "template": (f"{_ACTIONS}.reply", f"{_ACTIONS}.send.text", f"{_ACTIONS}.delegate.task", "cast.hands.*[].result"),
 }
 
-#: where names stand that places are written with
+#: paths of names that are part of places
 _NAMED = (
     "world.people",
     *(f"world.{platform}.{part}" for platform in PLATFORMS for part in ("accounts", "rooms", "rooms.*.threads")),
 )
 
-#: a message and a hint; None when all is well
+#: a message and a hint; None if the name is valid
 Fault = tuple[str, str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownNames:
-    """The names that a file may use. None: not known here, so not checked."""
+    """The names that a file may use; None: unknown, so not checked."""
 
-    #: with the threads that will be opened, see `world_of`
+    #: includes the threads that the gateway will open, see `world_of`
     world: WorldSpec | None
     bugs: Collection[str] | None
     invariants: Collection[str] | None
 
 
 def check_references(tree: object, report: ProblemReport, known: KnownNames) -> None:
-    """Note every name in a file that nothing declares."""
+    """Report every undeclared name in a file."""
     kinds = _kinds(tree, known)
     for kind, patterns in REFERENCES.items():
         for pattern in patterns:
@@ -126,9 +126,9 @@ def check_references(tree: object, report: ProblemReport, known: KnownNames) -> 
 
 
 def world_of(tree: object, world: WorldSpec) -> WorldSpec:
-    """The world with the threads that the gateway will open.
+    """The world plus the threads that the gateway will open.
 
-    Those of `auto_thread` are called by the `say` that they are opened on, those of delegated work by the delegation.
+    Threads of `auto_thread` are named after their `say`, threads of delegated work after the delegation.
     """
     settings = [(name, items(given, "channels", name)) for _, given in _configurations(tree) for name in PLATFORMS]
     words = [(name, items(given, "auto_thread") or items(given, "autoThread")) for name, given in settings]
@@ -147,7 +147,7 @@ def world_of(tree: object, world: WorldSpec) -> WorldSpec:
 
 
 def _with_children(tree: object, world: WorldSpec) -> WorldSpec:
-    """The world with the threads of delegated work that the file names."""
+    """The world plus the threads of delegated work that the file names."""
     platforms = spawning(tree, (given for _, given in _configurations(tree)))
     if not platforms:
         return world
@@ -164,7 +164,7 @@ def _with_children(tree: object, world: WorldSpec) -> WorldSpec:
 
 
 def _configurations(tree: object) -> Iterator[tuple[Path, object]]:
-    """The gateway's configuration, and each part of one that a step puts in its place."""
+    """The gateway's configuration, and the part of one in each `reload` step."""
     yield ("gateway",), items(tree, "gateway")
     for index, step in enumerate(listed(tree, "script")):
         yield ("script", index, "reload"), items(step, "reload")
@@ -172,12 +172,12 @@ def _configurations(tree: object) -> Iterator[tuple[Path, object]]:
 
 @functools.cache
 def steps_of(pattern: str) -> tuple[str, ...]:
-    """A pattern, taken apart: ``script[].in`` -> ``script``, ``[]``, ``in``."""
+    """Split a pattern: ``script[].in`` -> ``script``, ``[]``, ``in``."""
     return tuple(part for part in pattern.replace("[]", ".[]").split(".") if part)
 
 
 def select(value: Any, steps: tuple[str, ...], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every value of a tree that a pattern fits, with its path."""
+    """Every value of a tree that matches a pattern, with its path."""
     if not steps:
         yield path, value
     elif steps[0] == "[]":
@@ -194,7 +194,7 @@ def select(value: Any, steps: tuple[str, ...], path: Path = ()) -> Iterator[tupl
 
 
 def _kinds(tree: object, known: KnownNames) -> dict[str, Callable[[str], Fault]]:
-    """How each kind of name is judged."""
+    """The check for each kind of name."""
     agents, hands = _agents(tree), tuple(items(tree, "cast", "hands") or ())
     return {
         "place": lambda text: _place(text, known.world),
@@ -230,7 +230,7 @@ def _place(text: str, world: WorldSpec | None) -> Fault:
 def _person(name: str, world: WorldSpec | None) -> Fault:
     if world is None or "*" in name or is_person(name, world):
         return None
-    crowd = f"p1 to p{world.crowd} are there too" if world.crowd else ""
+    crowd = f"p1 to p{world.crowd} are valid too" if world.crowd else ""
     return f"expected a person of the world, found {shown(name)}", advice(name, world.people) or crowd
 
 
@@ -240,7 +240,7 @@ def _agents(tree: object) -> tuple[str, ...]:
 
 
 def _check_agents(tree: object, report: ProblemReport) -> None:
-    """Agents of the gateway and of the cast are the same ones, each once."""
+    """The gateway and the cast must name the same agents, each once."""
     agents, played = _agents(tree), items(tree, "cast", "agents")
     names = cast("dict[str, object]", played) if isinstance(played, dict) else {}
     seen: dict[str, Path] = {}
@@ -264,7 +264,7 @@ def _check_agents(tree: object, report: ProblemReport) -> None:
 
 
 def _check_keys(tree: object, report: ProblemReport) -> None:
-    """Names on the left side: settings of channels and of hands."""
+    """Names used as keys: settings of channels and of hands."""
     hands = tuple(items(tree, "cast", "hands") or ())
     keyed: list[tuple[Path, object, str, Iterable[str]]] = []
     for path, config in _configurations(tree):
@@ -279,12 +279,14 @@ def _check_keys(tree: object, report: ProblemReport) -> None:
 
 
 def _check_world(tree: object, report: ProblemReport) -> None:
-    """Names of people, accounts, rooms and threads can be written in places, and members are accounts."""
+    """Names of people, accounts, rooms and threads must be usable in places, and members must be accounts."""
     crowd = items(tree, "world", "crowd")
     for path, name in _names(tree, ("world", "people")):
         number = name[1:]
         if name[:1] == "p" and number.isdecimal() and isinstance(crowd, int) and 1 <= int(number[:6]) <= crowd:
-            report.add(path, f"{shown(name)} is one of the crowd of {crowd} already", "take another name", at_key=True)
+            report.add(
+                path, f"{shown(name)} is one of the crowd of {crowd} already", "choose another name", at_key=True
+            )
     for platform in PLATFORMS:
         base: Path = ("world", platform)
         accounts = [name for _, name in _names(tree, (*base, "accounts"))] or ["default"]
@@ -304,7 +306,7 @@ def _check_world(tree: object, report: ProblemReport) -> None:
 
 
 def _names(tree: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """The names at a path, which may be a list or a mapping."""
+    """The names in the list or mapping at a path."""
     for part in path:
         tree = cast("dict[str, Any]", tree).get(str(part)) if isinstance(tree, dict) else None
     if isinstance(tree, list | dict):
@@ -330,7 +332,7 @@ def _check_threads(tree: object, report: ProblemReport, world: WorldSpec) -> Non
 
 
 def _check_chains(tree: object, report: ProblemReport, world: WorldSpec) -> None:
-    """The id of a reply chain is not that of a thread, and not said in one."""
+    """A reply chain must not have the id of a thread, and cannot be in a thread."""
     for index, step in enumerate(listed(tree, "script")):
         chain, place = items(step, "reply_chain"), items(step, "in")
         if not isinstance(chain, str) or not isinstance(place, str) or items(step, "say") is None:
@@ -340,7 +342,7 @@ def _check_chains(tree: object, report: ProblemReport, world: WorldSpec) -> None
         except PlaceError:
             continue  # reported as an unknown place
         if found.thread is not None:
-            report.add(("script", index, "reply_chain"), f"a chain of replies is not in a thread, found {shown(place)}")
+            report.add(("script", index, "reply_chain"), f"a reply chain cannot be in a thread, found {shown(place)}")
         threads = {} if found.room is None else world.platforms[found.platform].rooms[found.room].threads
         for name, thread in threads.items():
             if thread.id == chain:
@@ -349,7 +351,7 @@ def _check_chains(tree: object, report: ProblemReport, world: WorldSpec) -> None
 
 
 def _check_transcripts(tree: object, report: ProblemReport) -> None:
-    """An expected transcript is that of a place or of a key, not of both."""
+    """An expected transcript names a place or a session key, not both."""
     for path, wanted in select(tree, steps_of("expect.transcripts[]")):
         place, key = items(wanted, "in"), items(wanted, "session")
         if place is not None and key is not None:
@@ -361,7 +363,7 @@ def _check_transcripts(tree: object, report: ProblemReport) -> None:
 
 
 def _check_stored(tree: object, report: ProblemReport) -> None:
-    """Stored sessions have keys and ids of their own, and lines that say who spoke."""
+    """Stored sessions must have unique keys and ids, and lines with a role."""
     for field in ("key", "id"):
         seen: dict[str, Path] = {}
         for path, own in select(tree, steps_of(f"stored.sessions[].{field}")):

@@ -1,4 +1,4 @@
-"""Finds scenario files: those that are named, those in a folder, and those that come with Trunkline."""
+"""Finds scenario files: named ones, those in a folder, and those packaged with Trunkline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def find_scenarios(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """Scenario files: files as they are, of folders all ``*.yaml`` and ``*.yml`` below them, in order; each once.
+    """Scenario files, each once, in order: files as given, and all ``*.yaml`` and ``*.yml`` below folders.
 
     Raises `UsageError` for a path that does not exist, with the nearest names, and for a folder without scenarios.
     """
@@ -31,7 +31,7 @@ def find_scenarios(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
 
 
 def scenario_home() -> Path:
-    """The folder of the scenarios that come with Trunkline: of the clone, else of the installed package."""
+    """The folder of the scenarios packaged with Trunkline: in the clone, else in the installed package."""
     clone = _PACKAGE.parent
     if (clone / "pyproject.toml").is_file() and (clone / "scenarios").is_dir():
         return clone / "scenarios"
@@ -39,14 +39,14 @@ def scenario_home() -> Path:
 
 
 def _below(folder: Path) -> list[Path]:
-    """Scenario files below a folder, sorted by their path; hidden files and folders are left out."""
+    """Scenario files below a folder, sorted by path, without hidden files and folders."""
     inside = (path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
     visible = [path for path in inside if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
     return sorted(visible, key=lambda path: path.relative_to(folder).parts)
 
 
 def _missing(path: Path) -> str:
-    """What to say of a path that does not exist: names near it, or the parent that does not exist either."""
+    """The error for a path that does not exist: similar names, or the missing parent."""
     parent = path.parent
     if not parent.is_dir():
         return f"{path} does not exist: there is no folder {parent}"

@@ -1,7 +1,7 @@
-"""A scenario with a step more, and a scenario as text: both go through the loader, so what comes out is always valid.
+"""Adds steps to a scenario, and writes a scenario as text. Both go through the loader, so the result is always valid.
 
-A *tree* is the plain values that a file would hold, under the names that files use. Only what was given is in it, so
-a tree that is loaded again is the same scenario.
+A *tree* is the plain values of a file, under the names that files use. It omits defaults, so loading it again gives the
+same scenario.
 """
 
 from __future__ import annotations
@@ -24,69 +24,69 @@ from trunkline.sim.scenario.yaml_reader import parse
 
 Tree = dict[str, Any]
 
-#: what the name of a branch ends with
+#: suffix of the name of a branch
 BRANCH = "-branch"
-#: a mapping or a list that is longer than this gets a line for each of its parts
+#: a mapping or list wider than this gets one line per item
 _WIDTH = 116
-#: these always get a line for each of their parts
+#: these always get one line per item
 _OPEN = frozenset({"gateway", "world", "cast", "agents", "script", "expect", "accepted", "events", "transcripts"})
-#: fields that hold a time: people write them with a unit
+#: fields that hold a time, written with a unit
 _TIMES = frozenset({"at", "after", "for", "down", "restart_after", "think", "takes", "tell"})
-#: text that needs no quotes in any YAML, inside of brackets too
+#: text that needs no quotes in any YAML, even inside brackets
 _PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9_./@-]| (?=[A-Za-z0-9]))*")
 _WORDS = frozenset({"null", "true", "false"})
-#: and text that other readers of YAML take for something else; as names of fields people write them plainly
+#: text that other YAML readers take for booleans; quoted as values, but not as field names
 _DOUBTED = frozenset({"yes", "no", "on", "off", "y", "n"})
 
 
 def tree_of(scenario: Scenario) -> Tree:
-    """A scenario as the plain values of a file; what was not given is not in it."""
+    """A scenario as the plain values of a file, without defaults."""
     return cast("Tree", _plain(scenario))
 
 
 def with_step(file: ScenarioFile, step: Mapping[str, Any], at: float) -> ScenarioFile:
-    """The same scenario with one more thing that happens at a time, after all that happens then anyway.
+    """The scenario with one more step at a time, after the other steps of that time.
 
-    It keeps the path of its file, and tells in `steps` what was added to that: so both can be given again.
-    Raises `ScenarioError` when the step does not fit the scenario.
+    The result keeps the path of its file and lists the added steps in `steps`, so the run can be repeated from both.
+    Raises `ScenarioError` if the step does not fit the scenario.
     """
     tree = tree_of(file.scenario)
     script = cast("list[Tree]", tree["script"])
     index = bisect_right(file.times, at)
     if index < len(script):
-        # Its time may be told from the step before, which is another one now.
+        # Its time may be relative to the previous step, which now changes.
         following = {name: value for name, value in script[index].items() if name not in ("at", "after")}
         script[index] = {"at": file.times[index], **following}
     script.insert(index, {"at": at, **step})
     made = load_text(text_of(tree), f"{file.id.removesuffix(BRANCH)}{BRANCH}.yaml")
-    # As it is now in the tree: however it was written, the same step is told in the same words.
-    told = cast("list[Tree]", tree_of(made.scenario)["script"])[index]
-    return replace(made, path=file.path, steps=(*file.steps, _flow(told)))
+    # Taken from the loaded scenario, so that the same step always has the same text.
+    added = cast("list[Tree]", tree_of(made.scenario)["script"])[index]
+    return replace(made, path=file.path, steps=(*file.steps, _flow(added)))
 
 
 def with_step_text(file: ScenarioFile, text: str) -> ScenarioFile:
-    """The same for a step as a file has it, with its time in `at`: what `step_text` writes. Raises `UsageError`."""
+    """`with_step` for a line of a file with its time in `at`, as `step_text` writes it. Raises `UsageError`."""
     try:
         step = parse(text, ProblemReport("step"), begin="")
     except ScenarioError as error:
         raise UsageError(f"the step {text!r} cannot be read: {error.problems[0].message}") from error
     if not isinstance(step, dict) or "at" not in step:
         hint = "write it as in a scenario file, with its time: '{at: 1.5s, crash: {}}'"
-        raise UsageError(f"the step {text!r} has no time, or is no mapping; {hint}")
-    told = cast("dict[str, Any]", step)
+        raise UsageError(f"the step {text!r} has no time, or is not a mapping; {hint}")
+    given = cast("dict[str, Any]", step)
     try:
-        at = parse_duration(told["at"])
+        at = parse_duration(given["at"])
     except ValueError as error:
-        raise UsageError(f"the step {text!r} has no time that can be read: {error}") from error
+        raise UsageError(f"the step {text!r} has an invalid time: {error}") from error
     try:
-        return with_step(file, {name: value for name, value in told.items() if name != "at"}, at)
+        return with_step(file, {name: value for name, value in given.items() if name != "at"}, at)
     except ScenarioError as error:
         wrong = "; ".join(f"{one.message} ({one.hint})" if one.hint else one.message for one in error.problems)
         raise UsageError(f"the step {text!r} does not fit {file.path}: {wrong}") from error
 
 
 def text_of(tree: Mapping[str, Any], *, remark: str = "") -> str:
-    """A tree as the text of a scenario file, as people would write it; `remark` is put above it."""
+    """A tree as the text of a scenario file, formatted as people write it; `remark` becomes a comment above it."""
     lines = [f"# {line}" for line in remark.splitlines()]
     for name, value in tree.items():
         lines += _entry(name, value, 0)
@@ -149,12 +149,12 @@ def _item(value: object, indent: int) -> Iterator[str]:
 
 
 def _is_open(value: object, name: str, line: str) -> bool:
-    """Whether each part gets a line of its own."""
+    """Whether each item gets its own line."""
     return isinstance(value, dict | list) and value not in ({}, []) and (name in _OPEN or len(line) > _WIDTH)
 
 
 def _is_prose(text: str) -> bool:
-    """Whether a text can be written as a block that reads back as it is."""
+    """Whether a text can be written as a block scalar without changing."""
     lines = text.split("\n")
     tidy = all(line == line.strip() and line.isprintable() for line in lines)
     return tidy and len(lines) > 1 and lines[-1] == "" and lines[-2] != "" and lines[0] != ""
@@ -180,7 +180,7 @@ def _flow(value: object, name: str = "") -> str:
 def _number(value: float) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    # Times are microseconds, and YAML knows no exponents in times with a unit.
+    # Times have microsecond resolution, and times with a unit cannot have exponents.
     return f"{value:.6f}".rstrip("0") if isinstance(value, float) and 1e-6 <= value < 1e12 else repr(value)
 
 

@@ -1,6 +1,6 @@
-"""Loads the gateway's configuration alone: from a file of its own, or from the ``gateway`` section of a scenario.
+"""Loads only the gateway's configuration: from its own file, or from the ``gateway`` section of a scenario.
 
-Errors are told as those of scenario files are: with line, column and field. Of a scenario only that section is read.
+Errors have line, column and field, like those of scenario files. Of a scenario only that section is validated.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from trunkline.sim.scenario.problems import Path, ProblemReport, dotted, shown
 from trunkline.sim.scenario.yaml_reader import parse, read_text
 
 _SECTION = "gateway"
-#: a file with one of these fields is a scenario, or at least says where the configuration is
+#: a file with one of these fields has the configuration in its `gateway` section
 _MARKS = (_SECTION, "scenario")
 _BEGIN = "a configuration has the fields of a scenario's `gateway` section"
-#: how the model names a place in its own messages: ``bindings[0].agent: no agent 'x'``
+#: messages of the model that begin with a field: ``bindings[0].agent: no agent 'x'``
 _OWN_PLACE = re.compile(r"(?P<place>[a-z_]+(?:\[\d+\])?(?:\.[a-z_]+(?:\[\d+\])?)*): (?P<message>.*)", re.DOTALL)
 _PART = re.compile(r"[a-z_]+|\d+")
 
 
 class _BareReport(ProblemReport):
-    """Problems of a file that is nothing but the section: fields are named from its top."""
+    """Problems of a file that is only the section: field names are relative to it."""
 
     def add(self, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
-        """Note a problem at a value, or at its key."""
+        """Report a problem at a value, or at its key."""
         mark = self.positions.mark(path, at_key=at_key)
         self.add_at(mark, dotted(path[1:]), message, hint)
 
 
 def load_config(path: str | os.PathLike[str], *, profile: Profile | None = None) -> GatewayConfig:
-    """Read the configuration in a YAML or JSON file. Raises `ScenarioError` with all that is wrong with it.
+    """Read the configuration from a YAML or JSON file. Raises `ScenarioError` with every problem.
 
-    `profile`: instead of the one that the file names.
+    `profile` overrides the one in the file.
     """
     name = os.fspath(path)
     text = read_text(name, "a configuration file")
-    # JSON may be indented with tabs, YAML may not; inside of texts JSON has none.
+    # JSON may be indented with tabs, YAML may not; JSON strings cannot contain a raw tab.
     return load_config_text(text.replace("\t", " ") if name.endswith(".json") else text, name, profile=profile)
 
 
 def load_config_text(text: str, path: str = "gateway.yaml", *, profile: Profile | None = None) -> GatewayConfig:
-    """The same for a text; `path` is what errors name. Raises `ScenarioError`."""
+    """`load_config` for a text; errors name `path`. Raises `ScenarioError`."""
     report = ProblemReport(path)
     tree = parse(text, report, begin=_BEGIN)
     if not isinstance(tree, dict):
@@ -63,7 +63,7 @@ def load_config_text(text: str, path: str = "gateway.yaml", *, profile: Profile 
 
 
 def _as_section(report: ProblemReport, tree: dict[str, Any]) -> tuple[ProblemReport, dict[str, Any]]:
-    """A file that is the section, as a file that has it, with the same lines and columns."""
+    """Wrap a file that is only the section into one that has it, with the same lines and columns."""
     bare = _BareReport(report.path)
     bare.problems = report.problems
     bare.positions.values = {(_SECTION, *path): mark for path, mark in report.positions.values.items()}
@@ -85,7 +85,7 @@ def _validated(
 
 
 def _explain(fault: dict[str, Any], tree: dict[str, Any], report: ProblemReport) -> None:
-    """Note one error of the model. What it says of several fields names its place in its words."""
+    """Report one error of the model; a message about several fields begins with its field."""
     message = str(fault["msg"]).removeprefix("Value error, ")
     own = _OWN_PLACE.fullmatch(message) if fault["type"] == "value_error" and not fault["loc"] else None
     if own is None:

@@ -1,6 +1,6 @@
-"""Loads a scenario file: text to values, values to models, and everything that is wrong with it, with its place.
+"""Loads a scenario file: parses the text, validates the models, and reports every problem with its position.
 
-Errors of the models are told in the words of the file: what was expected, what was found, and the nearest valid word.
+Errors of the models are reworded in terms of the file: what was expected, what was found, and the nearest valid word.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _BOUNDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioFile:
-    """A scenario that is ready to run, and where its parts stand in its file."""
+    """A valid scenario, with the positions of its parts in the file."""
 
-    #: as it was given
+    #: as given
     path: FilePath
     #: file name without ``.yaml``
     id: str
-    #: of the text, hexadecimal
+    #: hex digest of the text
     sha256: str
     scenario: Scenario
     positions: Positions
@@ -67,11 +67,11 @@ class ScenarioFile:
     say_ids: tuple[str, ...]
     #: absolute time of each step of the script, in seconds
     times: tuple[float, ...]
-    #: the scenario's world and the threads that `auto_thread` opens, named after the `say` that they are opened on
+    #: the scenario's world plus the threads that `auto_thread` opens, each named after its `say`
     world: WorldSpec
     #: the whole configuration after each `reload` of the script, in order
     reloads: tuple[GatewayConfig, ...]
-    #: steps that were added to what the file says (`trunkline.sim.scenario.edit.with_step`), each as a line of a file
+    #: steps added to those of the file (`trunkline.sim.scenario.edit.with_step`), each as a line of a file
     steps: tuple[str, ...] = ()
 
     def resolve(self, place: str) -> PlaceRef:
@@ -79,7 +79,7 @@ class ScenarioFile:
         return resolve_place(place, self.world)
 
     def line_of(self, path: Path) -> int | None:
-        """The line at which a value of the file begins, e.g. of ``("expect", "accepted", 0)``; None if not in it."""
+        """The first line of a value of the file, e.g. of ``("expect", "accepted", 0)``; None if the file lacks it."""
         found, whole = self.positions.find(path)
         return self.positions.values[found][0] if whole else None
 
@@ -90,9 +90,9 @@ def load_scenario(
     known_bugs: Collection[str] | None = None,
     known_invariants: Collection[str] | None = None,
 ) -> ScenarioFile:
-    """Read, validate and check a scenario file. Raises `ScenarioError` with all that is wrong with it.
+    """Read, validate and check a scenario file. Raises `ScenarioError` with every problem.
 
-    Names of bug switches and invariants are checked when the known ones are given.
+    Names of bug switches and invariants are checked only if the known ones are given.
     """
     name = os.fspath(path)
     return load_text(read_text(name), name, known_bugs=known_bugs, known_invariants=known_invariants)
@@ -105,7 +105,7 @@ def load_text(
     known_bugs: Collection[str] | None = None,
     known_invariants: Collection[str] | None = None,
 ) -> ScenarioFile:
-    """The same for a text; `path` is what errors and the id are made from. Raises `ScenarioError`."""
+    """`load_scenario` for a text; errors and the id use `path`. Raises `ScenarioError`."""
     file = FilePath(path)
     report = ProblemReport(os.fspath(path))
     tree = parse(text, report)
@@ -139,7 +139,7 @@ def _validate(tree: object) -> tuple[Scenario | None, list[Any]]:
 
 
 def _world(tree: object, scenario: Scenario | None) -> WorldSpec | None:
-    """The world of a file, also where its other parts are wrong, so that its places can be checked all the same."""
+    """The world of a file, even if its other parts are invalid, so that its places can be checked."""
     try:
         return world_of(tree, scenario.world if scenario else WorldSpec.model_validate(items(tree, "world")))
     except ValidationError:
@@ -147,7 +147,7 @@ def _world(tree: object, scenario: Scenario | None) -> WorldSpec | None:
 
 
 def explain_fault(fault: Mapping[str, Any], tree: object, report: ProblemReport) -> None:
-    """Note one error of the models in the words of the file."""
+    """Report one error of the models, worded for the file."""
     kind = str(fault["type"])
     facts = cast("Mapping[str, Any]", fault.get("ctx") or {})
     path = cast("Path", tuple(fault["loc"]))
@@ -184,13 +184,13 @@ def explain_fault(fault: Mapping[str, Any], tree: object, report: ProblemReport)
 
 
 def _explain_value(path: Path, found: object, message: str, report: ProblemReport) -> None:
-    """An error in a model's own words. What spans several fields of the gateway was told by `check` already."""
+    """Report an error in the model's own words, unless another problem of the gateway already explains it."""
     if not (path == ("gateway",) and any(problem.field.startswith("gateway.") for problem in report.problems)):
         report.add(path, message if repr(found) in message else f"{message}, found {shown(found)}")
 
 
 def _explain_unknown(path: Path, tree: object, report: ProblemReport) -> None:
-    """An unknown field: the nearest one here, the fields here, and where else there is such a field."""
+    """Report an unknown field, with the nearest one, the fields valid here, and where else it is valid."""
     name, parent = str(path[-1]), type_at(path[:-1])
     known = list(fields_of(model)) if (model := model_of(parent)) else []
     twin = to_snake(name)
@@ -201,7 +201,7 @@ def _explain_unknown(path: Path, tree: object, report: ProblemReport) -> None:
     if close := nearest(name, known):
         hints.append(f"nearest valid word: {close!r}")
     if homes := homes_of(name):
-        hints.append(f"there is such a field in {', '.join(homes[:3])}")
+        hints.append(f"this field belongs in {', '.join(homes[:3])}")
     if 0 < len(known) <= 12 or not hints:
         hints.append(f"fields here: {', '.join(known)}")
     owner = dotted(path[:-1]) or "a scenario"
@@ -221,13 +221,13 @@ def _value(tree: Any, path: Path) -> Any:
 
 
 def _options(expected: str) -> list[str]:
-    """The valid words, from the way in which pydantic lists them."""
+    """The valid words, parsed from pydantic's message."""
     quoted = [word.replace("\\'", "'") for word in _QUOTED.findall(expected)]
     return quoted or [expected.lower()]
 
 
 def _docs(path: Path) -> str:
-    """What the reference says about a field, as part of a sentence."""
+    """The reference text of a field, as part of a sentence."""
     text = text_at(path).partition("\n")[0].rstrip(".")
     return text[:1].lower() + text[1:]
 
@@ -239,7 +239,7 @@ def _filled(found: object) -> str:
 
 
 def _quotes(kind: str, found: object) -> str:
-    """How to write what was meant as text."""
+    """The hint for a value that should be text."""
     if kind not in ("string_type", "names_item"):
         return ""
     if isinstance(found, dict | list):

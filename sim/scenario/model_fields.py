@@ -1,4 +1,4 @@
-"""What the models say of a file: the fields at a path under the names that files use, and where else one exists."""
+"""Looks up fields, types and texts of the models by path of a file, under the names that files use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
 
 @functools.cache
 def texts_of(model: type[Model]) -> dict[str, str]:
-    """The text that stands under each field of a model, by the names that files use. Its source is read when asked."""
+    """The docstring of each field of a model, by the names that files use; parsed from its source."""
     found = dict[str, str]()
     for owner in reversed(model.__mro__):
         if issubclass(owner, Model):
@@ -43,7 +43,7 @@ def texts_of(model: type[Model]) -> dict[str, str]:
 def _texts_in(owner: type[Model]) -> dict[str, str]:
     try:
         source = textwrap.dedent(inspect.getsource(owner))
-    except OSError:  # installed without its source: errors are told without the reference
+    except OSError:  # installed without its source: errors lack the reference text
         return {}
     defined = ast.parse(source).body[0]
     assert isinstance(defined, ast.ClassDef)
@@ -69,13 +69,13 @@ def bare(annotation: Any) -> Any:
 
 
 def model_of(annotation: Any) -> type[Model] | None:
-    """The model that a type is, if it is one."""
+    """A type as a model; None if it is not one."""
     found = bare(annotation)
     return found if isinstance(found, type) and issubclass(found, Model) else None
 
 
 def element(annotation: Any) -> Any:
-    """What a list or a mapping of names holds; None for other types."""
+    """The item type of a list or of a mapping of names; None for other types."""
     found = bare(annotation)
     if get_origin(found) is dict:
         return get_args(found)[1]
@@ -83,7 +83,7 @@ def element(annotation: Any) -> Any:
 
 
 def type_at(path: Path) -> Any:
-    """The type that belongs at a path of a scenario file; None where there is none."""
+    """The type at a path of a scenario file; None for an invalid path."""
     found: Any = Scenario
     for part in path:
         model = model_of(found)
@@ -98,13 +98,13 @@ def type_at(path: Path) -> Any:
 
 
 def field_at(path: Path) -> FieldInfo | None:
-    """The field at a path of a scenario file, if it is one."""
+    """The field at a path of a scenario file; None if it is not one."""
     model = model_of(type_at(path[:-1])) if path else None
     return _field(model, path[-1]) if model else None
 
 
 def text_at(path: Path) -> str:
-    """What the reference says about the field at a path of a scenario file; empty where it says nothing."""
+    """The reference text of the field at a path of a scenario file; empty if there is none."""
     model = model_of(type_at(path[:-1])) if path else None
     texts, name = texts_of(model) if model else {}, str(path[-1]) if path else ""
     return texts.get(name) or texts.get(to_snake(name), "")
@@ -116,7 +116,7 @@ def _field(model: type[Model], part: str | int) -> FieldInfo | None:
 
 
 def walk(annotation: Any = Scenario, at: str = "") -> Iterator[tuple[str, type[Model]]]:
-    """Every model of a scenario file with the place where it stands, e.g. ``script[].crash``; parents first."""
+    """Every model of a scenario file with its path, e.g. ``script[].crash``; parents first."""
     model = model_of(annotation)
     if model is not None:
         yield at, model
@@ -128,5 +128,5 @@ def walk(annotation: Any = Scenario, at: str = "") -> Iterator[tuple[str, type[M
 
 @functools.cache
 def homes_of(name: str) -> tuple[str, ...]:
-    """The places that have a field of this name; the top of the file is ``the top``."""
+    """The paths of models that have a field of this name."""
     return tuple(at or "the top of the file" for at, model in walk() if name in fields_of(model))

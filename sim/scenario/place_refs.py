@@ -1,8 +1,8 @@
-"""Places: how scenario files name conversations, and which conversation of the world is meant.
+"""Places: the names of conversations in scenario files, and their resolution in the world.
 
 ``platform/room``, ``platform/room/thread``, ``platform/@person``, each with ``platform:account`` for one of several
-bot accounts. Where one platform only has what is named, the platform may be left out: ``ops/deploy``, ``@ana``.
-Without an account, the only one that can see the place is meant, else the one called ``default``.
+bot accounts. If only one platform has that place, the platform may be omitted: ``ops/deploy``, ``@ana``. The account
+defaults to the only one that can see the place, else to the one called ``default``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CROWD = re.compile(r"p([1-9][0-9]{0,4})")
 
 
 class PlaceRef(msgspec.Struct, frozen=True, kw_only=True):
-    """One conversation of the world, seen by one bot account: a room, a thread of it, or the talk with a person."""
+    """One conversation of the world as one bot account sees it: a room, a thread, or a direct conversation."""
 
     platform: str
     account: str
@@ -33,7 +33,7 @@ class PlaceRef(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The one way to write it in full: ``discord:default/ops/deploy``."""
+        """The full canonical form: ``discord:default/ops/deploy``."""
         return f"{self.platform}:{self.account}/{self.tail}"
 
     @property
@@ -48,7 +48,7 @@ class PlaceRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlaceError(UnknownName):
-    """No such place. `message` tells what was expected and found, `hint` what else there is."""
+    """No such place. `message` says what was expected and found; `hint` suggests valid places."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(f"{message} ({hint})" if hint else message)
@@ -63,7 +63,7 @@ def is_person(name: str, world: WorldSpec) -> bool:
 
 
 def resolve_place(text: str, world: WorldSpec) -> PlaceRef:
-    """The conversation that a text names. Raises `PlaceError` for none, or for several."""
+    """The conversation that a text names. Raises `PlaceError` if it names none or several."""
     head, _, tail = text.partition("/")
     platform, colon, account = head.partition(":")
     if platform in world.platforms and (tail or colon):
@@ -82,7 +82,7 @@ def resolve_place(text: str, world: WorldSpec) -> PlaceRef:
 
 
 def is_session_key(text: str) -> bool:
-    """Whether a text where a session is named is a session key; otherwise it is a place."""
+    """Whether a reference to a session is a session key; otherwise it is a place."""
     return ":" in text and "/" not in text
 
 
@@ -96,7 +96,7 @@ def all_places(world: WorldSpec) -> Iterator[str]:
 
 
 def with_threads(world: WorldSpec, opened: Iterable[tuple[PlaceRef, str]]) -> WorldSpec:
-    """The same world with more threads: those that the gateway will open, each with its room."""
+    """The world plus threads that the gateway will open, each given with its room."""
     platforms = world.platforms
     by_room: dict[tuple[str, str], dict[str, ThreadSpec]] = {}
     for room, thread in opened:
@@ -129,7 +129,7 @@ def _on_platform(text: str, platform: str, account: str | None, tail: str, world
 
 
 def _choose(text: str, platform: str, tail: str, members: list[str]) -> str:
-    """The account that is meant where none is named."""
+    """The default account for a place."""
     if len(members) == 1:
         return members[0]
     if "default" in members:
@@ -148,7 +148,7 @@ def _parts(tail: str, text: str) -> list[str]:
 
 
 def _misses(spec: PlatformSpec, parts: list[str], world: WorldSpec) -> str | None:
-    """What a platform lacks of a place; None when it has it."""
+    """The part of a place that a platform lacks; None if it has the place."""
     if parts[0].startswith("@"):
         return None if is_person(parts[0][1:], world) else f"person {shown(parts[0][1:])}"
     room = spec.rooms.get(parts[0])
@@ -167,7 +167,7 @@ def _members(spec: PlatformSpec, parts: list[str]) -> list[str]:
 
 
 def _near(text: str, world: WorldSpec) -> str:
-    """The places that look most like a text, in full; all of them when they are few and none is near."""
+    """The places most similar to a text, in full; all places if they are few and none is similar."""
     spelled: dict[str, str] = {}
     for place in islice(all_places(world), 1000):
         spelled.setdefault(place.casefold(), place)

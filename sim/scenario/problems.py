@@ -1,4 +1,4 @@
-"""What is wrong with a scenario file, and where: problems with their place, and the error that carries all of them.
+"""Problems of a scenario file with their positions, and the error that carries all of them.
 
 A *path* leads from the top of a file to a value: keys of mappings and indices of lists, e.g. ``("script", 2, "in")``.
 """
@@ -16,28 +16,28 @@ from trunkline.core.errors import UsageError
 Path = tuple[str | int, ...]
 Mark = tuple[int, int]
 
-#: a file with so many problems is not read on
+#: reading stops at this many problems
 MAX_PROBLEMS = 500
-#: so many words are listed where none is near
+#: hints list the valid words up to this many
 _LISTED = 12
-#: the nearest one is not looked for among more words
+#: the nearest word is looked up among at most this many
 _COMPARED = 1000
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that is wrong with a scenario file."""
 
-    #: path of the file, as it was given
+    #: path of the file, as given
     path: str
-    #: from 1; 0 when the file as a whole is meant
+    #: from 1; 0 for the file as a whole
     line: int
-    #: from 1; 0 when the file as a whole is meant
+    #: from 1; 0 for the file as a whole
     column: int
-    #: dotted path of the value, e.g. ``script[2].in``; empty when the file as a whole is meant
+    #: dotted path of the value, e.g. ``script[2].in``; empty for the file as a whole
     field: str
     #: what was expected and what was found
     message: str
-    #: what to write instead, where it can be told
+    #: what to write instead, if known
     hint: str = ""
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScenarioError(UsageError):
-    """A scenario file cannot be used. `problems` has all that is wrong with it, sorted by place."""
+    """A scenario file is invalid. `problems` lists everything that is wrong with it, sorted by position."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -62,16 +62,16 @@ class ScenarioError(UsageError):
 
 
 class Positions:
-    """Where the values and keys of a file stand, by path. Lines and columns count from 1."""
+    """Lines and columns of the values and keys of a file, by path; both count from 1."""
 
     def __init__(self) -> None:
         self.values: dict[Path, Mark] = {}
         self.keys: dict[Path, Mark] = {}
 
     def find(self, path: Path) -> tuple[Path, bool]:
-        """Follow a path as far as the file has it: that part in the file's own spelling, and whether it is all of it.
+        """The longest part of a path that the file has, in the file's spelling, and whether that is the whole path.
 
-        Models write some things differently from files: a single rule becomes a list, ``dm_scope`` may be ``dmScope``.
+        Paths of models differ from those of files: a single rule becomes a list, ``dm_scope`` may be ``dmScope``.
         """
         found: Path = ()
         for part in path:
@@ -84,7 +84,7 @@ class Positions:
         return found, True
 
     def mark(self, path: Path, *, at_key: bool = False) -> Mark:
-        """Line and column of a value, or of its key; of the nearest parent when the file does not have it."""
+        """Line and column of a value, or of its key; of the nearest parent if the file lacks the value."""
         found, whole = self.find(path)
         if found in self.keys and (at_key or not whole):
             return self.keys[found]
@@ -100,19 +100,20 @@ class ProblemReport:
         self.problems: dict[Problem, None] = {}
 
     def add(self, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
-        """Note a problem at a value, or at its key."""
+        """Report a problem at a value, or at its key."""
         self.add_at(self.positions.mark(path, at_key=at_key), dotted(path), message, hint)
 
     def add_at(self, mark: Mark, field: str, message: str, hint: str = "") -> None:
-        """Note a problem at a line and column; (0, 0) is the whole file. Raises `ScenarioError` when there are 500."""
+        """Report a problem at a line and column; (0, 0) is the whole file. Raises `ScenarioError` at the 500th."""
         problem = Problem(path=self.path, line=mark[0], column=mark[1], field=field, message=message, hint=hint)
         self.problems[problem] = None
         if len(self.problems) == MAX_PROBLEMS:
-            more = Problem(path=self.path, line=0, column=0, field="", message=f"only {MAX_PROBLEMS} problems are told")
+            message = f"only the first {MAX_PROBLEMS} problems are listed"
+            more = Problem(path=self.path, line=0, column=0, field="", message=message)
             raise ScenarioError((*self.error().problems, more))
 
     def error(self) -> ScenarioError:
-        """Everything noted so far as one error, sorted by place."""
+        """Every problem so far as one error, sorted by position."""
         return ScenarioError(sorted(self.problems, key=lambda problem: (problem.line, problem.column, problem.field)))
 
 
@@ -125,7 +126,7 @@ def dotted(path: Path) -> str:
 
 
 def nearest(word: str, options: Iterable[str]) -> str | None:
-    """The option that looks most like a word, if any does; case does not count."""
+    """The option most similar to a word, if any is, ignoring case."""
     by_fold = {option.casefold(): str(option) for option in options}
     if len(by_fold) > _COMPARED:
         return None
@@ -134,7 +135,7 @@ def nearest(word: str, options: Iterable[str]) -> str | None:
 
 
 def advice(word: object, options: Iterable[str]) -> str:
-    """The hint for a wrong word: the nearest valid one, else the valid ones when they are few."""
+    """The hint for a wrong word: the nearest valid one, else all valid ones if they are few."""
     known = sorted({str(option) for option in options})
     close = nearest(word, known) if isinstance(word, str) else None
     if close is not None:
@@ -143,7 +144,7 @@ def advice(word: object, options: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """What was found, in words: ``'x'``, ``the number 5``, ``a list``, ``nothing``."""
+    """A value as errors name it: ``'x'``, ``the number 5``, ``a list``, ``nothing``."""
     match value:
         case None:
             return "nothing"

@@ -1,7 +1,7 @@
-"""The scenario format for editors (JSON Schema) and for readers (the table of fields), both made from the models.
+"""Generates the JSON Schema of scenario files, for editors, and the field reference, both from the models.
 
-``python -m sim.scenario docs`` writes them into a clone. The schema knows the snake_case names only: it is for
-writing, and there is one way to write a name; the loader also reads upstream's camelCase.
+``python -m trunkline.sim.scenario docs`` writes them into a clone. The schema has only snake_case names; the loader
+also accepts upstream's camelCase.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _SECTION = {"": "The file"}
 
 
 def schema_text() -> str:
-    """JSON Schema (draft 2020-12) of a scenario file; the same text every time."""
-    schema = _tidy(_told(Scenario.model_json_schema(by_alias=True)))
+    """JSON Schema (draft 2020-12) of a scenario file; deterministic."""
+    schema = _tidy(_described(Scenario.model_json_schema(by_alias=True)))
     definitions = schema["$defs"]
     definitions["Action"] |= {"minProperties": 1, "maxProperties": 1}
     for name in ("SendStep", "SendAction"):
@@ -64,7 +64,7 @@ def schema_text() -> str:
 
 
 def reference_text() -> str:
-    """The fields of a scenario file as Markdown: a section for each place, a row for each field."""
+    """The fields of a scenario file as Markdown: one section per model, one row per field."""
     parts = [GENERATED, ""]
     seen: dict[type[Model], str] = {}
     for at, model in walk():
@@ -84,8 +84,8 @@ def write(folder: Path) -> None:
     page.write_text(head + reference_text(), encoding="utf-8")
 
 
-def _told(schema: dict[str, Any]) -> dict[str, Any]:
-    """Gives each field its text, which the models do not carry along."""
+def _described(schema: dict[str, Any]) -> dict[str, Any]:
+    """Add the docstring of each field as its description."""
     definitions = {Scenario.__name__: schema, **schema["$defs"]}
     for model in dict.fromkeys(model for _, model in walk()):
         fields = definitions[model.__name__].get("properties", {})
@@ -95,7 +95,7 @@ def _told(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tidy(schema: Any) -> Any:
-    """Leaves out what says nothing to a writer: generated titles, and null as another way to leave a field out."""
+    """Remove what is useless in an editor: generated titles, and null as an alternative to omitting a field."""
     if isinstance(schema, list):
         return [_tidy(item) for item in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
@@ -110,7 +110,7 @@ def _tidy(schema: Any) -> Any:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """An optional field: leaving it out is the one way to leave it out."""
+    """Drop null from an optional field: omitting it is enough."""
     options = schema.get("anyOf")
     if "default" not in schema or schema["default"] is not None or options is None:
         return schema
@@ -127,14 +127,14 @@ def _rows(model: type[Model]) -> list[str]:
 
 
 def described(owner: type[Model], name: str) -> str:
-    """What a field is: in its own words, or in those of its model."""
+    """The text of a field, else of its model."""
     annotation = fields_of(owner)[name].annotation
     model = model_of(annotation) or model_of(element(annotation))
     return _paragraph(texts_of(owner).get(name) or (model and model.__doc__) or "")
 
 
 def _kind(annotation: Any) -> str:
-    """A type in the words of the reference."""
+    """A type as the reference names it."""
     found = bare(annotation)
     if model_of(found) is not None:
         return "mapping"

@@ -1,4 +1,4 @@
-"""Shorter ways to write parts of a scenario file, made into the full way before the models see them."""
+"""Short forms of scenario fields, expanded before validation."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def as_rules(value: object) -> object:
 
 
 def as_list(value: object) -> object:
-    """One may be written without the brackets of a list."""
+    """A single item may be written without a list."""
     if value is None:
         return []
     return cast("object", value) if isinstance(value, list) else [value]
 
 
 def as_names(value: object) -> object:
-    """What has a name may be a list of names, or a mapping in which a name without settings has the usual ones."""
+    """Named things may be a list of names, or a mapping where a name without settings gets the defaults."""
     usual: dict[str, object] = {}
     if isinstance(value, dict):
         named = cast("dict[object, object]", value)
@@ -38,10 +38,10 @@ def as_names(value: object) -> object:
 
 
 def as_settings(value: object) -> object:
-    """Something without settings has the usual ones: `restart:` alone is enough."""
+    """A key without a value gets the default settings: `restart:` alone is enough."""
     return {} if value is None else value
 
 
 def as_switch(value: object) -> object:
-    """Something that is asked for by its name alone, or with `true`, has the usual settings."""
+    """A key without a value, or with `true`, gets the default settings."""
     return {} if value is None or value is True else value

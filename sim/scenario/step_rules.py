@@ -1,6 +1,6 @@
-"""Rules that no single field can tell: one thing a step, times in order, different ids for what is said.
+"""Rules that span fields: one action per step, chronological times, unique ids.
 
-They are checked on the file's plain values, so that they are reported even where other fields are wrong.
+They are checked on the file's plain values, so that they are reported even if other fields are invalid.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, cast
 from trunkline.core.config import parse_duration
 from trunkline.sim.scenario.problems import Path, ProblemReport, shown
 
-#: what a step can be: exactly one of them
+#: actions of a step: exactly one
 STEP_ACTIONS = (
     *("say", "send", "queue", "wake", "crash", "restart", "second", "freeze", "reload", "reset", "replay"),
     *("archive", "unarchive", "delete", "rotate", "webhook", "bind", "unbind", "fault", "note"),
 )
-#: what an action of an agent can be: exactly one of them
+#: actions of an agent: exactly one per item
 AGENT_ACTIONS = ("think", "reply", "send", "delegate", "fail", "silent")
-#: what ends a turn
+#: actions that end a turn
 _LAST = ("reply", "fail", "silent")
-#: fields that mean something without a value: all defaults
+#: fields that are valid without a value: all defaults
 BARE_ACTIONS = ("crash", "restart", "second", "freeze", "reset", "replay")
-#: fields that only go with some actions
+#: field -> the actions it goes with
 _COMPANIONS = {
     "as": ("say",),
     "id": ("say",),
@@ -35,14 +35,14 @@ _COMPANIONS = {
     "proxy": ("say",),
     "locked": ("archive",),
 }
-#: who says it: two that do not go together, and why
+#: pairs of fields for the sender that exclude each other, and why
 SPEAKERS = {
-    ("via", "as"): "a webhook is nobody of the world",
-    ("via", "bot"): "a webhook is no person anyway",
-    ("via", "proxy"): "a proxy takes messages of people away",
-    ("proxy", "bot"): "a proxy takes messages of people away",
+    ("via", "as"): "a webhook is not a person of the world",
+    ("via", "bot"): "a webhook is never a person",
+    ("via", "proxy"): "a proxy replaces messages of people",
+    ("proxy", "bot"): "a proxy replaces messages of people",
 }
-#: what can go wrong where
+#: `on` of a fault -> the valid `do`
 FAULTS: dict[str, tuple[str, ...]] = {
     "send": (
         *("lose-response", "drop", "reset", "reset-before", "refuse-connection", "no-receipt"),
@@ -60,7 +60,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "boot": ("missing",),
 }
 _FAULT_KINDS = frozenset(kind for kinds in FAULTS.values() for kind in kinds)
-#: what chooses among requests, and what it goes with
+#: selector of a fault -> the `on` it goes with
 _SELECTORS = {
     "in": ("send", "lookup", "thread", "push", "queue", "ready", "connect", "boot"),
     "transport": ("send",),
@@ -71,12 +71,12 @@ _SELECTORS = {
 
 
 def say_ids(given: Iterable[str | None]) -> tuple[str, ...]:
-    """Ids of the `say` steps in order: the one that is given, else ``m`` and the number of the `say`, from 1."""
+    """Ids of the `say` steps in order: the given one, else ``m`` and the number of the `say`, from 1."""
     return tuple(own or f"m{number}" for number, own in enumerate(given, 1))
 
 
 def step_times(given: Iterable[tuple[float | None, float | None]]) -> tuple[float, ...]:
-    """Absolute times of steps from their `at` and `after`; a step with neither comes at once after the one before."""
+    """Absolute times of steps from their `at` and `after`; a step with neither follows the previous one at once."""
     now, times = 0.0, list[float]()
     for at, after in given:
         now = at if at is not None else round(now + (after or 0.0), 6)
@@ -85,20 +85,20 @@ def step_times(given: Iterable[tuple[float | None, float | None]]) -> tuple[floa
 
 
 def items(value: object, *names: str) -> Any:
-    """A value inside mappings, as far as it is there and what it should be; None otherwise."""
+    """A value inside nested mappings; None if it is missing or a parent is not a mapping."""
     for name in names:
         value = cast("dict[str, object]", value).get(name) if isinstance(value, dict) else None
     return value
 
 
 def listed(value: object, *names: str) -> list[Any]:
-    """A list inside mappings; empty when it is not there or not a list."""
+    """A list inside nested mappings; empty if it is missing or not a list."""
     found = items(value, *names)
     return cast("list[Any]", found) if isinstance(found, list) else []
 
 
 def check_steps(tree: object, report: ProblemReport) -> None:
-    """Note what is wrong with the script: actions, companions, times, ids."""
+    """Report problems of the script: actions, companion fields, times, ids."""
     steps = listed(tree, "script")
     for index, step in enumerate(steps):
         if isinstance(step, dict):
@@ -108,7 +108,7 @@ def check_steps(tree: object, report: ProblemReport) -> None:
 
 
 def check_actions(actions: Sequence[object], path: Path, report: ProblemReport) -> None:
-    """Note what is wrong with the `do` of an agent's rule."""
+    """Report problems in the `do` of an agent's rule."""
     ended: tuple[str, int] | None = None
     for index, action in enumerate(actions):
         if not isinstance(action, dict):
@@ -125,7 +125,7 @@ def check_actions(actions: Sequence[object], path: Path, report: ProblemReport) 
 
 
 def check_target(send: object, path: Path, report: ProblemReport) -> None:
-    """Note what is wrong with where a send goes: a place or a target, and a platform only for a target."""
+    """Report problems with the destination of a send: a place or a target, and a platform only for a target."""
     if items(send, "to") is not None and items(send, "target") is not None:
         report.add((*path, "target"), "expected `to` or `target`, found both", "remove one", at_key=True)
     elif items(send, "channel") is not None and items(send, "target") is None:
@@ -133,11 +133,13 @@ def check_target(send: object, path: Path, report: ProblemReport) -> None:
 
 
 def _only(step: dict[str, Any], actions: tuple[str, ...], path: Path, report: ProblemReport) -> str | None:
-    """The one action that is given; notes none or several."""
+    """The one action given; reports none or several."""
     found = [name for name in step if name in actions and (step[name] is not None or name in BARE_ACTIONS)]
     if len(found) > 1:
         names = ", ".join(f"`{name}`" for name in found)
-        report.add((*path, found[1]), f"expected exactly one action, found {names}", "make it several", at_key=True)
+        report.add(
+            (*path, found[1]), f"expected exactly one action, found {names}", "split it into several", at_key=True
+        )
     elif not found:
         empty = [name for name in step if name in actions]
         what = f"`{empty[0]}` without a value" if empty else "none"
@@ -171,7 +173,7 @@ def _check_step(step: dict[str, Any], path: Path, report: ProblemReport) -> None
 
 
 def _check_say(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
-    """Somebody says it somewhere: a person, or a webhook."""
+    """A `say` needs a place, and a person or a webhook as its sender."""
     for field, what in (("as", "who says it"), ("in", "where it is said")):
         if step.get(field) is None and not (field == "as" and step.get("via") is not None):
             report.add((*path, "say"), f"`say` needs `{field}`: {what}", at_key=True)
@@ -188,20 +190,20 @@ def _check_say(step: dict[str, Any], path: Path, report: ProblemReport) -> None:
 
 
 def _check_unbind(unbind: object, path: Path, report: ProblemReport) -> None:
-    """One conversation, or all of one session."""
+    """`unbind` names one conversation, or one session."""
     found = cast("dict[str, Any]", unbind) if isinstance(unbind, dict) else {}
     given = [name for name in ("in", "session") if found.get(name) is not None]
     if len(given) > 1:
         report.add((*path, "session"), "expected `in` or `session`, found both", "remove one", at_key=True)
     elif isinstance(unbind, dict) and not given:
-        hint = "`in` is a place, `session` that of one, or a key"
+        hint = "`in` is a place, `session` a place or a session key"
         report.add(path, "expected `in` or `session`, found neither", hint)
     elif given == ["in"] and found.get("agent") is not None:
         report.add((*path, "agent"), "`agent` goes with `session` only", at_key=True)
 
 
 def _check_fault(fault: object, path: Path, report: ProblemReport) -> None:
-    """What goes wrong can go wrong there, and is chosen by what it has."""
+    """The kind of fault and its selectors must fit what fails."""
     on, kind = items(fault, "on"), items(fault, "do")
     kinds = FAULTS.get(str(on), ())
     if isinstance(kind, str) and kinds and kind not in kinds and kind in _FAULT_KINDS:
@@ -222,26 +224,28 @@ def _check_send(send: object, path: Path, report: ProblemReport) -> None:
 
 
 def _check_queue(queue: object, path: Path, report: ProblemReport) -> None:
-    """A verdict is what `resolve` says, and nothing else says one."""
+    """`resolve` needs a verdict; the other operations have none."""
     do = items(queue, "do")
     if do == "resolve" and items(queue, "verdict") is None:
-        report.add((*path, "do"), "`resolve` needs `verdict`: what became of the chunk in doubt", at_key=True)
+        report.add((*path, "do"), "`resolve` needs `verdict`: the outcome of the uncertain chunk", at_key=True)
     elif do in ("retry", "purge") and items(queue, "verdict") is not None:
         report.add((*path, "verdict"), f"`verdict` goes with `resolve` only, found `{do}`", at_key=True)
 
 
-#: what a hook can do to a message: at most one of them
+#: answers of a hook: at most one
 HOOK_ANSWERS = ("change", "cancel", "fail", "nonsense")
-#: what only a hook that may change a message has
+#: fields of `sending` hooks only
 _BEFORE_ONLY = ("priority", "required", "change", "cancel", "nonsense")
 
 
 def check_hook(hook: object, path: Path, report: ProblemReport) -> None:
-    """Note what is wrong with a hook: it does one thing, and what is over can no longer be changed."""
+    """Report problems of a hook: it gives one answer, and a `sent` hook cannot change a message."""
     answers = [name for name in HOOK_ANSWERS if items(hook, name) is not None]
     if len(answers) > 1:
         names = ", ".join(f"`{name}`" for name in answers)
-        report.add((*path, answers[1]), f"expected at most one answer, found {names}", "make it several", at_key=True)
+        report.add(
+            (*path, answers[1]), f"expected at most one answer, found {names}", "split it into several", at_key=True
+        )
     for name in _BEFORE_ONLY if items(hook, "on") == "sent" else ():
         if items(hook, name) is not None:
             report.add((*path, name), f"`{name}` goes with `on: sending` only", at_key=True)
@@ -255,7 +259,7 @@ def _duration(value: object) -> float | None:
 
 
 def _check_times(steps: list[Any], report: ProblemReport) -> None:
-    """Times may not run backwards, nor be endless."""
+    """Times must be finite and must not run backwards."""
     given = [(_duration(items(step, "at")), _duration(items(step, "after"))) for step in steps]
     times = step_times(given)
     for index, ((at, _), time) in enumerate(zip(given, times, strict=True)):
@@ -267,11 +271,11 @@ def _check_times(steps: list[Any], report: ProblemReport) -> None:
             continue
         line = report.positions.mark(("script", index - 1))[0]
         facts = f"time runs backwards: {at:g}s comes after {before:g}s, the time of the step in line {line}"
-        report.add(("script", index, "at"), facts, "put the steps in order of time")
+        report.add(("script", index, "at"), facts, "put the steps in chronological order")
 
 
 def _check_ids(steps: list[Any], report: ProblemReport) -> None:
-    """Ids of `say` steps are different, and `replay` names such as come before it."""
+    """Ids of `say` steps are unique, and `replay` names earlier ones."""
     ids: dict[str, int] = {}
     said = [index for index, step in enumerate(steps) if items(step, "say") is not None]
     given = [own if isinstance(own := steps[index].get("id"), str) else None for index in said]
@@ -287,7 +291,7 @@ def _check_ids(steps: list[Any], report: ProblemReport) -> None:
             if not isinstance(name, str) or ids.get(name, index) < index:
                 continue
             earlier = [own for own, at in ids.items() if at < index]
-            found = "is said later" if name in ids else "is no `say`"
+            found = "comes later" if name in ids else "is not a `say`"
             hint = f"ids before it: {', '.join(earlier[:12]) or 'none'}"
             facts = f"expected the id of an earlier `say`: {shown(name)} {found}"
             report.add(("script", index, "replay", "messages", number), facts, hint)

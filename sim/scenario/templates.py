@@ -1,4 +1,4 @@
-"""Text templates of scenario files: ``{text}`` is a slot, ``{{`` and ``}}`` are braces."""
+"""Text templates of scenario files: ``{text}`` is a slot; ``{{`` and ``}}`` are literal braces."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Mapping
 
 from trunkline.sim.scenario.problems import advice
 
-#: the slots that exist, each with its meaning
+#: slot -> its meaning
 SLOTS = {
-    "text": "what was said to the agent, or the result of the hand that it called",
-    "peer": "display name of who said it",
+    "text": "the message to the agent, or the result of the hand it called",
+    "peer": "display name of the sender",
     "result": "result of the hand",
     "hand": "id of the hand",
     "outcome": "how the hand ended: ok, error, timeout or lost",
     "task": "the task given to the hand",
-    "memory": "what the session holds so far, the message that is answered included, joined by ` | `",
+    "memory": "the session's lines so far, including the current message, joined by ` | `",
     "n": "number of the turn in its session, or of the run of the hand, from 1",
 }
 
-#: those of a hook's change
+#: slots of a hook's `change`
 HOOK_SLOTS = {
-    "text": "the text, as the hooks before have left it",
-    "original": "the text as it was said",
+    "text": "the text, as changed by earlier hooks",
+    "original": "the original text",
 }
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
@@ -30,7 +30,7 @@ _BRACES = {"{{": "{", "}}": "}"}
 
 
 def template_problem(text: str, slots: Mapping[str, str] = SLOTS) -> tuple[str, str] | None:
-    """What is wrong with a template, and what to write instead; None when all is well."""
+    """The problem of a template, and a hint; None if it is valid."""
     for token in _TOKEN.finditer(text):
         if token[0] in _BRACES or token[1] in slots:
             continue
@@ -46,5 +46,5 @@ def uses(text: str, slot: str) -> bool:
 
 
 def fill(text: str, values: Mapping[str, object]) -> str:
-    """The text of a template that `template_problem` finds nothing wrong with; a slot without a value is empty."""
+    """The text of a valid template; a slot without a value is empty."""
     return _TOKEN.sub(lambda token: _BRACES.get(token[0]) or str(values.get(token[1] or "", "")), text)

@@ -1,8 +1,8 @@
-"""YAML text to plain values, with the line and column of each: the only module that knows the YAML library.
+"""Parses YAML into plain values with the line and column of each; the only module that uses the YAML library.
 
-Plain scalars are read as YAML 1.2 does: ``true``, ``false``, ``null`` and decimal numbers; everything else is text,
-also ``on``, ``yes``, ``1:30`` and dates. Anchors, aliases and tags are refused, so that a file says what it means and
-a small file stays small. Events are read one by one and the nesting is bounded, so no input exhausts stack or memory.
+Plain scalars follow YAML 1.2: ``true``, ``false``, ``null`` and decimal numbers; everything else is text, including
+``on``, ``yes``, ``1:30`` and dates. Anchors, aliases and tags are rejected, so that a file is explicit and a small file
+cannot expand. Events are read one by one and nesting is bounded, so no input exhausts the stack or memory.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _QUOTE = "put the text in quotes"
 _BEGIN = "a scenario begins with `scenario: 1`"
-#: control characters, and what stands for bytes that are no UTF-8
+#: control characters, and surrogates, which stand for bytes that are not UTF-8
 _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def read_text(path: str, what: str = "a scenario file") -> str:
-    """Text of a file. Raises `ScenarioError` when it cannot be read, is over 1 MiB, or it or its path is not UTF-8."""
+    """Read a file. Raises `ScenarioError` if it is unreadable or over 1 MiB, or if it or its path is not UTF-8."""
     report = ProblemReport(path)
     if _UNSPEAKABLE.search(path):
-        # Traces and commands name the file: they could be neither written nor typed.
-        raise _refused(report, "its path has control characters, or bytes that are no UTF-8: rename it")
+        # Traces and commands contain the path: it must be possible to write and type it.
+        raise _refused(report, "its path has control characters, or bytes that are not UTF-8: rename it")
     try:
         status = os.stat(path)  # noqa: PTH116 (the path is shown as it was given)
         if stat.S_ISDIR(status.st_mode):
@@ -71,9 +71,9 @@ def read_text(path: str, what: str = "a scenario file") -> str:
 
 
 def parse(text: str, report: ProblemReport, *, loader: Any = _FastLoader, begin: str = _BEGIN) -> object:
-    """The value of a YAML text; fills `report.positions`, and notes in `report` what can be read past.
+    """Parse a YAML text; fills `report.positions`, and reports recoverable problems to `report`.
 
-    Raises `ScenarioError` for what cannot: no YAML, nothing in it, over 1 MiB, nested deeper than 50.
+    Raises `ScenarioError` for the others: not YAML, empty, over 1 MiB, nested deeper than 50.
     """
     _check_size(len(text), report)
     text = text.removeprefix("\ufeff")
@@ -106,7 +106,7 @@ def _refused(report: ProblemReport, message: str, hint: str = "", *, mark: Mark 
 
 
 def _not_yaml(error: yaml.MarkedYAMLError, text: str, report: ProblemReport) -> Exception:
-    """What the parser says, in words for people who do not know how it works."""
+    """Reword the parser's error for people who do not know the parser."""
     problem, context = error.problem or "", error.context or ""
     here = error.problem_mark or error.context_mark
     mark = (here.line + 1, here.column + 1) if here else (1, 1)
@@ -140,9 +140,9 @@ class _Frame:
 
     value: list[object] | dict[str, object]
     path: Path
-    #: the key that waits for its value
+    #: the key whose value comes next
     key: str | None = None
-    #: the key was given before: what comes is read and dropped
+    #: the key is a duplicate: its value is read and dropped
     dropped: bool = False
 
 
@@ -217,7 +217,7 @@ class _Builder:
         self._report.positions.keys.setdefault(path, mark)
 
     def _put(self, value: object, mark: Mark) -> Path:
-        """Give a value to the list or mapping that waits for it; return its path."""
+        """Add a value to the innermost open list or mapping; return its path."""
         values = self._report.positions.values
         if not self._stack:
             self.root = value

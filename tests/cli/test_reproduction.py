@@ -82,7 +82,7 @@ async def test_the_line_makes_the_same_run(shell, tmp_path, name, bugs, keys):
 def test_a_step_that_cannot_be_read_says_what_it_should_be(trunkline):
     tour = "scenarios/tour/told-twice.yaml"
     for step, message in {
-        "x": "has no time, or is no mapping; write it as in a scenario file",
+        "x": "has no time, or is not a mapping; write it as in a scenario file",
         "{crash: {}}": "has no time",
         "{at: z, crash: {}}": "'z' is not a time: write 5s",
         "{at: 1s, crsh: {}}": "nearest valid word: 'crash'",

@@ -1,7 +1,7 @@
-"""What a scenario says of bindings: threads that the gateway will open for delegated work, webhooks, tokens.
+"""Checks of a scenario's bindings: threads that the gateway will open for delegated work, webhooks, tokens.
 
-A thread for delegated work is called by the delegation: ``ops/m1.hand1`` is for the first call of the turn that answers
-`m1`. A file may name such threads where its gateway makes them.
+A thread for delegated work is named after the delegation: ``ops/m1.hand1`` belongs to the first call of the turn that
+answers `m1`. A file may name such threads as places if its gateway creates them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from trunkline.sim.scenario.place_refs import PlaceError, PlaceRef, resolve_plac
 from trunkline.sim.scenario.problems import Path, ProblemReport, advice, shown
 from trunkline.sim.scenario.step_rules import items, listed
 
-#: where webhooks are
+#: platforms with webhooks
 _WEBHOOKS = ("discord",)
 _CHILD = re.compile(r"(?P<work>.+)\.hand(?P<call>[1-9][0-9]{0,3})(?:\+[2-9])?")
 _OFF = (None, False, "no", "off", "false")
 
 
 def spawning(tree: object, configurations: Iterable[object]) -> tuple[str, ...]:
-    """The platforms on which delegated work may get threads of its own."""
+    """The platforms on which delegated work may get its own threads."""
     asked = any(items(action, "delegate", "thread") is True for rule in _rules(tree) for action in listed(rule, "do"))
     found: dict[str, None] = dict.fromkeys(PLATFORMS) if asked else {}
     for given in configurations:
@@ -38,7 +38,7 @@ def spawning(tree: object, configurations: Iterable[object]) -> tuple[str, ...]:
 def children(
     places: Iterable[str], platforms: Collection[str], said: Collection[str], tree: object, world: WorldSpec
 ) -> Iterator[tuple[PlaceRef, str]]:
-    """The threads of delegated work among the places of a file: the room and the thread's name."""
+    """The threads of delegated work among the places of a file: each its room and the thread's name."""
     calls = _calls(tree)
     for place in places:
         above, _, name = place.rpartition("/")
@@ -56,7 +56,7 @@ def children(
 
 
 def _calls(tree: object) -> int:
-    """How many things an agent does in one turn at most."""
+    """The maximum number of actions of an agent in one turn."""
     return max((len(listed(rule, "do")) for rule in _rules(tree)), default=0)
 
 
@@ -69,7 +69,7 @@ def _rules(tree: object) -> Iterator[Any]:
 
 
 def check_bound(tree: object, report: ProblemReport, world: WorldSpec) -> None:
-    """Note webhooks where there can be none, and tokens of accounts that are not there."""
+    """Report webhooks where there can be none, and tokens of unknown accounts."""
     for index, step in enumerate(listed(tree, "script")):
         here: Path = ("script", index)
         _check_rotate(items(step, "rotate"), (*here, "rotate"), report, world)

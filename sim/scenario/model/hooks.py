@@ -1,4 +1,4 @@
-"""The models of a scenario's `cast.hooks`: what users' own code does to messages, and when it hears of their ends."""
+"""The models of a scenario's `cast.hooks`: user code that runs before messages are stored, and after they end."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from trunkline.core.values import IntentKind
 
 
 class HookWhen(Model):
-    """The messages that a hook does something to; all that is given must hold."""
+    """The messages that a hook acts on. Every field given must match."""
 
     text: str | None = None
-    """The text, as the hooks before have left it; `*` stands for anything."""
+    """The text, as changed by earlier hooks; `*` stands for anything."""
     place: str | None = Field(default=None, validation_alias="in")
-    """Where it goes."""
+    """The place the message goes to."""
     kind: IntentKind | None = None
-    """Which path of the gateway says it."""
+    """The kind of message."""
 
 
 class Hook(Model):
-    """A hook. It does at most one of `change`, `cancel`, `fail` and `nonsense`; without any it only looks on."""
+    """A hook. It does at most one of `change`, `cancel`, `fail` and `nonsense`; with none of them it only observes."""
 
     on: Literal["sending", "sent"] = "sending"
-    """`sending`: it sees each message before it is stored. `sent`: it is told what became of it."""
+    """`sending`: called for each message before it is stored. `sent`: called with the outcome of each message."""
     priority: int = 0
-    """Of the `sending` hooks, those with more come first; equal ones come in the order of the file."""
+    """`sending` hooks with a higher priority run first; equal ones run in the order of the file."""
     required: bool = False
-    """When it fails, the message is cancelled; otherwise it goes on without the hook."""
+    """`true`: the message is cancelled when the hook fails. `false`: the message continues without the hook."""
     when: HookWhen = HookWhen()
-    """Not given: every message."""
+    """The messages it acts on; by default all."""
     takes: Duration | None = None
-    """It takes this long first. After `gateway.delivery.hook_timeout` it has failed."""
+    """How long it takes. Longer than `gateway.delivery.hook_timeout` counts as a failure."""
     change: str | None = None
-    """This text instead: a template with `{text}` and `{original}`. An empty one leaves nothing to be sent."""
+    """Replace the text: a template with `{text}` and `{original}`. With an empty text nothing is sent."""
     cancel: str | None = None
-    """The message is not sent, and this is why."""
+    """Cancel the message, for this reason."""
     fail: str | None = None
-    """It raises an error with this text."""
+    """Raise an error with this text."""
     nonsense: Literal[True] | None = None
-    """It answers something that is no answer."""
+    """Return a value that is not a valid answer."""

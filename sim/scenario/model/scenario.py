@@ -1,13 +1,11 @@
-"""The scenario file, as models: metadata, gateway, world, cast, script, expectations. Version 1.
+"""The models of a scenario file, version 1: metadata, gateway, world, cast, script, expectations.
 
-People read and write these files, so the fields are words, references are names (``ops/deploy``, ``@ana``), and there
-is no code: matching is by text with ``*``, texts are templates with ``{text}``-like slots. The field docstrings are the
-reference (docs/scenarios.md and `trunkline schema` are made from them). References are checked by
-`sim.scenario.cross_checks`.
-World and script have modules of their own.
+People read and write these files, so fields are words, references are names (``ops/deploy``, ``@ana``), and there is no
+code: texts are matched with ``*``, and templates have slots like ``{text}``. docs/scenarios.md and `trunkline schema`
+are generated from the docstrings of models and fields. `sim.scenario.cross_checks` checks references.
 
-A *place* is written ``platform/room``, ``platform/room/thread`` or ``platform/@person`` (a direct conversation);
-``platform:account/...`` names one of several bot accounts; the platform may be left out where the rest is unambiguous.
+A *place* is written ``platform/room``, ``platform/room/thread`` or ``platform/@person`` (a direct conversation).
+``platform:account/...`` names one of several bot accounts. The platform may be omitted if the rest is unambiguous.
 """
 
 from __future__ import annotations
@@ -58,27 +56,27 @@ SCENARIO_VERSION = 1
 
 
 class Match(Model):
-    """What a rule answers to; all that is given must hold. Texts may use `*` for anything."""
+    """When a rule applies: every field given must match. Texts may use `*` for anything."""
 
     text: str | None = None
-    """What was said to the agent, or the task given to a hand."""
+    """The text of the message to the agent, or the task given to a hand."""
     person: str | None = None
-    """Who said it."""
+    """The sender."""
     place: str | None = Field(default=None, validation_alias="in")
-    """Where it was said."""
+    """The place of the message."""
     callback: str | None = None
-    """The turn is the result of this hand (`*` for any)."""
+    """The turn delivers the result of this hand (`*` for any)."""
     outcome: Literal["ok", "error", "timeout", "lost"] | None = None
     """How that hand ended."""
     wake: bool | None = None
-    """The turn was started by a schedule or an operator."""
+    """A schedule or an operator started the turn."""
 
 
 class SendAction(Model):
-    """The message tool. With neither `to` nor `target`, it sends to where the turn came from."""
+    """The message tool. With neither `to` nor `target`, it sends to the place the turn came from."""
 
     text: str
-    """What it says: a template."""
+    """The text: a template."""
     to: str | None = None
     """A place."""
     target: str | None = None
@@ -90,63 +88,63 @@ class SendAction(Model):
     thread: str | None = None
     """The platform's id of a thread."""
     session: str | None = None
-    """The session that remembers it: a place, or a session key. Not given: that of the target."""
+    """The session that records it: a place, or a session key. By default the target's session."""
 
 
 class DelegateAction(Model):
-    """Give a task to an async hand and go on."""
+    """Give a task to an async hand, and continue."""
 
     hand: str
     """Name of the hand in `cast.hands`."""
     task: str = "{text}"
-    """What the hand is asked to do: a template."""
+    """The task: a template."""
     thread: bool | None = None
-    """`true`: in a thread and a session of its own, or not at all; `false`: without them. Not given: as the channel is
+    """`true`: in its own thread and session, or not at all. `false`: without them. By default as the channel is
     configured (`spawn_subagent_sessions`)."""
 
 
 class Action(Model):
-    """One thing that an agent does: exactly one field."""
+    """One action of an agent: exactly one field."""
 
     think: Duration | None = None
     """Take this long."""
     reply: str | None = None
-    """The final text of the turn; at most one, at the end."""
+    """The final text of the turn, a template; at most one, and last."""
     send: SendAction | None = None
     delegate: DelegateAction | None = None
     fail: str | None = None
     """Raise an error with this text."""
     silent: Literal[True] | None = None
-    """End the turn without an answer."""
+    """End the turn without a reply."""
 
 
 class AgentRule(Model):
-    """When an agent gets this, it does that. The first rule that matches is used."""
+    """What an agent does in a turn that matches. The first rule that matches applies."""
 
     when: Match = Match()
-    """Not given: anything."""
+    """The turns it applies to; by default any."""
     do: tuple[Action, ...] = Field(min_length=1)
-    """What it does, in order."""
+    """The actions, in order."""
 
 
 class HandRule(Model):
-    """How a hand works on a task: takes a while, then gives a result or fails."""
+    """How a hand works on a task: it takes a while, then returns a result or fails."""
 
     when: Match = Match()
-    """The tasks that it is for; not given: any."""
+    """The tasks it applies to; by default any."""
     takes: Duration = 1.0
-    """How long it works."""
+    """How long it takes."""
     result: str | None = None
     """The result; `{task}` stands for the task."""
     fails: str | None = None
-    """The error instead."""
+    """Fail with this error instead."""
 
 
 class Cast(Model):
     """How agents, hands and hooks behave."""
 
     agents: dict[str, tuple[AgentRule, ...]] = Field(default_factory=dict)
-    """The rules of each agent of the gateway. The first that matches is used."""
+    """The rules of each agent of the gateway. The first that matches applies."""
     hands: dict[
         str,
         Annotated[
@@ -154,9 +152,9 @@ class Cast(Model):
             BeforeValidator(as_rules, json_schema_input_type=HandRule | list[HandRule]),
         ],
     ] = Field(default_factory=dict)
-    """The rules of each hand, or its only rule. The first that matches the task is used."""
+    """The rules of each hand, or its only rule. The first that matches the task applies."""
     hooks: dict[str, Hook] = Field(default_factory=dict)
-    """What users' own code does to messages, by the name of the hook."""
+    """Hooks: user code that runs before messages are stored, and after they end. By name."""
 
 
 # ---------------------------------------------------------------- expectations
@@ -166,58 +164,59 @@ class ExpectedMessage(Model):
     """A message that people must see."""
 
     place: str = Field(validation_alias="in")
-    """Where they see it."""
+    """The place where they see it."""
     text: str
     """The whole text; `*` stands for anything."""
     media: tuple[str, ...] | None = None
-    """The files that come with it, as they were named; not given: not compared."""
+    """The attached files, by the names they were sent with; by default not compared."""
     times: int = Field(default=1, gt=0)
-    """How many of them."""
+    """How many such messages."""
 
 
 class ExpectedTranscript(Model):
-    """What a session must hold, in order."""
+    """The lines that a session must hold, in order."""
 
     place: str | None = Field(default=None, validation_alias="in")
-    """The place whose session it is, by its own route: a binding does not count."""
+    """The place whose session is meant: the session its route leads to, ignoring bindings."""
     session: str | None = None
-    """Or the key of the session."""
+    """Or the session key."""
     lines: tuple[str, ...]
     """`user: ...`, `assistant: ...` or `hand: ...`; `*` stands for anything."""
 
 
 class ExpectedEvent(Model):
-    """An event that must be in the run."""
+    """An event that the run must contain."""
 
     kind: str
     """Its kind, e.g. `intent.settled`."""
     reason: str | None = None
     """Its reason code."""
     state: str | None = None
-    """The state of the intent that it tells of."""
+    """The state of its intent."""
     status: str | None = None
-    """What a client is told of its send: `delivered`, `queued`, `dry-run`, `not-delivered`, `failed` or `refused`."""
+    """The status that a client receives for its send: `delivered`, `queued`, `dry-run`, `not-delivered`, `failed` or
+    `refused`."""
     text: str | None = None
     """Its text, with `*` for anything."""
     detail: str | None = None
     """Its detail, with `*` for anything."""
     place: str | None = Field(default=None, validation_alias="in")
-    """The place that it is about."""
+    """The place it is about."""
     times: int | None = Field(default=None, ge=0)
-    """Exactly this often; not given: at least once."""
+    """Exactly this many; by default at least one."""
 
 
 class Expect(Model):
-    """What must be true of the run. Every invariant must hold in any case."""
+    """What must be true of the run, besides the invariants, which must always hold."""
 
     accepted: tuple[ExpectedMessage, ...] | None = None
-    """Exactly these messages were accepted anywhere: no more, no fewer, nowhere else. Not given: not compared."""
+    """Exactly the messages that platforms accepted: no more, no fewer, nowhere else. By default not compared."""
     transcripts: tuple[ExpectedTranscript, ...] = ()
-    """What sessions hold."""
+    """The lines of sessions."""
     events: tuple[ExpectedEvent, ...] = ()
-    """Events that are in the run."""
+    """Events that the run must contain."""
     exercised: tuple[str, ...] = ()
-    """Invariants that this run must have put to the test."""
+    """Invariants that this run must exercise."""
 
 
 class Scenario(Model):
@@ -226,27 +225,27 @@ class Scenario(Model):
     scenario: Literal[1]
     """Version of the file format."""
     title: str = Field(min_length=1)
-    """One line for lists."""
+    """One line, for lists."""
     source: str = ""
-    """The public report that it comes from."""
+    """The public report it comes from."""
     tags: tuple[str, ...] = ()
     """Words to find it by."""
     bugs: tuple[str, ...] = ()
-    """Bug switches that reproduce the report: with any of them on, the run must be violated."""
+    """Bug switches that reproduce the report: with any of them on, the run must violate an invariant."""
     breaks: tuple[str, ...] = ()
-    """The invariants that the bug switches must be caught by."""
+    """The invariants that must catch the bug switches."""
     with_bugs: tuple[str, ...] = ()
     """Bug switches that are on in every run of this file, whatever the command line says."""
     story: str = ""
     """What happens and why, in prose."""
     seed: int = 1
-    """Decides every order and draw that the file leaves open."""
+    """Decides every order and random draw that the file leaves open."""
     gateway: GatewayConfig = GatewayConfig()
     world: WorldSpec
     stored: PreloadedStore = PreloadedStore()
     cast: Cast
     script: tuple[ScriptStep, ...] = Field(min_length=1)
-    """What happens, in order of time."""
+    """What happens, in chronological order."""
     expect: Expect = Expect()
 
 

@@ -10,36 +10,36 @@ from trunkline.core.config import Duration, GatewayConfig, Model
 from trunkline.core.values import IntentState, Transport
 from trunkline.sim.scenario.shorthand import as_list, as_settings, as_switch
 
-#: gateway processes on one store: the first, and the one that `second` starts
+#: the gateway processes of a run: the first, and the one that `second` starts on the same store
 Which = Literal["gateway", "second"]
 
 
 class When(Model):
-    """Waits for an event of the run that fits all that is given."""
+    """Waits for an event of the run that matches every field given."""
 
     event: str
     """Kind of the event, e.g. `wire.accepted`."""
     text: str | None = None
     """Its text, with `*` for anything."""
     place: str | None = Field(default=None, validation_alias="in")
-    """The place that it is about."""
+    """The place it is about."""
     nth: int = Field(default=1, gt=0)
-    """Which one of those that fit."""
+    """Wait for the Nth match."""
 
 
 class CrashStep(Model):
     """The gateway process dies, as if killed."""
 
     process: Which = "gateway"
-    """Which one."""
+    """Which process."""
     when: When | None = None
-    """Dies at this event; not given: at the step's time."""
+    """Dies at this event; by default at the step's time."""
     restart_after: Duration = 1.0
-    """Down time until the next process starts on the same store."""
+    """Time until the next process starts on the same store."""
 
 
 class RestartStep(Model):
-    """The gateway is stopped in order and started again."""
+    """The gateway is shut down gracefully and started again."""
 
     process: Which = "gateway"
     """Which process."""
@@ -48,85 +48,85 @@ class RestartStep(Model):
 
 
 class SecondProcessStep(Model):
-    """Another gateway process, called `second`, starts on the same store. One of them works it, the other stands by."""
+    """A process called `second` starts on the same store. The lease holder works the store; the other stands by."""
 
 
 class FreezeStep(Model):
-    """A gateway process stands still, as if suspended: it does nothing, and does not know it when it goes on."""
+    """A gateway process freezes, as if suspended, and later continues without noticing."""
 
     process: Which = "gateway"
-    """Which one."""
+    """Which process."""
     when: When | None = None
-    """Stands still from this event on; not given: from the step's time on."""
+    """Freezes at this event; by default at the step's time."""
     for_: Duration = Field(default=90.0, validation_alias="for")
-    """How long."""
+    """How long it stays frozen."""
 
 
 class ReplayStep(Model):
-    """The platform's connection resets and it delivers messages again that the gateway had before."""
+    """The platform's connection resets, and the platform redelivers messages that the gateway already received."""
 
     messages: tuple[str, ...] = ()
-    """Ids of `say` steps; none: every message so far."""
+    """Ids of `say` steps; by default every message so far."""
 
 
 class WakeStep(Model):
-    """A schedule or an operator starts a turn that nobody asked for."""
+    """A schedule or an operator starts a turn without a message from a person."""
 
     agent: str
-    """Whose turn it is."""
+    """The agent that takes the turn."""
     text: str
-    """What the agent is told."""
+    """The text that the agent receives."""
 
 
 class ReloadStep(GatewayConfig):
-    """The gateway gets another configuration while it runs, and keeps it over restarts.
+    """The gateway's configuration is replaced while it runs, and stays replaced across restarts.
 
-    What is given is merged over the configuration that holds: mappings are merged, everything else is replaced.
+    The fields given are merged into the current configuration: mappings are merged, everything else is replaced.
     """
 
     @model_validator(mode="after")
     def _names_fit(self) -> ReloadStep:
-        """Names are compared in the merged configuration, not in a part of one."""
+        """Skip the check of names here: it applies to the merged configuration, not to a part of one."""
         return self
 
 
 class ResetStep(Model):
-    """An operator has the session of the place in `in` start anew."""
+    """An operator resets the session of the place in `in`."""
 
     agent: str | None = None
-    """Whose session; not given: that of the default agent."""
+    """The agent whose session it is; by default the default agent."""
 
 
 class PollStep(Model):
-    """A question with options. What is wrong with it is for the gateway to say."""
+    """A question with options. Not validated here: rejecting a bad poll is the gateway's job."""
 
     question: str
-    """What is asked."""
+    """The question."""
     options: tuple[str, ...]
-    """What can be chosen."""
+    """The options."""
     max_selections: int = 1
-    """How many may be chosen."""
+    """How many options a person may choose."""
     duration_hours: int | None = None
-    """How long it is open; not given: as long as the platform wants."""
+    """How long the poll stays open; by default the platform decides."""
 
 
 class SendStep(Model):
-    """A client of the gateway asks it to send something, outside of any turn. Steps of one time go side by side."""
+    """A client asks the gateway to send something, outside of any turn. Steps at the same time run concurrently."""
 
     text: str = ""
-    """What is sent, as it is."""
+    """The text, sent literally."""
     media: tuple[str, ...] = ()
-    """Addresses of files that go with it."""
+    """URLs of files to attach."""
     poll: PollStep | None = None
     """A poll instead of a text."""
     payload: str | None = None
-    """JSON that only the platform knows."""
+    """Platform-specific JSON, passed on as it is."""
     best_effort: bool = False
-    """One attempt and no more."""
+    """One attempt, without retries."""
     dry_run: bool = False
-    """Only say what would be sent."""
+    """Only report what would be sent."""
     to: Annotated[tuple[str, ...], BeforeValidator(as_list, json_schema_input_type=str | list[str])] = ()
-    """A place; or else `target`. Several places: a broadcast, a message each."""
+    """A place; or use `target`. With several places it is a broadcast: one message to each."""
     target: str | None = None
     """A target as clients write it, not checked: `channel:C1`, `@ana:example.org`, ..."""
     channel: str | None = None
@@ -136,68 +136,69 @@ class SendStep(Model):
     thread: str | None = None
     """The platform's id of a thread."""
     agent: str | None = None
-    """For whom it is sent; not given: the default agent."""
+    """The agent on whose behalf it is sent; by default the default agent."""
     session: str | None = None
-    """The session that remembers it: a place, or a session key. Not given: that of the target."""
+    """The session that records it: a place, or a session key. By default the target's session."""
     key: str | None = None
     """Idempotency key; by default `send1`, `send2`, ... in order."""
     process: Which = "gateway"
-    """The process that is asked; one that stands by does it when it works the store."""
+    """The process that receives the request; a standby process sends once it holds the lease."""
 
 
 class QueueStep(Model):
-    """An operator works on the queue. Meant are all messages in it that fit what is given; there must be one."""
+    """An operator acts on every queued message that matches the fields given. At least one must match."""
 
     do: Literal["retry", "resolve", "purge"]
-    """`retry`: try again what has ended. `resolve`: say what became of a chunk in doubt. `purge`: remove what has
-    ended."""
+    """`retry`: try a finished message again. `resolve`: decide a chunk whose outcome is unknown. `purge`: remove
+    finished messages."""
     verdict: Literal["sent", "unsent", "abandon"] | None = None
-    """With `resolve`: the platform has the chunk, or does not have it, or it is left as it is."""
+    """With `resolve`: the platform has the chunk, does not have it, or the chunk is given up."""
     place: str | None = Field(default=None, validation_alias="in")
-    """Where the message goes."""
+    """The place the message goes to."""
     text: str | None = None
     """The text of its first chunk; `*` stands for anything."""
     state: IntentState | None = None
-    """The state that it is in."""
+    """The state of the message."""
     process: Which = "gateway"
-    """The process that is asked."""
+    """The process that receives the request."""
 
 
 class RotateStep(Model):
-    """An account gets a new token: older ones are not taken any more. A process that starts has the newest."""
+    """An account's token is rotated: older tokens are rejected from then on. A new process starts with the newest."""
 
     platform: str
-    """Which platform."""
+    """The platform."""
     account: str | None = None
-    """Which account; not given: the only one, else `default`."""
+    """The account; by default the only one, else `default`."""
     tell: Duration = 0.0
-    """After so long the processes that run are given it."""
+    """Delay until the running processes receive the new token."""
 
 
 class WebhookStep(Model):
-    """A webhook of the gateway cannot be used any more."""
+    """A webhook of the gateway stops working."""
 
     place: str = Field(validation_alias="in")
-    """The room that it is in, or a thread of that."""
+    """Its room, or a thread of that room."""
     state: Literal["deleted", "forbidden"]
-    """`deleted`: it is gone, and another one may be made. `forbidden`: the account may use and make none there."""
+    """`deleted`: it is gone, and another may be created. `forbidden`: the account may neither use nor create webhooks
+    there."""
 
 
 class BindStep(Model):
-    """An operator binds a conversation to a session. What is wrong with it is for the gateway to say."""
+    """An operator binds a conversation to a session. Not validated here: rejecting it is the gateway's job."""
 
     place: str = Field(validation_alias="in")
     """The conversation."""
     session: str
-    """The session: a place whose session is meant, or a session key."""
+    """The session: a session key, or a place for that place's session."""
     agent: str | None = None
-    """Whose session, for a place; not given: the default agent."""
+    """With a place: the agent whose session it is; by default the default agent."""
     idle: Duration | None = None
-    """It ends when nothing was said for so long; not given: as the channel is configured."""
+    """The binding expires after this long without a message; by default as the channel is configured."""
     max_age: Duration | None = None
-    """It ends so long after now; not given: as the channel is configured."""
+    """The binding expires after this long in any case; by default as the channel is configured."""
     label: str = ""
-    """What people call it."""
+    """A label for people."""
 
 
 class UnbindStep(Model):
@@ -206,18 +207,19 @@ class UnbindStep(Model):
     place: str | None = Field(default=None, validation_alias="in")
     """The conversation."""
     session: str | None = None
-    """The session: a place whose session is meant, or a session key."""
+    """The session: a session key, or a place for that place's session."""
     agent: str | None = None
-    """Whose session, for a place; not given: the default agent."""
+    """With a place: the agent whose session it is; by default the default agent."""
 
 
 class Fault(Model):
-    """Something that will go wrong, named and counted."""
+    """A fault to inject: what fails, how, and how often."""
 
     on: Literal["send", "lookup", "thread", "push", "hand", "store", "queue", "mirror", "ready", "connect", "boot"]
-    """What goes wrong: sending, asking the platform about a send, opening a thread, handing a message of a person to
-    the gateway, the work of a hand, writing to the store, what is stored to be sent, remembering what was sent, being
-    ready to send, the connection of an account, or the start of a process."""
+    """What fails. `send`: a send. `lookup`: asking the platform about an earlier send. `thread`: opening a thread.
+    `push`: delivering a person's message to the gateway. `hand`: the work of a hand. `store`: a write to the store.
+    `queue`: the stored rows of messages to send. `mirror`: mirroring what was sent into the transcript. `ready`: the
+    readiness of an account. `connect`: the connection of an account. `boot`: the start of a process."""
     do: Literal[
         "lose-response",
         "drop",
@@ -233,64 +235,64 @@ class Fault(Model):
         "damage",
         "missing",
     ]
-    """For `send`: `lose-response`: accepted, but no answer. `drop`: never arrives, and no answer. `reset`: accepted,
-    and the connection breaks instead of an answer. `reset-before`: it breaks before the request arrives; the sender
-    cannot tell the two apart. `refuse-connection`: it cannot even leave, and the sender knows. `no-receipt`: accepted,
-    but the answer names no message. `refuse`: refused for good. `rate-limit`: wait `for`. `error`: not taken, may pass.
-    `slow`: takes `for` longer. For `lookup`: `error`, `drop` or `slow`. For `thread`, which strikes in the room of the
-    thread: `error`, `refuse`, `drop`, `slow`, and `lose-response`: opened, but no answer. For `push`: `slow`, the
-    message comes `for` later, and what is said meanwhile overtakes it. For `hand`: `error`, it fails; `drop`, it never
-    answers, until its deadline; `slow`, it works `for` longer. For `store`: `error`, the
-    disk is full, and `write-error`. For `queue`: `damage`, at once: the rows of open messages become such as nobody
-    can read; a process that has them in memory goes on with what it has. For `mirror`: `refuse`, for the time `for`
-    the store takes all but the transcript lines of what was sent. For `ready`: `error`, the account is not ready
-    for the time `for`. For `connect`: `error`, the connection breaks, and there is none for the time `for`; what
-    needs it fails before it was sent. For `boot`: `missing`, the adapter is not there when the process starts, and
-    is installed after `for`; at 0s this strikes the first process."""
+    """For `send`: `lose-response`: accepted, but the response is lost. `drop`: the request is lost, without a response.
+    `reset`: accepted, but the connection is reset before the response. `reset-before`: the connection is reset before
+    the request arrives; the sender cannot tell the two apart. `refuse-connection`: no connection, and the sender knows.
+    `no-receipt`: accepted, but the response names no message. `refuse`: refused permanently. `rate-limit`: refused for
+    `for`. `error`: refused, but a retry may succeed. `slow`: takes `for` longer. For `lookup`: `error`, `drop` or
+    `slow`. For `thread`, which strikes in the thread's room: `error`, `refuse`, `drop`, `slow`, and `lose-response`:
+    opened, but the response is lost. For `push`: `slow`: the message arrives `for` later, and later messages overtake
+    it. For `hand`: `error`: it fails; `drop`: it does not answer before its deadline; `slow`: it takes `for` longer.
+    For `store`: `error`: the disk is full; `write-error`: the write fails. For `queue`: `damage`: at once, the rows of
+    open messages become unreadable; a process that has them in memory continues with its copy. For `mirror`: `refuse`:
+    for `for`, the store rejects the transcript lines of what was sent, and accepts everything else. For `ready`:
+    `error`: the account is not ready for `for`. For `connect`: `error`: the connection breaks and stays down for `for`;
+    requests that need it fail before they are sent. For `boot`: `missing`: the adapter is missing when the process
+    starts, and is installed after `for`; at 0s this strikes the first process."""
     place: str | None = Field(default=None, validation_alias="in")
-    """Only there. For `ready`, `connect` and `boot`: only the account that sees this place; not given: all of them."""
+    """Only at this place. For `ready`, `connect` and `boot`: only the account that sees this place; by default all."""
     text: str | None = None
     """Only sends and pushes with this text, or hands with this task (`*` for anything)."""
     attempt: int | None = Field(default=None, gt=0)
     """Only this attempt."""
     transport: Transport | None = None
-    """Only sends by this transport."""
+    """Only sends over this transport."""
     carries: Literal["inbound", "intent", "ack"] | None = None
-    """Only writes to the store that carry a message taken, an intent prepared, or a receipt."""
+    """Only writes to the store that contain an admitted message, a prepared intent, or a receipt."""
     nth: int = Field(default=1, gt=0)
-    """It strikes from the so manyth on that fits."""
+    """Strikes from the Nth match on."""
     times: int = Field(default=1, gt=0)
-    """How often it strikes."""
+    """How many times it strikes."""
     for_: Duration = Field(default=5.0, validation_alias="for")
-    """The time that `rate-limit`, `slow`, `mirror`, `ready`, `connect` and `boot` speak of."""
+    """The duration for `rate-limit`, `slow`, `mirror`, `ready`, `connect` and `boot`."""
 
 
 class ScriptStep(Model):
     """One step of the script: a time, and exactly one thing that happens."""
 
     at: Duration | None = None
-    """Time since the start. Steps are in order of time."""
+    """Time since the start. Steps are in chronological order."""
     after: Duration | None = None
-    """Time since the step before. Neither given: at once after it."""
+    """Time since the previous step. With neither `at` nor `after`, the step follows at once."""
     as_: str | None = Field(default=None, validation_alias="as")
     """Who says it (with `say`)."""
     place: str | None = Field(default=None, validation_alias="in")
     """Where (with `say`, `archive`, `unarchive`, `delete`, `reset`)."""
     id: str | None = None
-    """A name for a `say`, to be used by `replay`; by default m1, m2, ... in order."""
+    """A name for a `say`, for use in `replay`; by default m1, m2, ... in order."""
     secret: str | None = None
-    """With `say`: words of the text that nobody outside of this conversation may ever see."""
+    """With `say`: words of the text that must never be seen outside this conversation."""
     reply_chain: str | None = None
-    """With `say`: an id of a chain of replies that the platform puts on the message as if it were a thread. There is
-    no such thread, and sends to it are refused."""
+    """With `say`: the id of a reply chain that the platform puts on the message as if it were a thread. No such thread
+    exists, and sends to it are refused."""
     bot: Literal[True] | None = None
-    """With `say`: who says it is a bot."""
+    """With `say`: the sender is a bot."""
     via: str | None = None
-    """With `say`, instead of `as`: somebody's webhook of this name says it, which is no person. On Discord."""
+    """With `say`, instead of `as`: a third party's webhook of this name says it, not a person. On Discord."""
     proxy: str | None = None
-    """With `say`: a proxy takes the message away and posts it again by its webhook of this name. On Discord."""
+    """With `say`: a proxy removes the message and posts it again through its webhook of this name. On Discord."""
     locked: Literal[True] | None = None
-    """With `archive`: so that only operators can unarchive it, and nobody can post."""
+    """With `archive`: lock the thread, so that only operators can unarchive it and people cannot post."""
     say: str | None = None
     """A person says this."""
     send: SendStep | None = None
@@ -309,15 +311,15 @@ class ScriptStep(Model):
     ] = None
     replay: Annotated[ReplayStep | None, BeforeValidator(as_settings)] = None
     archive: Literal[True] | None = None
-    """The thread named by `in` is archived. A person who posts in it reopens it."""
+    """Archive the thread in `in`. A person who posts in it reopens it."""
     unarchive: Literal[True] | None = None
-    """The thread named by `in` is archived no longer."""
+    """Unarchive the thread in `in`."""
     delete: Literal[True] | None = None
-    """The thread named by `in` is deleted."""
+    """Delete the thread in `in`."""
     rotate: RotateStep | None = None
     webhook: WebhookStep | None = None
     bind: BindStep | None = None
     unbind: UnbindStep | None = None
     fault: Fault | None = None
     note: str | None = None
-    """Nothing happens; for readers."""
+    """A note for readers; nothing happens."""

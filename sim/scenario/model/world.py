@@ -1,4 +1,4 @@
-"""The models of a scenario's `world` and `stored`: who and what there is around the gateway, and what it had before."""
+"""The models of a scenario's `world` (people and platforms) and `stored` (what the store holds before the run)."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from trunkline.sim.scenario.shorthand import as_names
 
 #: the platforms that a world can have, in the order in which they are built
 PLATFORMS = ("discord", "telegram", "slack", "matrix", "whatsapp", "signal")
-#: those whose conversations have no threads
+#: platforms without threads
 THREADLESS = ("whatsapp", "signal")
 
 
 class PersonSpec(Model):
-    """Somebody who talks to the gateway."""
+    """A person who talks to the gateway."""
 
     name: str = ""
     """Display name; by default the key."""
     roles: tuple[str, ...] = ()
-    """Roles that they hold in guilds."""
+    """Their roles in guilds."""
     ids: dict[str, str] = Field(default_factory=dict)
-    """Platform -> their id there; made from the key when not given. Every account there can write to them from the
-    start; to others only when the file has named the conversation, as a place, before."""
+    """Platform -> their id there; by default derived from the key. Every account on that platform can write to them
+    from the start. An account can write to a person without an id only if the file names the conversation as a
+    place."""
 
 
 class ThreadSpec(Model):
     """A thread or topic that exists from the start."""
 
     id: str | None = None
-    """The platform's id; made from the name when not given."""
+    """The platform's id; by default derived from the name."""
 
 
 class RoomSpec(Model):
     """A guild channel (Discord), a channel (Slack), a room (Matrix) or a group (all others)."""
 
     id: str | None = None
-    """The platform's id; made from the name when not given."""
+    """The platform's id; by default derived from the name."""
     threads: Annotated[
         dict[str, ThreadSpec],
         BeforeValidator(as_names, json_schema_input_type=list[str] | dict[str, ThreadSpec | None]),
@@ -55,9 +56,9 @@ class AccountSpec(Model):
     bot: str = "trunkline"
     """Its display name."""
     idempotency: Idempotency | None = None
-    """What it offers for lost responses; by default what its platform does."""
+    """What it offers against lost responses; by default what its platform offers."""
     mode: DeliveryMode | None = None
-    """By which transports it sends; by default those of its platform."""
+    """The transports it sends over; by default those of its platform."""
 
 
 class PlatformSpec(Model):
@@ -73,27 +74,28 @@ class PlatformSpec(Model):
     ] = Field(default_factory=dict)
     """Rooms: a list of names, or name -> settings."""
     idempotency: Idempotency | None = None
-    """What this platform offers for lost responses; by default what the real one does."""
+    """What this platform offers against lost responses; by default what the real one offers."""
     key_seconds: Annotated[Duration | None, Field(gt=0)] = None
-    """How long it remembers idempotency keys; not given: for good. Only where it has keys."""
+    """How long it remembers idempotency keys; by default forever. Only for platforms with keys."""
     mode: DeliveryMode | None = None
-    """By which transports its accounts send: `direct`, `gateway`, or `hybrid` with both; by default as in reality."""
+    """The transports its accounts send over: `direct`, `gateway`, or `hybrid` for both; by default as on the real
+    platform."""
     cannot: tuple[Capability, ...] = ()
-    """What its accounts cannot do, of what they usually can: `media`, `message-ids`, ..."""
+    """Capabilities to remove from its accounts: `media`, `message-ids`, ..."""
     stable_ids: bool = True
-    """`false`: a replayed message comes under a new id (as on Feishu)."""
+    """`false`: a replayed message arrives under a new id (as on Feishu)."""
     misplaces: bool = False
-    """`true`: what is sent to a deleted thread is accepted in its room, and the receipt says so (as seen on Telegram);
-    otherwise it is refused."""
+    """`true`: a send to a deleted thread is accepted in its room, and the receipt says so (as seen on Telegram).
+    Otherwise it is refused."""
     echoes: bool = False
-    """`true`: what webhooks of the gateway say comes back to it, as messages of people do. Only where there are any:
-    on Discord."""
+    """`true`: messages posted by the gateway's webhooks come back to it like messages from people. Only for platforms
+    with webhooks: Discord."""
     latency: Duration = 0.05
-    """Usual time of a request, each way."""
+    """Usual latency of a request, each way."""
 
 
 class WorldSpec(Model):
-    """Who and what there is around the gateway."""
+    """The people and platforms around the gateway."""
 
     people: Annotated[
         dict[str, PersonSpec],
@@ -101,23 +103,23 @@ class WorldSpec(Model):
     ] = Field(default_factory=dict)
     """A list of names, or name -> settings."""
     crowd: int = Field(default=0, ge=0, le=10_000)
-    """This many more people, `p1`, `p2`, ..., with made-up names."""
+    """The number of additional people, `p1`, `p2`, ..., with made-up names."""
     discord: PlatformSpec | None = None
     """A fake Discord: rooms are guild channels."""
     telegram: PlatformSpec | None = None
     """A fake Telegram: rooms are groups, threads are topics."""
     slack: PlatformSpec | None = None
-    """A fake Slack: rooms are channels `C...`, people `U...`; the talk with somebody is known as `D...` too."""
+    """A fake Slack: rooms are channels `C...`, people `U...`; a direct conversation also has an id `D...`."""
     matrix: PlatformSpec | None = None
-    """A fake Matrix: rooms are `!...:example.org`, people `@...:example.org`. The case of ids counts."""
+    """A fake Matrix: rooms are `!...:example.org`, people `@...:example.org`. Ids are case-sensitive."""
     whatsapp: PlatformSpec | None = None
-    """A fake WhatsApp: rooms are groups `...@g.us`, people phone numbers. It is served by the gateway path."""
+    """A fake WhatsApp: rooms are groups `...@g.us`, people phone numbers. Sends use the gateway transport."""
     signal: PlatformSpec | None = None
-    """A fake Signal: rooms are groups, people phone numbers. Texts come with their styles beside them."""
+    """A fake Signal: rooms are groups, people phone numbers. Text styles are sent separately from the text."""
 
     @property
     def platforms(self) -> dict[str, PlatformSpec]:
-        """The platforms that this world has, by name."""
+        """The platforms of this world, by name."""
         found: dict[str, PlatformSpec | None] = {name: getattr(self, name) for name in PLATFORMS}
         return {name: spec for name, spec in found.items() if spec is not None}
 
@@ -126,23 +128,23 @@ class PreloadedSession(Model):
     """A session that an earlier version of the gateway left in the store."""
 
     key: str = Field(min_length=1)
-    """Its key, in the form of that version."""
+    """Its key, in the form that version used."""
     codec: str | None = None
-    """Name of that form; by default `openclaw` for keys that begin with `agent:`, else `v1`."""
+    """The name of that form; by default `openclaw` for keys that begin with `agent:`, else `v1`."""
     id: str = Field(min_length=1)
     """Its id."""
     agent: str = "main"
-    """Whose session it is."""
+    """The agent it belongs to."""
     updated: Duration = 0.0
-    """When it was written last: of two sessions of one conversation, the later one goes on."""
+    """When it was last written. Of two sessions of one conversation, the later one continues."""
     lines: tuple[str, ...] = ()
     """Its transcript: `user: ...`, `assistant: ...` or `hand: ...`."""
     place: str | None = None
-    """The place that had it last; not given: that version did not keep it."""
+    """Its last place; omit it for a version that did not store the place."""
 
 
 class PreloadedStore(Model):
-    """What the store holds before the gateway starts for the first time."""
+    """The contents of the store before the gateway first starts."""
 
     sessions: tuple[PreloadedSession, ...] = ()
     """Sessions with their transcripts."""

@@ -115,7 +115,7 @@ def test_characters_that_no_file_holds_are_told(char: str) -> None:
 def test_a_file_that_is_wrong_throughout_is_not_read_on() -> None:
     problems = refused_text("script:\n" + "  - {say: x}\n" * 5000)
     assert len(problems) == 501
-    assert "x.yaml: only 500 problems are told" in problems[-1]
+    assert "x.yaml: only the first 500 problems are listed" in problems[-1]
 
 
 def test_names_of_bugs_and_invariants_are_free_where_none_are_known() -> None:
@@ -148,7 +148,7 @@ def test_a_bad_gateway_section(section: str, error: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        ("otto]", "p2]\n  crowd: 3", "world.people.p2: 'p2' is one of the crowd of 3 already (take another name)"),
+        ("otto]", "p2]\n  crowd: 3", "world.people.p2: 'p2' is one of the crowd of 3 already (choose another name)"),
         ("lobby: {}", "lobby: {accounts: [rely]}", "accounts[0]: expected an account of discord, found 'rely'"),
         ("in: ops, say", "in: /ops, say", "expected platform/room, platform/room/thread or platform/@person"),
         (
@@ -169,7 +169,7 @@ def test_a_bad_gateway_section(section: str, error: str) -> None:
         (
             "  - {at: 5s",
             "  - reply: x\n  - {at: 5s",
-            "(nearest valid word: 'replay'; there is such a field in cast.agents.<name>[].do[])",
+            "(nearest valid word: 'replay'; this field belongs in cast.agents.<name>[].do[])",
         ),
         ("at: 5s", "at: " + "9" * 400 + "d", "script[1].at: the time is too long"),
         ("script:", "  hands: {clerk: {result: a, fails: b}}\nscript:", "expected `result` or `fails`, found both"),
