@@ -32,23 +32,23 @@ from trunkline.core.keys import Migration, SessionKey, StoredKey, plan_migration
 from trunkline.core.profiles import codec_of
 from trunkline.core.routing.index import index_of
 from trunkline.core.routing.scopes import place_key
-from trunkline.core.runtime.bindings.expiry_notice import Farewells
-from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.runtime.bindings.expiry_notice import ExpiryNotice
+from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.runtime.bindings.service import SessionBindingService
-from trunkline.core.runtime.client_sends.gateway_ports import Outbox
+from trunkline.core.runtime.client_sends.gateway_ports import GatewaySendPorts
 from trunkline.core.runtime.client_sends.planner import refused
 from trunkline.core.runtime.client_sends.sends import Sends
-from trunkline.core.runtime.client_sends.target_resolution import Targets
+from trunkline.core.runtime.client_sends.target_resolution import TargetResolver
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.delegation.delegations import Hands
-from trunkline.core.runtime.inbound.commands import Control
+from trunkline.core.runtime.delegation.delegations import DelegationRunner
+from trunkline.core.runtime.inbound.commands import CommandRunner
 from trunkline.core.runtime.inbound.intake import Intake
 from trunkline.core.runtime.inbound.last_activity import LastActivity
 from trunkline.core.runtime.inbound.turns import Turns
-from trunkline.core.runtime.lease_keeper import Tenure, lost_lease
-from trunkline.core.runtime.maintenance import Upkeep
+from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
+from trunkline.core.runtime.maintenance import Maintenance
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
-from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.sends.api import Broadcasted, SendMessage, SendOutcome, Target, spread
 from trunkline.core.sessions.session_map import migration_events, reset_session, todays_key
 from trunkline.core.store.commands import MigrateKeys
@@ -65,7 +65,7 @@ class Gateway:
     """
 
     #: the types of two parts; the simulator's bug switches replace them in a subclass
-    bindings_type: ClassVar[type[Bound]] = Bound
+    bindings_type: ClassVar[type[LiveBindings]] = LiveBindings
     delivery_type: ClassVar[type[Delivery]] = Delivery
 
     def __init__(
@@ -98,34 +98,36 @@ class Gateway:
             env=env,
             events=events,
             decisions=decisions or Decisions(),
-            tenure=Tenure(config, store, env, events),
-            bound=bound,
+            lease=LeaseKeeper(config, store, env, events),
+            bindings=bound,
         )
         #: which conversations are bound to which sessions
         self.bindings = SessionBindingService(self._ctx)
-        self._preparing = Preparing(self._ctx, hooks or Hooks())
-        self._delivery = self.delivery_type(self._ctx, self._preparing)
-        self._preparing.tell(room=self._delivery.backlog.room)
-        self._farewells = Farewells(self._ctx, self._preparing, self._delivery.queue)
-        self.bindings.farewell = self._farewells.say
-        targets = Targets(self._ctx)
+        self._preparer = Preparer(self._ctx, hooks or Hooks())
+        self._delivery = self.delivery_type(self._ctx, self._preparer)
+        self._preparer.connect(room=self._delivery.backlog.room)
+        self._expiry_notice = ExpiryNotice(self._ctx, self._preparer, self._delivery.queue)
+        self.bindings.connect(expired=self._expiry_notice.post)
+        targets = TargetResolver(self._ctx)
         #: set once the unfinished work of an earlier process is queued; new work may be queued from then on
         self._up = anyio.Event()
-        outbox = Outbox(self._ctx, self._delivery, targets, self._preparing)
-        self._sends = Sends(outbox, events, self._ctx.decisions, self._up)
-        self._hands = Hands(self._ctx, deliver=self._delivery.queue, preparing=self._preparing, bindings=self.bindings)
+        ports = GatewaySendPorts(self._ctx, self._delivery, targets, self._preparer)
+        self._sends = Sends(ports, events, self._ctx.decisions, self._up)
+        self._delegations = DelegationRunner(
+            self._ctx, deliver=self._delivery.queue, preparer=self._preparer, bindings=self.bindings
+        )
         self._turns = Turns(
             self._ctx,
             deliver=self._delivery.queue,
-            delegate=self._hands.delegate,
-            control=Control(self._ctx, self.bindings).run,
+            delegate=self._delegations.delegate,
+            control=CommandRunner(self._ctx, self.bindings).run,
             targets=targets,
-            preparing=self._preparing,
+            preparer=self._preparer,
         )
-        self._hands.tell(start_turn=self._turns.start, busy=self._turns.lanes.busy)
+        self._delegations.connect(start_turn=self._turns.start, busy=self._turns.lanes.busy)
         self._intake = Intake(self._ctx, self._turns.start, self._delivery.broken)
         #: the queue administration of operators
-        self.queue = Upkeep(self._ctx, self._delivery)
+        self.queue = Maintenance(self._ctx, self._delivery)
         self._group: anyio.abc.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -151,11 +153,11 @@ class Gateway:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(ctx.store.run, name="store writer")
-                await ctx.tenure.claim(started)
-                group.start_soon(ctx.tenure.keep, name="lease")
-                self._hands.start(group)
+                await ctx.lease.claim(started)
+                group.start_soon(ctx.lease.keep, name="lease")
+                self._delegations.start(group)
                 await self._migrate_keys(started)
-                self._preparing.lanes.start(group)
+                self._preparer.lanes.start(group)
                 await self.bindings.load(started)
                 self.bindings.up.set()
                 await self._recover(started, group)
@@ -165,7 +167,7 @@ class Gateway:
                 self._up.set()
                 self._group = group
                 group.start_soon(self.queue.run, name="upkeep")
-                self._farewells.lanes.start(group)
+                self._expiry_notice.lanes.start(group)
                 group.start_soon(self.bindings.run, name="bindings")
                 for (channel, account), adapter in sorted(ctx.adapters.items()):
                     group.start_soon(self._intake.listen, adapter, name=f"listen {channel}:{account}")
@@ -306,7 +308,7 @@ class Gateway:
         if left.broken_works or left.broken_delegations:
             await self.queue.set_aside(left, seq)
         # Before anything is sent: intents that end from now on notify their hooks themselves.
-        await self._delivery.finish_left(seq)
+        await self._delivery.finish_interrupted(seq)
         if left.intents:
             begin = anyio.Event()
             group.start_soon(self._begin, begin, group, name="begin")
@@ -316,7 +318,7 @@ class Gateway:
         for work, session in left.works:
             self._turns.start(work, session, seq)
         for delegation in left.delegations:
-            self._hands.recover(delegation, seq)
+            self._delegations.recover(delegation, seq)
 
     async def _begin(self, begin: anyio.Event, group: anyio.abc.TaskGroup) -> None:
         await begin.wait()

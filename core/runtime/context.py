@@ -25,9 +25,9 @@ from trunkline.core.profiles import codec_of
 from trunkline.core.reasons import Reason
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.scopes import place_key
-from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.runtime.inbound.last_activity import Activity
-from trunkline.core.runtime.lease_keeper import Tenure
+from trunkline.core.runtime.lease_keeper import LeaseKeeper
 from trunkline.core.sessions.session_map import new_session, session_created, session_moved
 from trunkline.core.store.port import Store
 from trunkline.core.store.records import IntentRow, NewSession, Participant, SessionRow
@@ -62,8 +62,8 @@ class Context:
     env: Env
     events: EventSink
     decisions: Decisions
-    tenure: Tenure
-    bound: Bound
+    lease: LeaseKeeper
+    bindings: LiveBindings
     activity: Activity = field(default_factory=Activity)
     memo: _Memo | None = None
 
@@ -139,10 +139,10 @@ class Context:
         # A chunk that is sent once more has to carry the mark as well.
         return msgspec.structs.replace(recipe, limit=max(recipe.limit - len(self.config.delivery.mark), 1))
 
-    def tell_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
+    def record_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
         """Record what a write did to a session: created it, moved it under its new key, or left the one before."""
         if row.moved_from is not None:
-            self.bound.moved(row.moved_from, row.key)
+            self.bindings.moved(row.moved_from, row.key)
             self.events.record(session_moved(row, row.moved_from, row.id), cause)
         if row.left is not None:
             left = SessionLeft(
@@ -156,7 +156,7 @@ class Context:
         if row.created:
             self.events.record(session_created(row, agent, address, by), cause)
 
-    def tell_prepared(self, intent: IntentRow, *, targeted: bool, reason: Reason, cause: int | None) -> int:
+    def record_prepared(self, intent: IntentRow, *, targeted: bool, reason: Reason, cause: int | None) -> int:
         """Record that an intent is durable: prepared, or cancelled by a hook."""
         if intent.state is IntentState.CANCELLED:
             assert intent.reason is not None
@@ -189,7 +189,7 @@ class Context:
 _UNKNOWN = Capabilities()
 
 
-class Queued(msgspec.Struct, frozen=True, kw_only=True):
+class QueuedIntent(msgspec.Struct, frozen=True, kw_only=True):
     """An intent in its lane, with the event that put it there."""
 
     id: IntentId

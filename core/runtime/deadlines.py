@@ -10,12 +10,12 @@ import asyncio
 from types import TracebackType
 
 
-class Limit:
+class Deadline:
     """A wait that may take until a time. Leaving it by that time's cancellation is no error: look at `expired`."""
 
     __slots__ = ("_cancelling", "_limits", "_task", "at", "expired")
 
-    def __init__(self, limits: Limits, at: float) -> None:
+    def __init__(self, limits: Deadlines, at: float) -> None:
         self._limits = limits
         task = asyncio.current_task()
         assert task is not None
@@ -26,7 +26,7 @@ class Limit:
         #: the time came before the end
         self.expired = False
 
-    def __enter__(self) -> Limit:
+    def __enter__(self) -> Deadline:
         self._limits.add(self)
         return self
 
@@ -43,24 +43,24 @@ class Limit:
         self._task.cancel()
 
 
-class Limits:
+class Deadlines:
     """All limits that run. Those that begin later end later, or are looked at a little late."""
 
     def __init__(self) -> None:
-        self._running: dict[Limit, None] = {}
+        self._running: dict[Deadline, None] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def within(self, seconds: float) -> Limit:
+    def within(self, seconds: float) -> Deadline:
         """A limit from now on."""
-        return Limit(self, asyncio.get_running_loop().time() + seconds)
+        return Deadline(self, asyncio.get_running_loop().time() + seconds)
 
-    def add(self, limit: Limit) -> None:
+    def add(self, limit: Deadline) -> None:
         """A limit begins."""
         self._running[limit] = None
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_at(limit.at, self._look)
 
-    def remove(self, limit: Limit) -> None:
+    def remove(self, limit: Deadline) -> None:
         """A limit is left."""
         self._running.pop(limit, None)
 

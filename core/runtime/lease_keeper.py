@@ -22,7 +22,7 @@ from trunkline.core.store.port import Store
 _LOOK = 1.0
 
 
-class Tenure:
+class LeaseKeeper:
     """Holds the store for one process."""
 
     def __init__(self, config: GatewayConfig, store: Store, env: Env, events: EventSink) -> None:

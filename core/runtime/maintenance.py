@@ -40,7 +40,7 @@ _MIRROR_LAST = 3600.0
 _LEAST = 0.01
 
 
-class Upkeep:
+class Maintenance:
     """Keeps the queue and its store in order."""
 
     def __init__(self, context: Context, delivery: Delivery) -> None:

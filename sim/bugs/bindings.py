@@ -15,7 +15,7 @@ from trunkline.core.events.gateway import CompletionStep
 from trunkline.core.gateway import Gateway
 from trunkline.core.hands.completion_plan import DIRECT, CompletionPlan, HandCompletion, plan_completion
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.store import Store
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.store.records import StoredBindings
@@ -71,7 +71,7 @@ class _BookByThread(BindingIndex):
         return found[-1] if found else None
 
 
-class _BoundByThread(Bound):
+class _BoundByThread(LiveBindings):
     """Bindings whose index is `_BookByThread`."""
 
     def __init__(self, store: Store, env: Env, events: EventSink) -> None:

@@ -53,7 +53,7 @@ class ScanningTwice(Gateway):
     async def _scan_too(self, orphans: tuple[DelegationRow, ...], cause: int) -> None:
         await anyio.sleep(_LATER)
         for orphan in orphans:
-            self._hands.recover(orphan, cause)
+            self._delegations.recover(orphan, cause)
 
 
 class Steering(Gateway):
@@ -61,7 +61,7 @@ class Steering(Gateway):
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
-        self._hands.tell(start_turn=self._hand_over, busy=self._turns.lanes.busy)
+        self._delegations.connect(start_turn=self._hand_over, busy=self._turns.lanes.busy)
 
     def _hand_over(self, work: Work, session: SessionId, cause: int) -> None:
         if not self._turns.lanes.busy(session):

@@ -78,7 +78,7 @@ class DrainingGateway(Gateway):
         ]
         loaded = await self._ctx.store.read(LoadIntents(ids=own))
         # Lanes of its own: it does not know what the live path is doing.
-        drain = Delivery(self._ctx, self._preparing)
+        drain = Delivery(self._ctx, self._preparer)
         drain.lanes.start(self._group)
         for row in loaded.rows:
             drain.queue(row, None)

@@ -19,7 +19,7 @@ from trunkline.core.events import Body, EventSink
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.gateway import Gateway
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.context import Queued
+from trunkline.core.runtime.context import QueuedIntent
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.lease import LeaseClaim
@@ -97,14 +97,14 @@ def replay_uncounted(_left: Any, **_: Any) -> RecoveryDecision:
 class _EachByItself(Delivery):
     """Each message is a task of its own."""
 
-    def _put(self, lane: _Lane, item: Queued) -> None:
+    def _put(self, lane: _Lane, item: QueuedIntent) -> None:
         super()._put((*lane, item.id), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
 
 
 class _ToolsApart(Delivery):
     """What the tool says goes by another queue than answers."""
 
-    def _put(self, lane: _Lane, item: Queued) -> None:
+    def _put(self, lane: _Lane, item: QueuedIntent) -> None:
         kind = "tool" if ".send" in item.id else "reply"
         super()._put((*lane, kind), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
 

@@ -126,13 +126,13 @@ class QuietGateway(Gateway):
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
-        tell = self._preparing.ended
+        tell = self._preparer.ended
 
         def ended(row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
             if row.state is not IntentState.CANCELLED:
                 tell(row, reason, receipts, cause)
 
-        self._preparing.ended = ended
+        self._preparer.ended = ended
 
 
 OUTBOUND_BUGS = (

@@ -11,7 +11,7 @@ from trunkline.core.channels import InboundStream
 from trunkline.core.decisions import identify
 from trunkline.core.errors import IdentityGone
 from trunkline.core.gateway import Gateway
-from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.store.commands import AckChunk
 from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
 from trunkline.sim.bugs.base import Bug, changing_write, deciding, making
@@ -75,7 +75,7 @@ def _adapting(adapter: type[FakeAdapter]) -> Callable[[Wiring], None]:
     return install
 
 
-class _HearsItself(Bound):
+class _HearsItself(LiveBindings):
     """Nobody remembers which webhooks are the gateway's own."""
 
     def is_echo(self, envelope: Envelope) -> bool:
@@ -83,7 +83,7 @@ class _HearsItself(Bound):
         return False
 
 
-class _HearsNoWebhook(Bound):
+class _HearsNoWebhook(LiveBindings):
     """Whatever comes by a webhook is taken for the gateway's own."""
 
     def is_echo(self, envelope: Envelope) -> bool:

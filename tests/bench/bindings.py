@@ -27,7 +27,7 @@ from trunkline.core.bindings.binding_index import BindingIndex
 from trunkline.core.bindings.conversation_match import ref_of
 from trunkline.core.bindings.records import ConversationRef, SessionBindingRecord, TargetKind
 from trunkline.core.env import Env
-from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.store.commands import Bind
 from trunkline.core.store.queries import ListBindings
@@ -73,11 +73,11 @@ def record(number: int, ends: float) -> SessionBindingRecord:
 def service_of(count: int) -> SessionBindingService:
     """The service of a gateway with so many active bindings; nothing but look-ups is asked of it."""
     nothing = cast("Any", None)
-    bound = Bound(nothing, Env(now=lambda: NOW, ids=nothing, seed=""), nothing)
+    bound = LiveBindings(nothing, Env(now=lambda: NOW, ids=nothing, seed=""), nothing)
     service = SessionBindingService(cast("Any", SimpleNamespace(bound=bound)))
     dice = random.Random(count)
     for number in range(count):
-        bound.book.add(record(number, LATE + dice.random()))
+        bound.index.add(record(number, LATE + dice.random()))
     return service
 
 
@@ -145,14 +145,14 @@ class Swept:
         self._clock = NOW
         self._next = 10 * MANY
         log = EventLog(env.now)
-        self._bound = Bound(store, Env(now=lambda: self._clock, ids=env.ids, seed=""), log.recorder("bench"))
-        self._bound.tell(changed=lambda: None, ended=self._ended)
+        self._bound = LiveBindings(store, Env(now=lambda: self._clock, ids=env.ids, seed=""), log.recorder("bench"))
+        self._bound.connect(changed=lambda: None, ended=self._ended)
         self._left, self._swept = 0, anyio.Event()
 
     @property
-    def book(self) -> BindingIndex:
+    def index(self) -> BindingIndex:
         """What is bound."""
-        return self._bound.book
+        return self._bound.index
 
     async def load(self) -> None:
         """Read what is in the store."""
@@ -161,7 +161,7 @@ class Swept:
 
     async def sweep(self) -> float:
         """CPU seconds of one binding that ends, of this thread and of the store's. The others stay as they are."""
-        self._clock, count = NOW, len(self.book)
+        self._clock, count = NOW, len(self.index)
         first, self._next = self._next, self._next + ENDS
         for number in range(first, self._next):
             self._bound.add(
@@ -171,11 +171,11 @@ class Swept:
             )
         self._clock, self._left, self._swept = SOON, ENDS, anyio.Event()
         before = time.process_time()
-        for one in self.book.due(self._clock):
+        for one in self.index.due(self._clock):
             self._bound.end_soon(one, one.expiry_reason, cause=None)
         await self._swept.wait()
         spent = time.process_time() - before
-        assert len(self.book) == count, len(self.book)
+        assert len(self.index) == count, len(self.index)
         return spent / ENDS
 
     def _ended(self, _: SessionBindingRecord, cause: int | None) -> None:
@@ -197,7 +197,7 @@ async def swept(path: Path, count: int) -> AsyncGenerator[Swept, None]:
             group.start_soon(store.run)
             made = Swept(store, env)
             await made.load()
-            assert len(made.book) == count, len(made.book)
+            assert len(made.index) == count, len(made.index)
             yield made
             group.cancel_scope.cancel()
     finally:

@@ -18,9 +18,9 @@ from trunkline.core.errors import SendFailed, TargetError, UsageError
 from trunkline.core.events import EventLog
 from trunkline.core.keys.openclaw import CHANNELS, agent_id
 from trunkline.core.profiles import Profile
-from trunkline.core.runtime.client_sends.planner import Fate, Stored
+from trunkline.core.runtime.client_sends.planner import SendResult, StoredSend
 from trunkline.core.runtime.client_sends.sends import Sends
-from trunkline.core.runtime.client_sends.target_resolution import Looked
+from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer
 from trunkline.core.sends.api import SendMessage, SendPlan, named_session
 from trunkline.core.store.records import send_intent
 from trunkline.core.values import Address, ChatKind, Receipt, SessionEntry
@@ -100,7 +100,7 @@ class _World:
         self.deliveries: list[Fields] = []
         self.entries: list[Fields] = []
         self._given = dict(given)
-        self._fates: dict[str, Fate] = {}
+        self._fates: dict[str, SendResult] = {}
         self._gate = anyio.Event()
         self._asked: SendMessage | None = None
         self._number = 0
@@ -133,18 +133,18 @@ class _World:
         """No case has bound conversations."""
         return None
 
-    async def look_up(self, channel: str, account: str, text: str) -> Looked:
+    async def look_up(self, channel: str, account: str, text: str) -> DirectoryAnswer:
         if self._given.get("target_error"):
             raise TargetError(self._given["target_error"])
         hit = self._given.get("directory_hit")
         if hit is None:
-            return Looked()
-        return Looked(resolved=Resolved(target=hit["to"], kind=_KINDS.get(hit.get("kind") or "")))
+            return DirectoryAnswer()
+        return DirectoryAnswer(resolved=Resolved(target=hit["to"], kind=_KINDS.get(hit.get("kind") or "")))
 
-    async def fate(self, key: str) -> Fate | None:
+    async def fate(self, key: str) -> SendResult | None:
         return self._fates.get(key)
 
-    async def store(self, plan: SendPlan, cause: int | None) -> Stored:
+    async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
         intent, known = send_intent(plan.key, 1), self._fates.get(plan.key)
         new = known is None
         if new:
@@ -153,14 +153,14 @@ class _World:
                 self.entries.append(_entry(plan.session_key, plan.entry))
             assert self._asked is not None
             self.deliveries.append(_delivery(plan, self._asked))
-        return Stored(plan=plan, intent=intent, session_key=plan.session_key, tries=1, new=new, fate=known)
+        return StoredSend(plan=plan, intent=intent, session_key=plan.session_key, tries=1, new=new, fate=known)
 
-    async def ended(self, stored: Stored) -> Fate:
+    async def ended(self, stored: StoredSend) -> SendResult:
         number, plan = self._number, stored.plan
         await self._gate.wait()
         message_id, detail = self._result(number)
         place = Address(channel=plan.channel, account="default", kind=ChatKind.DIRECT, conversation=plan.target)
-        fate = self._fates[plan.key] = Fate(
+        fate = self._fates[plan.key] = SendResult(
             tries=stored.tries,
             receipt=None if message_id is None else Receipt(provider_id=message_id, address=place),
             channel=plan.channel,

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from trunkline.core.events.delivery import SendJoined
-from trunkline.core.runtime.client_sends.gateway_ports import Outbox
-from trunkline.core.runtime.client_sends.planner import Stored
+from trunkline.core.runtime.client_sends.gateway_ports import GatewaySendPorts
+from trunkline.core.runtime.client_sends.planner import StoredSend
 from trunkline.core.sends.api import SendPlan
 from trunkline.sim import CrashAt, RunResult, ScenarioFile, Status, run_scenario
 from trunkline.sim.events.wire import WireAccepted
@@ -87,10 +87,10 @@ def test_a_call_after_the_crash_joins_what_was_left_open() -> None:
 
 
 def test_a_gateway_that_forgets_its_keys_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers, store = count(), Outbox.store
+    numbers, store = count(), GatewaySendPorts.store
 
-    async def forget(self: Outbox, plan: SendPlan, cause: int | None) -> Stored:
+    async def forget(self: GatewaySendPorts, plan: SendPlan, cause: int | None) -> StoredSend:
         return await store(self, msgspec.structs.replace(plan, key=f"{plan.key}.{next(numbers)}"), cause)
 
-    monkeypatch.setattr(Outbox, "store", forget)
+    monkeypatch.setattr(GatewaySendPorts, "store", forget)
     assert seen(run_scenario(script("discord")))["the release is out"] > 1

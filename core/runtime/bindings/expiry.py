@@ -21,12 +21,12 @@ _PROBES = 50
 _LEAST = 0.001
 
 
-class Sweeping:
+class BindingExpiry:
     """Ends what is over."""
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
-        self._bound = context.bound
+        self._bound = context.bindings
         self._wake = anyio.Event()
         #: there is something to be probed
         self._some = anyio.Event()
@@ -34,7 +34,7 @@ class Sweeping:
     def changed(self) -> None:
         """Bindings, and so their deadlines, have changed."""
         self._wake.set()
-        if len(self._bound.book):
+        if len(self._bound.index):
             self._some.set()
 
     async def run(self) -> None:
@@ -47,9 +47,9 @@ class Sweeping:
         """End what is over by its deadlines, at the cost of what ends."""
         while True:
             self._wake = anyio.Event()
-            for record in self._bound.book.due(self._ctx.env.now()):
+            for record in self._bound.index.due(self._ctx.env.now()):
                 self._bound.end_soon(record, record.expiry_reason, cause=None)
-            ends = self._bound.book.next_due
+            ends = self._bound.index.next_due
             if ends is None:
                 await self._wake.wait()
                 continue
@@ -61,10 +61,10 @@ class Sweeping:
         after = ""
         while True:
             self._some = anyio.Event()
-            if not len(self._bound.book):
+            if not len(self._bound.index):
                 await self._some.wait()
             await anyio.sleep(self._every())
-            records = sorted((one for one in self._bound.book if one.status is BindingStatus.ACTIVE), key=_id)
+            records = sorted((one for one in self._bound.index if one.status is BindingStatus.ACTIVE), key=_id)
             some = [record for record in records if record.binding_id > after][:_PROBES]
             for record in some:
                 await self._look_at(record)

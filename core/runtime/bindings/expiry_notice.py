@@ -13,9 +13,9 @@ from trunkline.core.errors import InvalidSend
 from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.inbound.intent_drafts import Drafts
+from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
 from trunkline.core.runtime.lanes import Lanes
-from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentState
@@ -25,21 +25,19 @@ _Lane = tuple[str, str, str, str]
 _WORKERS = 16
 
 
-class Farewells:
+class ExpiryNotice:
     """Says farewell."""
 
-    def __init__(
-        self, context: Context, preparing: Preparing, deliver: Callable[[IntentRow, int | None], None]
-    ) -> None:
+    def __init__(self, context: Context, preparer: Preparer, deliver: Callable[[IntentRow, int | None], None]) -> None:
         self._ctx = context
-        self._preparing = preparing
+        self._preparer = preparer
         self._deliver = deliver
-        self._drafts = Drafts(context)
+        self._drafts = IntentDrafts(context)
         self.lanes: Lanes[_Lane, tuple[SessionBindingRecord, Reason, int | None]] = Lanes(
             "farewells", self._handle, workers=_WORKERS, now=context.env.now
         )
 
-    def say(self, record: SessionBindingRecord, reason: Reason, cause: int | None) -> None:
+    def post(self, record: SessionBindingRecord, reason: Reason, cause: int | None) -> None:
         """Have farewell said, in a conversation that nobody has bound again."""
         if self._text(record):
             self.lanes.put(record.conversation.lane, (record, reason, cause))
@@ -54,7 +52,7 @@ class Farewells:
             # Somebody has bound it again, and goes on there.
             return
         try:
-            row = await self._preparing.prepare(draft, text, cause)
+            row = await self._preparer.prepare(draft, text, cause)
         except InvalidSend as error:
             ctx.events.record(IntentSuppressed(reason=error.reason, text=text), cause, binding=record.binding_id)
             return
@@ -62,7 +60,7 @@ class Farewells:
             return
 
         def story(new: bool) -> int | None:
-            return ctx.tell_prepared(row, targeted=False, reason=reason, cause=cause) if new else None
+            return ctx.record_prepared(row, targeted=False, reason=reason, cause=cause) if new else None
 
         def then(prepared: int | None) -> None:
             if prepared is not None:

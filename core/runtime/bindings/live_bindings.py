@@ -28,14 +28,14 @@ from trunkline.core.values import Address, Envelope, Identity
 ENDED_BY = "ended_by"
 
 
-class Bound:
+class LiveBindings:
     """The bindings of a gateway, as its other parts need them."""
 
-    def __init__(self, store: Store, env: Env, events: EventSink, book: BindingIndex | None = None) -> None:
+    def __init__(self, store: Store, env: Env, events: EventSink, index: BindingIndex | None = None) -> None:
         self._store = store
         self._env = env
         self._events = events
-        self._book = BindingIndex() if book is None else book
+        self._index = BindingIndex() if index is None else index
         #: old and new keys of sessions that were moved; told by the thread that committed
         self._moves: deque[tuple[str, str]] = deque()
         #: turns and messages that are under way for a binding
@@ -49,7 +49,9 @@ class Bound:
         self._ended: list[Callable[[SessionBindingRecord, int | None], None]] = []
         self._changed: Callable[[], None] = _nothing
 
-    def tell(self, *, changed: Callable[[], None], ended: Callable[[SessionBindingRecord, int | None], None]) -> None:
+    def connect(
+        self, *, changed: Callable[[], None], ended: Callable[[SessionBindingRecord, int | None], None]
+    ) -> None:
         """Who is told that deadlines have changed, and of each binding that has ended, with the event that tells it."""
         self._changed = changed
         self._ended.append(ended)
@@ -57,11 +59,11 @@ class Bound:
     # ------------------------------------------------------------ what holds now
 
     @property
-    def book(self) -> BindingIndex:
+    def index(self) -> BindingIndex:
         """What is bound, as of the last commit."""
         while self._moves:
-            self._book.move(*self._moves.popleft())
-        return self._book
+            self._index.move(*self._moves.popleft())
+        return self._index
 
     def moved(self, before: str, after: str) -> None:
         """A session has another key, durably. May be called by any thread."""
@@ -69,12 +71,12 @@ class Bound:
 
     def at(self, place: Address) -> SessionBindingRecord | None:
         """The binding by which a place belongs to a session now."""
-        record = self.book.at(place)
+        record = self.index.at(place)
         return record if record is not None and record.routes(self._env.now()) else None
 
     def speaking(self, place: Address, binding: str | None) -> SessionBindingRecord | None:
         """The binding that something is said for at a place: the one that it was promised, else today's."""
-        promised = None if binding is None else self.book.get(binding)
+        promised = None if binding is None else self.index.get(binding)
         if promised is not None and place_id(promised.conversation) == place_id(place):
             return promised
         return self.at(place)
@@ -90,7 +92,7 @@ class Bound:
 
     def add(self, record: SessionBindingRecord) -> None:
         """A binding is durable."""
-        self.book.add(record)
+        self.index.add(record)
         if record.identity is not None:
             self.own(record.conversation.channel, record.identity.id)
         self._changed()
@@ -115,40 +117,40 @@ class Bound:
 
     def drained(self, binding: str, cause: int | None) -> None:
         """Nothing is under way any more: a binding that is ending has ended."""
-        record = self.book.get(binding)
+        record = self.index.get(binding)
         if record is None or record.status is not BindingStatus.ENDING or binding in self._under_way:
             return
         changes = {"ended_at": self._env.now()}
-        self._note(binding, BindingEvent.DRAINED, changes, lambda after: self._tell_ended(after, None, "", cause))
+        self._note(binding, BindingEvent.DRAINED, changes, lambda after: self._record_end(after, None, "", cause))
 
     # ------------------------------------------------------------ what happens to it
 
     def touch(self, binding: str | None, by: str, cause: int | None, at: float | None = None) -> None:
         """Something was said in a bound conversation: its idle deadline moves (seed 002, invariant B2)."""
-        if binding is None or self.book.get(binding) is None:
+        if binding is None or self.index.get(binding) is None:
             return
         when = self._env.now() if at is None else at
 
         def story(after: SessionBindingRecord | None) -> None:
-            self.tell_touched(after, by, cause)
+            self.record_touch(after, by, cause)
 
-        self._store.submit(TouchBinding(binding=binding, at=when), story, then=lambda _: self.take_touches())
+        self._store.submit(TouchBinding(binding=binding, at=when), story, then=lambda _: self.apply_touches())
 
-    def tell_touched(self, after: SessionBindingRecord | None, by: str, cause: int | None) -> None:
-        """Record that a deadline has moved, with the write that moved it; the book follows with `take_touches`."""
+    def record_touch(self, after: SessionBindingRecord | None, by: str, cause: int | None) -> None:
+        """Record that a deadline has moved, with the write that moved it; the book follows with `apply_touches`."""
         if after is not None:
             body = BindingTouched(by=by, last_activity_at=after.last_activity_at, expires_at=after.expires_at)
             self._events.record(body, cause, binding=after.binding_id)
             self._touched.append(after)
 
-    def take_touches(self) -> None:
+    def apply_touches(self) -> None:
         """Have the book follow what was told of touches."""
         while self._touched:
             touched = self._touched.popleft()
-            record = self.book.get(touched.binding_id)
+            record = self.index.get(touched.binding_id)
             if record is not None:
                 at = max(record.last_activity_at, touched.last_activity_at)
-                self.book.add(msgspec.structs.replace(record, last_activity_at=at))
+                self.index.add(msgspec.structs.replace(record, last_activity_at=at))
 
     async def end(
         self,
@@ -174,13 +176,13 @@ class Bound:
 
     def gone(self, binding: str | None, reason: Reason, cause: int | None, detail: str = "") -> None:
         """The conversation of a binding is not there any more: there is nothing to wait for."""
-        record = None if binding is None else self.book.get(binding)
+        record = None if binding is None else self.index.get(binding)
         if record is None:
             return
         changes = {"reason": reason, "ended_at": self._env.now()}
 
         def story(after: SessionBindingRecord | None) -> SessionBindingRecord | None:
-            return self._tell_ended(after, None, detail, cause)
+            return self._record_end(after, None, detail, cause)
 
         self._note(record.binding_id, BindingEvent.END, changes, story)
 
@@ -191,7 +193,7 @@ class Bound:
         under_way = self._under_way.get(record.binding_id, 0)
         if not under_way:
             changes = {"reason": reason, "ended_at": self._env.now()}
-            return BindingEvent.END, changes, lambda after: self._tell_ended(after, by, detail, cause)
+            return BindingEvent.END, changes, lambda after: self._record_end(after, by, detail, cause)
 
         def story(after: SessionBindingRecord | None) -> SessionBindingRecord | None:
             if after is not None:
@@ -206,11 +208,11 @@ class Bound:
 
         return BindingEvent.DRAIN, {"reason": reason}, story
 
-    def tell_ended(self, after: SessionBindingRecord, by: str | None, cause: int | None) -> None:
+    def record_end(self, after: SessionBindingRecord, by: str | None, cause: int | None) -> None:
         """Record that a binding ended with the write that made another one."""
-        self._tell_ended(after, by, "", cause)
+        self._record_end(after, by, "", cause)
 
-    def _tell_ended(
+    def _record_end(
         self, after: SessionBindingRecord | None, by: str | None, detail: str, cause: int | None
     ) -> SessionBindingRecord | None:
         if after is not None:
@@ -228,7 +230,7 @@ class Bound:
 
     def identity_failed(self, binding: str | None, most: int, cause: int | None) -> None:
         """A message of a binding had to go out as the bot; after so many in a row that is how it stays (B134)."""
-        record = None if binding is None else self.book.get(binding)
+        record = None if binding is None else self.index.get(binding)
         if record is None or record.identity is None:
             return
         failed, identity = record.fallbacks + 1, record.identity
@@ -238,18 +240,18 @@ class Bound:
 
         def story(after: SessionBindingRecord | None) -> SessionBindingRecord | None:
             if after is not None and "degraded" in changes:
-                self._tell_degraded(after, identity, cause)
+                self._record_degraded(after, identity, cause)
             return after
 
         self._note(record.binding_id, BindingEvent.IDENTITY, changes, story)
 
-    def _tell_degraded(self, after: SessionBindingRecord, identity: Identity, cause: int | None) -> None:
+    def _record_degraded(self, after: SessionBindingRecord, identity: Identity, cause: int | None) -> None:
         body = BindingDegraded(identity=str(identity), reason=Reason.IDENTITY_GONE, fallbacks=after.fallbacks)
         self._events.record(body, cause, binding=after.binding_id)
 
     def identity_worked(self, binding: str | None) -> None:
         """A message of a binding went out under its identity: those before it do not count any more."""
-        record = None if binding is None else self.book.get(binding)
+        record = None if binding is None else self.index.get(binding)
         if record is not None and record.fallbacks:
             self._note(record.binding_id, BindingEvent.IDENTITY, {"fallbacks": 0}, lambda after: after)
 
@@ -277,7 +279,7 @@ class Bound:
             # What was under way may have been finished meanwhile.
             self.drained(after.binding_id, None)
 
-    def unbook(self, record: SessionBindingRecord) -> None:
+    def apply_end(self, record: SessionBindingRecord) -> None:
         """A binding has ended with the write that made another one."""
         self._became(record)
 

@@ -36,7 +36,7 @@ from trunkline.core.errors import Ambiguous, BindingError, KeyFormatError, Platf
 from trunkline.core.events.bindings import BindingBound, BindingDegraded, BindingRefused, PlaceReopened
 from trunkline.core.keys.text_form import read_key
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.bindings.expiry import Sweeping
+from trunkline.core.runtime.bindings.expiry import BindingExpiry
 from trunkline.core.runtime.context import Context
 from trunkline.core.store.commands import Bind
 from trunkline.core.store.queries import (
@@ -58,15 +58,19 @@ class SessionBindingService:
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
-        self._bound = context.bound
+        self._bound = context.bindings
         #: conversations that are being bound
         self._busy: dict[PlaceId, anyio.Lock] = {}
-        self._sweeping = Sweeping(context)
-        #: says farewell where a binding has expired; the seq of its end is the cause
-        self.farewell: Callable[[SessionBindingRecord, Reason, int | None], None] = _nobody
+        self._expiry = BindingExpiry(context)
+        #: called with each expired binding and the seq of its end
+        self._expired: Callable[[SessionBindingRecord, Reason, int | None], None] = _nobody
         #: until the store was read
         self.up = anyio.Event()
-        context.bound.tell(changed=self._sweeping.changed, ended=self._ended)
+        context.bindings.connect(changed=self._expiry.changed, ended=self._ended)
+
+    def connect(self, *, expired: Callable[[SessionBindingRecord, Reason, int | None], None]) -> None:
+        """Set the callback for expired bindings. Set late: the two parts depend on each other."""
+        self._expired = expired
 
     async def load(self, cause: int | None) -> None:
         """Read what is bound; what has ended does not come back (B131)."""
@@ -96,7 +100,7 @@ class SessionBindingService:
 
     def settle(self, cause: int | None) -> None:
         """After the start: those that were ending and have nothing under way any more have ended."""
-        for record in self._bound.book:
+        for record in self._bound.index:
             self._bound.drained(record.binding_id, cause)
 
     # ------------------------------------------------------------ the contract of seed 002
@@ -128,11 +132,11 @@ class SessionBindingService:
 
     def list_by_session(self, target_session_key: str) -> tuple[SessionBindingRecord, ...]:
         """The bindings of a session that have not ended, in the order in which they were made."""
-        return self._bound.book.of_session(target_session_key.strip())
+        return self._bound.index.of_session(target_session_key.strip())
 
     def all(self) -> tuple[SessionBindingRecord, ...]:
         """All bindings that have not ended, in the order in which they were made."""
-        return tuple(self._bound.book)
+        return tuple(self._bound.index)
 
     def resolve_by_conversation(self, conversation: Address | ConversationRef) -> SessionBindingRecord | None:
         """The binding by which a conversation belongs to a session now; none: it goes its default route."""
@@ -181,7 +185,7 @@ class SessionBindingService:
             raise error
         found = [
             record
-            for record in self._bound.book
+            for record in self._bound.index
             if record.status is BindingStatus.ACTIVE
             and (not binding_id or record.binding_id == binding_id)
             and (not target_session_key or record.target_session_key == target_session_key)
@@ -311,9 +315,9 @@ class SessionBindingService:
             if not stored.new:
                 return stored
             if stored.session is not None:
-                ctx.tell_session(stored.session, agent, None, "binding", cause)
+                ctx.record_session(stored.session, agent, None, "binding", cause)
             if stored.ended is not None:
-                self._bound.tell_ended(stored.ended, asked.by, cause)
+                self._bound.record_end(stored.ended, asked.by, cause)
             instead_of = None if stored.ended is None else stored.ended.binding_id
             body = _bound_event(record, placement, instead_of)
             seq = ctx.events.record(body, cause, binding=record.binding_id, delegation=record.delegation)
@@ -328,7 +332,7 @@ class SessionBindingService:
 
         def then(stored: BindResult) -> None:
             if stored.ended is not None:
-                self._bound.unbook(stored.ended)
+                self._bound.apply_end(stored.ended)
             if stored.new:
                 self._bound.add(record)
 
@@ -350,12 +354,12 @@ class SessionBindingService:
 
     async def run(self) -> None:
         """End what is over by itself, until cancelled; see `trunkline.core.runtime.bindings.expiry`."""
-        await self._sweeping.run()
+        await self._expiry.run()
 
     def _ended(self, record: SessionBindingRecord, cause: int | None) -> None:
         """A binding has ended: a word of farewell, where it came about by itself."""
         if record.reason is Reason.IDLE_EXPIRED or record.reason is Reason.MAX_AGE_EXPIRED:
-            self.farewell(record, record.reason, cause)
+            self._expired(record, record.reason, cause)
 
 
 def _nobody(_record: SessionBindingRecord, _reason: Reason, _cause: int | None) -> None: ...

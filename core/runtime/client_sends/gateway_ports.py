@@ -11,12 +11,12 @@ from trunkline.core.delivery.states import is_final
 from trunkline.core.errors import IllegalTransition, InvalidSend, StoreError
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.client_sends.planner import Fate, Stored
-from trunkline.core.runtime.client_sends.target_resolution import Looked, Targets
+from trunkline.core.runtime.client_sends.planner import SendResult, StoredSend
+from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, TargetResolver
 from trunkline.core.runtime.context import Context
 from trunkline.core.runtime.inbound.intent_drafts import identity_of
 from trunkline.core.runtime.outbound.delivery_loop import Delivery
-from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.sends.api import SendPlan, may_try_again
 from trunkline.core.store.commands import BeginSend
 from trunkline.core.store.queries import FindIntentFate, FindSend
@@ -32,14 +32,14 @@ _MOST_KNOWN = 100_000
 _MOST_SEEN = 10_000
 
 
-class Outbox:
+class GatewaySendPorts:
     """`trunkline.core.runtime.client_sends.sends.SendPorts` of a running gateway."""
 
-    def __init__(self, context: Context, delivery: Delivery, targets: Targets, preparing: Preparing) -> None:
+    def __init__(self, context: Context, delivery: Delivery, targets: TargetResolver, preparer: Preparer) -> None:
         self._ctx = context
         self._delivery = delivery
         self._targets = targets
-        self._preparing = preparing
+        self._preparer = preparer
         #: keys of sessions that are known to exist: a key is not lost again
         self._known: dict[str, None] = {}
         #: keys of sends that the hooks of this process have seen, oldest first
@@ -63,16 +63,16 @@ class Outbox:
         """The account that sends."""
         return self._targets.account(channel, named, None)
 
-    async def look_up(self, channel: str, account: str, text: str) -> Looked:
+    async def look_up(self, channel: str, account: str, text: str) -> DirectoryAnswer:
         """Ask the adapter's directory, where it has one."""
         return await self._targets.look_up(channel, account, text)
 
-    async def fate(self, key: str) -> Fate | None:
+    async def fate(self, key: str) -> SendResult | None:
         """The fate of the latest try, waited for where it is open (from an earlier process, for one)."""
         send = await self._ctx.store.read(FindSend(key=key))
         return None if send is None else await self._wait(send)
 
-    async def _wait(self, send: SendRow) -> Fate:
+    async def _wait(self, send: SendRow) -> SendResult:
         """The end of a send's intent."""
         waited = False
         while True:
@@ -87,29 +87,29 @@ class Outbox:
             finally:
                 self._delivery.forget(send.intent, ended)
 
-    async def store(self, plan: SendPlan, cause: int | None) -> Stored:
+    async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
         """Have the send durable and queued, unless its key has sent before."""
         while True:
             draft = self._draft(plan)
-            before = await self._seen_before(plan) if self._preparing.has_hooks else 1
-            if isinstance(before, Stored):
+            before = await self._seen_before(plan) if self._preparer.has_hooks else 1
+            if isinstance(before, StoredSend):
                 return before
             stored = await self._store(plan, draft, before, cause)
             if stored is not None:
                 return stored
 
-    async def _store(self, plan: SendPlan, draft: IntentRow, tries: int, cause: int | None) -> Stored | None:
+    async def _store(self, plan: SendPlan, draft: IntentRow, tries: int, cause: int | None) -> StoredSend | None:
         """Have a try durable and queued; none when hooks have seen it, and by now the next try is another one."""
         ctx, draft = self._ctx, msgspec.structs.replace(draft, id=send_intent(plan.key, tries))
-        row = await self._preparing.prepare(draft, well_formed(plan.text), cause)
+        row = await self._preparer.prepare(draft, well_formed(plan.text), cause)
         send = SendRow(key=plan.key, intent=row.id, tries=tries, session_key=plan.session_key, channel=plan.channel)
 
         def story(begun: SendAdmission) -> tuple[SendAdmission, int]:
             if begun.intent is None:
                 return begun, 0
             if begun.session is not None:
-                ctx.tell_session(begun.session, plan.agent, row.address, "outbound", cause)
-            return begun, ctx.tell_prepared(begun.intent, targeted=True, reason=Reason.CLIENT_SEND, cause=cause)
+                ctx.record_session(begun.session, plan.agent, row.address, "outbound", cause)
+            return begun, ctx.record_prepared(begun.intent, targeted=True, reason=Reason.CLIENT_SEND, cause=cause)
 
         def then(told: tuple[SendAdmission, int]) -> None:
             begun, prepared = told
@@ -142,7 +142,7 @@ class Outbox:
             fate = IntentFate(state=begun.intent.state, reason=begun.intent.reason, receipts=())
         return _stored(plan, begun.send, fate, new=begun.new)
 
-    async def _seen_before(self, plan: SendPlan) -> Stored | int:
+    async def _seen_before(self, plan: SendPlan) -> StoredSend | int:
         """The number of the try that hooks are to see; or the send that its key does not send again: they saw it.
 
         Only the latest keys are remembered here. The store would know all of them, and asking it costs each send. Where
@@ -159,7 +159,7 @@ class Outbox:
             return 1
         return send.tries + 1 if self._may_try_again(fate.state) else _stored(plan, send, fate, new=False)
 
-    async def ended(self, stored: Stored) -> Fate:
+    async def ended(self, stored: StoredSend) -> SendResult:
         """How a send ends, waiting for that."""
         send = SendRow(
             key=stored.plan.key,
@@ -172,11 +172,11 @@ class Outbox:
 
     def bound(self, address: Address) -> SessionBindingRecord | None:
         """The binding by which a place belongs to a session now."""
-        return self._ctx.bound.at(address)
+        return self._ctx.bindings.at(address)
 
     def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
         """Where a send would go, and its chunks."""
-        row = self._preparing.preview(self._draft(plan), well_formed(plan.text))
+        row = self._preparer.preview(self._draft(plan), well_formed(plan.text))
         return row.address, row.chunks
 
     def _may_try_again(self, state: IntentState) -> bool:
@@ -201,7 +201,7 @@ class Outbox:
         """The intent of the first try, without its text. Raises `InvalidSend` for what the adapter cannot do."""
         address, ctx = _address(plan), self._ctx
         poll = self._check_able(plan, address)
-        bound = ctx.bound.at(address)
+        bound = ctx.bindings.at(address)
         return IntentRow(
             id=send_intent(plan.key, 1),
             kind=IntentKind.SEND,
@@ -244,8 +244,8 @@ def _address(plan: SendPlan) -> Address:
     return plan.route.address
 
 
-def _stored(plan: SendPlan, send: SendRow, fate: IntentFate | None, *, new: bool) -> Stored:
-    return Stored(
+def _stored(plan: SendPlan, send: SendRow, fate: IntentFate | None, *, new: bool) -> StoredSend:
+    return StoredSend(
         plan=plan,
         intent=send.intent,
         session_key=send.session_key,
@@ -255,9 +255,9 @@ def _stored(plan: SendPlan, send: SendRow, fate: IntentFate | None, *, new: bool
     )
 
 
-def _fate(send: SendRow, fate: IntentFate | None, *, waited: bool) -> Fate:
+def _fate(send: SendRow, fate: IntentFate | None, *, waited: bool) -> SendResult:
     delivered = fate is not None and fate.state is IntentState.DELIVERED
-    return Fate(
+    return SendResult(
         tries=send.tries,
         receipt=fate.receipts[-1] if fate is not None and delivered and fate.receipts else None,
         channel=send.channel,

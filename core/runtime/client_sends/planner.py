@@ -15,7 +15,7 @@ from trunkline.core.events import EventSink
 from trunkline.core.events.delivery import SendRefused, TargetResolved
 from trunkline.core.routing.key_text import config_key
 from trunkline.core.routing.outbound import OutboundQuestion, OutboundRoute
-from trunkline.core.runtime.client_sends.target_resolution import Looked, refusal, resolve
+from trunkline.core.runtime.client_sends.target_resolution import DirectoryAnswer, refusal, resolve
 from trunkline.core.sends.api import SendMessage, SendPlan, check_send, choose_agent, choose_channel
 from trunkline.core.values import Address, IntentId, Receipt
 from trunkline.core.well_formed import well_formed
@@ -27,7 +27,7 @@ _MOST_KNOWN = 20_000
 _Asked = tuple[Address, str | None, str | None, str | None, str | None, str | None, str | None]
 
 
-class Fate(msgspec.Struct, frozen=True, kw_only=True):
+class SendResult(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the latest try of a send. `receipt` none: it failed, and `detail` tells how."""
 
     tries: int
@@ -41,7 +41,7 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
     waited: bool = False
 
 
-class Stored(msgspec.Struct, frozen=True, kw_only=True):
+class StoredSend(msgspec.Struct, frozen=True, kw_only=True):
     """A send that is durable. `new`: by this call. `fate`: of an earlier try with the key, where that has ended."""
 
     plan: SendPlan
@@ -49,7 +49,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     session_key: str | None
     tries: int
     new: bool
-    fate: Fate | None = None
+    fate: SendResult | None = None
 
 
 class SendPorts(Protocol):
@@ -73,19 +73,19 @@ class SendPorts(Protocol):
         """The account that sends. Raises `UnknownName`."""
         ...
 
-    async def look_up(self, channel: str, account: str, text: str) -> Looked:
+    async def look_up(self, channel: str, account: str, text: str) -> DirectoryAnswer:
         """What a directory says of a target. May raise `TargetError`."""
         ...
 
-    async def fate(self, key: str) -> Fate | None:
+    async def fate(self, key: str) -> SendResult | None:
         """What became of an earlier send with this key, waiting for one that is still open."""
         ...
 
-    async def store(self, plan: SendPlan, cause: int | None) -> Stored:
+    async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
         """Have the send durable and queued, unless its key has sent before. Raises `InvalidSend`."""
         ...
 
-    async def ended(self, stored: Stored) -> Fate:
+    async def ended(self, stored: StoredSend) -> SendResult:
         """How it ends, waiting for that."""
         ...
 
@@ -98,7 +98,7 @@ class SendPorts(Protocol):
         ...
 
 
-class Planning:
+class SendPlanner:
     """Plans sends. Of exact places the plan is remembered: who writes to a place once often does so again."""
 
     def __init__(self, ports: SendPorts, events: EventSink, decisions: Decisions) -> None:

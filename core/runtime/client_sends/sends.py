@@ -13,7 +13,7 @@ from trunkline.core.errors import SendFailed, StoreError, UsageError
 from trunkline.core.events import EventSink
 from trunkline.core.events.delivery import SendJoined, SendPreviewed, SendRequested
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.client_sends.planner import Fate, Planning, SendPorts, Stored, refused
+from trunkline.core.runtime.client_sends.planner import SendPlanner, SendPorts, SendResult, StoredSend, refused
 from trunkline.core.sends.api import (
     SendMessage,
     SendOutcome,
@@ -45,7 +45,7 @@ class Sends:
         #: in order, so that they end in order
         self._scopes: dict[anyio.CancelScope, None] = {}
         self._flights: dict[str, _Flight] = {}
-        self._planning = Planning(ports, events, decisions)
+        self._planner = SendPlanner(ports, events, decisions)
 
     def stop(self) -> None:
         """The gateway ends: nobody waits any longer for what it will not do."""
@@ -154,7 +154,7 @@ class Sends:
     async def _planned(self, message: SendMessage, asked: int) -> tuple[SendPlan | SendOutcome, int]:
         """The plan of a send; or the outcome of an earlier one with its key, where it cannot be planned any more."""
         try:
-            return await self._planning.plan(message, asked)
+            return await self._planner.plan(message, asked)
         except UsageError:
             before = None if message.dry_run else await self._ports.fate(message.key)
             # Upstream keeps failures too, so that a key never sends again.
@@ -166,7 +166,7 @@ class Sends:
 
     def _check_spent(self, key: str, cause: int) -> None:
         """Upstream: a key whose failure left nothing in the store never sends again."""
-        spent = self._planning.spent
+        spent = self._planner.spent
         if key in spent and self._ports.config.profile.upstream:
             self._joined(key, cause, ended=True)
             raise SendFailed(spent[key], cached=True, final=True)
@@ -209,7 +209,7 @@ def _requested(message: SendMessage) -> SendRequested:
     )
 
 
-def _queued(key: str, stored: Stored) -> SendOutcome:
+def _queued(key: str, stored: StoredSend) -> SendOutcome:
     route = stored.plan.route
     return SendOutcome(
         key=key,
@@ -222,7 +222,7 @@ def _queued(key: str, stored: Stored) -> SendOutcome:
     )
 
 
-def _outcome(message: SendMessage, fate: Fate, *, cached: bool) -> SendOutcome:
+def _outcome(message: SendMessage, fate: SendResult, *, cached: bool) -> SendOutcome:
     receipt = fate.receipt
     if receipt is None and not message.best_effort:
         raise SendFailed(f"send {message.key!r}: {fate.detail}", cached=cached, final=fate.final)

@@ -30,7 +30,7 @@ from trunkline.core.values import Address, SessionId
 _DIRECTORY_TIMEOUT = 10.0
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class ToolSend(msgspec.Struct, frozen=True, kw_only=True):
     """A tool send as the agent asked for it."""
 
     #: the session that runs
@@ -43,7 +43,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
 
 
-class Aim(msgspec.Struct, frozen=True, kw_only=True):
+class ResolvedTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a send goes, with the event that decided it."""
 
     address: Address
@@ -53,7 +53,7 @@ class Aim(msgspec.Struct, frozen=True, kw_only=True):
     session: tuple[str, str] | None = None
 
 
-class Looked(msgspec.Struct, frozen=True, kw_only=True):
+class DirectoryAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What a directory says of a target. `resolved` none: nothing, and `note` tells why if it should have."""
 
     resolved: Resolved | None = None
@@ -88,22 +88,22 @@ def resolve(decisions: Decisions, question: OutboundQuestion, note: str, config:
         raise type(error)(f"{error.facts}; {note}") from error
 
 
-class Targets:
+class TargetResolver:
     """Resolves targets, and tells how."""
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
 
     async def aim(
-        self, agent: str, asked: Asked, origin: Address | None, cause: int, ids: Mapping[str, str | None]
-    ) -> Aim | None:
+        self, agent: str, asked: ToolSend, origin: Address | None, cause: int, ids: Mapping[str, str | None]
+    ) -> ResolvedTarget | None:
         """Where a tool send goes; none without a target and an origin. Raises `UsageError`; nothing is sent then."""
         session = self.session(asked.session)
         if not isinstance(asked.to, str):
             address = asked.to or origin
             if address is not None:
                 check_exact(address, asked.channel, asked.account, asked.thread)
-            return None if address is None else Aim(address=address, cause=cause, session=session)
+            return None if address is None else ResolvedTarget(address=address, cause=cause, session=session)
         channel = (asked.channel or ("" if origin is None else origin.channel)).strip().lower()
         if channel not in self._ctx.channels:
             there = ", ".join(self._ctx.channels)
@@ -117,7 +117,7 @@ class Targets:
             current=_current(origin, channel),
         )
         route, seq = await self.route(question, cause, ids)
-        return Aim(address=route.address, cause=seq, route=route, session=session)
+        return ResolvedTarget(address=route.address, cause=seq, route=route, session=session)
 
     def session(self, text: str | None) -> tuple[str, str] | None:
         """Key and agent of a session that a caller names; none for a blank. Raises `InvalidSend`."""
@@ -135,7 +135,7 @@ class Targets:
         looked = await self.look_up(question.channel, question.account or "", question.target)
         question, ctx = looked.answer(question), self._ctx
         route = resolve(ctx.decisions, question, looked.note, ctx.config)
-        bound = ctx.bound.at(route.address)
+        bound = ctx.bindings.at(route.address)
         note = () if bound is None else (f"that conversation is bound to a session, by {bound.binding_id}",)
         body = TargetResolved(
             channel=question.channel,
@@ -146,14 +146,14 @@ class Targets:
         )
         return route, ctx.events.record(body, cause, **ids)
 
-    async def look_up(self, channel: str, account: str, text: str) -> Looked:
+    async def look_up(self, channel: str, account: str, text: str) -> DirectoryAnswer:
         """What the platform's directory says of a target, where there is one. A failing directory says nothing."""
         adapter = self._ctx.adapters.get((channel, account))
         if not isinstance(adapter, Directory):
-            return Looked()
+            return DirectoryAnswer()
         try:
             with anyio.fail_after(_DIRECTORY_TIMEOUT):
-                return Looked(resolved=await adapter.resolve_target(text))
+                return DirectoryAnswer(resolved=await adapter.resolve_target(text))
         except UsageError:
             raise
         except TimeoutError:
@@ -162,7 +162,7 @@ class Targets:
             why = error.facts or error.reason.sentence
         except Exception as error:  # noqa: BLE001 -- a directory with a defect: the text may be clear without it
             why = f"{type(error).__name__}: {error}"
-        return Looked(note=f"the directory of {channel} could not be asked: {why}")
+        return DirectoryAnswer(note=f"the directory of {channel} could not be asked: {why}")
 
 
 def _current(origin: Address | None, channel: str) -> CurrentConversation | None:

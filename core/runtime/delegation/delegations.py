@@ -29,9 +29,9 @@ from trunkline.core.keys import SessionKey
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.bindings.service import SessionBindingService
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.inbound.intake import tell_admitted
-from trunkline.core.runtime.inbound.intent_drafts import Drafts
-from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.runtime.inbound.intake import record_admitted
+from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
+from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import AcceptDelegation, Admit, FinishDelegation, StartDelegation
 from trunkline.core.store.port import answer
 from trunkline.core.store.queries import FindBindingOfRequest, FindSessionById
@@ -51,7 +51,7 @@ from trunkline.core.values import (
 from trunkline.core.well_formed import well_formed
 
 
-class Hands:
+class DelegationRunner:
     """Runs delegations side by side and brings their results back."""
 
     def __init__(
@@ -59,19 +59,19 @@ class Hands:
         context: Context,
         *,
         deliver: Callable[[IntentRow, int | None], None],
-        preparing: Preparing,
+        preparer: Preparer,
         bindings: SessionBindingService,
     ) -> None:
         self._ctx = context
-        self._preparing = preparing
-        self._drafts = Drafts(context)
+        self._preparer = preparer
+        self._drafts = IntentDrafts(context)
         self._bindings = bindings
         self._deliver = deliver
         self._start_turn: Callable[[Work, SessionId, int], None] = _nobody
         self._busy: Callable[[str], bool] = _never
         self._group: anyio.abc.TaskGroup | None = None
 
-    def tell(self, *, start_turn: Callable[[Work, SessionId, int], None], busy: Callable[[str], bool]) -> None:
+    def connect(self, *, start_turn: Callable[[Work, SessionId, int], None], busy: Callable[[str], bool]) -> None:
         """Whom to tell results: turns and hands need each other, so this comes after construction."""
         self._start_turn = start_turn
         self._busy = busy
@@ -205,11 +205,11 @@ class Hands:
             # A rule of somebody's own that knows of no resets: the store would refuse its turn for ever (S5).
             plan = plan_completion(done, ctx.config.hands)
         held = None if done.routed is None or done.routed.binding is None else done.routed.binding.binding_id
-        ctx.bound.hold(held)
+        ctx.bindings.hold(held)
         try:
             return await self._tell(row, done, plan, reason, decided)
         finally:
-            ctx.bound.release(held, decided)
+            ctx.bindings.release(held, decided)
 
     async def _completed(self, row: DelegationRow, result: HandResult, cause: int) -> tuple[HandCompletion, int]:
         """What a hand's end is, with the router's decision where the work has a session of its own (seed 002)."""
@@ -281,10 +281,10 @@ class Hands:
                 lost = IntentSuppressed(reason=Reason.NO_ORIGIN, text=result.text)
                 ctx.events.record(lost, planned, **_ids(row))
             if work is not None and finish.session is not None:
-                admitted = tell_admitted(ctx, work, finish.session, planned)
+                admitted = record_admitted(ctx, work, finish.session, planned)
                 started.append((work, finish.session.id, admitted))
             return [
-                (intent, ctx.tell_prepared(intent, targeted=False, reason=step.reason, cause=planned))
+                (intent, ctx.record_prepared(intent, targeted=False, reason=step.reason, cause=planned))
                 for intent, step in zip(intents, posted, strict=True)
             ]
 
@@ -369,7 +369,7 @@ class Hands:
         if step.mode == NOTICE:
             draft = msgspec.structs.replace(draft, kind=IntentKind.NOTICE)
             text = f"{row.hand} is done, and its result is not posted here. {step.reason.sentence}"
-        return await self._preparing.prepare(draft, text, cause)
+        return await self._preparer.prepare(draft, text, cause)
 
 
 def _fitting(text: str, most: int) -> str:

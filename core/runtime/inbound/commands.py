@@ -20,7 +20,7 @@ from trunkline.core.store.records import Work
 from trunkline.core.well_formed import well_formed
 
 
-class Control:
+class CommandRunner:
     """Does what peers ask of the gateway itself."""
 
     def __init__(self, context: Context, bindings: SessionBindingService) -> None:

@@ -48,7 +48,7 @@ class _Taken:
 
 
 #: session of admitted work, and the seq of its admission
-Told = tuple[SessionId, int]
+Admitted = tuple[SessionId, int]
 #: seconds until a failed connection is opened again; doubles up to the last
 _RECONNECT_FIRST = 1.0
 _RECONNECT_LAST = 60.0
@@ -134,11 +134,11 @@ class Intake:
         session = ctx.new_session(work.session_key, work.agent, tied, person=None if work.binding else person)
         repeated = _repeated(envelope, stable=adapter.capabilities.stable_ids)
 
-        def story(admission: Admission) -> Told | None:
+        def story(admission: Admission) -> Admitted | None:
             return self._tell(work, admission, routed, repeated)
 
         # From now on it is under way for the binding: one that ends meanwhile is ending until it was answered.
-        ctx.bound.hold(work.binding)
+        ctx.bindings.hold(work.binding)
         now = ctx.env.now()
         try:
             await ctx.store.write(
@@ -147,14 +147,14 @@ class Intake:
                 then=lambda told: self._start(work, told),
             )
         finally:
-            ctx.bound.release(work.binding, received)
+            ctx.bindings.release(work.binding, received)
         return inbound, received
 
     def _dropped(self, envelope: Envelope) -> Reason | None:
         """Why a message starts nothing, before anything else is asked; none: it may."""
         if not envelope.text.strip():
             return Reason.EMPTY_MESSAGE
-        if self._ctx.bound.is_echo(envelope):
+        if self._ctx.bindings.is_echo(envelope):
             return Reason.OWN_ECHO
         # What a proxy posts for a person is a person's.
         bot = envelope.bot and envelope.stands_for is None
@@ -164,7 +164,7 @@ class Intake:
     def _route(self, inbound: InboundId, envelope: Envelope, cause: int) -> tuple[Work, int]:
         """Decide agent, session and return address, and record all three."""
         ctx = self._ctx
-        bound = ctx.bound.at(envelope.address)
+        bound = ctx.bindings.at(envelope.address)
         route = ctx.decisions.resolve_route(envelope, ctx.config)
         route = ctx.decisions.route_bound(route, envelope, bound, ctx.config)
         if bound is None:
@@ -191,14 +191,14 @@ class Intake:
         )
         return work, ctx.events.record(decided, cause, inbound=inbound, binding=work.binding)
 
-    def _tell(self, work: Work, admission: Admission, cause: int | None, repeated: Reason) -> Told | None:
+    def _tell(self, work: Work, admission: Admission, cause: int | None, repeated: Reason) -> Admitted | None:
         """The story of an admission: admitted, or dropped as a duplicate."""
         events = self._ctx.events
         if admission.session is None:
             events.record(InboundDropped(reason=repeated, first=admission.first), cause, inbound=work.id)
             return None
-        admitted = tell_admitted(self._ctx, work, admission.session, cause)
-        self._ctx.bound.tell_touched(admission.touched, "inbound", admitted)
+        admitted = record_admitted(self._ctx, work, admission.session, cause)
+        self._ctx.bindings.record_touch(admission.touched, "inbound", admitted)
         return admission.session.id, admitted
 
     async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
@@ -215,7 +215,7 @@ class Intake:
         )
         session = ctx.new_session(work.session_key, agent, None)
 
-        def story(admission: Admission) -> Told | None:
+        def story(admission: Admission) -> Admitted | None:
             return self._tell(work, admission, cause, Reason.DUPLICATE_MESSAGE)
 
         identity = f"wake/{inbound}"
@@ -225,11 +225,11 @@ class Intake:
             then=lambda told: self._start(work, told),
         )
 
-    def _start(self, work: Work, told: Told | None) -> None:
+    def _start(self, work: Work, told: Admitted | None) -> None:
         """Have admitted work done, in the order of admission."""
         if told is not None:
             if work.binding is not None:
-                self._ctx.bound.take_touches()
+                self._ctx.bindings.apply_touches()
             self._start_turn(work, *told)
 
 
@@ -248,9 +248,9 @@ def _well_formed(envelope: Envelope) -> Envelope:
     return msgspec.structs.replace(envelope, text=text, peer=Peer(id=envelope.peer.id, name=name))
 
 
-def tell_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | None) -> int:
+def record_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | None) -> int:
     """Record session, admission and transcript line of admitted work; returns the admission's seq."""
-    ctx.tell_session(session, work.agent, None if work.binding else work.reply_to, "inbound", cause)
+    ctx.record_session(session, work.agent, None if work.binding else work.reply_to, "inbound", cause)
     if session.people:
         shared = SessionShared(
             session_key=session.key, reason=Reason.SHARED_MAIN, peer=work.peer, people=session.people

@@ -13,7 +13,7 @@ from trunkline.core.store.records import DelegationRow, IntentRow, Work
 from trunkline.core.values import Address, Identity, IntentId, IntentKind, SessionId, WorkKind
 
 
-class Saying(msgspec.Struct, frozen=True, kw_only=True):
+class TurnMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that a turn says. `session`: key and agent of the session that the caller named to remember it."""
 
     kind: IntentKind
@@ -24,18 +24,18 @@ class Saying(msgspec.Struct, frozen=True, kw_only=True):
     session: tuple[str, str] | None = None
 
 
-class Drafts:
+class IntentDrafts:
     """Makes intents of what is said; their text comes when they are prepared."""
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
 
-    def of_turn(self, work: Work, session: SessionId, what: Saying) -> IntentRow:
+    def of_turn(self, work: Work, session: SessionId, what: TurnMessage) -> IntentRow:
         """What a turn says: its destination and its mirror are final."""
         ctx = self._ctx
         # A callback belongs to the session that delegated; what it says in a bound conversation, to that one's.
         home = work.place if work.kind is WorkKind.CALLBACK else work.reply_to
-        bound = ctx.bound.speaking(what.to, work.binding)
+        bound = ctx.bindings.speaking(what.to, work.binding)
         question = MirrorQuestion(
             kind=what.kind,
             agent=work.agent,
@@ -82,7 +82,7 @@ class Drafts:
     def announcement(self, row: DelegationRow, to: Address, n: int, binding: str | None = None) -> IntentRow:
         """A hand's result as it is, in a place whose session it is remembered in, whoever delegated."""
         ctx = self._ctx
-        bound = ctx.bound.speaking(to, binding)
+        bound = ctx.bindings.speaking(to, binding)
         question = MirrorQuestion(
             kind=IntentKind.ANNOUNCE,
             agent=row.agent,
@@ -122,7 +122,7 @@ class Drafts:
 
     def _notice(self, id: str, agent: str, to: Address) -> IntentRow:  # noqa: A002 -- the word
         ctx = self._ctx
-        bound = ctx.bound.at(to)
+        bound = ctx.bindings.at(to)
         question = MirrorQuestion(
             kind=IntentKind.NOTICE,
             agent=agent,

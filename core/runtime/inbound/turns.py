@@ -10,11 +10,11 @@ from trunkline.core.events.delivery import IntentSuppressed
 from trunkline.core.events.gateway import ToolCalled, ToolRefused, TurnEnded, TurnStarted
 from trunkline.core.hands.port import DelegationRequest
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.client_sends.target_resolution import Aim, Asked, Targets, refusal
+from trunkline.core.runtime.client_sends.target_resolution import ResolvedTarget, TargetResolver, ToolSend, refusal
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.inbound.intent_drafts import Drafts, Saying
+from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts, TurnMessage
 from trunkline.core.runtime.lanes import Lanes
-from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import Enqueue, FinishTurn
 from trunkline.core.store.queries import FindIntentFate, ReadTranscript
 from trunkline.core.store.records import IntentRow, Work
@@ -69,7 +69,9 @@ class LiveTurn:
     ) -> None:
         """The message tool; see `trunkline.core.agent.Turn.send`."""
         self._calls += 1
-        asked = Asked(running=self.session_id, to=to, channel=channel, account=account, thread=thread, session=session)
+        asked = ToolSend(
+            running=self.session_id, to=to, channel=channel, account=account, thread=thread, session=session
+        )
         await self._turns.tool_send(self._work, self._calls, text, asked, self._started)
 
     async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
@@ -93,14 +95,14 @@ class Turns:
         deliver: Callable[[IntentRow, int | None], None],
         delegate: Callable[[Work, SessionId, int, DelegationRequest, int], Awaitable[DelegationId]],
         control: Callable[[Work, int], Awaitable[str]],
-        targets: Targets,
-        preparing: Preparing,
+        targets: TargetResolver,
+        preparer: Preparer,
     ) -> None:
         self._ctx = context
         self._control = control
         self._targets = targets
-        self._preparing = preparing
-        self._drafts = Drafts(context)
+        self._preparer = preparer
+        self._drafts = IntentDrafts(context)
         self._deliver = deliver
         self._delegate = delegate
         self.lanes: Lanes[str, tuple[Work, SessionId, int]] = Lanes(
@@ -109,7 +111,7 @@ class Turns:
 
     def start(self, work: Work, session: SessionId, cause: int) -> None:
         """Queue a piece of work behind the others of its session, whatever its key is by now."""
-        self._ctx.bound.hold(work.binding)
+        self._ctx.bindings.hold(work.binding)
         self.lanes.put(session, (work, session, cause))
 
     async def _handle(self, _lane: str, item: tuple[Work, SessionId, int]) -> None:
@@ -130,7 +132,7 @@ class Turns:
         )
         answer, failure = await self._ask(work, started, session)
         await self._finish(work, session, answer, failure, started)
-        self._ctx.bound.release(work.binding, started)
+        self._ctx.bindings.release(work.binding, started)
 
     async def _ask(self, work: Work, started: int, session: SessionId) -> tuple[str | None, TurnEnded | None]:
         """Let the agent work; its answer, or how it failed."""
@@ -152,7 +154,7 @@ class Turns:
         ctx = self._ctx
         intents: list[IntentRow] = []
         if answer is not None and work.reply_to is not None:
-            what = Saying(kind=IntentKind.REPLY, id=IntentId(f"{work.id}.reply"), text=answer, to=work.reply_to)
+            what = TurnMessage(kind=IntentKind.REPLY, id=IntentId(f"{work.id}.reply"), text=answer, to=work.reply_to)
             try:
                 row = await self._prepared(work, session, what, started)
             except InvalidSend as error:
@@ -168,7 +170,7 @@ class Turns:
             if work.kind is WorkKind.CALLBACK and work.reply_reason is Reason.BOUND_DESTINATION:
                 reason = work.reply_reason
             return [
-                (row, ctx.tell_prepared(row, targeted=False, reason=reason, cause=seq))
+                (row, ctx.record_prepared(row, targeted=False, reason=reason, cause=seq))
                 for row in intents
                 if row.id in new
             ]
@@ -189,19 +191,19 @@ class Turns:
             turn=work.turn,
         )
 
-    async def _prepared(self, work: Work, session: SessionId, what: Saying, cause: int) -> IntentRow | None:
+    async def _prepared(self, work: Work, session: SessionId, what: TurnMessage, cause: int) -> IntentRow | None:
         """A prepared intent, or a cancelled one; none where there is nothing to be seen. Raises `InvalidSend`."""
-        row = await self._preparing.prepare(self._drafts.of_turn(work, session, what), what.text, cause)
+        row = await self._preparer.prepare(self._drafts.of_turn(work, session, what), what.text, cause)
         return row if row.chunks or row.state is IntentState.CANCELLED else None
 
-    async def tool_send(self, work: Work, call: int, text: str, asked: Asked, cause: int) -> None:
+    async def tool_send(self, work: Work, call: int, text: str, asked: ToolSend, cause: int) -> None:
         """The message tool: an intent of its own, durable when this returns."""
         ctx, text = self._ctx, well_formed(text)
         where = well_formed(str(asked.to or work.reply_to or "nowhere"))
         called = ctx.events.record(ToolCalled(tool="message", detail=where), cause, inbound=work.id, turn=work.turn)
         aim = await self._aim(work, asked, called)
         intent = IntentId(f"{work.id}.send{call}")
-        if self._preparing.has_hooks and await ctx.store.read(FindIntentFate(intent=intent)) is not None:
+        if self._preparer.has_hooks and await ctx.store.read(FindIntentFate(intent=intent)) is not None:
             # The turn is run again after a crash: the hooks have seen what is stored, and see it once.
             repeated = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text)
             ctx.events.record(repeated, called if aim is None else aim.cause, turn=work.turn, intent=intent)
@@ -214,10 +216,10 @@ class Turns:
         await self._enqueue(work, row, text, asked, called if aim is None else aim.cause)
 
     async def _tool_intent(
-        self, work: Work, intent: IntentId, text: str, asked: Asked, aim: Aim, called: int
+        self, work: Work, intent: IntentId, text: str, asked: ToolSend, aim: ResolvedTarget, called: int
     ) -> IntentRow | None:
         """What the tool says, prepared. Raises `InvalidSend`, which the agent is told."""
-        what = Saying(
+        what = TurnMessage(
             kind=IntentKind.TOOL,
             id=intent,
             text=text,
@@ -231,7 +233,7 @@ class Turns:
             self._refused(work, error, called)
             raise
 
-    async def _aim(self, work: Work, asked: Asked, called: int) -> Aim | None:
+    async def _aim(self, work: Work, asked: ToolSend, called: int) -> ResolvedTarget | None:
         """Where a tool send goes; none: nowhere. A target that names no place is refused, and the agent is told."""
         ids = {"inbound": work.id, "turn": work.turn}
         try:
@@ -244,7 +246,7 @@ class Turns:
         refused = ToolRefused(tool="message", reason=refusal(error), detail=well_formed(error.facts))
         self._ctx.events.record(refused, called, inbound=work.id, turn=work.turn)
 
-    async def _enqueue(self, work: Work, row: IntentRow, text: str, asked: Asked, cause: int) -> None:
+    async def _enqueue(self, work: Work, row: IntentRow, text: str, asked: ToolSend, cause: int) -> None:
         """Store what the tool says, and have it delivered."""
         ctx = self._ctx
         reason = Reason.EXPLICIT_TARGET if asked.to is not None else work.reply_reason
@@ -255,7 +257,7 @@ class Turns:
                     IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text), cause, turn=work.turn, intent=row.id
                 )
                 return None
-            return ctx.tell_prepared(row, targeted=asked.to is not None, reason=reason, cause=cause)
+            return ctx.record_prepared(row, targeted=asked.to is not None, reason=reason, cause=cause)
 
         def then(prepared: int | None) -> None:
             if prepared is not None:

@@ -21,7 +21,7 @@ from trunkline.core.events.bindings import IdentityFallback, PlaceReopened
 from trunkline.core.events.delivery import AttemptStarted, TransportFallback
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.deadlines import Limits
+from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.store.commands import MarkSending
 from trunkline.core.store.port import answer
 from trunkline.core.store.records import IntentRow
@@ -42,7 +42,7 @@ class Attempts:
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
-        self._limits = Limits()
+        self._limits = Deadlines()
 
     async def mark(self, adapter: ChannelAdapter, row: IntentRow) -> IntentRow:
         """Count the attempt; where a crash could not be told from a send later, make it durable first."""
@@ -55,8 +55,8 @@ class Attempts:
     async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None) -> tuple[AttemptOutcome, int]:
         """Hand the next chunk to the adapter; what came of it, and the seq of the attempt."""
         ctx = self._ctx
-        if ctx.env.now() >= ctx.tenure.until:
-            await ctx.tenure.assure()
+        if ctx.env.now() >= ctx.lease.until:
+            await ctx.lease.assure()
         seq = ctx.events.record(
             AttemptStarted(chunk=row.acked, attempt=row.attempts, address=row.address),
             cause,
@@ -70,7 +70,7 @@ class Attempts:
             with self._limits.within(ctx.config.delivery.request_timeout):
                 if row.open_on is not None:
                     await self._open_thread(adapter, row, row.open_on)
-                    await ctx.tenure.assure()
+                    await ctx.lease.assure()
                 receipt = await self._hand_over(adapter, row, request)
                 return _accepted(row, receipt, Reason.ACCEPTED, adapter.capabilities), seq
             return outcome_of(Ambiguous("no answer in time")), seq

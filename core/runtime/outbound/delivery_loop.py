@@ -22,13 +22,13 @@ from trunkline.core.delivery.states import DeliveryEvent, is_final, next_state
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.delivery import AttemptEnded, IntentSettled, LaneWaiting, RecoveryDecided
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.context import Context, Queued
+from trunkline.core.runtime.context import Context, QueuedIntent
 from trunkline.core.runtime.lanes import HELD, Lanes
 from trunkline.core.runtime.outbound.attempts import Attempts, can_of, other_way, transport_of
 from trunkline.core.runtime.outbound.backlog import Backlog
-from trunkline.core.runtime.outbound.prepare import Preparing
-from trunkline.core.runtime.outbound.recovery_rate import Pacing
-from trunkline.core.runtime.outbound.settle import Settling, Waiter, ids_of
+from trunkline.core.runtime.outbound.prepare import Preparer
+from trunkline.core.runtime.outbound.recovery_rate import RecoveryRate
+from trunkline.core.runtime.outbound.settle import EndWaiter, Settler, ids_of
 from trunkline.core.store.commands import Defer, EndUnreadableIntent
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified
 from trunkline.core.store.records import IntentRow
@@ -42,39 +42,39 @@ _PAGE = 2000
 class Delivery:
     """Sends what is queued."""
 
-    def __init__(self, context: Context, preparing: Preparing) -> None:
+    def __init__(self, context: Context, preparer: Preparer) -> None:
         self._ctx = context
         self._attempts = Attempts(context)
-        self._settling = self.mirrors = Settling(context, preparing)
-        self._settling.tell(deliver=self.queue)
+        self._settler = self.mirrors = Settler(context, preparer)
+        self._settler.connect(deliver=self.queue)
         self.backlog = Backlog(context)
         #: adapters that have said that they are ready, and not shown the contrary since
         self._ready: set[tuple[str, str]] = set()
-        self._pacing = Pacing(context)
-        self.lanes: Lanes[_Lane, Queued] = Lanes(
+        self._recovery_rate = RecoveryRate(context)
+        self.lanes: Lanes[_Lane, QueuedIntent] = Lanes(
             "delivery", self._handle, workers=context.config.delivery.lanes, now=context.env.now
         )
 
     def queue(self, row: IntentRow, cause: int | None) -> None:
         """Send a durable intent when its turn in its conversation comes; one that was cancelled is over."""
         if is_final(row.state):
-            self._settling.over(row, cause)
+            self._settler.over(row, cause)
             return
-        self._ctx.bound.hold(row.binding)
+        self._ctx.bindings.hold(row.binding)
         held = self.backlog.holds
-        self._put(row.address.lane, Queued(id=row.id, row=row if held else None, cause=cause, held=held))
+        self._put(row.address.lane, QueuedIntent(id=row.id, row=row if held else None, cause=cause, held=held))
 
-    def _put(self, lane: _Lane, item: Queued) -> None:
+    def _put(self, lane: _Lane, item: QueuedIntent) -> None:
         self.backlog.add(lane, held=item.held)
         self.lanes.put(lane, item)
 
-    def on_end(self, intent: IntentId) -> Waiter:
-        """Something to wait with for the end of an intent; see `Settling.on_end`."""
-        return self._settling.on_end(intent)
+    def on_end(self, intent: IntentId) -> EndWaiter:
+        """Something to wait with for the end of an intent; see `Settler.on_end`."""
+        return self._settler.on_end(intent)
 
-    def forget(self, intent: IntentId, waiter: Waiter) -> None:
+    def forget(self, intent: IntentId, waiter: EndWaiter) -> None:
         """Nobody waits with this any more."""
-        self._settling.forget(intent, waiter)
+        self._settler.forget(intent, waiter)
 
     # ------------------------------------------------------------ what an earlier process left
 
@@ -89,28 +89,28 @@ class Delivery:
         while page := await self._ctx.store.read(ListOpenIntents(after=after, limit=_PAGE)):
             for one in page:
                 lane = one.address.lane
-                self._put(lane, Queued(id=one.id, row=None, cause=cause, left=True, head=lane not in heads))
+                self._put(lane, QueuedIntent(id=one.id, row=None, cause=cause, left=True, head=lane not in heads))
                 heads.add(lane)
             after = page[-1].n
             begin.set()
 
-    async def finish_left(self, cause: int) -> None:
+    async def finish_interrupted(self, cause: int) -> None:
         """What an earlier process had left to do after the end of intents: transcript lines, and telling the hooks."""
         await self.mirrors.store_due()
         after = 0
         while page := await self._ctx.store.read(ListUnnotified(after=after, limit=_PAGE)):
             for n, row, fate in page:
                 after = n
-                self._settling.tell_hooks(row, fate, cause)
+                self._settler.notify_hooks(row, fate, cause)
 
     def take(self, row: IntentRow, cause: int | None) -> None:
         """Have an intent sent that an operator has reopened."""
-        self._ctx.bound.hold(row.binding)
-        self._put(row.address.lane, Queued(id=row.id, row=None, cause=cause))
+        self._ctx.bindings.hold(row.binding)
+        self._put(row.address.lane, QueuedIntent(id=row.id, row=None, cause=cause))
 
     # ------------------------------------------------------------ one visit to the head of a lane
 
-    async def _handle(self, lane: _Lane, item: Queued) -> float | None:
+    async def _handle(self, lane: _Lane, item: QueuedIntent) -> float | None:
         """Bring the head of a lane forward; the time until which the lane rests, or none when it is done."""
         try:
             until = await self._visit(lane, item)
@@ -120,7 +120,7 @@ class Delivery:
             self.backlog.done(lane, held=item.held)
         return until
 
-    async def _visit(self, lane: _Lane, item: Queued) -> float | None:
+    async def _visit(self, lane: _Lane, item: QueuedIntent) -> float | None:
         if item.row is None:
             loaded = await self._load(item)
             if loaded is None:
@@ -141,7 +141,7 @@ class Delivery:
             row = item.row
             if item.action in _ENDINGS:
                 event, reason = _ENDINGS[item.action]
-                await self._settling.end(row, event, reason, item.cause)
+                await self._settler.end(row, event, reason, item.cause)
                 return None
             if item.not_before is not None and self._ctx.env.now() < item.not_before:
                 self.lanes.replace_head(lane, item)
@@ -155,7 +155,9 @@ class Delivery:
                 return until
         return await self._bring_forward(adapter, lane, item, row)
 
-    async def _bring_forward(self, adapter: ChannelAdapter, lane: _Lane, item: Queued, row: IntentRow) -> float | None:
+    async def _bring_forward(
+        self, adapter: ChannelAdapter, lane: _Lane, item: QueuedIntent, row: IntentRow
+    ) -> float | None:
         """Attempt after attempt, until it is over or has to rest."""
         while True:
             if item.action is RecoveryAction.LOOKUP:
@@ -167,7 +169,7 @@ class Delivery:
                 row = await self._attempts.mark(adapter, row)
                 outcome, seq = await self._attempts.send(adapter, row, item.cause)
             decided = self._decide(adapter, row, outcome)
-            ended = self._tell_attempt(row, outcome, decided, seq)
+            ended = self._record_attempt(row, outcome, decided, seq)
             if outcome.unsent:
                 self._ready.discard((row.address.channel, row.address.account))
             if decided.next in (NextStep.FALLBACK, NextStep.AS_BOT):
@@ -178,15 +180,17 @@ class Delivery:
                 return await self._not_settled(lane, item, row, decided, ended, archived=outcome.archived)
             assert outcome.receipt is not None
             if decided.next is NextStep.MISPLACED:
-                await self._settling.misplaced(row, outcome.receipt, ended)
+                await self._settler.misplaced(row, outcome.receipt, ended)
                 return None
             if row.acked + 1 == len(row.chunks):
                 self._settle_last(lane, item, row, outcome, ended)
                 return HELD
-            row, cause = await self._settling.settle(row, outcome.receipt, outcome.reason, ended)
+            row, cause = await self._settler.settle(row, outcome.receipt, outcome.reason, ended)
             item = msgspec.structs.replace(item, row=row, cause=cause, action=RecoveryAction.SEND)
 
-    def _settle_last(self, lane: _Lane, item: Queued, row: IntentRow, outcome: AttemptOutcome, ended: int) -> None:
+    def _settle_last(
+        self, lane: _Lane, item: QueuedIntent, row: IntentRow, outcome: AttemptOutcome, ended: int
+    ) -> None:
         """Have the end stored; the conversation goes on when it is, and no worker waits for that."""
         receipt = outcome.receipt
         assert receipt is not None
@@ -200,22 +204,22 @@ class Delivery:
             self.lanes.replace_head(lane, kept)
             self.lanes.again(lane)
 
-        self._settling.settle_last(row, receipt, outcome.reason, ended, done, failed)
+        self._settler.settle_last(row, receipt, outcome.reason, ended, done, failed)
 
-    async def _settle_refused(self, lane: _Lane, item: Queued, row: IntentRow) -> float | None:
+    async def _settle_refused(self, lane: _Lane, item: QueuedIntent, row: IntentRow) -> float | None:
         """The store refused the end of an intent that is out: by its own fault, or by that of its mirror."""
         assert item.accepted is not None
         assert item.error is not None
         receipt, reason, ended = item.accepted
         if isinstance(item.error, IllegalTransition):
             raise item.error
-        self._settling.refused(row, item.error, ended)
-        await self._settling.settle(row, receipt, reason, ended)
+        self._settler.refused(row, item.error, ended)
+        await self._settler.settle(row, receipt, reason, ended)
         return None
 
     # ------------------------------------------------------------ before the attempt
 
-    async def _load(self, item: Queued) -> Queued | None:
+    async def _load(self, item: QueuedIntent) -> QueuedIntent | None:
         """An item with its texts; none when there is nothing to be sent any more."""
         row = await self.backlog.load(item.id)
         if isinstance(row, str):
@@ -231,11 +235,11 @@ class Delivery:
                 story,
             )
         if row is None or isinstance(row, str) or is_final(row.state):
-            self._settling.gone(item.id, row.binding if isinstance(row, IntentRow) else None)
+            self._settler.gone(item.id, row.binding if isinstance(row, IntentRow) else None)
             return None
         return msgspec.structs.replace(item, row=row)
 
-    async def _recall(self, adapter: ChannelAdapter, item: Queued, row: IntentRow) -> Queued:
+    async def _recall(self, adapter: ChannelAdapter, item: QueuedIntent, row: IntentRow) -> QueuedIntent:
         """Decide on an intent that an earlier process left open."""
         ctx, now = self._ctx, self._ctx.env.now()
         left = InterruptedIntent(
@@ -264,7 +268,7 @@ class Delivery:
             item.cause,
             **ids_of(row),
         )
-        at = decision.at if self._too_old(row) else self._pacing.slot(row, decision.at, seq)
+        at = decision.at if self._too_old(row) else self._recovery_rate.slot(row, decision.at, seq)
         return msgspec.structs.replace(item, row=row, cause=seq, action=decision.action, not_before=at, left=False)
 
     def _too_old(self, row: IntentRow) -> bool:
@@ -273,9 +277,9 @@ class Delivery:
     async def _outlived(self, row: IntentRow, cause: int | None) -> None:
         """It is too old to be attempted. What is in doubt stays in doubt: nobody says that it was not sent."""
         event = DeliveryEvent.EXPIRE if row.doubt_at is None else DeliveryEvent.PARK
-        await self._settling.end(row, event, Reason.TOO_OLD, cause)
+        await self._settler.end(row, event, Reason.TOO_OLD, cause)
 
-    async def _without_adapter(self, lane: _Lane, item: Queued, row: IntentRow) -> float | None:
+    async def _without_adapter(self, lane: _Lane, item: QueuedIntent, row: IntentRow) -> float | None:
         """Nothing is lost because an adapter is not there yet: it waits, visibly, until it is too old (B026)."""
         if self._too_old(row):
             await self._outlived(row, item.cause)
@@ -285,7 +289,9 @@ class Delivery:
         self._wait(lane, item, row, Reason.NO_ADAPTER, until, "install an adapter for it")
         return until
 
-    async def _until_ready(self, adapter: ChannelAdapter, lane: _Lane, item: Queued, row: IntentRow) -> float | None:
+    async def _until_ready(
+        self, adapter: ChannelAdapter, lane: _Lane, item: QueuedIntent, row: IntentRow
+    ) -> float | None:
         """None when the adapter is ready; else when to look again. It costs no attempt (invariant L4)."""
         if isinstance(adapter, Readiness):
             ok, detail = await self._ask(adapter)
@@ -304,7 +310,7 @@ class Delivery:
             return False, f"{type(error).__name__}: {error}"
         return answer.ok, answer.reason
 
-    def _wait(self, lane: _Lane, item: Queued, row: IntentRow, reason: Reason, until: float, detail: str) -> None:
+    def _wait(self, lane: _Lane, item: QueuedIntent, row: IntentRow, reason: Reason, until: float, detail: str) -> None:
         if item.waiting is not reason:
             body = LaneWaiting(address=row.address, reason=reason, until=until, detail=detail)
             self._ctx.events.record(body, item.cause, **ids_of(row))
@@ -334,7 +340,7 @@ class Delivery:
         )
         return ctx.decisions.after_attempt(outcome, tried=tried, now=ctx.env.now(), can=can, config=ctx.config.delivery)
 
-    def _tell_attempt(
+    def _record_attempt(
         self, row: IntentRow, outcome: AttemptOutcome, decided: DeliveryDecision, cause: int | None
     ) -> int:
         return self._ctx.events.record(
@@ -361,31 +367,31 @@ class Delivery:
         )
         if after.identity is None and row.identity is not None:
             most = ctx.config.channel(row.address.channel).thread_bindings.degraded_after
-            ctx.bound.identity_failed(row.binding, most, seq)
+            ctx.bindings.identity_failed(row.binding, most, seq)
         return msgspec.structs.replace(after, state=next_state(row.state, DeliveryEvent.DEFER)), seq
 
     async def _not_settled(
-        self, lane: _Lane, item: Queued, row: IntentRow, decided: DeliveryDecision, cause: int, *, archived: bool
+        self, lane: _Lane, item: QueuedIntent, row: IntentRow, decided: DeliveryDecision, cause: int, *, archived: bool
     ) -> float | None:
         if decided.next not in (NextStep.RETRY, NextStep.LOOKUP):
-            await self._settling.end(row, decided.event, decided.reason, cause, archived=archived)
+            await self._settler.end(row, decided.event, decided.reason, cause, archived=archived)
             return None
         ctx, at = self._ctx, decided.at or self._ctx.env.now()
         row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=decided.doubt_at)
         await ctx.store.write(Defer(intent=row, next_at=at, reason=decided.reason, now=ctx.env.now()), lambda _: None)
         row = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.DEFER))
         action = RecoveryAction.LOOKUP if decided.next is NextStep.LOOKUP else RecoveryAction.SEND
-        after = Queued(id=row.id, row=row, cause=cause, action=action, not_before=at, held=item.held)
+        after = QueuedIntent(id=row.id, row=row, cause=cause, action=action, not_before=at, held=item.held)
         self.lanes.replace_head(lane, after)
         return at
 
-    async def _changed_elsewhere(self, lane: _Lane, item: Queued, error: IllegalTransition) -> float:
+    async def _changed_elsewhere(self, lane: _Lane, item: QueuedIntent, error: IllegalTransition) -> float:
         """The store refused what this process knew of an intent: it is read again, as if an earlier one had left it."""
         now = self._ctx.env.now()
         if item.row is not None:
             body = LaneWaiting(address=item.row.address, reason=Reason.CHANGED_ELSEWHERE, until=now, detail=error.facts)
             self._ctx.events.record(body, item.cause, **ids_of(item.row))
-        again = Queued(id=item.id, row=None, cause=item.cause, left=True, head=True, held=item.held)
+        again = QueuedIntent(id=item.id, row=None, cause=item.cause, left=True, head=True, held=item.held)
         self.lanes.replace_head(lane, again)
         return now
 

@@ -16,7 +16,7 @@ from trunkline.core.errors import InvalidSend
 from trunkline.core.events.delivery import HookFailed, HookSending, HookSent
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.deadlines import Limits
+from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.core.runtime.lanes import Lanes
 from trunkline.core.store.commands import MarkNotified
 from trunkline.core.store.records import IntentRow
@@ -28,7 +28,7 @@ T = TypeVar("T")
 _TELLERS = 16
 
 
-class Preparing:
+class Preparer:
     """Makes prepared intents of what is said, and tells the hooks what became of them."""
 
     def __init__(self, context: Context, hooks: Hooks) -> None:
@@ -36,7 +36,7 @@ class Preparing:
         self._sending = hooks.in_order
         self._sent = hooks.sent
         self._any = bool(hooks)
-        self._limits = Limits()
+        self._limits = Deadlines()
         self._room: Callable[[Address], Awaitable[None]] | None = None
         self.lanes: Lanes[tuple[str, str, str, str], tuple[IntentRow, Sent, int | None]] = Lanes(
             "hooks", self._tell, workers=_TELLERS, now=context.env.now
@@ -47,7 +47,7 @@ class Preparing:
         """Whether anybody sees messages before they are stored, or is told how they end."""
         return self._any
 
-    def tell(self, *, room: Callable[[Address], Awaitable[None]]) -> None:
+    def connect(self, *, room: Callable[[Address], Awaitable[None]]) -> None:
         """How to wait for room in the queue: delivery and preparation need each other."""
         self._room = room
 

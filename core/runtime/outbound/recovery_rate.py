@@ -9,7 +9,7 @@ from trunkline.core.runtime.outbound.settle import ids_of
 from trunkline.core.store.records import IntentRow
 
 
-class Pacing:
+class RecoveryRate:
     """When recovered messages may go."""
 
     def __init__(self, context: Context) -> None:

@@ -14,8 +14,8 @@ from trunkline.core.events.bindings import FallbackDenied
 from trunkline.core.events.delivery import ChunkAcked, IntentSettled, MirrorAppended, MirrorRefused
 from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
-from trunkline.core.runtime.inbound.intent_drafts import Drafts
-from trunkline.core.runtime.outbound.prepare import Preparing
+from trunkline.core.runtime.inbound.intent_drafts import IntentDrafts
+from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.store.commands import AckChunk, EndIntent, Misplace, StoreMirror
 from trunkline.core.store.queries import ListDueMirrors
 from trunkline.core.store.records import IntentFate, IntentRow, NewSession, Settlement
@@ -23,7 +23,7 @@ from trunkline.core.values import Address, IntentId, Receipt
 from trunkline.core.well_formed import well_formed
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class EndedIntent(msgspec.Struct, frozen=True, kw_only=True):
     """How an intent ended, for whoever has waited for it."""
 
     row: IntentRow
@@ -32,7 +32,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     receipts: tuple[Receipt, ...]
 
 
-class Waiter:
+class EndWaiter:
     """Waits for the end of an intent."""
 
     __slots__ = ("_event", "ended")
@@ -40,32 +40,32 @@ class Waiter:
     def __init__(self) -> None:
         self._event = anyio.Event()
         #: none until it is over, and where more than what is stored is not known
-        self.ended: Ended | None = None
+        self.ended: EndedIntent | None = None
 
     async def wait(self) -> None:
         """Until it is over."""
         await self._event.wait()
 
-    def tell(self, ended: Ended | None) -> None:
+    def notify(self, ended: EndedIntent | None) -> None:
         """It is over."""
         self.ended = ended
         self._event.set()
 
 
-class Settling:
+class Settler:
     """Stores what became of attempts, and tells it."""
 
-    def __init__(self, context: Context, preparing: Preparing) -> None:
+    def __init__(self, context: Context, preparer: Preparer) -> None:
         self._ctx = context
-        self._preparing = preparing
-        self._drafts = Drafts(context)
+        self._preparer = preparer
+        self._drafts = IntentDrafts(context)
         #: has a notice delivered
         self._deliver: Callable[[IntentRow, int | None], None] = _nobody
-        self._waiters: dict[IntentId, list[Waiter]] = {}
+        self._waiters: dict[IntentId, list[EndWaiter]] = {}
         #: some transcript lines are still to be stored; see `store_due`
         self.mirrors_due = False
 
-    def tell(self, *, deliver: Callable[[IntentRow, int | None], None]) -> None:
+    def connect(self, *, deliver: Callable[[IntentRow, int | None], None]) -> None:
         """Whom to give what is to be delivered instead: delivery and its settling need each other."""
         self._deliver = deliver
 
@@ -83,9 +83,9 @@ class Settling:
             body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
             seq = ctx.events.record(body, cause, **ids_of(row))
             if last:
-                self._tell_mirror(row, settled, seq, place=_place(row), partial=False)
-                self._tell_settled(after, reason, seq)
-            ctx.bound.tell_touched(settled.touched, "outbound", seq)
+                self._record_mirror(row, settled, seq, place=_place(row), partial=False)
+                self._record_settled(after, reason, seq)
+            ctx.bindings.record_touch(settled.touched, "outbound", seq)
             return seq
 
         def then(_: int) -> None:
@@ -115,9 +115,9 @@ class Settling:
         def story(settled: Settlement) -> int:
             body = ChunkAcked(chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=reason)
             seq = ctx.events.record(body, cause, **ids)
-            self._tell_mirror(row, settled, seq, place=_place(row), partial=False)
-            ctx.bound.tell_touched(settled.touched, "outbound", seq)
-            return self._tell_settled(after, reason, seq)
+            self._record_mirror(row, settled, seq, place=_place(row), partial=False)
+            ctx.bindings.record_touch(settled.touched, "outbound", seq)
+            return self._record_settled(after, reason, seq)
 
         def then(seq: int) -> None:
             self._said(row)
@@ -142,8 +142,8 @@ class Settling:
                 chunk=row.acked, provider_id=receipt.provider_id, address=receipt.address, reason=Reason.MISPLACED
             )
             seq = ctx.events.record(body, cause, **ids_of(row))
-            self._tell_mirror(row, settled, seq, place=receipt.address, partial=after.acked < len(row.chunks))
-            return self._tell_settled(after, Reason.MISPLACED, seq, detail=f"it is at {receipt.address}")
+            self._record_mirror(row, settled, seq, place=receipt.address, partial=after.acked < len(row.chunks))
+            return self._record_settled(after, Reason.MISPLACED, seq, detail=f"it is at {receipt.address}")
 
         try:
             seq = await ctx.store.write(end, story)
@@ -165,9 +165,9 @@ class Settling:
         told: list[int] = []
 
         def story(settled: Settlement) -> int:
-            self._tell_mirror(row, settled, cause, place=_place(row), partial=True)
-            seq = self._tell_settled(after, reason, cause)
-            told.extend(self._tell_denied(row, notice, reason, seq))
+            self._record_mirror(row, settled, cause, place=_place(row), partial=True)
+            seq = self._record_settled(after, reason, cause)
+            told.extend(self._record_denied(row, notice, reason, seq))
             return seq
 
         mirror, now = self._mirror(row), ctx.env.now()
@@ -181,17 +181,17 @@ class Settling:
             seq = await ctx.store.write(msgspec.structs.replace(end, mirror=None, mirror_due=row.acked > 0), story)
             self.mirrors_due = True
         if reason is Reason.PLACE_GONE:
-            ctx.bound.gone(row.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
+            ctx.bindings.gone(row.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
         if notice is not None and told:
             self._deliver(notice, told[0])
         self._over(after, reason, None, seq)
 
     def _said(self, row: IntentRow) -> None:
         """A chunk was accepted, from whatever identity: the account is active, and so is its binding (seed 002)."""
-        place, bound = row.address, self._ctx.bound
+        place, bound = row.address, self._ctx.bindings
         self._ctx.activity.outbound(place.channel, place.account, self._ctx.env.now())
         if row.binding is not None:
-            bound.take_touches()
+            bound.apply_touches()
             if row.identity is not None:
                 bound.identity_worked(row.binding)
 
@@ -202,9 +202,9 @@ class Settling:
         if row.notice_to is None or row.acked or event is DeliveryEvent.PARK:
             return None
         text = notice_text(row, reason)
-        return await self._preparing.prepare(self._drafts.notice(row, row.notice_to), text, cause)
+        return await self._preparer.prepare(self._drafts.notice(row, row.notice_to), text, cause)
 
-    def _tell_denied(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> Iterator[int]:
+    def _record_denied(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> Iterator[int]:
         """Record that what cannot be said where it belongs is said nowhere else; the seq of the notice."""
         if notice is None and (row.binding is None or reason is not Reason.PLACE_GONE):
             return
@@ -213,7 +213,7 @@ class Settling:
         seq = self._ctx.events.record(body, cause, binding=row.binding, **ids_of(row))
         if notice is None:
             return
-        yield self._ctx.tell_prepared(notice, targeted=False, reason=Reason.THREAD_NOTICE, cause=seq)
+        yield self._ctx.record_prepared(notice, targeted=False, reason=Reason.THREAD_NOTICE, cause=seq)
 
     async def store_due(self) -> None:
         """Store the transcript lines that could not be stored with their receipts; some may be refused again."""
@@ -228,7 +228,7 @@ class Settling:
             return
 
         def story(settled: Settlement) -> None:
-            self._tell_mirror(row, settled, None, place=_place(row), partial=row.acked < len(row.chunks))
+            self._record_mirror(row, settled, None, place=_place(row), partial=row.acked < len(row.chunks))
 
         try:
             await ctx.store.write(StoreMirror(intent=row, mirror=mirror, now=ctx.env.now()), story)
@@ -245,9 +245,9 @@ class Settling:
 
     # ------------------------------------------------------------ who is told
 
-    def tell_hooks(self, row: IntentRow, fate: IntentFate, cause: int) -> None:
+    def notify_hooks(self, row: IntentRow, fate: IntentFate, cause: int) -> None:
         """An intent that ended in an earlier process, whose hooks may not have been told."""
-        self._preparing.ended(row, fate.reason or Reason.RECOVERED, fate.receipts, cause)
+        self._preparer.ended(row, fate.reason or Reason.RECOVERED, fate.receipts, cause)
 
     def over(self, row: IntentRow, cause: int | None) -> None:
         """An intent that ended as it was stored: a hook has cancelled it."""
@@ -256,27 +256,27 @@ class Settling:
     def _over(self, row: IntentRow, reason: Reason, receipt: Receipt | None, cause: int | None) -> None:
         """Tell whoever waits for this intent, and the hooks, that it has ended."""
         receipts = () if receipt is None else (receipt,)
-        self._preparing.ended(row, reason, receipts, cause)
-        self._ctx.bound.release(row.binding, cause)
+        self._preparer.ended(row, reason, receipts, cause)
+        self._ctx.bindings.release(row.binding, cause)
         waiters = self._waiters.pop(row.id, None)
         if waiters:
-            ended = Ended(row=row, reason=reason, receipts=receipts)
+            ended = EndedIntent(row=row, reason=reason, receipts=receipts)
             for waiter in waiters:
-                waiter.tell(ended)
+                waiter.notify(ended)
 
     def gone(self, intent: IntentId, binding: str | None) -> None:
         """It is over, and not by this process, or its row is broken: whoever waits looks at what is stored."""
-        self._ctx.bound.release(binding)
+        self._ctx.bindings.release(binding)
         for waiter in self._waiters.pop(intent, ()):
-            waiter.tell(None)
+            waiter.notify(None)
 
-    def on_end(self, intent: IntentId) -> Waiter:
+    def on_end(self, intent: IntentId) -> EndWaiter:
         """Something to wait with for the end of an intent, in whatever way it ends."""
-        waiter = Waiter()
+        waiter = EndWaiter()
         self._waiters.setdefault(intent, []).append(waiter)
         return waiter
 
-    def forget(self, intent: IntentId, waiter: Waiter) -> None:
+    def forget(self, intent: IntentId, waiter: EndWaiter) -> None:
         """Nobody waits with this any more."""
         waiters = self._waiters.get(intent, [])
         if waiter in waiters:
@@ -293,21 +293,21 @@ class Settling:
         )
         self._ctx.events.record(body, cause, **ids_of(row))
 
-    def _tell_mirror(
+    def _record_mirror(
         self, row: IntentRow, settled: Settlement, cause: int | None, *, place: Address | None, partial: bool
     ) -> None:
         session = settled.mirror
         if session is None:
             return
         if session.created or session.moved_from is not None or session.left is not None:
-            self._ctx.tell_session(session, row.agent, place, "outbound", cause)
+            self._ctx.record_session(session, row.agent, place, "outbound", cause)
         self._ctx.events.record(
             MirrorAppended(session_id=session.id, session_key=session.key, text=settled.mirror_text, partial=partial),
             cause,
             **ids_of(row),
         )
 
-    def _tell_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
+    def _record_settled(self, row: IntentRow, reason: Reason, cause: int | None, detail: str = "") -> int:
         assert is_final(row.state)
         body = IntentSettled(state=row.state, reason=reason, attempts=row.attempts, detail=detail)
         return self._ctx.events.record(body, cause, **ids_of(row))

@@ -3,13 +3,13 @@
 import anyio
 import pytest
 
-from trunkline.core.runtime.deadlines import Limits
+from trunkline.core.runtime.deadlines import Deadlines
 from trunkline.sim.loop import SimLoop, run
 
 
 def test_what_ends_in_time_is_left_alone() -> None:
     async def main(loop: SimLoop) -> float:
-        limits = Limits()
+        limits = Deadlines()
         with limits.within(5.0) as limit:
             await anyio.sleep(4.9)
         await anyio.sleep(60.0)
@@ -21,7 +21,7 @@ def test_what_ends_in_time_is_left_alone() -> None:
 
 def test_what_takes_too_long_is_cut_short_and_goes_on_behind() -> None:
     async def main(loop: SimLoop) -> tuple[float, bool]:
-        with Limits().within(5.0) as limit:
+        with Deadlines().within(5.0) as limit:
             await anyio.sleep(100.0)
         at = loop.time()
         await anyio.sleep(1.0)
@@ -32,7 +32,7 @@ def test_what_takes_too_long_is_cut_short_and_goes_on_behind() -> None:
 
 def test_many_at_once_end_each_at_its_own_time() -> None:
     async def main(loop: SimLoop) -> list[tuple[int, float]]:
-        limits, ended = Limits(), list[tuple[int, float]]()
+        limits, ended = Deadlines(), list[tuple[int, float]]()
 
         async def one(n: int) -> None:
             await anyio.sleep(n)
@@ -51,7 +51,7 @@ def test_many_at_once_end_each_at_its_own_time() -> None:
 
 def test_a_shorter_limit_behind_a_longer_one_is_late_and_not_lost() -> None:
     async def main(loop: SimLoop) -> list[float]:
-        limits, ended = Limits(), list[float]()
+        limits, ended = Deadlines(), list[float]()
 
         async def one(seconds: float) -> None:
             with limits.within(seconds):
@@ -70,7 +70,7 @@ def test_a_shorter_limit_behind_a_longer_one_is_late_and_not_lost() -> None:
 @pytest.mark.parametrize("first", ["limit", "scope"])
 def test_a_scope_around_it_that_is_cancelled_goes_on_being_cancelled(first: str) -> None:
     async def main(loop: SimLoop) -> tuple[bool, bool, float]:
-        behind, limit = False, Limits().within(3.0 if first == "limit" else 5.0)
+        behind, limit = False, Deadlines().within(3.0 if first == "limit" else 5.0)
         with anyio.move_on_after(5.0 if first == "limit" else 3.0) as scope:
             with limit:
                 await anyio.sleep(100.0)
@@ -84,7 +84,7 @@ def test_a_scope_around_it_that_is_cancelled_goes_on_being_cancelled(first: str)
 def test_both_at_the_same_time_end_everything() -> None:
     async def main(loop: SimLoop) -> float:
         with anyio.move_on_after(3.0) as scope:
-            with Limits().within(3.0):
+            with Deadlines().within(3.0):
                 await anyio.sleep(100.0)
             await anyio.sleep(100.0)
         assert scope.cancelled_caught
@@ -96,7 +96,7 @@ def test_both_at_the_same_time_end_everything() -> None:
 
 def test_an_error_is_not_swallowed_and_whoever_ignores_the_end_goes_on() -> None:
     async def main(_: SimLoop) -> str:
-        limits = Limits()
+        limits = Deadlines()
         with pytest.raises(ValueError, match="mine"), limits.within(3.0):
             raise ValueError("mine")
         answer = "none"

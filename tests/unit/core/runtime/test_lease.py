@@ -15,7 +15,7 @@ from trunkline.core.events import EventLog
 from trunkline.core.events.gateway import StoreFailed
 from trunkline.core.events.leases import LeaseAwaited, LeaseTaken
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.lease_keeper import Tenure, lost_lease
+from trunkline.core.runtime.lease_keeper import LeaseKeeper, lost_lease
 from trunkline.core.store.lease import Lease, LeaseClaim, is_dead, plan_claim
 from trunkline.core.store.sqlite.process_lock import FileLock, NoLock
 from trunkline.sim.loop import SimLoop, run
@@ -149,7 +149,7 @@ class Scene:
         self.log = EventLog(loop.time)
         config = GatewayConfig(delivery=DeliveryConfig.model_validate(delivery))
         env = Env(now=loop.time, ids=None, seed="")  # pyright: ignore[reportArgumentType]
-        self.tenure = Tenure(config, self.store, env, self.log.recorder("gateway"))  # pyright: ignore[reportArgumentType]
+        self.tenure = LeaseKeeper(config, self.store, env, self.log.recorder("gateway"))  # pyright: ignore[reportArgumentType]
 
     def told(self, body: type) -> list[object]:
         return [event.body for event in self.log.events if type(event.body) is body]

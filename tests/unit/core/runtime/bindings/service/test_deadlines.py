@@ -28,7 +28,7 @@ from trunkline.core.events.gateway import (
     TurnStarted,
 )
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 
 pytestmark = pytest.mark.anyio
 
@@ -197,7 +197,7 @@ async def test_a_binding_that_was_ending_ends_when_what_is_left_of_it_is_done(pa
 async def test_a_binding_that_was_ending_with_nothing_under_way_has_ended(path: Path, platform: Binder) -> None:
     async with serving(path, platform) as running:
         record = await bind(running)
-        bound: Bound = running.gateway._ctx.bound
+        bound: LiveBindings = running.gateway._ctx.bindings
         bound.hold(record.binding_id)
         await running.gateway.bindings.unbind(binding_id=record.binding_id)
     async with serving(path, platform) as running:

@@ -24,7 +24,7 @@ from trunkline.core.events.gateway import (
     RouteDecided,
 )
 from trunkline.core.reasons import Reason
-from trunkline.core.runtime.bindings.live_bindings import Bound
+from trunkline.core.runtime.bindings.live_bindings import LiveBindings
 from trunkline.core.values import Identity, IntentKind
 
 pytestmark = pytest.mark.anyio
@@ -155,7 +155,7 @@ async def test_no_farewell_for_what_somebody_ended_or_bound_again(path: Path, pl
         await bind(running)
         await bind(running, key="ops:main")
         await running.gateway.bindings.unbind(conversation=HALL)
-        bound: Bound = running.gateway._ctx.bound
+        bound: LiveBindings = running.gateway._ctx.bindings
         record = await bind(running, idle_timeout=0.02)
         bound.hold(record.binding_id)
         clock += 0.02
