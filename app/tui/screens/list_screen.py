@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from textual.app import ComposeResult
 
 from trunkline.app.tui.screens.run_screen import RunScreen
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.cell_list import CursorList, Detail
+from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
 from trunkline.app.tui.widgets.row_list import RowList
 
 Rows = TypeVar("Rows", bound=RowList)
@@ -69,13 +69,13 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
         self._explains.focus()
 
 
-class ListScreen(ListAndDetail[CursorList, Detail]):
+class ListScreen(ListAndDetail[CursorList[Any], Detail]):
     """A list above the explanation of its selected row."""
 
     #: absolute: Textual resolves a relative path beside the module of the subclass
     CSS_PATH = Path(__file__).with_name("lists.tcss")
 
-    def __init__(self, workspace: Workspace, rows: CursorList, detail: Detail) -> None:
+    def __init__(self, workspace: Workspace, rows: CursorList[Any], detail: Detail) -> None:
         super().__init__(workspace, rows, detail, detail)
         self._seen: tuple[object, int, int] | None = None
 
@@ -93,7 +93,7 @@ class ListScreen(ListAndDetail[CursorList, Detail]):
                 self._seen = at
                 if self.workspace.subject and self.list.count:
                     self.list.follow(self.workspace.subject)
-            self.detail.tell(self.list)
+            self.detail.explain_row(self.list)
         self.refresh_bars()
 
     def on_resize(self) -> None:
@@ -105,7 +105,7 @@ class ListScreen(ListAndDetail[CursorList, Detail]):
         if pane is self.list:
             self.workspace.pick(self.list.target())
             self._seen = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
-        self.detail.tell(self.list)
+        self.detail.explain_row(self.list)
 
     def action_enter(self) -> None:
         """Open or close a row of the list; else go to the event of the line."""
@@ -119,6 +119,6 @@ class ListScreen(ListAndDetail[CursorList, Detail]):
     def enter_row(self) -> None:
         """Go into the selected row."""
         if self.list.enter():
-            self.detail.tell(self.list)
+            self.detail.explain_row(self.list)
         else:
             self.go(self.list.target())

@@ -1,20 +1,15 @@
-"""Cards: small lists that tell in a few rows what another screen shows whole."""
+"""Cards: small lists that summarise another screen in a few rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
-from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import ListColumn, spread
+from trunkline.app.tui.widgets.column_list import ColumnList, StyledCell, columns
 from trunkline.app.tui.widgets.fact_list import FactList
-from trunkline.app.tui.widgets.row_list import LineWidget, RowList
-from trunkline.app.view.index.message import MessageHistory
+from trunkline.app.tui.widgets.row_list import LineWidget
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.overview.cards import (
     CardCell,
@@ -28,15 +23,11 @@ from trunkline.app.view.overview.cards import (
     recent_row,
     session_row,
 )
-from trunkline.app.view.text.cells import count, cut, middle_cut
+from trunkline.app.view.text.cells import count, cut
 from trunkline.app.view.text.lazy_sequence import LazySequence
 
-#: cells between two columns
-GAP = 1
 #: below this inner width the latest violation and the queue are told briefly
 BRIEF = 60
-#: columns of names that differ at both ends
-_BOTH_ENDS = frozenset({"conversation", "place"})
 
 
 class CardTarget(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,83 +38,54 @@ class CardTarget(msgspec.Struct, frozen=True, kw_only=True):
     thing: str | PlaceKey = ""
 
 
-class Card(RowList):
+class Card(ColumnList[CardRow]):
     """A list of card rows. A row is selected only while the card has the focus."""
 
-    #: what the hint line promises of Enter
+    heading = 0
+    gap = 1
+    margin = 1
+    #: where Enter leads, for the hint line
     hint = ""
-    #: the screen that shows the same whole
+    #: the screen that the card summarises
     screen_name = ""
-    #: from these inner widths on, these columns; the widest first
-    layouts: tuple[tuple[int, tuple[ListColumn, ...]], ...] = ()
 
     def __init__(self, workspace: Workspace, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
         self.workspace = workspace
-        self.rows: Sequence[CardRow] = ()
-
-    @property
-    def count(self) -> int:
-        """Rows of the card."""
-        return len(self.rows)
-
-    def row(self, index: int) -> CardRow:
-        """One row, made when it is drawn where making it is dear."""
-        return self.rows[index]
 
     def cache_key(self, index: int) -> object:
-        """What is in the row: while a run plays, most rows stay as they are, or only move."""
-        row = self.row(index)
+        """The content of the row: while a run plays, most rows stay as they are, or only move."""
+        row = self.rows[index]
         return row.later, *row.cells.values()
 
     def fill(self) -> None:
-        """Take rows and title from the workspace."""
+        """Set rows and title for the current cursor."""
         raise NotImplementedError
 
     def sync(self) -> None:
-        """Follow the workspace."""
+        """Show the current state of the workspace."""
         if self.workspace.open_run is not None:
             self.fill()
             self.select(self.selected)
 
     def card_target(self) -> CardTarget:
-        """Where Enter leads from here."""
-        row = self.row(self.selected) if 0 <= self.selected < self.count else None
-        return CardTarget(screen=self.screen_name, thing=row.thing if row else "")
+        """Where Enter leads from the selected row."""
+        return CardTarget(screen=self.screen_name, thing=self.chosen.thing if self.chosen else "")
 
     def on_focus(self) -> None:
-        """The first row stands for the card."""
+        """Select the first row."""
         self.select(max(self.selected, 0))
         self.invalidate()
 
     def on_blur(self) -> None:
-        """Only one row of the screen is selected."""
+        """Select none: only one row of the screen is selected."""
         self.selected = -1
         self.invalidate()
 
-    @property
-    def columns(self) -> tuple[ListColumn, ...]:
-        """The columns that there is room for."""
-        return next(columns for least, columns in self.layouts if self.size.width >= least)
-
-    def draw_heading(self, line: int, width: int) -> Canvas:
-        """Titles of the columns."""
-        canvas = self.canvas(width)
-        for col, (x, size) in zip(self.columns, spread(self.columns, width - 2, GAP), strict=True):
-            at = x + size - cell_len(col.title) if col.right else x
-            canvas.put(at, col.title, self.palette.dim)
-        return canvas
-
-    def draw(self, index: int, width: int) -> Canvas:
-        """One row."""
-        canvas = self.canvas(width)
-        row = self.row(index)
-        for col, (x, size) in zip(self.columns, spread(self.columns, width - 1, GAP), strict=True):
-            cell = row.cells[col.title]
-            text = middle_cut(cell.text, size) if col.title in _BOTH_ENDS else cut(cell.text, size)
-            at = x + size - cell_len(text) if col.right else x
-            canvas.put(at, text, self._style(row, cell))
-        return canvas
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        """The cells of a card row."""
+        row = self.rows[index]
+        return {title: StyledCell(cell.text, self._style(row, cell)) for title, cell in row.cells.items()}
 
     def _style(self, row: CardRow, cell: CardCell) -> Style:
         if row.later:
@@ -136,19 +98,9 @@ class FamiliesCard(Card):
 
     hint = "the invariants, each with its evidence"
     screen_name = "invariants"
-    _SIGNS = (ListColumn("sign", 1), ListColumn("letter", 1))
     layouts = (
-        (
-            38,
-            (
-                *_SIGNS,
-                ListColumn("name", 15),
-                ListColumn("ids", 0),
-                ListColumn("count", 3, True),
-                ListColumn("at", 5, True),
-            ),
-        ),
-        (0, (*_SIGNS, ListColumn("name", 0), ListColumn("brief", 9, True))),
+        (38, columns("sign 1 | letter 1 | name 15 | ids * | count >3 | at >5")),
+        (0, columns("sign 1 | letter 1 | name * | brief >9")),
     )
 
     def fill(self) -> None:
@@ -204,14 +156,10 @@ class SessionsCard(Card):
     hint = "its transcript beside what people saw"
     screen_name = "sessions"
     heading = 1
-    _SHORT = (
-        ListColumn("conversation", 0),
-        ListColumn("in", 3, True),
-        ListColumn("out", 3, True),
-        ListColumn("2×", 2, True),
-        ListColumn("≠", 2, True),
+    layouts = (
+        (38, columns("conversation ~* | in >3 | out >3 | 2× >2 | ≠ >2 | last >8")),
+        (0, columns("conversation ~* | in >3 | out >3 | 2× >2 | ≠ >2")),
     )
-    layouts = ((38, (*_SHORT, ListColumn("last", 8, True))), (0, _SHORT))
 
     def fill(self) -> None:
         """The sessions at the cursor, those to come dim."""
@@ -229,37 +177,23 @@ class QueueCard(Card):
 
     hint = "the queue"
     screen_name = "queue"
-    _STATE = (ListColumn("state", 9), ListColumn("copy", 2, True))
-    _MIDDLE = (ListColumn("sign", 1), ListColumn("place", 18), ListColumn("text", 0), *_STATE)
     layouts = (
-        (84, (ListColumn("sign", 1), ListColumn("id", 14), *_MIDDLE[1:3], ListColumn("tries", 7), *_STATE)),
-        (64, (*_MIDDLE[:3], ListColumn("tries", 7), *_STATE)),
-        (50, _MIDDLE),
-        (0, (ListColumn("sign", 1), ListColumn("place", 14), ListColumn("text", 0), *_STATE)),
+        (84, columns("sign 1 | id 14 | place ~18 | text * | tries 7 | state 9 | copy >2")),
+        (64, columns("sign 1 | place ~18 | text * | tries 7 | state 9 | copy >2")),
+        (50, columns("sign 1 | place ~18 | text * | state 9 | copy >2")),
+        (0, columns("sign 1 | place ~14 | text * | state 9 | copy >2")),
     )
-
-    def __init__(self, workspace: Workspace, *, id: str) -> None:  # noqa: A002
-        super().__init__(workspace, id=id)
-        self._intents: list[MessageHistory] = []
-
-    @property
-    def count(self) -> int:
-        """Everything that was to be said by now."""
-        return len(self._intents)
-
-    def row(self, index: int) -> CardRow:
-        """Made when drawn: there may be many."""
-        return queue_row(self.workspace.run.view, self._intents[index], self.workspace.cursor)
 
     def card_target(self) -> CardTarget:
         """The queue selects by the cursor: a row chosen by hand moves it, the card as such does not."""
         moved = 0 < self.selected < self.count
-        return CardTarget(screen=self.screen_name, seq=self.row(self.selected).seq if moved else 0)
+        return CardTarget(screen=self.screen_name, seq=self.rows[self.selected].seq if moved else 0)
 
     def fill(self) -> None:
         """The intents at the cursor."""
         run, cursor = self.workspace.run, self.workspace.cursor
-        self._intents = list(reversed(run.lives.prepared_by(cursor)))
+        intents = list(reversed(run.lives.prepared_by(cursor)))
+        self.rows = LazySequence(intents, lambda message: queue_row(run.view, message, cursor))
         brief = self.size.width < BRIEF
         told = queue_line(run.queue.ledger(cursor), brief=brief)
         self.set_titles("Queue  cannot be summed" if self.workspace.unmade("queue") else f"Queue  {told}")
@@ -274,16 +208,9 @@ class BindingsCard(Card):
 
     hint = "the life of the binding"
     screen_name = "bindings"
-    _SHORT = (
-        ListColumn("sign", 1),
-        ListColumn("id", 3),
-        ListColumn("status", 7),
-        ListColumn("conversation", 0),
-        ListColumn("ends", 8, True),
-    )
     layouts = (
-        (60, (*_SHORT[:3], ListColumn("conversation", 18), ListColumn("session", 0), *_SHORT[4:])),
-        (0, _SHORT),
+        (60, columns("sign 1 | id 3 | status 7 | conversation ~18 | session * | ends >8")),
+        (0, columns("sign 1 | id 3 | status 7 | conversation ~* | ends >8")),
     )
 
     def fill(self) -> None:
@@ -303,34 +230,21 @@ class RecentCard(Card):
 
     hint = "the event on the timeline"
     screen_name = "timeline"
-    _TOLD = (ListColumn("tag", 3), ListColumn("way", 22), ListColumn("text", 0))
     layouts = (
-        (56, (ListColumn("#", 5, True), ListColumn("at", 8, True), *_TOLD)),
-        (0, (ListColumn("#", 4, True), ListColumn("tag", 3), ListColumn("way", 15), ListColumn("text", 0))),
+        (56, columns("# >5 | at >8 | tag 3 | way 22 | text *")),
+        (0, columns("# >4 | tag 3 | way 15 | text *")),
     )
-
-    def __init__(self, workspace: Workspace, *, id: str) -> None:  # noqa: A002
-        super().__init__(workspace, id=id)
-        self._newest = -1
-
-    @property
-    def count(self) -> int:
-        """Rows of the timeline up to the cursor."""
-        return self._newest + 1
-
-    def row(self, index: int) -> CardRow:
-        """Made when drawn: there may be many."""
-        run = self.workspace.run
-        return recent_row(run.folded, run.lanes, self._newest - index)
 
     def card_target(self) -> CardTarget:
         """The event of the row."""
         inside = 0 <= self.selected < self.count
-        return CardTarget(screen=self.screen_name, seq=self.row(self.selected).seq if inside else 0)
+        return CardTarget(screen=self.screen_name, seq=self.rows[self.selected].seq if inside else 0)
 
     def fill(self) -> None:
         """Up to the cursor."""
-        self._newest = self.workspace.run.folded.row_at(self.workspace.cursor)
+        run = self.workspace.run
+        newest = run.folded.row_at(self.workspace.cursor)
+        self.rows = LazySequence(range(newest, -1, -1), lambda index: recent_row(run.folded, run.lanes, index))
         self.set_titles(f"Recent: {count(self.count, 'row')} of the timeline" if self.count else "Recent")
 
     def empty_text(self) -> str:
@@ -339,14 +253,14 @@ class RecentCard(Card):
 
 
 class HintLine(LineWidget):
-    """One line that says what Enter does now."""
+    """One line that says what Enter does here."""
 
     def __init__(self) -> None:
         super().__init__(id="hint")
         self.text = ""
 
-    def tell(self, text: str) -> None:
-        """Say this."""
+    def show_text(self, text: str) -> None:
+        """Replace the text."""
         self.text = text
         self.refresh()
 

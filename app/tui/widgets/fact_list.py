@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 from rich.cells import cell_len
@@ -88,32 +88,53 @@ class FactList(RowList):
         return canvas
 
 
-class Inspector(FactList):
+class DetailPane(FactList):
+    """Facts about one subject, written again only if the subject, the cursor, the width or the run changed."""
+
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(workspace, id=id)
+        self._subject: object = None
+        self._latest: tuple[object, Callable[[], tuple[str, Iterable[Fact]]]] | None = None
+        self._written: tuple[object, ...] = ()
+
+    def show(self, subject: object, make: Callable[[], tuple[str, Iterable[Fact]]]) -> None:
+        """Write the title and the facts that `make` gives; begin at the top if the subject is another one."""
+        self._latest = subject, make
+        if self.workspace.open_run is None or not self.size.width:
+            return
+        run = self.workspace.open_run
+        written = (run, subject, self.workspace.cursor, self.size.width, run.view.last)
+        if written == self._written:
+            return
+        anew = not self._written or subject != self._subject
+        self._subject, self._written = subject, written
+        title, facts = make()
+        self.set_titles(title)
+        self.write(facts, anew=anew)
+
+    def on_resize(self) -> None:
+        """Wrap again."""
+        if self._latest is not None:
+            self.show(*self._latest)
+        super().on_resize()
+
+
+class Inspector(DetailPane):
     """Explains the event under the cursor."""
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
         self.border_title = "Why"
-        self._shown: tuple[object, ...] = ()
 
     def empty_text(self) -> str:
-        """No run is open."""
+        """Text shown when no run is open."""
         return "nothing to explain yet"
 
     def sync(self) -> None:
-        """Follow the workspace."""
-        if self.workspace.open_run is None or not self.size.width:
-            return
-        shown = (self.workspace.open_run, self.workspace.cursor, self.size.width, self.workspace.run.view.last)
-        if shown == self._shown:
-            return
-        moved = self._shown[:2] != shown[:2]
-        self._shown = shown
-        why = self.workspace.why()
-        self.set_titles(why.title)
-        self.write(why.lines, anew=moved)
+        """Explain the current event."""
+        if self.workspace.open_run is not None:
+            self.show((self.workspace.open_run, self.workspace.cursor), self._explanation)
 
-    def on_resize(self) -> None:
-        """Wrap again."""
-        self.sync()
-        super().on_resize()
+    def _explanation(self) -> tuple[str, Iterable[Fact]]:
+        why = self.workspace.why()
+        return why.title, why.lines

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 from rich.style import Style
 
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import ListColumn, spread
-from trunkline.app.tui.widgets.fact_list import FactList
-from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.column_list import ColumnList, ListColumn, Span, StyledCell, columns
+from trunkline.app.tui.widgets.fact_list import DetailPane
 from trunkline.app.view.bindings.lifetime_bar import BarCell, BarPart, column, life_bar
 from trunkline.app.view.explain.binding_facts import record_facts
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.index.bindings import BindingRow, Standing, active
-from trunkline.app.view.text.cells import cut, middle_cut, seconds
+from trunkline.app.view.text.cells import seconds
 from trunkline.app.view.text.fact import Fact
 
 LIFE = "life"
-_STATUS, _ID, _PLACE = ListColumn("status", 9), ListColumn("id", 6), ListColumn("conversation", 18)
-_LIFE, _TOUCHES, _ENDS = ListColumn(LIFE, 0), ListColumn("used", 4, True), ListColumn("ends", 8, True)
-_NARROW = (_STATUS, _ID, _PLACE, _LIFE, _TOUCHES, _ENDS)
-_ROOMY = (_STATUS, _ID, ListColumn("conversation", 22), ListColumn("session", 26), _LIFE, _TOUCHES, _ENDS)
-_WIDE = (_STATUS, _ID, ListColumn("conversation", 22), ListColumn("label", 12), ListColumn("by", 12), *_ROOMY[3:])
+_NARROW = columns("status 9 | id 6 | conversation 18 | life * | used >4 | ends >8")
+_ROOMY = columns("status 9 | id 6 | conversation 22 | session ~26 | life * | used >4 | ends >8")
+_WIDE = columns("status 9 | id 6 | conversation 22 | label 12 | by 12 | session ~26 | life * | used >4 | ends >8")
 #: from these widths on the session, and who bound it as what, have columns
 ROOMY, WIDE = 96, 150
 #: shape of a status
@@ -42,22 +39,17 @@ def _short(at: float) -> str:
     return seconds(at) if at < 1000 else f"{at:.0f}"
 
 
-class BindingList(RowList):
+class BindingList(ColumnList[BindingRow]):
     """Every binding of the run as it is at the cursor."""
 
-    heading = 1
+    titles_when_empty = False
+    layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.workspace = workspace
         self.border_title = "Bindings"
-        self.rows: list[BindingRow] = []
         self._wrong: tuple[int, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """Bindings, also those that are made later."""
-        return len(self.rows)
 
     def empty_text(self) -> str:
         """Nothing is bound in the whole run; what that means is told by the record."""
@@ -82,33 +74,14 @@ class BindingList(RowList):
 
     def choose(self, binding: str) -> None:
         """Select the line of a binding."""
-        index = next((at for at, row in enumerate(self.rows) if row.id == binding), None)
-        if index is not None:
-            self.select(index)
+        self.select_where(lambda row: row.id == binding)
 
-    @property
-    def chosen(self) -> BindingRow | None:
-        """The selected binding."""
-        return self.rows[self.selected] if 0 <= self.selected < self.count else None
-
-    # ------------------------------------------------------------ drawing
-
-    @property
-    def _columns(self) -> tuple[ListColumn, ...]:
-        width = self.size.width
-        return _WIDE if width >= WIDE else _ROOMY if width >= ROOMY else _NARROW
-
-    def draw_heading(self, line: int, width: int) -> Canvas:
-        """Titles of the columns; over the life bars their scale, and where the cursor is on it."""
-        canvas = self.canvas(width)
-        if not self.rows:
-            return canvas
-        for col, (x, size) in zip(self._columns, spread(self._columns, width - 3), strict=True):
-            if col.title == LIFE:
-                self._draw_scale(canvas, x, size)
-            else:
-                canvas.put(x + size - cell_len(col.title) if col.right else x, col.title, self.palette.dim)
-        return canvas
+    def draw_title(self, canvas: Canvas, column: ListColumn, x: int, size: int) -> None:
+        """Draw a title; above the life bars their scale, and the cursor on it."""
+        if column.title == LIFE:
+            self._draw_scale(canvas, x, size)
+        else:
+            super().draw_title(canvas, column, x, size)
 
     def _draw_scale(self, canvas: Canvas, x: int, size: int) -> None:
         bindings = self.workspace.run.view.bindings
@@ -122,23 +95,22 @@ class BindingList(RowList):
         if now >= start:
             canvas.put(x + column(now, bindings.span, size), "▼", self.palette.primary + Style(bold=True))
 
-    def draw(self, index: int, width: int) -> Canvas:
-        """One binding."""
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        """One binding at the cursor."""
         row = self.rows[index]
-        canvas = self.canvas(width)
-        bindings = self.workspace.run.view.bindings
-        standing = bindings.standing(row, self.workspace.cursor)
+        standing = self.workspace.run.view.bindings.standing(row, self.workspace.cursor)
         wrong = index in self._wrong
-        texts = self._texts(row, standing, wrong=wrong)
-        for col, (x, size) in zip(self._columns, spread(self._columns, width - 2), strict=True):
-            if col.title == LIFE:
-                self._draw_life(canvas, x, self._life(row, size))
-                continue
-            text = texts[col.title]
-            text = middle_cut(text, size) if col.title == "session" else cut(text, size)
-            style = self.palette.bad if wrong and col is _STATUS else self._style(standing, strong=col is _STATUS)
-            canvas.put(x + size - cell_len(text) if col.right else x, text, style)
-        return canvas
+        style = self._style(standing, strong=False)
+        cells = {title: StyledCell(text, style) for title, text in self._texts(row, standing, wrong=wrong).items()}
+        status_style = self.palette.bad if wrong else self._style(standing, strong=True)
+        return cells | {"status": StyledCell(cells["status"].text, status_style), LIFE: StyledCell("", style)}
+
+    def draw_cell(self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: Span) -> None:
+        """Draw a cell, or the life bar."""
+        if column.title == LIFE:
+            self._draw_life(canvas, span[0], self._life(self.rows[index], span[1]))
+        else:
+            super().draw_cell(canvas, index, column, cell, span)
 
     def _texts(self, row: BindingRow, standing: Standing, *, wrong: bool) -> dict[str, str]:
         later = standing is Standing.LATER
@@ -197,31 +169,19 @@ _EMPTY = (
 )
 
 
-class BindingRecord(FactList):
-    """The fields of the selected binding, who resolves to it, and its story."""
+class BindingRecord(DetailPane):
+    """The fields of the selected binding, which conversations resolve to it, and its events."""
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
         self.border_title = "Binding"
-        self._chosen: BindingRow | None = None
-        self._shown: tuple[object, ...] = ()
 
-    def show(self, row: BindingRow | None) -> None:
-        """Tell of one binding as it is at the cursor; of none, what bindings are."""
-        if self.workspace.open_run is None or not self.size.width:
-            return
-        anew = row is None or self._chosen is None or row.id != self._chosen.id
-        shown = (self.workspace.open_run, row, self.workspace.cursor, self.size.width, self.workspace.run.view.last)
-        if shown == self._shown:
-            return
-        self._chosen, self._shown = row, shown
+    def show_row(self, row: BindingRow | None) -> None:
+        """Show a binding at the cursor; without one, what bindings are."""
+        self.show(row.id if row else None, lambda: self._facts(row))
+
+    def _facts(self, row: BindingRow | None) -> tuple[str, Iterable[Fact]]:
+        if row is None:
+            return "Binding", [Fact(label=label, text=text) for label, text in _EMPTY]
         view = self.workspace.run.view
-        self.set_titles(f"Binding {view.bindings.name(row.id)}" if row else "Binding")
-        told = (Fact(label=label, text=text) for label, text in _EMPTY)
-        facts = record_facts(view, row, self.workspace.cursor) if row else told
-        self.write(facts, anew=anew)
-
-    def on_resize(self) -> None:
-        """Wrap again."""
-        self.show(self._chosen)
-        super().on_resize()
+        return f"Binding {view.bindings.name(row.id)}", record_facts(view, row, self.workspace.cursor)

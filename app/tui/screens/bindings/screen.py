@@ -41,7 +41,7 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
             self.list.sync()
             self._fit()
             self._follow()
-            self.detail.show(self.list.chosen)
+            self.detail.show_row(self.list.chosen)
             self.inspector.sync()
         self.refresh_bars()
 
@@ -71,7 +71,7 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
         """Select a binding."""
         if isinstance(thing, str):
             self.list.choose(thing)
-            self.detail.show(self.list.chosen)
+            self.detail.show_row(self.list.chosen)
 
     def picked(self, pane: RowList) -> None:
         """Another binding of the same moment, or another line of it."""
@@ -80,7 +80,7 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
         if self.list.chosen is not None:
             self.workspace.pick(self.list.chosen.since)
             self._seen = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
-        self.detail.show(self.list.chosen)
+        self.detail.show_row(self.list.chosen)
 
     def action_enter(self) -> None:
         """From the list to the record; from a line of a record or an explanation to its event."""
@@ -104,5 +104,5 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
             return
         if found.binding is not None:
             self.list.choose(found.binding.id)
-            self.detail.show(self.list.chosen)
+            self.detail.show_row(self.list.chosen)
         self.notify(answer(self.workspace.run.view, found), title=found.because, timeout=6, markup=False)

@@ -9,17 +9,15 @@ from rich.style import Style
 
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import ListColumn, spread
+from trunkline.app.tui.widgets.column_list import ColumnList, StyledCell, columns
 from trunkline.app.tui.widgets.fact_list import FactList
-from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.diff.compare import Diff, DiffMark, DiffRow
 from trunkline.app.view.diff.text import delta, facts_of, header, row_text, row_tone, run_name
 from trunkline.app.view.text.cells import clean, cut, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 
-_MARK, _A, _B, _AT = ListColumn("", 1), ListColumn("A", 7, True), ListColumn("B", 7, True), ListColumn("t", 10, True)
-_NARROW = (_MARK, _A, _B, _AT, ListColumn("what happened", 0))
-_ROOMY = (_MARK, _A, _B, _AT, ListColumn("later", 8, True), ListColumn("what happened", 0))
+_NARROW = columns("1 | A >7 | B >7 | t >10 | what happened *")
+_ROOMY = columns("1 | A >7 | B >7 | t >10 | later >8 | what happened *")
 #: from this width on there is a column for how much later it is
 ROOMY = 96
 
@@ -33,21 +31,17 @@ _EMPTY = (
 )
 
 
-class DiffList(RowList):
+class DiffList(ColumnList[DiffRow]):
     """Every row of the comparison; what lies after the cursor is faint, its mark is not."""
 
     heading = 2
+    layouts = ((ROOMY, _ROOMY), (0, _NARROW))
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.workspace = workspace
         self.diff: Diff | None = None
         self.border_title = "Diff"
-
-    @property
-    def count(self) -> int:
-        """Rows of both runs together."""
-        return len(self.diff.rows) if self.diff else 0
 
     def empty_text(self) -> str:
         """There is nothing to compare."""
@@ -61,6 +55,7 @@ class DiffList(RowList):
     def show(self, diff: Diff | None) -> None:
         """Show a comparison, or that there is none."""
         self.diff = diff
+        self.rows = diff.rows if diff else ()
         if diff is None:
             self.set_titles("Diff", "")
             self.select(-1)
@@ -74,20 +69,11 @@ class DiffList(RowList):
         self.show(self.diff)
         super().on_resize()
 
-    @property
-    def chosen(self) -> DiffRow | None:
-        """The selected row."""
-        return self.diff.rows[self.selected] if self.diff and 0 <= self.selected < self.count else None
-
     def marks(self) -> Iterable[int]:
         """Rows that are really different."""
         return self.diff.different if self.diff else ()
 
     # ------------------------------------------------------------ drawing
-
-    @property
-    def _columns(self) -> tuple[ListColumn, ...]:
-        return _ROOMY if self.size.width >= ROOMY else _NARROW
 
     def draw_heading(self, line: int, width: int) -> Canvas:
         """What came of it, then the titles of the columns."""
@@ -101,10 +87,7 @@ class DiffList(RowList):
             style = (self.palette.bad if bad else self.palette.base) + Style(bold=True)
             canvas.put(0, cut(head.outcome if wide else head.short, width - 1), style)
             return canvas
-        columns = self._columns
-        for col, (x, size) in zip(columns, spread(columns, width - 3), strict=True):
-            canvas.put(x + size - cell_len(col.title) if col.right else x, col.title, self.palette.dim)
-        return canvas
+        return super().draw_heading(line, width)
 
     def cache_key(self, index: int) -> object:
         """A row looks different in the future."""
@@ -113,24 +96,23 @@ class DiffList(RowList):
     def _is_later(self, index: int) -> bool:
         return self.diff is not None and self.diff.seq_at(index) > self.workspace.cursor
 
-    def draw(self, index: int, width: int) -> Canvas:
-        """One row."""
-        canvas = self.canvas(width)
-        if self.diff is None:
-            return canvas
-        row = self.diff.rows[index]
-        _, event = self.diff.event(row)
-        texts = [row.mark.value, _seq(row.a), _seq(row.b), seconds(event.at), row_text(self.diff, row)]
-        columns = self._columns
-        if len(columns) > len(texts):
-            texts.insert(4, delta(self.diff, row))
-        tone = self.palette.tone(row_tone(row.mark))
-        style = self.palette.faint if self._is_later(index) else tone
-        for col, (x, size), text in zip(columns, spread(columns, width - 2), texts, strict=True):
-            shown = cut(clean(text), size)
-            canvas.put(x + size - cell_len(shown) if col.right else x, shown, style)
-        canvas.put(0, row.mark.value, self._mark_style(row.mark))
-        return canvas
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        """One row: its mark, its event in both runs, and what happened."""
+        diff = self.diff
+        if diff is None:
+            return {}
+        row = diff.rows[index]
+        _, event = diff.event(row)
+        style = self.palette.faint if self._is_later(index) else self.palette.tone(row_tone(row.mark))
+        texts = {
+            "A": _seq(row.a),
+            "B": _seq(row.b),
+            "t": seconds(event.at),
+            "later": delta(diff, row),
+            "what happened": row_text(diff, row),
+        }
+        mark = StyledCell(row.mark.value, self._mark_style(row.mark))
+        return {"": mark} | {title: StyledCell(clean(text), style) for title, text in texts.items()}
 
     def _mark_style(self, mark: DiffMark) -> Style:
         palette = self.palette

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.cell_list import CursorList, Detail
-from trunkline.app.tui.widgets.columns import ListColumn
+from trunkline.app.tui.widgets.column_list import ListedRow, StyledCell, columns
+from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
 from trunkline.app.view.explain.resolver import title
 from trunkline.app.view.hands.facts import HAND_WORDS, hand_facts, spoken
 from trunkline.app.view.hands.runs import OUTCOMES, OVER, HandRow, HandState
@@ -16,48 +15,19 @@ from trunkline.app.view.text.cells import clean, quoted, seconds
 from trunkline.app.view.text.fact import Fact, Tone
 from trunkline.core.values import HandOutcome
 
-_NARROW = (
-    ListColumn("state", 12),
-    ListColumn("id", 3),
-    ListColumn("hand", 8),
-    ListColumn("origin", 11),
-    ListColumn("age", 7, True),
-    ListColumn("ended", 7),
-    ListColumn("callback", 4),
-    ListColumn("said", 0),
+_NARROW = columns("state 12 | id ~3 | hand 8 | origin ~11 | age >7 | ended 7 | callback 4 | said ~*")
+_ROOMY = columns(
+    "state 14 | id ~3 | hand 11 | agent 7 | origin ~14 | age >8 | deadline >8 | ended 7 | "
+    "callback 8 | said ~* | broken 6"
 )
-_ROOMY = (
-    ListColumn("state", 14),
-    ListColumn("id", 3),
-    ListColumn("hand", 11),
-    ListColumn("agent", 7),
-    ListColumn("origin", 14),
-    ListColumn("age", 8, True),
-    ListColumn("deadline", 8, True),
-    ListColumn("ended", 7),
-    ListColumn("callback", 8),
-    ListColumn("said", 0),
-    ListColumn("broken", 6),
-)
-_WIDE = (
-    ListColumn("state", 14),
-    ListColumn("id", 4),
-    ListColumn("hand", 16),
-    ListColumn("agent", 10),
-    ListColumn("task", 0),
-    ListColumn("origin", 20),
-    ListColumn("session", 30),
-    ListColumn("age", 9, True),
-    ListColumn("deadline", 9, True),
-    ListColumn("ended", 8),
-    ListColumn("callback", 8),
-    ListColumn("said", 28),
-    ListColumn("broken", 9),
+_WIDE = columns(
+    "state 14 | id ~4 | hand 16 | agent 10 | task * | origin ~20 | session ~30 | age >9 | "
+    "deadline >9 | ended 8 | callback 8 | said ~28 | broken 9"
 )
 ROOMY, WIDE = 96, 160
 
 
-class HandList(CursorList):
+class HandList(CursorList[HandRow]):
     """Every run of a hand as it was at the cursor."""
 
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
@@ -65,12 +35,6 @@ class HandList(CursorList):
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
         self.border_title = "Hands"
-        self.rows: list[HandRow] = []
-
-    @property
-    def count(self) -> int:
-        """Runs, also those that begin later."""
-        return len(self.rows)
 
     def empty_text(self) -> str:
         """Nothing was delegated."""
@@ -90,14 +54,7 @@ class HandList(CursorList):
     def follow(self, seq: int) -> None:
         """Select the run that an event is about."""
         found = self.workspace.run.hands.concerned(self.workspace.run.view.event(seq))
-        index = next((at for at, row in enumerate(self.rows) if row.id == found), None)
-        if index is not None:
-            self.select(index)
-
-    @property
-    def chosen(self) -> HandRow | None:
-        """The selected run."""
-        return self.rows[self.selected] if 0 <= self.selected < self.count else None
+        self.select_where(lambda row: row.id == found)
 
     def target(self) -> int | None:
         """The event with which the selected run began."""
@@ -109,15 +66,10 @@ class HandList(CursorList):
 
     # ------------------------------------------------------------ drawing
 
-    def draw_heading(self, line: int, width: int) -> Canvas:
-        """Titles of the columns."""
-        return self.put_titles(self.columns, width) if self.count else self.canvas(width)
-
-    def draw(self, index: int, width: int) -> Canvas:
-        """One run."""
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        """One run of a hand at the cursor."""
         row = self.rows[index]
-        canvas = self.canvas(width)
-        return self.put_cells(canvas, self.columns, self._cells(row), later=row.state is HandState.LATER)
+        return self.styled(self._cells(row), later=row.state is HandState.LATER)
 
     def _cells(self, row: HandRow) -> dict[str, LabelCell]:
         places = self.workspace.run.view.places
@@ -192,11 +144,11 @@ _EMPTY = (
 class HandRecord(Detail):
     """The fields of the selected run, and its story."""
 
-    def subject(self, rows: CursorList) -> object:
+    def subject(self, rows: CursorList[ListedRow]) -> object:
         """The run."""
         return rows.chosen.id if isinstance(rows, HandList) and rows.chosen is not None else None
 
-    def facts(self, rows: CursorList) -> tuple[str, Sequence[Fact]]:
+    def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
         """The run as it is at the cursor; of none, what hands are."""
         row = rows.chosen if isinstance(rows, HandList) else None
         if row is None:

@@ -35,7 +35,7 @@ class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail], screen="invari
         if self.workspace.open_run is not None:
             self.list.sync()
             moved = self._follow()
-            self.detail.show(self.list.chosen)
+            self.detail.show_row(self.list.chosen)
             if moved:
                 self.detail.point(self.workspace.cursor)
             self.inspector.sync()
@@ -63,12 +63,12 @@ class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail], screen="invari
         """Select an invariant."""
         if isinstance(thing, str):
             self.list.choose(thing)
-            self.detail.show(self.list.chosen)
+            self.detail.show_row(self.list.chosen)
 
     def picked(self, pane: RowList) -> None:
         """Another invariant, or another line of it."""
         if pane is self.list:
-            self.detail.show(self.list.chosen)
+            self.detail.show_row(self.list.chosen)
 
     def action_enter(self) -> None:
         """From the list to the violations; from a line of a violation to its event."""

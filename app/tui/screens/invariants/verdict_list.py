@@ -4,52 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.cells import cell_len
 from rich.style import Style
 
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import ListColumn, spread
-from trunkline.app.tui.widgets.fact_list import FactList
-from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.column_list import ColumnList, StyledCell, columns
+from trunkline.app.tui.widgets.fact_list import DetailPane
 from trunkline.app.view.invariants.results import SIGNS, InvariantStatus, VerdictRow
-from trunkline.app.view.text.cells import clean, cut
+from trunkline.app.view.text.cells import clean
+from trunkline.app.view.text.fact import Fact
 
-_SIGN, _ID, _STATUS, _NUMBER = (
-    ListColumn("", 1),
-    ListColumn("id", 3),
-    ListColumn("status", 14),
-    ListColumn("✗", 4, True),
-)
-_NARROW = (_SIGN, _ID, ListColumn("invariant", 0), _STATUS, _NUMBER, ListColumn("first", 6, True))
-_ROOMY = (
-    _SIGN,
-    _ID,
-    ListColumn("invariant", 38),
-    _STATUS,
-    _NUMBER,
-    ListColumn("first", 6, True),
-    ListColumn("promise", 0),
-)
+_NARROW = columns("1 | id 3 | invariant * | status 14 | ✗ >4 | first >6")
+_ROOMY = columns("1 | id 3 | invariant 38 | status 14 | ✗ >4 | first >6 | promise *")
+#: columns in the colour of the status
+_COLOURED = frozenset({"", "status", "✗"})
 #: from this width on the promise has a column
 ROOMY = 108
 
 
-class VerdictList(RowList):
+class VerdictList(ColumnList[VerdictRow]):
     """Every invariant as it is at the cursor."""
 
-    heading = 1
+    layouts = ((ROOMY, _ROOMY), (0, _NARROW))
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.workspace = workspace
         self.border_title = "Invariants"
-        self.rows: list[VerdictRow] = []
-
-    @property
-    def count(self) -> int:
-        """Invariants, also those that had nothing to judge."""
-        return len(self.rows)
 
     def marks(self) -> Iterable[int]:
         """Those that are broken by now."""
@@ -80,38 +60,15 @@ class VerdictList(RowList):
 
     def choose(self, name: str) -> None:
         """Select the line of an invariant."""
-        index = next((at for at, row in enumerate(self.rows) if row.id == name), None)
-        if index is not None:
-            self.select(index)
+        self.select_where(lambda row: row.id == name)
 
-    @property
-    def chosen(self) -> VerdictRow | None:
-        """The selected invariant."""
-        return self.rows[self.selected] if 0 <= self.selected < self.count else None
-
-    # ------------------------------------------------------------ drawing
-
-    @property
-    def _columns(self) -> tuple[ListColumn, ...]:
-        return _ROOMY if self.size.width >= ROOMY else _NARROW
-
-    def draw_heading(self, line: int, width: int) -> Canvas:
-        """Titles of the columns."""
-        canvas = self.canvas(width)
-        for col, (x, size) in zip(self._columns, spread(self._columns, width - 3), strict=True):
-            canvas.put(x + size - cell_len(col.title) if col.right else x, col.title, self.palette.dim)
-        return canvas
-
-    def draw(self, index: int, width: int) -> Canvas:
-        """One invariant."""
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        """One invariant at the cursor."""
         row = self.rows[index]
-        canvas = self.canvas(width)
-        texts = self._texts(row)
-        for col, (x, size) in zip(self._columns, spread(self._columns, width - 2), strict=True):
-            text = cut(texts[col.title], size)
-            style = self._style(row, strong=col in (_SIGN, _STATUS, _NUMBER))
-            canvas.put(x + size - cell_len(text) if col.right else x, text, style)
-        return canvas
+        return {
+            title: StyledCell(text, self._style(row, coloured=title in _COLOURED))
+            for title, text in self._texts(row).items()
+        }
 
     def _texts(self, row: VerdictRow) -> dict[str, str]:
         return {
@@ -124,44 +81,35 @@ class VerdictList(RowList):
             "promise": clean(row.sentence),
         }
 
-    def _style(self, row: VerdictRow, *, strong: bool) -> Style:
+    def _style(self, row: VerdictRow, *, coloured: bool) -> Style:
         if row.judged is InvariantStatus.IDLE:
             return self.palette.dim
-        return self.palette.tone(SIGNS[row.judged][1]) if strong else self.palette.base
+        return self.palette.tone(SIGNS[row.judged][1]) if coloured else self.palette.base
 
 
-class VerdictDetail(FactList):
-    """The promise of the selected invariant, and its violations with what proves them."""
+class VerdictDetail(DetailPane):
+    """The sentence of the selected invariant, and its violations with their evidence."""
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
         self.border_title = "Invariant"
-        self._chosen: VerdictRow | None = None
-        self._shown: tuple[object, ...] = ()
+        self.border_subtitle = "Enter: its event on the timeline"
 
     def empty_text(self) -> str:
-        """Nothing is selected."""
+        """Text shown when no invariant is selected."""
         return "nothing is selected"
 
-    def show(self, row: VerdictRow | None) -> None:
-        """Tell of one invariant as it is at the cursor."""
-        if self.workspace.open_run is None or not self.size.width:
-            return
-        shown = (self.workspace.open_run, row, self.workspace.cursor, self.size.width, self.workspace.run.view.last)
-        if shown == self._shown:
-            return
-        anew = row is None or self._chosen is None or row.id != self._chosen.id
-        self._chosen, self._shown = row, shown
-        self.set_titles(f"{row.id} {row.title}" if row else "Invariant", "Enter: its event on the timeline")
-        self.write(self.workspace.run.verdicts.facts(row.id, self.workspace.cursor) if row else (), anew=anew)
+    def show_row(self, row: VerdictRow | None) -> None:
+        """Show an invariant at the cursor."""
+        self.show(row.id if row else None, lambda: self._facts(row))
+
+    def _facts(self, row: VerdictRow | None) -> tuple[str, Iterable[Fact]]:
+        if row is None:
+            return "Invariant", ()
+        return f"{row.id} {row.title}", self.workspace.run.verdicts.facts(row.id, self.workspace.cursor)
 
     def point(self, seq: int) -> None:
         """Select the violation that was seen at an event, if it is one of these."""
         index = next((at for at, line in enumerate(self.lines) if line.first and line.fact.seq == seq), None)
         if index is not None:
             self.select(index)
-
-    def on_resize(self) -> None:
-        """Wrap again."""
-        self.show(self._chosen)
-        super().on_resize()

@@ -7,8 +7,8 @@ from rich.style import Style
 
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.cell_list import CursorList
-from trunkline.app.tui.widgets.columns import ListColumn
+from trunkline.app.tui.widgets.column_list import StyledCell, columns
+from trunkline.app.tui.widgets.cursor_list import CursorList
 from trunkline.app.view.index.message import AttemptRecord, MessageHistory
 from trunkline.app.view.labels.messages import LabelCell
 from trunkline.app.view.messages.rows import MessageLine
@@ -16,49 +16,21 @@ from trunkline.app.view.text.fact import Tone
 from trunkline.app.view.timeline.filters import TimelineFilter
 from trunkline.core.events import Event
 
-_NARROW = (
-    ListColumn("", 2),
-    ListColumn("message", 0),
-    ListColumn("admitted", 5),
-    ListColumn("routed", 10),
-    ListColumn("prepared", 5),
-    ListColumn("tried", 5),
-    ListColumn("wire", 7),
-    ListColumn("acked", 5),
-    ListColumn("mirrored", 4),
-    ListColumn("terminal", 11),
+_NARROW = columns(
+    "2 | message * | admitted 5 | routed ~10 | prepared 5 | tried 5 | wire 7 | acked 5 | mirrored 4 | terminal 11"
 )
-_ROOMY = (
-    ListColumn("", 2),
-    ListColumn("message", 0),
-    ListColumn("admitted", 8),
-    ListColumn("routed", 14),
-    ListColumn("prepared", 8),
-    ListColumn("tried", 5),
-    ListColumn("wire", 16),
-    ListColumn("acked", 8),
-    ListColumn("mirrored", 8),
-    ListColumn("terminal", 12),
-    ListColumn("broken", 6),
+_ROOMY = columns(
+    "2 | message * | admitted 8 | routed ~14 | prepared 8 | tried 5 | wire 16 | acked 8 | "
+    "mirrored 8 | terminal 12 | broken 6"
 )
-_WIDE = (
-    ListColumn("", 2),
-    ListColumn("id", 18),
-    ListColumn("message", 0),
-    ListColumn("admitted", 13),
-    ListColumn("routed", 28),
-    ListColumn("prepared", 14),
-    ListColumn("tried", 13),
-    ListColumn("wire", 22),
-    ListColumn("acked", 10),
-    ListColumn("mirrored", 8),
-    ListColumn("terminal", 24),
-    ListColumn("broken", 9),
+_WIDE = columns(
+    "2 | id ~18 | message * | admitted 13 | routed ~28 | prepared 14 | tried 13 | wire 22 | "
+    "acked 10 | mirrored 8 | terminal 24 | broken 9"
 )
 ROOMY, WIDE = 96, 160
 
 
-class MessageList(CursorList):
+class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]]):
     """Every message of the run as it was at the cursor."""
 
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
@@ -68,7 +40,7 @@ class MessageList(CursorList):
         self.border_title = "Messages"
         self._opened: set[str] = set()
         #: what is listed: a message, or one of the rows below it
-        self._rows: list[tuple[MessageHistory, AttemptRecord | Event | None]] = []
+        self._listing: list[tuple[MessageHistory, AttemptRecord | Event | None]] = []
         self._of: object = None
         self._filter: TimelineFilter | None = None
         #: how many there were when they were listed, and after which event
@@ -77,11 +49,6 @@ class MessageList(CursorList):
         self._wrong: tuple[int, ...] = ()
         #: the messages that they stand for
         self._broken: set[str] | None = None
-
-    @property
-    def count(self) -> int:
-        """Messages, and the rows of the opened ones."""
-        return len(self._rows)
 
     def empty_text(self) -> str:
         """Nothing was to be said, or no message passes the filter."""
@@ -124,24 +91,24 @@ class MessageList(CursorList):
         """Where all are listed, those that came since come last."""
         lives, (length, _) = self.workspace.run.messages.lives, self._listed
         if self._filter is None and not self._opened and len(lives) > length:
-            self._rows.extend((lives[at], None) for at in range(length, len(lives)))
+            self._listing.extend((lives[at], None) for at in range(length, len(lives)))
             self._listed, self._broken = (len(lives), lives.last), None
 
     def _mark(self, wrong: set[str]) -> None:
         """The rows of these messages; found once while they are the same, because a run may have many rows."""
         if wrong != self._broken:
             self._broken = wrong
-            rows = enumerate(self._rows) if wrong else ()
+            rows = enumerate(self._listing) if wrong else ()
             self._wrong = tuple(at for at, (life, part) in rows if part is None and life.id in wrong)
 
     def _subtitle(self, total: int) -> str:
         if self._filter is not None:
-            listed = sum(part is None for _, part in self._rows)
+            listed = sum(part is None for _, part in self._listing)
             return f"/{self._filter}  {listed} of {total} messages, esc clears"
         return "Enter opens a message: its attempts as rows" if total else ""
 
     def _list(self) -> None:
-        self._rows = []
+        self.rows = self._listing = []
         lives = self.workspace.run.messages.lives
         self._listed, self._reordered = (len(lives), lives.last), lives.reordered
         self._filter = self.workspace.search.filter
@@ -151,9 +118,9 @@ class MessageList(CursorList):
         for life in messages.lives:
             if not kept(life.id):
                 continue
-            self._rows.append((life, None))
+            self._listing.append((life, None))
             if life.id in self._opened:
-                self._rows.extend((life, part) for part in messages.parts(life))
+                self._listing.extend((life, part) for part in messages.parts(life))
 
     def follow(self, seq: int) -> None:
         """Select the attempt that an event belongs to where it is listed, else the message."""
@@ -163,7 +130,7 @@ class MessageList(CursorList):
         if life is None:
             return
         part = messages.lives.try_of(event)
-        rows = [(at, row[1]) for at, row in enumerate(self._rows) if row[0] is life]
+        rows = [(at, row[1]) for at, row in enumerate(self._listing) if row[0] is life]
         found = next((at for at, one in rows if one is not None and one is part), rows[0][0])
         self.select(found)
 
@@ -174,14 +141,14 @@ class MessageList(CursorList):
 
     def enter(self) -> bool:
         """Open the selected message, or close it; the rows below it lead to their events."""
-        if not 0 <= self.selected < self.count or self._rows[self.selected][1] is not None:
+        if not 0 <= self.selected < self.count or self._listing[self.selected][1] is not None:
             return False
-        life = self._rows[self.selected][0]
+        life = self._listing[self.selected][0]
         if not self.workspace.run.messages.parts(life):
             return False
         self._opened ^= {life.id}
         self._list()
-        self.select(next(at for at, row in enumerate(self._rows) if row[0] is life))
+        self.select(next(at for at, row in enumerate(self._listing) if row[0] is life))
         self.sync()
         return True
 
@@ -194,28 +161,29 @@ class MessageList(CursorList):
     def _line(self, index: int) -> MessageLine | None:
         if not 0 <= index < self.count:
             return None
-        life, part = self._rows[index]
+        life, part = self._listing[index]
         messages, cursor = self.workspace.run.messages, self.workspace.cursor
         return messages.head(life, cursor) if part is None else messages.part(life, part, cursor)
 
-    def draw_heading(self, line: int, width: int) -> Canvas:
-        """The stages."""
-        return self.put_titles(self.columns, width) if self.count else self.canvas(width)
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        """The stages of a message, or of one attempt."""
+        line = self._line(index)
+        if line is None:
+            return {}
+        return self.styled(
+            {
+                **line.cells,
+                "message": line.what,
+                "id": LabelCell(text="" if line.sub else line.id),
+                "broken": LabelCell(text=line.broken, tone=Tone.BAD),
+            },
+            later=line.later,
+        )
 
     def draw(self, index: int, width: int) -> Canvas:
-        """One message, or one attempt."""
-        line = self._line(index)
-        canvas = self.canvas(width)
-        if line is None:
-            return canvas
-        cells = {
-            **line.cells,
-            "message": line.what,
-            "id": LabelCell(text="" if line.sub else line.id),
-            "broken": LabelCell(text=line.broken, tone=Tone.BAD),
-        }
-        self.put_cells(canvas, self.columns, cells, later=line.later)
-        if line.tag:
+        """Draw a row; the tag of a copy stands at its right, in the first column."""
+        canvas, line = super().draw(index, width), self._line(index)
+        if line is not None and line.tag:
             canvas.put(2 - cell_len(line.tag), line.tag, self._tag_style(line))
         return canvas
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.screens.messages.message_list import MessageList
 from trunkline.app.tui.state.workspace import Workspace
-from trunkline.app.tui.widgets.cell_list import Detail
+from trunkline.app.tui.widgets.cursor_list import Detail
 
 
 class MessagesScreen(ListScreen, screen="messages"):

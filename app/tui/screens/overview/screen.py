@@ -70,7 +70,7 @@ class OverviewScreen(RunScreen, screen="overview"):
             for card in self.cards:
                 card.sync()
             self._fit()
-            self._tell()
+            self._update_hint()
         self.refresh_bars()
 
     def on_resize(self) -> None:
@@ -79,7 +79,7 @@ class OverviewScreen(RunScreen, screen="overview"):
 
     def on_descendant_focus(self) -> None:
         """Another card, another hint."""
-        self._tell()
+        self._update_hint()
 
     # ------------------------------------------------------------ room
 
@@ -132,10 +132,10 @@ class OverviewScreen(RunScreen, screen="overview"):
         """The card with the focus."""
         return next((card for card in self.cards if card is self.focused), self.latest)
 
-    def _tell(self) -> None:
+    def _update_hint(self) -> None:
         if self.workspace.open_run is None:
             return
-        self.hint.tell(
+        self.hint.show_text(
             card_hints(self.card.hint, self.workspace.run.view.run.trace.header.title, self.workspace.view_options.used)
         )
 

@@ -8,50 +8,22 @@ from rich.style import Style
 
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.cell_list import CursorList, Detail
-from trunkline.app.tui.widgets.columns import ListColumn
+from trunkline.app.tui.widgets.column_list import ListedRow, StyledCell, columns
+from trunkline.app.tui.widgets.cursor_list import CursorList, Detail
 from trunkline.app.view.queue.balance import QueueBalance
 from trunkline.app.view.queue.rows import QueueLine
 from trunkline.app.view.text.cells import cut, wrap
 from trunkline.app.view.text.fact import Fact
 
-_NARROW = (
-    ListColumn("state", 11),
-    ListColumn("what", 0),
-    ListColumn("place", 10),
-    ListColumn("tries", 8),
-    ListColumn("owner", 6),
-    ListColumn("age", 7, True),
-    ListColumn("until, why", 15),
-)
-_ROOMY = (
-    ListColumn("state", 12),
-    ListColumn("id", 12),
-    ListColumn("what", 0),
-    ListColumn("place", 16),
-    ListColumn("tries", 11),
-    ListColumn("owner", 12),
-    ListColumn("age", 7, True),
-    ListColumn("until, why", 24),
-)
-_WIDE = (
-    ListColumn("state", 12),
-    ListColumn("id", 16),
-    ListColumn("what", 0),
-    ListColumn("place", 20),
-    ListColumn("session", 46),
-    ListColumn("tries", 14),
-    ListColumn("owner", 13),
-    ListColumn("age", 8, True),
-    ListColumn("due", 8, True),
-    ListColumn("why", 32),
-)
+_NARROW = columns("state 11 | what * | place ~10 | tries 8 | owner 6 | age >7 | until, why 15")
+_ROOMY = columns("state 12 | id ~12 | what * | place ~16 | tries 11 | owner 12 | age >7 | until, why 24")
+_WIDE = columns("state 12 | id ~16 | what * | place ~20 | session ~46 | tries 14 | owner 13 | age >8 | due >8 | why 32")
 ROOMY, WIDE = 96, 160
 #: lines for the names of those who break the sum
 _NAMES = 2
 
 
-class QueueList(CursorList):
+class QueueList(CursorList[object]):
     """Every message that was ever queued, as it was at the cursor; what has ended stays."""
 
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
@@ -127,20 +99,23 @@ class QueueList(CursorList):
             style = self.palette.good if holds else self.palette.bad
             canvas.put(1, self._sums[line], style + Style(bold=True))
             return canvas
-        return self.put_titles(self.columns, width) if self.count else self.canvas(width)
+        return super().draw_heading(line, width)
+
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        """One message at the cursor."""
+        line = self._line(index)
+        return self.styled(line.cells, later=line.later) if line is not None else {}
 
     def draw(self, index: int, width: int) -> Canvas:
-        """One message, or a mark across the line."""
+        """Draw a message, or a mark across the row."""
         line = self._line(index)
+        if line is None or not line.mark:
+            return super().draw(index, width)
         canvas = self.canvas(width)
-        if line is None:
-            return canvas
-        if line.mark:
-            style = self.palette.faint if line.later else self.palette.tone(line.tone)
-            canvas.line(0, width, "╌", style)
-            canvas.put(3, f" {cut(line.mark, width - 8)} ", style + Style(italic=True))
-            return canvas
-        return self.put_cells(canvas, self.columns, line.cells, later=line.later)
+        style = self.palette.faint if line.later else self.palette.tone(line.tone)
+        canvas.line(0, width, "╌", style)
+        canvas.put(3, f" {cut(line.mark, width - 8)} ", style + Style(italic=True))
+        return canvas
 
 
 #: what is told before the claims: what should have been, and what was
@@ -154,7 +129,7 @@ _EMPTY = (
 class QueueRecord(Detail):
     """Explains the selected row; who had it when, and its parts, come after what is wrong with it."""
 
-    def facts(self, rows: CursorList) -> tuple[str, Sequence[Fact]]:
+    def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
         """An explanation with the claims in it; without a message, what the queue is."""
         if not rows.count:
             return "Queue", [Fact(label=label, text=text) for label, text in _EMPTY]

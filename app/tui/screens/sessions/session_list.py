@@ -4,42 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich.cells import cell_len
 from rich.style import Style
 
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.columns import ListColumn, spread
-from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.column_list import ColumnList, ListColumn, Span, StyledCell, columns
 from trunkline.app.view.index.places import PlaceKey
 from trunkline.app.view.sessions.similar_keys import cut_around, group_similar
 from trunkline.app.view.sessions.transcripts import SessionListRow
 from trunkline.app.view.sessions.violations import SessionViolations
-from trunkline.app.view.text.cells import cut, middle_cut, seconds
+from trunkline.app.view.text.cells import seconds
 
-_COUNTS = (ListColumn("in", 4, True), ListColumn("out", 4, True), ListColumn("2×", 3, True), ListColumn("≠", 3, True))
-_NARROW = (ListColumn("conversation", 19), ListColumn("session key", 0), *_COUNTS, ListColumn("broken", 6))
-_ROOMY = (
-    ListColumn("conversation", 26),
-    ListColumn("session key", 0),
-    *_COUNTS,
-    ListColumn("last", 8, True),
-    ListColumn("broken", 11),
-)
+_NARROW = columns("conversation ~19 | session key * | in >4 | out >4 | 2× >3 | ≠ >3 | broken 6")
+_ROOMY = columns("conversation ~26 | session key * | in >4 | out >4 | 2× >3 | ≠ >3 | last >8 | broken 11")
+_NONE, _NO_SESSION = "·", "no session"
+#: columns that are red unless empty
+_WRONG = frozenset({"2×", "≠", "broken"})
 #: from this width on there is room for more
 ROOMY = 96
 
 
-class SessionList(RowList):
+class SessionList(ColumnList[SessionListRow]):
     """Every session of the run with its counts at the cursor."""
 
-    heading = 1
+    layouts = ((ROOMY, _ROOMY), (0, _NARROW))
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.workspace = workspace
         self.border_title = "Sessions"
-        self.rows: list[SessionListRow] = []
         #: line -> where its key differs from one beside it that is almost the same
         self._spots: Mapping[int, range] = {}
         self._names: list[str] = []
@@ -48,11 +41,6 @@ class SessionList(RowList):
         self._kept: str | PlaceKey | None = None
         self.blame: SessionViolations | None = None
         self._wrong: tuple[int, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """Sessions, and conversations without one."""
-        return len(self.rows)
 
     def empty_text(self) -> str:
         """No run, or nobody spoke."""
@@ -94,9 +82,7 @@ class SessionList(RowList):
 
     def choose(self, owner: str | PlaceKey) -> None:
         """Select the line of a session or conversation."""
-        index = next((at for at, row in enumerate(self.rows) if row.owner == owner), None)
-        if index is not None:
-            self.select(index)
+        if self.select_where(lambda row: row.owner == owner):
             self.keep()
 
     def begin(self) -> None:
@@ -108,60 +94,37 @@ class SessionList(RowList):
         """The selected line was chosen, by somebody or by the cursor: it stays selected."""
         self._kept = self.chosen.owner if self.chosen is not None else None
 
-    @property
-    def chosen(self) -> SessionListRow | None:
-        """The selected line."""
-        return self.rows[self.selected] if 0 <= self.selected < self.count else None
-
-    def draw_heading(self, line: int, width: int) -> Canvas:
-        """Titles of the columns."""
-        canvas = self.canvas(width)
-        columns = self._columns
-        for column, (x, size) in zip(columns, spread(columns, width - 3), strict=True):
-            at = x + size - cell_len(column.title) if column.right else x
-            canvas.put(at, column.title, self.palette.dim)
-        return canvas
-
-    @property
-    def _columns(self) -> tuple[ListColumn, ...]:
-        return _ROOMY if self.size.width >= ROOMY else _NARROW
-
-    def draw(self, index: int, width: int) -> Canvas:
-        """One session."""
-        row = self.rows[index]
-        canvas = self.canvas(width)
-        columns = self._columns
-        texts = self._texts(row)
+    def cells(self, index: int) -> dict[str, StyledCell]:
+        """The counts of a session, and what is wrong in it."""
+        row, palette = self.rows[index], self.palette
         later = row.since > self.workspace.cursor
-        for column, (x, size) in zip(columns, spread(columns, width - 2), strict=True):
-            text = texts[column.title]
-            style = self.palette.faint if later else self.palette.base
-            if column.title in ("2×", "≠", "broken") and text not in ("·", ""):
-                style = self.palette.bad
-            elif text in ("·", "no session"):
-                style = self.palette.dim
-            if column.title == "session key":
-                self._draw_key(canvas, index, text, (x, size), style)
-                continue
-            # A thread is told by the end of its name, and its account by the beginning.
-            shown = (middle_cut if column.title == "conversation" else cut)(text, size)
-            canvas.put(x + size - cell_len(shown) if column.right else x, shown, style)
-        return canvas
 
-    def _draw_key(self, canvas: Canvas, index: int, key: str, place: tuple[int, int], style: Style) -> None:
-        """A key; where it is almost that of the line beside it, what differs is reversed."""
-        x, size = place
-        shown, there = cut_around(key, self._spots.get(index, range(0)), size)
-        marked = style + Style(reverse=True)
+        def cell(title: str, text: str) -> StyledCell:
+            if title in _WRONG and text not in (_NONE, ""):
+                return StyledCell(text, palette.bad)
+            return StyledCell(
+                text, palette.dim if text in (_NONE, _NO_SESSION) else palette.faint if later else palette.base
+            )
+
+        return {title: cell(title, text) for title, text in self._texts(row).items()}
+
+    def draw_cell(self, canvas: Canvas, index: int, column: ListColumn, cell: StyledCell, span: Span) -> None:
+        """Draw a cell. In a key that is almost the one of the line beside it, the difference is reversed."""
+        if column.title != "session key":
+            super().draw_cell(canvas, index, column, cell, span)
+            return
+        x, size = span
+        shown, different = cut_around(cell.text, self._spots.get(index, range(0)), size)
+        reversed_style = cell.style + Style(reverse=True)
         for at, char in enumerate(shown):
-            canvas.put(x + at, char, marked if at in there else style)
+            canvas.put(x + at, char, reversed_style if at in different else cell.style)
 
     def _texts(self, row: SessionListRow) -> dict[str, str]:
         counts = {"in": row.heard, "out": row.said, "2×": row.copies, "≠": row.differences}
         return {
             "conversation": row.place,
-            "session key": row.title or "no session",
-            **{name: str(number) if number else "·" for name, number in counts.items()},
-            "last": seconds(row.last) if row.last else "·",
+            "session key": row.title or _NO_SESSION,
+            **{name: str(number) if number else _NONE for name, number in counts.items()},
+            "last": seconds(row.last) if row.last else _NONE,
             "broken": self.blame.session(row.owner, self.workspace.cursor) if self.blame else "",
         }

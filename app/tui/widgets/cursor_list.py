@@ -1,0 +1,76 @@
+"""The lists of messages, of the queue and of hands: they select the row of the event under the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.style import Style
+
+from trunkline.app.tui.state.workspace import Workspace
+from trunkline.app.tui.widgets.column_list import ColumnList, ListedRow, StyledCell
+from trunkline.app.tui.widgets.fact_list import DetailPane
+from trunkline.app.view.explain.explanation import explain
+from trunkline.app.view.labels.messages import LabelCell
+from trunkline.app.view.text.fact import Fact, Tone
+
+
+class CursorList(ColumnList[ListedRow]):
+    """A list that selects the row that the event under the cursor belongs to."""
+
+    gap = 1
+    titles_when_empty = False
+    short_titles = {"admitted": "from", "prepared": "prep", "mirrored": "mirr", "callback": "back"}
+
+    def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.workspace = workspace
+
+    def sync(self) -> None:
+        """Show the current state of the workspace; the selection stays."""
+        raise NotImplementedError
+
+    def follow(self, seq: int) -> None:
+        """Select the row that an event belongs to, if there is one."""
+        raise NotImplementedError
+
+    def target(self) -> int | None:
+        """The event that the selected row leads to."""
+        raise NotImplementedError
+
+    def enter(self) -> bool:
+        """Open or close a row of the list itself; false: go to the event instead."""
+        return False
+
+    def keep(self) -> None:
+        """Draw again with the same selection; at first the selection is the first row with a violation."""
+        self.invalidate()
+        self.select(self.selected if self.selected >= 0 else next(iter(self.marks()), 0))
+
+    def styled(self, cells: Mapping[str, LabelCell], *, later: bool) -> dict[str, StyledCell]:
+        """Cells with the styles of their tones; `later`: the row lies after the cursor."""
+        return {
+            title: StyledCell(cell.text, self._style(cell, later=later), cell.more) for title, cell in cells.items()
+        }
+
+    def _style(self, cell: LabelCell, *, later: bool) -> Style:
+        if later or cell.later:
+            return self.palette.faint
+        style = self.palette.tone(cell.tone)
+        return style + Style(bold=True) if cell.tone is Tone.BAD else style
+
+
+class Detail(DetailPane):
+    """Explains the selected row of a `CursorList`."""
+
+    def explain_row(self, rows: CursorList[ListedRow]) -> None:
+        """Show the facts of the selected row at the cursor."""
+        self.show((self.workspace.open_run, self.subject(rows)), lambda: self.facts(rows))
+
+    def subject(self, rows: CursorList[ListedRow]) -> object:
+        """What the facts are about."""
+        return rows.target()
+
+    def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
+        """A title, and the facts."""
+        why = explain(self.workspace.run.view, rows.target() or 0)
+        return why.title, why.lines
