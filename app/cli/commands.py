@@ -8,8 +8,6 @@ from pathlib import Path
 from cyclopts import App, CycloptsError
 
 from trunkline.app.cli.options import DEFAULT_LOOKS, LooksOptions
-from trunkline.app.cli.store.bindings_options import app as bindings
-from trunkline.app.cli.store.queue_options import app as queue
 from trunkline.core.errors import UsageError
 
 #: command -> where its function is, below `trunkline.app.cli`; help pages list them in this order
@@ -24,9 +22,11 @@ _FUNCTIONS = {
     "explore": "run.explore:explore_scenarios",
     "explain": "explain:app",
     "bugs": "run.run:print_bugs",
+    "queue": "store.queue:app",
+    "bindings": "store.bindings:app",
 }
 #: every command, as error messages list them
-COMMANDS = (*_FUNCTIONS, "queue", "bindings", "transcript", "schema")
+COMMANDS = (*_FUNCTIONS, "transcript", "schema")
 
 
 def _version() -> str:
@@ -47,8 +47,6 @@ app = App(
 )
 for _name, _function in _FUNCTIONS.items():
     app.command(f"trunkline.app.cli.{_function}", name=_name)
-app.command(queue)
-app.command(bindings)
 
 
 @app.default

@@ -1,4 +1,4 @@
-"""What the commands of ``trunkline bindings`` do."""
+"""``trunkline bindings``: the session bindings of a store file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trunkline.app.cli.store.queue import changing, looking, or_nothing
+from cyclopts import App
+
+from trunkline.app.cli.options import Flag
+from trunkline.app.cli.store.files import Id, Json, open_to_change, open_to_read, or_exit
 from trunkline.app.report.queue import ago, as_json_of, moment
 from trunkline.app.view.text.cells import clean, count
 from trunkline.core.bindings.conversation_match import ref_of
@@ -15,17 +18,33 @@ from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.store.queries import ListBindings
 from trunkline.core.store.records import StoredBindings
 from trunkline.core.store.sqlite.handlers import ask
-from trunkline.core.store.sqlite.offline.bindings_file import unbind
+from trunkline.core.store.sqlite.offline import bindings_file
 from trunkline.core.store.sqlite.offline.queue_file import holder_of
 
+app = App(
+    name="bindings",
+    help="List conversations that are bound to sessions, and unbind one while no gateway runs. "
+    "Exit code: 0 done, 1 not possible and nothing was changed, 2 wrong usage or file.",
+)
 #: version of the JSON
 BINDINGS_VERSION = 1
 
 
-def print_list(store: Path, *, ended: bool, json: bool) -> int:
-    """Print what is bound."""
+@app.command(name="list")
+def list_(*, store: Path, ended: Flag = False, json: Json = False) -> int:
+    """List bindings, oldest first.
+
+    Parameters
+    ----------
+    store:
+        The store file of a gateway.
+    ended:
+        Also those that have ended.
+    json:
+        Print JSON.
+    """
     now = time.time()
-    with looking(store) as connection:
+    with open_to_read(store) as connection:
         found, holder = ask(connection, ListBindings(ended=ended)), holder_of(connection, now)
     if json:
         rows = [_row(one) for one in found.rows]
@@ -36,11 +55,24 @@ def print_list(store: Path, *, ended: bool, json: bool) -> int:
     return 0
 
 
-@or_nothing
-def unbind_one(store: Path, binding: str, *, json: bool) -> int:
-    """End a binding."""
-    with changing(store) as connection:
-        after = unbind(connection, binding, now=time.time())
+@app.command
+@or_exit
+def unbind(binding: Id, /, *, store: Path, json: Json = False) -> int:
+    """End a binding: its conversation takes its default route from the next start on.
+
+    While a gateway runs, ask the gateway: through its program, or with `/unfocus` in the conversation.
+
+    Parameters
+    ----------
+    binding:
+        Its id, as `trunkline bindings list` prints it.
+    store:
+        The store file of a gateway.
+    json:
+        Print JSON.
+    """
+    with open_to_change(store) as connection:
+        after = bindings_file.unbind(connection, binding, now=time.time())
     if json:
         print(_as_json({"unbound": _row(after)}))
     else:

@@ -1,18 +1,17 @@
-"""What the commands of ``trunkline queue`` do."""
+"""``trunkline queue``: inspects the outbound queue of a store file, and records an operator's decisions."""
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import ParamSpec
+from typing import Annotated
 
 import msgspec
+from cyclopts import App, Group, Parameter
 
+from trunkline.app.cli.options import Flag
+from trunkline.app.cli.store.files import OUTPUT, Id, Json, NotPossible, open_to_change, open_to_read, or_exit
 from trunkline.app.report.queue import (
     as_json,
     changed_json,
@@ -24,46 +23,63 @@ from trunkline.app.report.queue import (
     shown_text,
     table,
 )
-from trunkline.app.view.text.cells import clean, count
+from trunkline.app.view.text.cells import count
 from trunkline.core.config import parse_duration
-from trunkline.core.errors import IllegalTransition, StoreError, UsageError
+from trunkline.core.errors import IllegalTransition, UsageError
 from trunkline.core.store.queries import CountPurgeable
 from trunkline.core.store.queue_admin import QueueFilter, QueueVerdict
 from trunkline.core.store.sqlite.handlers import ask
 from trunkline.core.store.sqlite.offline import queue_file
 from trunkline.core.store.sqlite.offline.queue_file import NOTICEABLE, RETRYABLE, QueueChanges
+from trunkline.core.values import IntentState
 
-P = ParamSpec("P")
+app = App(
+    name="queue",
+    help="Inspect the outbound queue, and decide what the gateway cannot decide. "
+    "Exit code: 0 done, 1 not possible and nothing was changed, 2 wrong usage or file.",
+)
 
-
-class _Refused(Exception):
-    """It is not possible, and nothing was changed."""
-
-
-def or_nothing(command: Callable[P, int]) -> Callable[P, int]:
-    """Tell what is not possible, with its exit code."""
-
-    @wraps(command)
-    def run(*args: P.args, **named: P.kwargs) -> int:
-        try:
-            return command(*args, **named)
-        except _Refused as error:
-            print(f"trunkline: {clean(str(error))}; nothing was changed", file=sys.stderr)
-            return 1
-
-    return run
+_WHICH = Group("Which", sort_key=1)
+States = Annotated[tuple[IntentState, ...], Parameter(group=_WHICH, negative=(), show_default=False)]
+Channel = Annotated[str, Parameter(group=_WHICH, show_default=False)]
 
 
-def print_list(store: Path, which: QueueFilter, *, everything: bool, limit: int, json: bool) -> int:
-    """Print a part of the queue."""
+@app.command(name="list")
+def list_(
+    *,
+    store: Path,
+    state: States = (),
+    channel: Channel = "",
+    all: Annotated[Flag, Parameter(group=_WHICH)] = False,  # noqa: A002
+    limit: Annotated[int, Parameter(group=OUTPUT)] = 100,
+    json: Json = False,
+) -> int:
+    """List intents, oldest first: by default those that need attention, and those still to be sent.
+
+    The first line counts all intents by state.
+
+    Parameters
+    ----------
+    store:
+        The store file of a gateway.
+    state:
+        Only those in this state, e.g. `dead`. May be given several times.
+    channel:
+        Only those to this platform, e.g. `discord`.
+    all:
+        Also those that are delivered or cancelled.
+    limit:
+        List at most this many.
+    json:
+        Print JSON.
+    """
     if limit < 1:
         raise UsageError("--limit must be at least 1")
-    if everything and which.states:
+    if all and state:
         raise UsageError("--all goes without --state")
-    if not everything and not which.states:
-        which = msgspec.structs.replace(which, states=NOTICEABLE)
+    which = QueueFilter(states=state if all or state else NOTICEABLE, channel=channel)
     now = time.time()
-    with looking(store) as connection:
+    with open_to_read(store) as connection:
         found = queue_file.overview(connection, which, limit=limit, now=now)
     if json:
         print(as_json(list_json(found, now)))
@@ -73,59 +89,151 @@ def print_list(store: Path, which: QueueFilter, *, everything: bool, limit: int,
     return 0
 
 
-def print_one(store: Path, intent: str, *, json: bool) -> int:
-    """Print one intent. Raises `UnknownName`."""
+@app.command
+def show(intent: Id, /, *, store: Path, json: Json = False) -> int:
+    """Show one intent: its chunks, receipts and attempts, and what can be done to it now.
+
+    Parameters
+    ----------
+    intent:
+        Its id, as `trunkline queue list` prints it.
+    store:
+        The store file of a gateway.
+    json:
+        Print JSON.
+    """
     now = time.time()
-    with looking(store) as connection:
+    with open_to_read(store) as connection:
         found = queue_file.inspect(connection, intent, now=now)
     print(as_json(shown_json(found, now, store)) if json else shown_text(found, now, store))
     return 0
 
 
-@or_nothing
-def retry_named(store: Path, intents: Sequence[str], *, json: bool) -> int:
-    """Have intents tried again, all or none."""
-    with changing(store) as connection:
-        done = queue_file.retry(connection, intents, now=time.time())
-    return _told("retry", done, json=json)
+@app.command
+@or_exit
+def retry(*intents: str, store: Path, state: States = (), channel: Channel = "", json: Json = False) -> int:
+    """Retry intents that have ended, from their first chunk without a receipt, behind all others.
 
+    Named intents are retried all, or none if one of them cannot be. Intents in doubt are resolved instead.
 
-@or_nothing
-def retry_all(store: Path, which: QueueFilter, *, json: bool) -> int:
-    """Have all of some states tried again."""
-    never = [state.value for state in which.states if state not in RETRYABLE]
+    Parameters
+    ----------
+    intents:
+        Their ids.
+    store:
+        The store file of a gateway.
+    state:
+        Instead of ids: all in this state, e.g. `dead`, except those that cannot be retried and those that were
+        abandoned in doubt. May be given several times.
+    channel:
+        With a state: only those to this platform.
+    json:
+        Print JSON.
+    """
+    if bool(intents) == bool(state):
+        raise UsageError("name the intents, or all of a state with --state")
+    if channel and not state:
+        raise UsageError("--channel goes with --state")
+    never = [one.value for one in state if one not in RETRYABLE]
     if never:
-        can = ", ".join(state.value for state in RETRYABLE)
-        raise _Refused(f"what is {', '.join(never)} cannot be tried again; what is {can} can")
-    with changing(store) as connection:
-        done = queue_file.retry_all(connection, which, now=time.time())
-    return _told("retry", done, json=json)
+        can = ", ".join(one.value for one in RETRYABLE)
+        raise NotPossible(f"what is {', '.join(never)} cannot be tried again; what is {can} can")
+    with open_to_change(store) as connection:
+        if intents:
+            done = queue_file.retry(connection, intents, now=time.time())
+        else:
+            done = queue_file.retry_all(connection, QueueFilter(states=state, channel=channel), now=time.time())
+    return _print_changes("retry", done, json=json)
 
 
-@or_nothing
-def resolve_one(store: Path, intent: str, verdict: QueueVerdict, *, message_id: str, json: bool) -> int:
-    """Say what became of a chunk in doubt."""
-    with changing(store) as connection:
-        done = queue_file.resolve(connection, intent, verdict, now=time.time(), provider_id=message_id)
-    return _told(verdict.value, done, json=json)
+@app.command
+@or_exit
+def resolve(
+    intent: Id,
+    /,
+    *,
+    store: Path,
+    sent: Flag = False,
+    unsent: Flag = False,
+    abandon: Flag = False,
+    message_id: str = "",
+    json: Json = False,
+) -> int:
+    """Decide about a chunk in doubt: one that its platform may or may not have accepted.
+
+    Parameters
+    ----------
+    intent:
+        Id of an intent whose state is `unknown`.
+    store:
+        The store file of a gateway.
+    sent:
+        The platform has it: record a receipt, and send the chunks after it.
+    unsent:
+        The platform does not have it: send it, and the chunks after it.
+    abandon:
+        Send neither it nor the chunks after it.
+    message_id:
+        With `--sent`: the platform's id of the message.
+    json:
+        Print JSON.
+    """
+    given = [verdict for verdict, chosen in zip(QueueVerdict, (sent, unsent, abandon), strict=True) if chosen]
+    if len(given) != 1:
+        raise UsageError("say one of --sent, --unsent and --abandon")
+    if message_id and not sent:
+        raise UsageError("--message-id goes with --sent")
+    with open_to_change(store) as connection:
+        done = queue_file.resolve(connection, intent, given[0], now=time.time(), provider_id=message_id)
+    return _print_changes(given[0].value, done, json=json)
 
 
-@or_nothing
-def purge_some(store: Path, which: QueueFilter, *, older_than: str, yes: bool, json: bool) -> int:
-    """Remove intents that have ended, asking first."""
+@app.command
+@or_exit
+def purge(
+    *,
+    store: Path,
+    state: States = (),
+    channel: Channel = "",
+    older_than: Annotated[str, Parameter(group=_WHICH, show_default=False)] = "",
+    yes: Flag = False,
+    json: Json = False,
+) -> int:
+    """Remove intents that have ended. Open intents stay, and intents in doubt unless their state is named.
+
+    The transcripts keep their lines. Keys of sends whose last try is removed can be used again.
+
+    Parameters
+    ----------
+    store:
+        The store file of a gateway.
+    state:
+        Only those in this state, e.g. `delivered`. May be given several times.
+    channel:
+        Only those to this platform.
+    older_than:
+        Only those last written longer ago than this, e.g. `7d` or `12h`.
+    yes:
+        Do not ask.
+    json:
+        Print JSON.
+    """
+    if not (state or channel or older_than):
+        raise UsageError("say which: --state, --channel or --older-than")
+    which = QueueFilter(states=state, channel=channel)
     if older_than:
         which = msgspec.structs.replace(which, before=time.time() - _age(older_than))
     try:
         queue_file.check_purge(which)
     except IllegalTransition as error:
-        raise _Refused(error.facts) from error
-    with looking(store) as connection:
+        raise NotPossible(error.facts) from error
+    with open_to_read(store) as connection:
         counts = ask(connection, CountPurgeable(which=which))
-    if counts and not (yes or _agreed(conservation(counts))):
-        raise _Refused("not agreed to")
+    if counts and not (yes or _confirmed(conservation(counts))):
+        raise NotPossible("not agreed to")
     removed = 0
     if counts:
-        with changing(store) as connection:
+        with open_to_change(store) as connection:
             removed = queue_file.purge(connection, which)
     print(as_json(purged_json(counts, removed)) if json else f"{count(removed, 'intent')} removed")
     return 0
@@ -138,42 +246,18 @@ def _age(text: str) -> float:
         raise UsageError(f"--older-than: {error}") from error
 
 
-def _agreed(what: str) -> bool:
-    """Ask whoever sits at the terminal. Raises `UsageError` where nobody does."""
+def _confirmed(what: str) -> bool:
+    """Ask at the terminal. Raises `UsageError` without one."""
     if not sys.stdin.isatty():
         raise UsageError(f"there is nobody to be asked whether to remove {what}: add --yes")
     print(f"Remove {what}? What was said stays in the transcripts. [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _told(verb: str, done: QueueChanges, *, json: bool) -> int:
+def _print_changes(verb: str, done: QueueChanges, *, json: bool) -> int:
     if json:
         print(as_json(changed_json(verb, done)))
         return 0
     for line in changed_text(done):
         print(line)
     return 0
-
-
-@contextmanager
-def looking(store: Path) -> Generator[sqlite3.Connection, None, None]:
-    """A store to look into. Raises `UsageError` for what is none."""
-    try:
-        with queue_file.open_to_read(store) as connection:
-            yield connection
-    except StoreError as error:
-        raise UsageError(error.facts) from error
-
-
-@contextmanager
-def changing(store: Path) -> Generator[sqlite3.Connection, None, None]:
-    """A store to be changed. Raises `UsageError` for what is none, and `_Refused` for what cannot be done to it."""
-    opened = False
-    try:
-        with queue_file.open_to_change(store) as connection:
-            opened = True
-            yield connection
-    except IllegalTransition as error:
-        raise _Refused(error.facts) from error
-    except StoreError as error:
-        raise _Refused(error.facts) if opened else UsageError(error.facts) from error
