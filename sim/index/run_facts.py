@@ -53,7 +53,7 @@ class LaneFacts:
     #: the first of them may be attempted from then on; none: it is being attempted
     due: float | None = None
     #: it waits for something that only the gateway knows, and that was told
-    told: Event | None = None
+    waiting: Event | None = None
     #: intent (by the seq of its preparation) and chunk that people saw last, and the accept
     newest: tuple[int, int, Event] | None = None
 

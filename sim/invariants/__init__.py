@@ -1,4 +1,4 @@
-"""Invariants: small checkers over the trace, run after every event (catalogue: docs/invariants.md)."""
+"""The invariants: one checker each, run over the events of a trace (catalogue: docs/invariants.md)."""
 
 from collections.abc import Iterable
 

@@ -1,9 +1,8 @@
-"""What an invariant checker is, and what it says.
+"""Base of the invariant checkers, and the judge that runs them.
 
-A checker is a small machine over the events of a trace: it sees each event once, in order, keeps what it needs, and
-may report a violation at once, with its evidence. `finish` is called when the trace is over, for promises that only
-the end can break. Checkers read the trace and nothing else, so live runs, recorded files and replays look the same.
-Catalogue and numbering: docs/invariants.md.
+A checker sees each event of a trace once, in order, and reports violations with their evidence as it finds them.
+`finish` is called at the end of the trace, for promises that only the end can break. Checkers read nothing but the
+trace, so live runs, recorded files and replays are judged alike. Catalogue and numbering: docs/invariants.md.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from trunkline.sim.index.run_facts import RunFacts
 
 
 class Status(StrEnum):
-    """What a checker says of a whole run."""
+    """The verdict of a checker on a whole run."""
 
     OK = "ok"
     VIOLATED = "violated"
-    #: nothing happened that the invariant speaks of: green would be a lie
+    #: nothing happened that the invariant is about, so it proves nothing
     NOT_EXERCISED = "not exercised"
 
 
@@ -44,24 +43,24 @@ class EvidenceKind(StrEnum):
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One breach of an invariant, pointing at its evidence."""
+    """One violation of an invariant, with its evidence."""
 
     #: id of the invariant, e.g. ``D2``
     invariant: str
-    #: seq of the event at which it was seen
+    #: seq of the event at which it was detected
     at: int
-    #: what was broken, in one sentence with the facts of this case
+    #: one sentence with the facts of this case
     summary: str
     expected: tuple[str, ...]
     actual: tuple[str, ...]
-    #: seqs of the events that prove it, in order; the doubled deliveries of D1 and D2 are all here
+    #: seqs of the events that prove it, in order; D1 and D2 list every copy
     evidence: tuple[int, ...]
-    #: seq of the first event that went wrong, where it can be told
+    #: seq of the first event that went wrong, if known
     first_wrong: int | None = None
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What one invariant says of a run."""
+    """The verdict of one invariant on a run."""
 
     id: str
     title: str
@@ -73,7 +72,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checker:
-    """Base of all checkers: subclass, name the events of interest, report through `violate`."""
+    """Base of all checkers: a subclass names the events that it takes and reports through `violate`."""
 
     id: ClassVar[str]
     #: a few words, e.g. ``Once per intent``
@@ -84,17 +83,17 @@ class Checker:
     evidence: ClassVar[EvidenceKind] = EvidenceKind.STEPS
 
     def __init__(self, run: RunFacts) -> None:
-        #: what is known of the run so far; already knows the event that a handler is given
+        #: the facts of the run, up to and including the event that a handler gets
         self.run = run
         self.exercised: int = 0
         self.violations: list[Violation] = []
 
     def handlers(self) -> Handlers:
-        """Body type -> method that sees events with such a body."""
+        """Body type -> the method that takes events with such a body."""
         raise TypeError(f"{type(self).__name__} names no events")
 
     def finish(self, last: Event) -> None:
-        """The trace is over; `last` is its last event."""
+        """The trace has ended; `last` is its last event."""
 
     def violate(
         self,
@@ -106,7 +105,7 @@ class Checker:
         evidence: Sequence[int],
         first_wrong: int | None = None,
     ) -> None:
-        """Report a breach."""
+        """Report a violation."""
         self.violations.append(
             Violation(
                 invariant=self.id,
@@ -120,7 +119,7 @@ class Checker:
         )
 
     def verdict(self) -> Verdict:
-        """What this checker says by now."""
+        """The verdict so far."""
         if self.violations:
             status = Status.VIOLATED
         else:
@@ -136,7 +135,7 @@ class Checker:
 
 
 class Judge:
-    """All checkers over one run: feed it events in order, ask for verdicts at any time."""
+    """Runs all checkers over one run; verdicts are available at any time."""
 
     def __init__(self, checkers: Sequence[type[Checker]]) -> None:
         self.run = RunFacts()
@@ -147,14 +146,14 @@ class Judge:
 
     def watch(self, log: EventLog) -> None:
         """Follow a log, event by event."""
-        # Each handler by itself: the log knows already who wants to see what.
+        # The log dispatches by body itself, so each handler subscribes separately.
         for body, handlers in self._feed.handlers.items():
             for see in handlers:
                 log.subscribe(see, body)
         log.subscribe(self._end, RunEnded)
 
     def see(self, event: Event) -> None:
-        """Show one event to the checkers that care for it."""
+        """Deliver one event to the facts and checkers that take it."""
         if type(event.body) is RunEnded:
             self._end(event)
         self._feed.deliver(event)
@@ -163,16 +162,16 @@ class Judge:
         self._ended = event
 
     def finish(self) -> None:
-        """The trace is over. A trace without ``run.ended`` was cut: what only the end can break is not judged."""
+        """End the trace. One without ``run.ended`` was cut: promises that only the end can break are not judged."""
         if self._ended is not None:
             for checker in self._checkers:
                 checker.finish(self._ended)
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What each checker says, in the order of the catalogue."""
+        """The verdict of each checker, in the order of the catalogue."""
         return tuple(checker.verdict() for checker in self._checkers)
 
     def violations(self) -> list[Violation]:
-        """All breaches so far, in order of the event at which they were seen."""
+        """All violations so far, in order of the event at which they were detected."""
         found = [violation for checker in self._checkers for violation in checker.violations]
         return sorted(found, key=lambda violation: (violation.at, violation.invariant))

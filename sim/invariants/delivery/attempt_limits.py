@@ -1,4 +1,4 @@
-"""Attempts and their bounds: L4, L5."""
+"""Readiness, and the limits of attempts: L4, L5."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
-#: seconds by which a time may be missed: it is rounded in events, and a write lies between looking and sending
+#: tolerance in seconds: times are rounded in events, and a write happens between the check and the send
 _SLACK = 1.0
 _ABSENT = (Reason.NOT_READY, Reason.NO_ADAPTER)
-#: nothing local says so, only a platform does
+#: states that only a platform's answer justifies
 _VERDICTS = (IntentState.FAILED, IntentState.DEAD)
 
 _Account = tuple[str, str]
 
 
 class ReadyFirst(Checker):
-    """L4: nothing is attempted on a channel that is not ready; waiting costs no attempt, and is never a verdict."""
+    """L4: no attempt is made on a channel that is not ready; waiting costs no attempt and never ends an intent."""
 
     id = "L4"
     title = "Readiness before recovery"
@@ -38,14 +38,14 @@ class ReadyFirst(Checker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: accounts that are not ready: since this event
+        #: accounts that are not ready -> the event that recorded it
         self._absent: dict[_Account, Event] = {}
-        #: attempts beyond those that began: a process that died may have made one, and failed look-ups count
+        #: counted attempts without an attempt.started: of a process that died, and failed look-ups
         self._more: dict[str, int] = {}
-        #: what platforms have refused; and accounts that a process is or was connected for
+        #: intents that a platform refused; and the accounts that this process has connected
         self._refused: set[str | None] = set()
         self._connected: set[_Account] = set()
-        #: processes that died: each may have counted one in its last write, and told nobody
+        #: processes that died: each may have counted an attempt in its last write without recording the event
         self._deaths = 0
 
     def handlers(self) -> Handlers:
@@ -83,7 +83,7 @@ class ReadyFirst(Checker):
         self.exercised += 1
         account = (body.address.channel, body.address.account)
         before = self._absent.get(account)
-        # Each conversation is told of once. The first one that looks again may find it ready, for all of them.
+        # Each conversation records its wait once; the first to check again may find the account ready for all.
         if before is None or not isinstance(before.body, LaneWaiting) or before.body.until <= event.at:
             self._absent[account] = event
 
@@ -122,7 +122,7 @@ class ReadyFirst(Checker):
             return
         self.violate(
             at=event.seq,
-            summary=f"{event.intent} chunk {body.chunk + 1} counts {body.attempt} attempts; it has had {facts.tries}",
+            summary=f"{event.intent} chunk {body.chunk + 1} counts {body.attempt} attempts; it has made {facts.tries}",
             expected=[f"attempt {facts.tries}" if most == facts.tries else f"attempt {facts.tries} to {most}"],
             actual=[f"#{event.seq} {event.at:.3f}s attempt {body.attempt}"],
             evidence=[facts.prepared.seq, event.seq],
@@ -130,7 +130,7 @@ class ReadyFirst(Checker):
         )
 
     def _too_early(self, event: Event, body: AttemptStarted) -> None:
-        """After the gateway was told that an account cannot send, it looks again when it said that it would."""
+        """An account that was not ready is tried again no earlier than the announced time."""
         account = (body.address.channel, body.address.account)
         since = self._absent.get(account)
         if since is None or not isinstance(since.body, LaneWaiting):
@@ -159,8 +159,8 @@ class ReadyFirst(Checker):
             return
         self.violate(
             at=event.seq,
-            summary=f"{event.intent} was given up for good ({body.reason.value}), and no platform has refused it",
-            expected=["it waits until its channel is there, or until it is too old"],
+            summary=f"{event.intent} was given up for good ({body.reason.value}), though no platform refused it",
+            expected=["it waits until its channel is ready or it expires"],
             actual=[f"#{event.seq} {event.at:.3f}s {body.state.value} after {body.attempts} attempts"],
             evidence=[facts.prepared.seq, event.seq],
             first_wrong=event.seq,
@@ -168,26 +168,26 @@ class ReadyFirst(Checker):
 
 
 class BoundedAttempts(Checker):
-    """L5: attempts, age and pace are bounded; what a platform refused for good is not tried again."""
+    """L5: attempts, age and rate are bounded; a permanent refusal is final."""
 
     id = "L5"
     title = "Bounded retries, age and rate"
     sentence = (
-        "Attempts end after so many or after so long, as configured; a platform that asks to wait is left alone for "
-        "that time; what it refused for good is over; and what a restart finds is sent at the configured rate."
+        "Attempts stay within the configured number and age; a platform that asks to wait is left alone for that "
+        "time; a permanent refusal is final; and recovered messages are sent at the configured rate."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: what a platform asked to wait, by intent: attempt and time
+        #: intent -> the attempt that the platform asked to delay, and until when
         self._wait: dict[str, tuple[int, float, Event]] = {}
-        #: account -> recovered messages that this process has sent, each by the event of its first attempt
+        #: account -> first attempt of each recovered message that this process has sent
         self._paced: dict[_Account, dict[str, Event]] = {}
         #: process -> when it ended
         self._died: dict[int | None, float] = {}
 
     def handlers(self) -> Handlers:
-        """Attempts, and what bounds them."""
+        """Attempts, and the events that limit them."""
         return {
             ProcessStarted: self._process_started,
             ProcessCrashed: self._process_died,
@@ -227,22 +227,24 @@ class BoundedAttempts(Checker):
             self._after(event, facts, facts.ended)
 
     def _after(self, event: Event, facts: IntentFacts, before: Event) -> None:
-        """What was said of the attempt before."""
+        """Compare an attempt with the outcome of the one before it."""
         said = before.body
         assert isinstance(said, AttemptEnded)
-        # What a process had no time to store before it died, the next one does not know.
+        # The next process does not know what the dead one had no time to store.
         known = facts.settled or before.at < self._died.get(before.generation, inf) - _SLACK
         if said.decision == "fail" and known:
-            self._beyond(event, f"{event.intent} was tried again after a refusal for good", "it is over", before)
+            self._beyond(
+                event, f"{event.intent} was tried again after a permanent refusal", "the refusal is final", before
+            )
         attempt, until, refused = self._wait.get(event.intent or "", (0, 0.0, before))
         if attempt == said.attempt and event.at < until - _SLACK:
-            self._beyond(event, f"{event.intent} did not wait as it was asked to", f"not before {until:.3f}s", refused)
+            self._beyond(event, f"{event.intent} did not wait as requested", f"not before {until:.3f}s", refused)
         if event.generation != before.generation or said.retry_at is None or event.at >= said.retry_at - _SLACK:
             return
         self._beyond(event, f"{event.intent} was tried again too early", f"not before {said.retry_at:.3f}s", before)
 
     def _at_rate(self, event: Event, rate: float) -> None:
-        """Messages that a process found at its start, one after another on each account."""
+        """Check the rate at which each account sends recovered messages."""
         recovered = self.run.recovered.get(event.intent or "")
         body = event.body
         if recovered is None or recovered.generation != event.generation or not isinstance(body, AttemptStarted):

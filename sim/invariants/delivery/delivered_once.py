@@ -1,4 +1,4 @@
-"""How often things are said and taken: D1, D2, D7."""
+"""Deliveries and turns happen once: D1, D2, D7."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class OncePerIntent(Checker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: channel, account and key -> what was first sent under it
+        #: channel, account and key -> the first send under it
         self._keys: dict[tuple[str, str, str], Event] = {}
 
     def handlers(self) -> Handlers:
-        """Accepts, and sends that a platform takes for repeats."""
+        """Accepts, and sends that a platform recognises as repeats."""
         return {WireAccepted: self._accepted, WireDeduplicated: self._deduplicated}
 
     def _accepted(self, event: Event) -> None:
@@ -48,7 +48,7 @@ class OncePerIntent(Checker):
             self._same_key(first, event, body.chunk)
 
     def _same_key(self, first: Event, event: Event, chunk: int) -> None:
-        """One key, two things to be said: the platform loses the second, or cannot tell them apart."""
+        """One key for two chunks: the platform would drop the second as a repeat."""
         if first.intent == event.intent and _chunk(first) == chunk:
             return
         one, other = f"{event.intent} chunk {chunk + 1}", f"{first.intent} chunk {_chunk(first) + 1}"
@@ -84,7 +84,7 @@ def _chunk(event: Event) -> int:
 
 
 class OneAnnouncement(Checker):
-    """D2: the result of a hand is told by at most one intent, summed over all places."""
+    """D2: at most one intent delivers the result of a hand, over all places."""
 
     id = "D2"
     title = "One announcement per hand run"
@@ -93,7 +93,7 @@ class OneAnnouncement(Checker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        self._told: dict[str, dict[str, Event]] = {}
+        self._delivered: dict[str, dict[str, Event]] = {}
 
     def handlers(self) -> Handlers:
         """Accepts."""
@@ -104,18 +104,18 @@ class OneAnnouncement(Checker):
         if facts is None or facts.prepared.delegation is None or facts.body.intent_kind is IntentKind.TOOL:
             return
         self.exercised += 1
-        told = self._told.setdefault(facts.prepared.delegation, {})
-        known = (event.intent or "") in told
-        told.setdefault(event.intent or "", event)
-        if known or len(told) < 2:
+        delivered = self._delivered.setdefault(facts.prepared.delegation, {})
+        known = (event.intent or "") in delivered
+        delivered.setdefault(event.intent or "", event)
+        if known or len(delivered) < 2:
             return
         plan, steps = self.run.planned.get(facts.prepared.delegation, (facts.prepared, 1))
         self.violate(
             at=event.seq,
-            summary=f"the result of {facts.prepared.delegation} was told {len(told)} times",
+            summary=f"the result of {facts.prepared.delegation} was delivered {_times(len(delivered))}",
             expected=["one delivery for one completion"],
-            actual=[self._line(e) for e in told.values()],
-            evidence=[e.seq for e in told.values()],
+            actual=[self._line(e) for e in delivered.values()],
+            evidence=[e.seq for e in delivered.values()],
             first_wrong=plan.seq if steps > 1 else facts.prepared.seq,
         )
 
@@ -190,7 +190,7 @@ class InboundOnce(Checker):
         )
 
     def _run_again(self, event: Event) -> None:
-        """A turn that a crash cut off is run again; one whose answer people have seen is not, by a later process."""
+        """A later process runs an interrupted turn again, but not one whose answer people have seen."""
         seen = [
             accept
             for facts in self.run.intents.values()
@@ -202,9 +202,13 @@ class InboundOnce(Checker):
         if seen:
             self.violate(
                 at=event.seq,
-                summary=f"{event.turn} was run again though its answer had been accepted",
-                expected=["no turn for a message that was answered"],
+                summary=f"{event.turn} ran again although its answer had been accepted",
+                expected=["no second turn for an answered message"],
                 actual=[f"#{event.seq} {event.at:.3f}s {event.turn} again"],
                 evidence=[*(accept.seq for accept in seen), event.seq],
                 first_wrong=event.seq,
             )
+
+
+def _times(number: int) -> str:
+    return "twice" if number == 2 else f"{number} times"

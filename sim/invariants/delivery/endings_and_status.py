@@ -1,4 +1,4 @@
-"""Endings and truth: L1, L3."""
+"""Every intent and message ends, and the recorded status is true: L1, L3."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _Message = tuple[str, str, str, str]
 
 
 class EverythingEnds(Checker):
-    """L1: each intent ends in exactly one way, and each message of a person is answered, or dropped with a reason."""
+    """L1: each intent ends exactly once, and each message of a person is answered or dropped with a reason."""
 
     id = "L1"
     title = "Everything ends"
-    sentence = "Each intent and each accepted inbound reaches exactly one ending within a bound."
+    sentence = "Each intent and each accepted inbound reaches exactly one ending in bounded time."
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._said: dict[_Message, Event] = {}
         self._works: dict[str, Event] = {}
         self._intents: dict[str, Event] = {}
-        #: ended by an operator's word: that may be told once more
+        #: ended by an operator, whose ending may be recorded once more
         self._closed: set[str | None] = set()
 
     def handlers(self) -> Handlers:
@@ -52,12 +52,12 @@ class EverythingEnds(Checker):
         self._said[place.channel, place.conversation, place.thread or "", body.message_id] = event
 
     def _taken(self, inbound: str | None) -> None:
-        """The gateway has a message: the person's waits no more."""
+        """The gateway has accounted for a message."""
         message = self.run.messages.get(inbound or "")
         if message is not None:
             (channel, _account, conversation, thread), message_id = message
             self._said.pop((channel, conversation, thread, message_id), None)
-            # What a proxy posts is said twice, and both are to end.
+            # A proxy deletes a message and posts a copy; both must end.
             received = self.run.received[inbound or ""].body
             if isinstance(received, InboundReceived):
                 self._said.pop((channel, conversation, thread, received.message_id), None)
@@ -78,7 +78,7 @@ class EverythingEnds(Checker):
         self._intents[event.intent or ""] = event
 
     def _operator_acted(self, event: Event) -> None:
-        """What an operator changes has another ending to come, unless the operator's word is the end of it."""
+        """An intent that an operator changes has another ending to come, unless the operator ended it."""
         facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
@@ -96,7 +96,7 @@ class EverythingEnds(Checker):
             return
         facts = self.run.intents.get(event.intent or "")
         if facts is None and self.run.cancelled.get(event.intent or "") is event:
-            return  # cancelled by a hook, before there was anything to prepare
+            return  # a hook cancelled it before it was prepared
         settled = (event,) if facts is None else facts.settled
         self.violate(
             at=event.seq,
@@ -108,11 +108,11 @@ class EverythingEnds(Checker):
         )
 
     def finish(self, last: Event) -> None:
-        """What is still open never ended."""
+        """Report everything that is still open."""
         for what, left in (
-            ("message {0.inbound} was never taken", self._said),
-            ("{0.inbound} was admitted and its turn never ended", self._works),
-            ("{0.intent} was prepared and never ended", self._intents),
+            ("message {0.inbound} was never accounted for", self._said),
+            ("{0.inbound} was admitted, and its turn never ended", self._works),
+            ("{0.intent} was prepared, and never ended", self._intents),
         ):
             for event in left.values():
                 self.violate(
@@ -125,44 +125,44 @@ class EverythingEnds(Checker):
                 )
 
 
-#: a client got an error, which tells that nothing is known to be delivered
+#: answers to clients that promise no delivery
 _ERRORS = ("refused", "failed")
 _NOTHING_SEEN = (IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, IntentState.CANCELLED)
 
 
 class StatusIsTruth(Checker):
-    """L3: what the gateway says of an intent is what the platform did."""
+    """L3: the recorded status of an intent is what the platform did."""
 
     id = "L3"
     title = "Status equals wire truth"
     sentence = (
-        "Delivered means: every chunk was accepted, where it was meant to be. Failed means: none was. A receipt names "
-        "the message that the platform made, and clients are told no more than that."
+        "Delivered means that every chunk was accepted at its destination; failed means that none was. A receipt "
+        "names the message that the platform created, and clients are promised no more than that."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: intents that go elsewhere by configuration
+        #: intents that the configuration sends elsewhere
         self._fallbacks: set[str | None] = set()
-        #: dry runs that clients have asked for, by seq
+        #: seqs of the dry runs that clients requested
         self._dry_runs: set[int | None] = set()
 
     def handlers(self) -> Handlers:
-        """Receipts, endings, and accepts that come after one."""
+        """Receipts, endings, late accepts, and the answers that clients get."""
         return {
             ChunkAcked: self._acked,
             IntentSettled: self._settled,
             WireAccepted: self._accepted,
             Fallback: self._fallback,
-            ClientRequested: self._client_asked,
-            ClientAnswered: self._client_told,
+            ClientRequested: self._client_requested,
+            ClientAnswered: self._client_answered,
         }
 
     def _fallback(self, event: Event) -> None:
         self._fallbacks.add(event.intent)
 
     def _acked(self, event: Event) -> None:
-        """A receipt is evidence: the platform made such a message of this chunk."""
+        """A receipt must name a message that the platform created for this chunk."""
         body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, ChunkAcked)
         if facts is None or body.reason is Reason.OPERATOR_SENT or not self.run.witnessed:
@@ -176,28 +176,28 @@ class StatusIsTruth(Checker):
         what = f"{event.intent} chunk {body.chunk + 1}"
         self.violate(
             at=event.seq,
-            summary=f"the receipt of {what} names a message that the platform never made",
-            expected=["a receipt that names what the platform accepted"],
+            summary=f"the receipt of {what} names a message that the platform never created",
+            expected=["a receipt that names the accepted message"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.provider_id}” ({body.reason.value})"],
             evidence=[*(accept.seq for accept in facts.accepts), event.seq],
             first_wrong=event.seq,
         )
 
     def _is_named(self, provider_id: str | None, made: WireAccepted) -> bool:
-        """Whether this is the id of a message. Some platforms give no ids; that is no fault of the gateway."""
+        """Whether an id is that of a message. Some platforms return none, which is no fault of the gateway."""
         if provider_id == made.provider_id:
             return True
         account = self.run.accounts.get((made.address.channel, made.address.account))
         return not provider_id and account is not None and account.nameless
 
-    def _client_asked(self, event: Event) -> None:
+    def _client_requested(self, event: Event) -> None:
         body = event.body
         assert isinstance(body, ClientRequested)
         if body.dry_run:
             self._dry_runs.add(event.seq)
 
-    def _client_told(self, event: Event) -> None:
-        """A dry run is no delivery, and a success has its message on the platform, best effort or not."""
+    def _client_answered(self, event: Event) -> None:
+        """A dry run is not a delivery, and a reported success has its message on the platform."""
         body = event.body
         assert isinstance(body, ClientAnswered)
         if not self.run.witnessed:
@@ -216,8 +216,8 @@ class StatusIsTruth(Checker):
             asked = "a dry run" if dry_run else "a send"
             self.violate(
                 at=event.seq,
-                summary=f"{asked} was told to be {body.status}; accepted under its key: {len(made)} chunks",
-                expected=["delivered only with the id of a message that the platform made; a dry run as a dry run"],
+                summary=f"{asked} was reported as {body.status}; accepted under its key: {len(made)} chunks",
+                expected=["delivered only with the id of a message that the platform created; a dry run as a dry run"],
                 actual=[f"#{event.seq} {event.at:.3f}s {body.key}: {body.status}, message {body.provider_id}"],
                 evidence=[*(e.seq for facts in tries for e in facts.accepts), event.seq],
                 first_wrong=event.seq,
@@ -240,7 +240,7 @@ class StatusIsTruth(Checker):
         body = settled.body
         assert isinstance(body, IntentSettled)
         if facts.vouched:
-            return  # a person's word, and not the gateway's
+            return  # an operator vouched for it, not the gateway
         wanted, seen = facts.body.chunks, len(facts.accepted_chunks)
         astray = [e for e in facts.accepts if isinstance(e.body, WireAccepted) and e.body.address.lane != facts.lane]
         wrong = (
@@ -252,9 +252,10 @@ class StatusIsTruth(Checker):
         )
         if wrong:
             where = f", {len(astray)} of them at {self.run.name(_place(astray[0]))}" if astray else ""
+            accepted = f"{seen} of {wanted} chunks{where}"
             self.violate(
                 at=at.seq,
-                summary=f"{settled.intent} is called {body.state.value}; accepted: {seen} of {wanted} chunks{where}",
+                summary=f"{settled.intent} is recorded as {body.state.value}; accepted: {accepted}",
                 expected=[f"{body.state.value}: {_promise(body.state, wanted)}"],
                 actual=[f"#{settled.seq} {body.state.value} ({body.reason.value})", f"{seen} accepted on the platform"],
                 evidence=[*(e.seq for e in facts.accepts), settled.seq],
@@ -263,7 +264,7 @@ class StatusIsTruth(Checker):
 
 
 def _plainly_delivered(settled: Event, facts: IntentFacts) -> bool:
-    """One chunk, accepted at its place, and called delivered: the usual case, seen without much ado."""
+    """The common case, checked fast: one chunk, accepted and delivered at its destination."""
     if facts.body.chunks != 1 or len(facts.accepts) != 1:
         return False
     body, accept = settled.body, facts.accepts[0].body
@@ -277,7 +278,7 @@ def _place(event: Event) -> Address | None:
 
 def _promise(state: IntentState, chunks: int) -> str:
     if state is IntentState.DELIVERED:
-        return f"all {chunks} chunks accepted, where they were meant to be"
+        return f"all {chunks} chunks accepted at the destination"
     if state is IntentState.MISPLACED:
-        return "accepted at another place than asked for"
+        return "accepted at another place than requested"
     return "no chunk accepted" if state in _NOTHING_SEEN else "some chunks accepted, not all"

@@ -1,4 +1,4 @@
-"""Whether whoever gave a task to a hand hears of it: L2."""
+"""The requester of a hand gets the result: L2."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WITHIN = 60.0
 
 @dataclass(slots=True)
 class _Run:
-    """One run of a hand, from its dispatch until its requester has heard of it."""
+    """One run of a hand, from its dispatch until its result is reported."""
 
     accepted: Event
     finished: Event | None = None
@@ -40,17 +40,17 @@ class _Run:
     turns: list[Event] = field(default_factory=list[Event])
     #: the end of its callback turn
     read: Event | None = None
-    #: its requester has heard of it, in that turn or by something that is said at the origin
-    told: bool = False
+    #: reported to the requester, in that turn or by a message at the origin
+    reported: bool = False
 
     @property
     def origin(self) -> Address | None:
-        """Where it was asked for; none: nowhere."""
+        """The place of the request, if it came from one."""
         return self.accepted.body.origin if isinstance(self.accepted.body, DelegationAccepted) else None
 
 
 class EveryRunReports(Checker):
-    """L2: each run of a hand comes back to whoever asked, once, however it ended and however busy they were."""
+    """L2: each run of a hand is reported to its requester once, however it ended and however busy the requester was."""
 
     id = "L2"
     title = "Every hand run reports back"
@@ -64,13 +64,13 @@ class EveryRunReports(Checker):
         self._runs: dict[str, _Run] = {}
         #: callback work -> its run
         self._backs: dict[str, str] = {}
-        #: session -> when the last of its turns ended
+        #: session -> end of its last turn
         self._idle: dict[str, float] = {}
-        #: since then a process that works the store has been awake
+        #: since when a process that holds the store has been awake
         self._up = 0.0
 
     def handlers(self) -> Handlers:
-        """Dispatches, ends, callbacks, turns, what is posted, and processes that begin to work."""
+        """Dispatches, ends, callbacks, turns, announcements, and processes that take over the store."""
         return {
             DelegationAccepted: self._accepted,
             DelegationFinished: self._finished,
@@ -98,14 +98,14 @@ class EveryRunReports(Checker):
             run.finished = event
 
     def _planned(self, event: Event) -> None:
-        """A requester that is gone, and had no place: the plan is the notice, for whoever operates the gateway."""
+        """For a requester that is gone and had no place, the plan itself is the notice to the operator."""
         body, run = event.body, self._runs.get(event.delegation or "")
         assert isinstance(body, CompletionPlanned)
         if run is None:
             return
         run.planned = event
         gone = [step.reason is Reason.REQUESTER_REPLACED for step in body.steps]
-        run.told |= run.origin is None and bool(gone) and all(gone)
+        run.reported |= run.origin is None and bool(gone) and all(gone)
 
     def _prepared(self, event: Event) -> None:
         body, run = event.body, self._runs.get(event.delegation or "")
@@ -114,19 +114,19 @@ class EveryRunReports(Checker):
             return
         bound = self.run.bindings.of_delegation.get(event.delegation or "")
         places = [run.origin, None if bound is None else bound.body.conversation]
-        run.told |= any(place is not None and body.address.lane == place.lane for place in places)
+        run.reported |= any(place is not None and body.address.lane == place.lane for place in places)
 
     def _denied(self, event: Event) -> None:
-        """It is said nowhere, as the operator wants it where its conversation cannot be used: that is told."""
+        """A denied fallback counts as a report: the operator configured it for unusable conversations."""
         run = self._runs.get(event.delegation or "")
         if run is not None:
-            run.told = True
+            run.reported = True
 
     def _settled(self, event: Event) -> None:
-        """A hook that cancels the announcement is an end that is told."""
+        """A hook that cancels the announcement ends the report."""
         run = self._runs.get(event.delegation or "")
         if run is not None and run.planned is not None and event.cause == run.planned.seq:
-            run.told = True
+            run.reported = True
 
     # ------------------------------------------------------------ its callback
 
@@ -144,7 +144,7 @@ class EveryRunReports(Checker):
     def _twice(self, run: _Run, first: Event, event: Event) -> None:
         self.violate(
             at=event.seq,
-            summary=f"the result of {run.accepted.delegation} was given to its requester twice",
+            summary=f"the result of {run.accepted.delegation} was handed to its requester twice",
             expected=["one callback for one run"],
             actual=[f"#{e.seq} {e.at:.3f}s {e.kind} {e.inbound}" for e in (first, event)],
             evidence=[run.accepted.seq, first.seq, event.seq],
@@ -164,14 +164,15 @@ class EveryRunReports(Checker):
             self._reads(run, event, body.session_id)
 
     def _reads(self, run: _Run, event: Event, session: str) -> None:
-        """The requester takes a result up: soon after it was there, and the requester had nothing else to do."""
+        """The requester reads a result soon after it was stored and the requester became idle."""
         assert run.callback is not None
         since = max(run.callback.at, self._idle.get(session, 0.0), self._up)
         if event.at - since <= _WITHIN:
             return
+        idle = f"{event.at - since:.0f} s before its callback"
         self.violate(
             at=event.seq,
-            summary=f"the requester of {run.accepted.delegation} was idle for {event.at - since:.0f} s before it heard",
+            summary=f"the requester of {run.accepted.delegation} was idle for {idle}",
             expected=[f"its callback turn begins within {_WITHIN:.0f} s of {since:.3f}s"],
             actual=[f"#{run.callback.seq} {run.callback.at:.3f}s stored", f"#{event.seq} {event.at:.3f}s begun"],
             evidence=[run.callback.seq, event.seq],
@@ -183,30 +184,30 @@ class EveryRunReports(Checker):
         self._idle[session] = event.at
         run = self._runs.get(self._backs.get(event.inbound or "", ""))
         if run is not None:
-            run.told = True
+            run.reported = True
             run.read = event
 
     def _process_up(self, event: Event) -> None:
-        """Without a process nobody is told anything; a turn that was cut off is run again by the next one."""
+        """Without a process nothing is reported; the next one repeats an interrupted turn."""
         self._up = event.at
 
     # ------------------------------------------------------------ the end
 
     def finish(self, last: Event) -> None:
-        """Whoever has heard nothing by now never will."""
+        """Report every run whose requester never got the result."""
         for run in self._runs.values():
-            if not run.told:
+            if not run.reported:
                 self._lost(run, last)
 
     def _lost(self, run: _Run, last: Event) -> None:
-        """The last thing that is known of it is where it was lost."""
+        """The result was lost after the last event that is known of the run."""
         known = [run.accepted, run.finished, run.planned, run.callback, *run.turns[-1:]]
         steps = [event for event in known if event is not None]
         hand = getattr(run.accepted.body, "hand", "")
         how = "ended" if run.finished is not None else "began to work"
         self.violate(
             at=last.seq,
-            summary=f"{hand} {how} for {run.accepted.delegation}, and whoever asked never heard of it",
+            summary=f"{hand} {how} for {run.accepted.delegation}, and its requester never got the result",
             expected=["a callback turn of the requester, or a message or a notice at the origin"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.kind}" for event in steps] + ["and nothing after it"],
             evidence=[event.seq for event in steps],

@@ -25,19 +25,19 @@ from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
-#: seconds that a receipt may take to be stored before somebody has to say why it is not
+#: seconds within which a receipt must be stored, unless an event explains the delay
 _TO_STORE = 5.0
 _SETTLED = ("settle", "misplaced")
 
 
 class NothingSilent(Checker):
-    """V1: nothing disappears, and nothing is said, without an event that tells why."""
+    """V1: nothing disappears, and nothing is sent, without an event that explains it."""
 
     id = "V1"
     title = "Nothing silent"
     sentence = (
-        "Each drop, suppression and failure is an event with a reason; each accept has an intent behind it, and hooks "
-        "are told the outcome of whatever they saw, once."
+        "Each drop, suppression and failure is an event with a reason; each accept belongs to an intent; and hooks "
+        "are notified of the outcome of everything they saw, once."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -45,19 +45,19 @@ class NothingSilent(Checker):
         self._pushed: dict[int, Event] = {}
         self._open: dict[str, Event] = {}
         self._silent: dict[str, Event] = {}
-        #: what a platform refused, until the gateway says what came of it
+        #: refused requests, until the gateway records the outcome
         self._refused: dict[tuple[str, int, int], Event] = {}
         self._store_failed = -1.0
-        #: seq of the last end of a process: what it knew is known to nobody now
+        #: seq of the last end of a process, which lost all that it had not stored
         self._gone = 0
-        #: what hooks have seen, and the outcome that they were told
+        #: intents that hooks have seen, and the outcomes that they were notified of
         self._hooked: dict[str, Event] = {}
         self._outcomes: dict[str, Event] = {}
         #: transcript lines that the store refused
         self._unstored: set[str] = set()
 
     def handlers(self) -> Handlers:
-        """Everything that could get lost, and everything that accounts for it."""
+        """Everything that could get lost, and every event that accounts for it."""
         return {
             PlatformPushed: self._platform_pushed,
             InboundReceived: self._received,
@@ -90,7 +90,7 @@ class NothingSilent(Checker):
         self._open[event.inbound or ""] = event
 
     def _look_for(self, event: Event) -> None:
-        """An adapter that does not keep what made a message come: by its place and id."""
+        """Find the push of an adapter that records no cause, by place and message id."""
         body = event.body
         assert isinstance(body, InboundReceived)
         for seq, push in self._pushed.items():
@@ -119,7 +119,7 @@ class NothingSilent(Checker):
         if (event.intent or "") not in self.run.intents:
             self.violate(
                 at=event.seq,
-                summary="a message was accepted that no intent asked for",
+                summary="a message was accepted that belongs to no intent",
                 expected=["an intent.prepared before the accept"],
                 actual=[f"#{event.seq} {event.at:.3f}s wire.accepted of {event.intent}"],
                 evidence=[event.seq],
@@ -133,8 +133,8 @@ class NothingSilent(Checker):
         self._refused[event.intent or "", body.chunk, body.attempt] = event
 
     def _reopened(self, event: Event) -> None:
-        """A bound thread was archived: what was refused for that is sent once more in the same attempt."""
-        for refused in [key for key, told in self._refused.items() if key[0] == event.intent and _for_place(told)]:
+        """A bound thread was unarchived: a refused send is repeated within the same attempt."""
+        for refused in [key for key, one in self._refused.items() if key[0] == event.intent and _for_place(one)]:
             del self._refused[refused]
 
     def _attempt_ended(self, event: Event) -> None:
@@ -148,7 +148,7 @@ class NothingSilent(Checker):
         why = getattr(refused.body, "reason", "")
         self.violate(
             at=event.seq,
-            summary=f"the platform refused {event.intent} chunk {body.chunk + 1} ({why}), and nothing tells of it",
+            summary=f"the platform refused {event.intent} chunk {body.chunk + 1} ({why}), and no event records it",
             expected=[f"an attempt.ended with the reason {why}"],
             actual=[f"#{event.seq} {event.at:.3f}s attempt.ended: {body.reason.value}"],
             evidence=[refused.seq, event.seq],
@@ -160,7 +160,7 @@ class NothingSilent(Checker):
         self._unstored.add(event.intent or "")
 
     def _waiting(self, _event: Event) -> None:
-        """A message that is not sent yet, and everybody can see why."""
+        """A message that is not sent yet, for a recorded reason."""
         self.exercised += 1
 
     def _store_refused(self, event: Event) -> None:
@@ -180,14 +180,16 @@ class NothingSilent(Checker):
         facts = self.run.intents.get(intent)
         ended = facts.settled[-1] if facts is not None and facts.settled else self.run.cancelled.get(intent)
         if before is not event and not (facts is not None and facts.reopened is not None):
-            self._told_wrongly(event, f"hooks were told the outcome of {intent} twice", [before.seq, event.seq])
+            self._wrong_outcome(event, f"hooks were notified of the outcome of {intent} twice", [before.seq, event.seq])
         elif intent not in self._hooked:
-            self._told_wrongly(event, f"hooks were told the outcome of {intent}, which they never saw", [event.seq])
+            self._wrong_outcome(
+                event, f"hooks were notified of the outcome of {intent}, which they never saw", [event.seq]
+            )
         elif ended is not None and isinstance(ended.body, IntentSettled) and ended.body.state is not body.state:
-            summary = f"hooks were told that {intent} is {body.state.value}; it is {ended.body.state.value}"
-            self._told_wrongly(event, summary, [ended.seq, event.seq])
+            summary = f"hooks were notified that {intent} is {body.state.value}; it is {ended.body.state.value}"
+            self._wrong_outcome(event, summary, [ended.seq, event.seq])
 
-    def _told_wrongly(self, event: Event, summary: str, evidence: list[int]) -> None:
+    def _wrong_outcome(self, event: Event, summary: str, evidence: list[int]) -> None:
         self.violate(
             at=event.seq,
             summary=summary,
@@ -200,13 +202,13 @@ class NothingSilent(Checker):
     # ------------------------------------------------------------ ends
 
     def _process_gone(self, event: Event) -> None:
-        """What a dead process held comes again; that is L1's business. What it owed an account for is lost for good."""
+        """Reset what a dead process held, which L1 judges; check the receipts that it owed."""
         self._receipts_kept(event)
         self._gone = event.seq
         self._pushed.clear()
         self._open.clear()
         self._refused.clear()
-        # What hooks saw and the process had not stored is shown to them again.
+        # Hooks see again what the process had not stored.
         for intent in [intent for intent in self._hooked if not self._stored(intent)]:
             del self._hooked[intent]
 
@@ -214,7 +216,7 @@ class NothingSilent(Checker):
         return intent in self.run.intents or intent in self.run.cancelled
 
     def _receipts_kept(self, event: Event) -> None:
-        """Whatever the platform is known to have accepted is stored, or the store's refusal is told."""
+        """A known accept is stored, or the store's refusal is recorded."""
         for intent, facts in self.run.intents.items():
             ended = facts.ended
             if ended is None or ended.seq < self._gone or facts.over:
@@ -224,7 +226,7 @@ class NothingSilent(Checker):
             if event.at - ended.at > _TO_STORE and self._store_failed < ended.at:
                 self.violate(
                     at=event.seq,
-                    summary=f"the receipt of {intent} chunk {facts.acked + 1} was not stored, and nothing tells why",
+                    summary=f"the receipt of {intent} chunk {facts.acked + 1} was not stored, and no event explains it",
                     expected=["a chunk.acked, or a store.failed"],
                     actual=[f"#{ended.seq} {ended.at:.3f}s accepted, and no receipt {event.at - ended.at:.0f}s later"],
                     evidence=[ended.seq, event.seq],
@@ -232,16 +234,16 @@ class NothingSilent(Checker):
                 )
 
     def finish(self, last: Event) -> None:
-        """Whatever nobody accounted for."""
+        """Report everything without an explanation."""
         self._receipts_kept(last)
-        untold = [event for intent, event in self._hooked.items() if intent not in self._outcomes]
+        unnotified = [event for intent, event in self._hooked.items() if intent not in self._outcomes]
         lost = [
-            *((event, "was pushed to a live process, which says nothing of it") for event in self._pushed.values()),
-            *((event, "was received, and neither admitted nor dropped") for event in self._open.values()),
-            *((event, "ended without an answer, and nothing tells why") for event in self._silent.values()),
-            *((event, "was seen by hooks, which were never told the outcome") for event in untold),
-            *((event, "was delivered, is in no transcript, and nothing tells why") for event in self._unmirrored()),
-            *((event, "was passed over by a later one, and nothing tells why") for event in self._passed_over()),
+            *((event, "was pushed to a live process, which records nothing of it") for event in self._pushed.values()),
+            *((event, "was received, but neither admitted nor dropped") for event in self._open.values()),
+            *((event, "ended without an answer, and no event explains it") for event in self._silent.values()),
+            *((event, "was seen by hooks, which were never notified of the outcome") for event in unnotified),
+            *((event, "was delivered, is in no transcript, and no event explains it") for event in self._unmirrored()),
+            *((event, "was overtaken by a later one, and no event explains it") for event in self._passed_over()),
         ]
         for event, what in lost:
             name = event.inbound if event.intent is None else event.intent
@@ -249,20 +251,20 @@ class NothingSilent(Checker):
                 at=last.seq,
                 summary=f"{name or event.turn or f'#{event.seq}'} {what}",
                 expected=["an event with a reason code"],
-                actual=[f"#{event.seq} {event.at:.3f}s {event.kind}, and nothing that explains what became of it"],
+                actual=[f"#{event.seq} {event.at:.3f}s {event.kind}, and no event that explains the outcome"],
                 evidence=[event.seq],
                 first_wrong=event.seq,
             )
 
     def _unmirrored(self) -> Iterator[Event]:
-        """Delivered, to be remembered, and neither remembered nor refused."""
+        """Delivered intents whose mirror was neither stored nor refused."""
         for intent, facts in self.run.intents.items():
             delivered = facts.settled and getattr(facts.settled[-1].body, "state", None) is IntentState.DELIVERED
             if delivered and facts.body.mirror_key is not None and not facts.mirrors and intent not in self._unstored:
                 yield facts.settled[-1]
 
     def _passed_over(self) -> Iterator[Event]:
-        """Intents that never ended, though a later one of their conversation did."""
+        """Intents that never ended, although a later one of their conversation did."""
         last: dict[Lane, int] = {}
         for facts in self.run.intents.values():
             if facts.settled:
@@ -273,5 +275,5 @@ class NothingSilent(Checker):
 
 
 def _for_place(event: Event) -> bool:
-    """Whether a platform refused something since its place takes no messages."""
+    """Whether a platform refused a request because its place takes no messages."""
     return isinstance(event.body, WireRefused) and event.body.reason is Reason.PLACE_GONE

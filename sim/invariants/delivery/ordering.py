@@ -1,4 +1,4 @@
-"""Order inside of a conversation, and none between them: L6, O1."""
+"""Order within a conversation, and independence of conversations: L6, O1."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
-#: seconds after which whatever may be sent must have been attempted, whatever becomes of all the rest
+#: seconds within which a due message must be attempted
 BOUND = 60.0
 
 
 class NoHeadOfLine(Checker):
-    """L6: what may be sent is attempted soon, whatever other conversations do; and no failing send stops inbound."""
+    """L6: a due message is attempted soon, whatever other conversations do; and failing sends do not stop inbound."""
 
     id = "L6"
     title = "No head-of-line blocking"
     sentence = (
         "The first open message of a conversation is attempted within a minute of being due, whatever the state of "
-        "others; and failing sends stop no message on its way in."
+        "others; and failing sends stop no inbound message."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: nothing can be attempted before: no process ran, or its store refused
+        #: no attempt was possible before: no process ran, or its store refused
         self._since = 0.0
         self._healed = 0.0
-        #: recovered messages are sent at a rate; so many were found at the last start
+        #: messages recovered at the last start, which are sent at a limited rate
         self._found = 0
         self._said: list[Event] = []
         self._failed: Event | None = None
 
     def handlers(self) -> Handlers:
-        """What is due, what is attempted, and what may hold all of it up."""
+        """Events that make a message due, attempt it, or delay it."""
         return {
             RunPhase: self._phase,
             ProcessStarted: self._process_up,
@@ -89,7 +89,7 @@ class NoHeadOfLine(Checker):
     def _process_gone(self, event: Event) -> None:
         self._found = 0
         for queue in self.run.lanes.values():
-            queue.told = None
+            queue.waiting = None
             if queue.open and queue.due is None:
                 queue.due = event.at
 
@@ -114,10 +114,10 @@ class NoHeadOfLine(Checker):
         if facts is not None:
             facts.queue.open.pop(event.intent or "", None)
             facts.queue.due = event.at
-            facts.queue.told = None
+            facts.queue.waiting = None
 
     def _recovered(self, event: Event) -> None:
-        """A look-up waits until the request can no longer arrive. Nothing else has to wait longer than before."""
+        """A look-up is due when the request can no longer arrive; other decisions change no due time."""
         body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, RecoveryDecided)
         if facts is not None and body.decision == "lookup" and body.at is not None:
@@ -127,7 +127,7 @@ class NoHeadOfLine(Checker):
         body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, LaneWaiting)
         if facts is not None:
-            facts.queue.due, facts.queue.told = body.until, event
+            facts.queue.due, facts.queue.waiting = body.until, event
 
     def _started(self, event: Event) -> None:
         facts = self.run.intents.get(event.intent or "")
@@ -136,9 +136,9 @@ class NoHeadOfLine(Checker):
         self.exercised += 1
         queue = facts.queue
         due, queue.due = queue.due, None
-        if queue.told is not None:
-            # When what it waited for was there is not told; that it was not for ever is seen here.
-            queue.told = None
+        if queue.waiting is not None:
+            # No event records the end of the wait; this attempt shows that it ended.
+            queue.waiting = None
         elif due is not None and event.at - due > BOUND and event.at - self._since > BOUND:
             self._late(event, queue, max(due, self._since), event)
 
@@ -177,11 +177,11 @@ class NoHeadOfLine(Checker):
             self._failed = event
 
     def finish(self, last: Event) -> None:
-        """What was due and never attempted; and what was said and never received, after a send had failed."""
+        """Report due messages that were never attempted, and posted ones never received after a send failed."""
         for queue in self.run.lanes.values():
             if not queue.open or queue.due is None:
                 continue
-            due = max(queue.due, self._since, self._healed if queue.told is not None else 0.0)
+            due = max(queue.due, self._since, self._healed if queue.waiting is not None else 0.0)
             if last.at - due > BOUND:
                 self._late(last, queue, due, last)
         for event in self._not_received(last):
@@ -190,7 +190,7 @@ class NoHeadOfLine(Checker):
             self.violate(
                 at=last.seq,
                 summary=f"message {event.inbound} was never received, after a send had failed",
-                expected=["messages come in, whatever becomes of sends"],
+                expected=["messages come in, whatever happens to sends"],
                 actual=[f"#{failed.seq} {failed.at:.3f}s {failed.kind}", f"#{event.seq} {event.at:.3f}s {event.kind}"],
                 evidence=[failed.seq, event.seq],
                 first_wrong=failed.seq,
@@ -210,13 +210,13 @@ class NoHeadOfLine(Checker):
 
 
 class FifoDelivery(Checker):
-    """O1: what people see in a conversation is in the order in which it was prepared, whatever path it came by."""
+    """O1: people see a conversation's messages in the order of preparation, whatever path they took."""
 
     id = "O1"
     title = "FIFO per conversation"
     sentence = (
-        "Accepts in one conversation are in the order of preparation, over all paths; what comes later than that had "
-        "ended before, visibly."
+        "Accepts in one conversation are in the order of preparation, over all paths; a later arrival belongs to an "
+        "intent whose end was already recorded."
     )
 
     def handlers(self) -> Handlers:
@@ -235,7 +235,7 @@ class FifoDelivery(Checker):
             queue.newest = (seq, body.chunk, event)
             return
         self.exercised += 1
-        # A repeat is D1's business. A request that arrives after its intent had ended is late, and was told to be.
+        # D1 judges repeats. A request that arrives after the end of its intent was recorded as late.
         after = newest[2]
         if newest[:2] == (seq, body.chunk) or any(ended.seq < after.seq for ended in facts.settled):
             return

@@ -1,4 +1,4 @@
-"""What may be said again, and what is said next: D3, D4, D6."""
+"""Which text and which chunk may be sent again, and which is next: D3, D4, D6."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
-#: what an agent did not say
+#: suppressed without any text to deliver
 _UNSAID = (Reason.NO_REPLY, Reason.NO_ORIGIN)
 
 
 class SentOnce(Checker):
-    """D3: a turn does not say the same thing twice in one place, and a tool send elsewhere silences no answer."""
+    """D3: a turn posts a text once in one place, and a tool send elsewhere does not suppress the reply."""
 
     id = "D3"
     title = "Tool send versus final reply"
     evidence = EvidenceKind.COPIES
     sentence = (
-        "In one turn the same text reaches one place once; the final reply is left out only where the turn has said it "
-        "already, in that very place."
+        "In one turn the same text reaches one place once; the final reply is suppressed only if the turn has already "
+        "posted it in that place."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         #: turn -> place and text -> the first intent that was accepted with them
         self._said: dict[str, dict[tuple[Lane, str], Event]] = {}
-        self._left_out: list[tuple[Event, Lane, str]] = []
+        self._suppressed_replies: list[tuple[Event, Lane, str]] = []
 
     def handlers(self) -> Handlers:
-        """Accepts, and what was not said."""
+        """Accepts and suppressions."""
         return {WireAccepted: self._accepted, IntentSuppressed: self._suppressed}
 
     def _accepted(self, event: Event) -> None:
@@ -59,8 +59,8 @@ class SentOnce(Checker):
             return
         self.violate(
             at=event.seq,
-            summary=f"{turn} said “{facts.body.text}” twice at {self.run.name(facts.body.address)}",
-            expected=["the same words once in one place, by the tool or as the final reply"],
+            summary=f"{turn} posted “{facts.body.text}” twice at {self.run.name(facts.body.address)}",
+            expected=["the text once in one place, by the tool or as the final reply"],
             actual=[f"#{e.seq} {e.at:.3f}s {e.intent}" for e in (first, event)],
             evidence=[first.seq, event.seq],
             first_wrong=facts.prepared.seq,
@@ -72,23 +72,23 @@ class SentOnce(Checker):
         if body.reason in _UNSAID or routed is None or not body.text.strip():
             return
         if event.intent in self.run.intents or event.intent in self.run.cancelled:
-            return  # the same intent once more: a turn that is run again
+            return  # the same intent again, of a repeated turn
         assert isinstance(routed.body, RouteDecided)
         if routed.body.reply_to is not None:
             self.exercised += 1
-            self._left_out.append((event, routed.body.reply_to.lane, _words(body.text)))
+            self._suppressed_replies.append((event, routed.body.reply_to.lane, _words(body.text)))
 
     def finish(self, last: Event) -> None:
-        """What was left out must have been said, there, in the same turn."""
-        for event, lane, words in self._left_out:
+        """A suppressed reply must have been posted in its place in the same turn."""
+        for event, lane, words in self._suppressed_replies:
             if (lane, words) in self._said.get(event.turn or "", {}):
                 continue
             elsewhere = self._said.get(event.turn or "", {}).values()
             self.violate(
                 at=last.seq,
-                summary=f"the final reply of {event.turn} was left out, and its place never got it",
-                expected=["an accept of the same words in the same place, in the same turn"],
-                actual=[f"#{event.seq} {event.at:.3f}s left out: {getattr(event.body, 'reason', '')}"],
+                summary=f"the final reply of {event.turn} was suppressed, and its place never got the text",
+                expected=["an accept of the text in the same place, in the same turn"],
+                actual=[f"#{event.seq} {event.at:.3f}s suppressed: {getattr(event.body, 'reason', '')}"],
                 evidence=[*(e.seq for e in elsewhere), event.seq],
                 first_wrong=event.seq,
             )
@@ -98,33 +98,33 @@ def _words(text: str) -> str:
     return " ".join(text.split())
 
 
-#: the gateway does not know whether the platform took it
+#: the gateway does not know whether the platform accepted the chunk
 _IN_DOUBT = (Reason.RESPONSE_LOST, Reason.NO_RECEIPT, Reason.LOOKUP_FAILED)
 
 
 class NoBlindReplay(Checker):
-    """D4: what may have been accepted is not sent again, unless the platform keeps one, or says that it has none."""
+    """D4: a chunk that may have been accepted is sent again only if the platform deduplicates or denies it."""
 
     id = "D4"
     title = "Ambiguity is never replayed blindly"
     sentence = (
-        "What may have been accepted is sent again only where the platform keeps one of two or says that it has none, "
-        "or by policy, marked; never by another transport."
+        "A chunk that may have been accepted is sent again only if the platform deduplicates it or denies having it, "
+        "or by policy, with a mark; never by another transport."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: intents whose next chunk may have been accepted: since this event
+        #: intents whose next chunk may have been accepted -> the event of the doubt
         self._doubts: dict[str, Event] = {}
-        #: keys that platforms said they do not have, and when
+        #: keys that a look-up did not find -> the look-up
         self._unknown: dict[str, Event] = {}
-        #: attempts whose answer was lost on the wire
+        #: attempts whose response was lost on the wire
         self._lost: dict[tuple[str, int, int], Event] = {}
-        #: those that policy had sent once more
+        #: chunks that policy sent again -> the attempt
         self._marked: dict[tuple[str, int], Event] = {}
 
     def handlers(self) -> Handlers:
-        """Attempts, doubts, and what ends them."""
+        """Attempts, and the events that raise or remove doubts."""
         return {
             AttemptStarted: self._started,
             AttemptEnded: self._ended,
@@ -135,8 +135,8 @@ class NoBlindReplay(Checker):
             LeaseTaken: self._process_gone,
             WireLookedUp: self._looked_up,
             WireResponseLost: self._response_lost,
-            WireAccepted: self._asked_again,
-            WireRefused: self._asked_again,
+            WireAccepted: self._requested_again,
+            WireRefused: self._requested_again,
         }
 
     def _ended(self, event: Event) -> None:
@@ -149,12 +149,12 @@ class NoBlindReplay(Checker):
             del self._doubts[intent]
 
     def _disproved(self, intent: str, body: AttemptEnded) -> bool:
-        """The gateway says that the platform has it not: the platform must have said so."""
+        """Whether a look-up proved that the platform does not have the chunk."""
         asked = self._unknown.get(f"{intent}/{body.chunk}")
         return body.reason is Reason.NOT_FOUND_BY_LOOKUP and asked is not None and asked.seq > self._doubts[intent].seq
 
     def _process_gone(self, event: Event) -> None:
-        """Whatever was on the wire when a process died may have been accepted."""
+        """Everything on the wire when a process died may have been accepted."""
         self._lost.clear()
         for intent, facts in self.run.intents.items():
             if facts.may_be_out:
@@ -162,7 +162,7 @@ class NoBlindReplay(Checker):
                 self._doubts.setdefault(intent, event)
 
     def _operator_acted(self, event: Event) -> None:
-        """Somebody has looked."""
+        """An operator has checked."""
         self._doubts.pop(event.intent or "", None)
 
     def _looked_up(self, event: Event) -> None:
@@ -177,23 +177,23 @@ class NoBlindReplay(Checker):
         body, intent = event.body, event.intent or ""
         assert isinstance(body, AttemptStarted)
         since, facts = self._doubts.get(intent), self.run.intents.get(intent)
-        if since is None or facts is None or self._keeps_one(body.address) is not False:
+        if since is None or facts is None or self._deduplicates(body.address) is not False:
             return
         limits = self.run.limits
         by_policy = limits is not None and limits.mark is not None
         if by_policy and self._marked.setdefault((intent, body.chunk), event) is event:
-            return  # that it is marked is seen on the wire
-        self._blind(event, since, f"{intent} chunk {body.chunk + 1} was sent again, though it may have been accepted")
+            return  # the wire shows whether it is marked
+        self._blind(event, since, f"{intent} chunk {body.chunk + 1} was sent again although it may have been accepted")
 
-    def _keeps_one(self, place: Address) -> bool | None:
-        """Whether the platform recognises a repeat by its key; none: not told."""
+    def _deduplicates(self, place: Address) -> bool | None:
+        """Whether the platform recognises a repeat by its key; none if unknown."""
         account = self.run.accounts.get((place.channel, place.account))
         if account is None or account.idempotency is None:
             return None
         return account.idempotency is Idempotency.KEY
 
     def _fallback(self, event: Event) -> None:
-        """Another transport knows nothing of the first one's keys."""
+        """Another transport does not know the keys of the first one."""
         body, intent = event.body, event.intent or ""
         assert isinstance(body, TransportFallback)
         self.exercised += 1
@@ -203,10 +203,10 @@ class NoBlindReplay(Checker):
             since = next((e for e in facts.accepts if getattr(e.body, "chunk", -1) == body.chunk), None)
         if since is not None:
             path = body.used.value
-            summary = f"{intent} chunk {body.chunk + 1} went to the {path} path, though it may have been accepted"
+            summary = f"{intent} chunk {body.chunk + 1} went to the {path} path although it may have been accepted"
             self._blind(event, since, summary)
 
-    # ------------------------------------------------------------ what the wire saw
+    # ------------------------------------------------------------ on the wire
 
     def _response_lost(self, event: Event) -> None:
         body = event.body
@@ -214,8 +214,8 @@ class NoBlindReplay(Checker):
         self.exercised += 1
         self._lost[event.intent or "", body.chunk, body.attempt] = event
 
-    def _asked_again(self, event: Event) -> None:
-        """A layer below the gateway has retries of its own: one attempt, several requests."""
+    def _requested_again(self, event: Event) -> None:
+        """Detect several requests within one attempt, made by retries below the gateway."""
         if self._marked:
             self._seen_marked(event)
         if not self._lost:
@@ -223,11 +223,9 @@ class NoBlindReplay(Checker):
         body = event.body
         assert isinstance(body, WireAccepted | WireRefused)
         since = self._lost.get((event.intent or "", body.chunk, body.attempt))
-        if since is not None and self._keeps_one(body.address) is False:
-            summary = (
-                f"{event.intent} chunk {body.chunk + 1} was asked for again within one attempt, its answer being lost"
-            )
-            self._blind(event, since, summary)
+        if since is not None and self._deduplicates(body.address) is False:
+            again = "was requested again within one attempt after its response was lost"
+            self._blind(event, since, f"{event.intent} chunk {body.chunk + 1} {again}")
 
     def _seen_marked(self, event: Event) -> None:
         body = event.body
@@ -237,7 +235,7 @@ class NoBlindReplay(Checker):
         if sent is None or sent.seq > event.seq or _attempt(sent) != body.attempt:
             return
         if not self.run.is_marked(body.text):
-            self._blind(event, sent, f"{event.intent} chunk {body.chunk + 1} was sent once more without a mark")
+            self._blind(event, sent, f"{event.intent} chunk {body.chunk + 1} was sent again without a mark")
 
     def _blind(self, event: Event, since: Event, summary: str) -> None:
         recovered = self.run.recovered.get(event.intent or "")
@@ -245,7 +243,7 @@ class NoBlindReplay(Checker):
         self.violate(
             at=event.seq,
             summary=summary,
-            expected=["a proof that it was not accepted, or a person who says so"],
+            expected=["proof that it was not accepted, or an operator's confirmation"],
             actual=[f"#{since.seq} {since.at:.3f}s {since.kind}", f"#{event.seq} {event.at:.3f}s {event.kind}"],
             evidence=[since.seq, event.seq],
             first_wrong=recovered.seq if recovered is not None and decided else event.seq,
@@ -257,13 +255,13 @@ def _attempt(event: Event) -> int:
 
 
 class ResumeAtFirst(Checker):
-    """D6: of an intent in several chunks, the next one that is sent is the first without a receipt."""
+    """D6: the next chunk of an intent is the first one without a receipt."""
 
     id = "D6"
     title = "Resume at the first unsent chunk"
     sentence = (
-        "An attempt takes the first chunk without a receipt: none is sent anew, none is left out; and what is not sent "
-        "ends with its intent, visibly."
+        "An attempt takes the first chunk without a receipt: none is repeated, none is skipped; and the intent's "
+        "recorded end accounts for chunks that are never sent."
     )
 
     def handlers(self) -> Handlers:
@@ -279,7 +277,7 @@ class ResumeAtFirst(Checker):
         self.exercised += 1
         if body.chunk == facts.acked:
             return
-        what = "anew" if body.chunk < facts.acked else "before its turn"
+        what = "again" if body.chunk < facts.acked else "before its turn"
         self.violate(
             at=event.seq,
             summary=f"{event.intent} chunk {body.chunk + 1} was sent {what}: {facts.acked} chunks have a receipt",
@@ -290,7 +288,7 @@ class ResumeAtFirst(Checker):
         )
 
     def finish(self, last: Event) -> None:
-        """Chunks that nobody sends, of an intent that nobody ends."""
+        """Report intents that stop between two chunks and never end."""
         for intent, facts in self.run.intents.items():
             stopped = facts.ended or facts.started
             if facts.over or facts.body.chunks < 2 or not (facts.acked or stopped):
@@ -300,8 +298,8 @@ class ResumeAtFirst(Checker):
             where = f"chunk {facts.acked + 1} of {facts.body.chunks}"
             self.violate(
                 at=last.seq,
-                summary=f"{intent} stops before {where}, and nothing tells of it",
-                expected=["the chunks that are left, or an ending that tells of them"],
+                summary=f"{intent} stops before {where}, and no event records it",
+                expected=["the remaining chunks, or an ending that accounts for them"],
                 actual=[f"chunks {unsent} without a receipt, and no ending"],
                 evidence=sorted(seqs),
                 first_wrong=seqs[-1],

@@ -1,4 +1,4 @@
-"""Who may send, and one at a time: D5."""
+"""One process sends at a time: D5."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
-#: renewals are not told: a process that stands still had renewed within this part of its lease
+#: renewals are not recorded; a frozen process had renewed within this part of its lease
 _RENEWED_WITHIN = 1 / 3
-#: seconds that a process must have been awake for to have renewed its lease for sure
+#: seconds after which an awake process has surely renewed its lease
 _AWAKE = 1.0
 
 
 class SingleClaim(Checker):
-    """D5: a process sends only while it holds the store, and neither attempts nor runs of hands overlap."""
+    """D5: a process sends only while it holds the store's lease; attempts and runs of hands never overlap."""
 
     id = "D5"
     title = "Single claim"
     sentence = (
-        "One process at a time works a store; attempts are made by it alone, and never overlap on one intent; a hand's "
-        "run is started, or started again, once by each process."
+        "One process at a time holds a store; it alone makes attempts, which never overlap on one intent; and each "
+        "process starts, or restarts, a hand's run at most once."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: the last claim: of whoever holds the store
+        #: the last claim, that of the holder
         self._claim: Event | None = None
-        #: claims by their processes
+        #: process -> its claim
         self._claims: dict[int, Event] = {}
         self._gone: set[int] = set()
-        #: since when processes stand still, and when they went on, if they did
+        #: process -> when it froze, and when it resumed, if it did
         self._still: dict[int, tuple[float, float | None]] = {}
-        #: claims that another process held the store against
+        #: claims made while another process still held the store
         self._wrong: set[int] = set()
         #: attempts in progress by intent
         self._running: dict[str, Event] = {}
@@ -45,7 +45,7 @@ class SingleClaim(Checker):
         self._hands: dict[str, Event] = {}
 
     def handlers(self) -> Handlers:
-        """Claims, attempts, and what becomes of processes."""
+        """Claims, attempts, and the ends and freezes of processes."""
         return {
             LeaseTaken: self._taken,
             AttemptStarted: self._started,
@@ -72,12 +72,12 @@ class SingleClaim(Checker):
         self._still[event.generation] = (since, event.at)
 
     def _still_since(self, process: int, now: float) -> float | None:
-        """Since when a process cannot have renewed its lease; none when it is awake."""
+        """Since when a process cannot have renewed its lease; none if it is awake."""
         since, awake = self._still.get(process, (None, 0.0))
         return since if awake is None or now - awake < _AWAKE else None
 
     def _forget(self, process: int) -> None:
-        """Attempts of a process that makes no more: what is on the wire of them is ambiguous, and D4's business."""
+        """Forget the attempts of a process that ended; D4 judges what is still on the wire."""
         for begun in (self._running, self._hands):
             for name in [name for name, started in begun.items() if started.generation == process]:
                 del begun[name]
@@ -92,7 +92,7 @@ class SingleClaim(Checker):
             return
         body = event.body
         assert isinstance(body, LeaseTaken)
-        # Given back: it is about to stop, and its attempts, if it makes any, are judged.
+        # A process that releases the lease is about to stop; any further attempt of it is judged.
         if body.reason is not Reason.LEASE_FREE and not self._had_run_out(before, event):
             self._wrong.add(event.seq)
             self._two_holders(before, event, body.reason)
@@ -100,7 +100,7 @@ class SingleClaim(Checker):
             self._forget(before.generation)
 
     def _had_run_out(self, before: Event, event: Event) -> bool:
-        """Whether the lease of a process that lives can have run out: it must have stood still for long enough."""
+        """Whether the lease of a live process can have expired: it must have been frozen for long enough."""
         since, body = self._still_since(before.generation, event.at), event.body
         assert isinstance(body, LeaseTaken)
         lasts = body.until - event.at
@@ -135,7 +135,7 @@ class SingleClaim(Checker):
             del self._running[event.intent or ""]
 
     def _hand_started(self, event: Event) -> None:
-        """What an earlier process left may be started again, once, by the one that took over."""
+        """The process that takes over may restart an unfinished run once."""
         self.exercised += 1
         other = self._hands.setdefault(event.delegation or "", event)
         if other is event:
@@ -160,9 +160,9 @@ class SingleClaim(Checker):
         )
 
     def _outside(self, claim: Event, event: Event) -> None:
-        """An attempt of a process that never held the store, or lost it; if it was robbed of it, that was wrong."""
+        """Report an attempt without the lease. If another process took the lease wrongly, that was the first fault."""
         own = self._claims.get(event.generation)
-        # One that had given the store back would have stopped.
+        # A process that had released the lease would have stopped.
         free = isinstance(claim.body, LeaseTaken) and claim.body.reason is Reason.LEASE_FREE
         robbed = own is not None and (free or claim.seq in self._wrong)
         lost = "does not hold the store" if own is None else "had lost the store"

@@ -1,4 +1,4 @@
-"""What reaches platforms and people: R4, P1."""
+"""Addresses on the wire, and audiences: R4, P1."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _ANSWERS = (WireAccepted, WireRefused)
 
 
 class AddressFidelity(Checker):
-    """R4: what an adapter is given are the platform's own ids, of an account that is there."""
+    """R4: adapters get the platform's own ids, of an existing account."""
 
     id = "R4"
     title = "Address fidelity"
     sentence = (
         "Wire addresses are the platform's own ids, byte for byte, of an account on that platform; a thread is named "
-        "only where the conversation has it."
+        "only if the conversation has it."
     )
 
     def __init__(self, run: RunFacts) -> None:
@@ -31,7 +31,7 @@ class AddressFidelity(Checker):
         self._places: set[Lane] = set()
 
     def handlers(self) -> Handlers:
-        """What platforms have issued, and what they are asked for."""
+        """Ids that platforms issued, and ids that requests use."""
         return {
             WorldAccount: self._account,
             WorldPlace: self._place,
@@ -59,7 +59,7 @@ class AddressFidelity(Checker):
         self.exercised += 1
         if body.address.account not in there:
             known = ", ".join(sorted(there)) or "none"
-            self._wrong(event, body.address, f"{body.address.channel} has no such account; there: {known}")
+            self._wrong(event, body.address, f"{body.address.channel} has no such account; it has: {known}")
 
     def _asked(self, event: Event) -> None:
         body = event.body
@@ -75,7 +75,7 @@ class AddressFidelity(Checker):
         self.violate(
             at=event.seq,
             summary=f"{event.intent} was addressed to {asked}: {why}",
-            expected=["an address that the platform has given out"],
+            expected=["an address that the platform issued"],
             actual=[f"#{event.seq} {event.at:.3f}s {asked}"],
             evidence=evidence,
             first_wrong=evidence[0],
@@ -83,24 +83,24 @@ class AddressFidelity(Checker):
 
 
 class AudienceConfinement(Checker):
-    """P1: what was said in one conversation reaches only its own people."""
+    """P1: a conversation's private words reach only its own people."""
 
     id = "P1"
     title = "Audience confinement"
     evidence = EvidenceKind.MISPLACED
     sentence = (
-        "Words that a conversation keeps to itself appear in no other one, unless the agent named that target, or the "
-        "scope merges the two."
+        "Private words of a conversation appear in no other one, unless the agent named that target, or the scope "
+        "merges the two."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._secrets: dict[str, tuple[Address, Event]] = {}
-        #: place -> the room that it hangs under
+        #: place -> its parent room
         self._above: dict[Lane, str] = {}
 
     def handlers(self) -> Handlers:
-        """What is kept, and what is seen."""
+        """Private words, and messages that people see."""
         return {PeerSaid: self._said, WorldPlace: self._place, WireAccepted: self._accepted}
 
     def _place(self, event: Event) -> None:
@@ -115,7 +115,7 @@ class AudienceConfinement(Checker):
             self._secrets.setdefault(body.secret, (body.address, event))
 
     def _audience(self, place: Address) -> tuple[str, ...]:
-        """Who sees a place: the person, on whatever platform, or the members of the room."""
+        """Who reads a place: the person, on any platform, or the members of the room."""
         name = self._above.get(place.lane, place.conversation)
         return (name,) if place.kind is ChatKind.DIRECT else (place.channel, name)
 
@@ -131,7 +131,7 @@ class AudienceConfinement(Checker):
                 self._leaked(secret, said, event)
 
     def _merged(self, one: Address, other: Address) -> bool:
-        """The scope lets both share one session."""
+        """Whether the scope lets both places share one session."""
         return all(self._in_main(place) for place in (one, other))
 
     def _in_main(self, place: Address) -> bool:

@@ -1,4 +1,4 @@
-"""What people call a place, in the sentences of the invariants."""
+"""Names of places in the sentences of invariants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trunkline.core.values import Address
 
 
 def named(address: Address, names: Mapping[tuple[str, str, str, str], str]) -> str:
-    """A place by its name; a thread that is not open yet by where it is to be; else its address."""
+    """The name of a place; for a thread that is not open yet, its parent's name and its own; else the address."""
     name = names.get(address.lane)
     if not name:
         room = address.conversation if address.thread else address.parent or ""

@@ -1,4 +1,4 @@
-"""Where things are said and remembered: R1, R2, M1."""
+"""Where messages are delivered and mirrored: R1, R2, M1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from trunkline.sim.invariants.sessions.binding_freshness import IdentityFidelity
 
 
 class ExactReturnAddress(Checker):
-    """R1: an answer goes to the exact place of the message that caused it, on every path."""
+    """R1: an answer goes to the exact place of the message that caused it."""
 
     id = "R1"
     title = "Exact return address"
@@ -56,17 +56,17 @@ class ExactReturnAddress(Checker):
             return
         opened = self.run.opened_on.get((place.channel, message))
         if opened is not None:
-            # One thread, seen by each account.
+            # Every account sees the same thread.
             opened = msgspec.structs.replace(opened, account=place.account)
         right = {place.lane} if opened is None else {place.lane, opened.lane}
         if body.requested.lane in right and body.address.lane not in right:
-            return  # asked for rightly, and put elsewhere by the platform: R2 and L3 judge what is said of it
+            return  # requested correctly, misplaced by the platform: R2 and L3 judge the record of it
         if body.address.lane in right and body.reply_to in (None, message):
             return
         self.violate(
             at=event.seq,
             summary=f"the answer to {facts.prepared.inbound} went to {self.run.name(body.address)}",
-            expected=[f"at {self.run.name(opened or place)}, where {facts.prepared.inbound} was said"],
+            expected=[f"at {self.run.name(opened or place)}, the place of {facts.prepared.inbound}"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[facts.prepared.seq, event.seq],
             first_wrong=self._first_wrong(facts, right, event),
@@ -120,9 +120,9 @@ class NoHiddenRedirect(IdentityFidelity):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: by configuration, told before the send
+        #: fallbacks by configuration, recorded before the send
         self._allowed: set[tuple[str, Lane]] = set()
-        #: asked for rightly, put elsewhere by the platform: what will the gateway say of it?
+        #: requested correctly and misplaced by the platform; the gateway must record it as misplaced
         self._put_elsewhere: dict[str, Event] = {}
 
     def handlers(self) -> Handlers:
@@ -136,7 +136,7 @@ class NoHiddenRedirect(IdentityFidelity):
         }
 
     def _transport(self, event: Event) -> None:
-        """Another transport may be another sender. What one of them has, the other must not bring once more."""
+        """A chunk that one transport delivered must not be sent again by another."""
         body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, TransportFallback)
         self.exercised += 1
@@ -146,7 +146,7 @@ class NoHiddenRedirect(IdentityFidelity):
                 self.violate(
                     at=event.seq,
                     summary=f"{what} was accepted, and goes to the {body.used.value} path",
-                    expected=["a fallback for what provably did not reach the platform"],
+                    expected=["a fallback only for a chunk that provably did not reach the platform"],
                     actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (accept, event)],
                     evidence=[accept.seq, event.seq],
                     first_wrong=event.seq,
@@ -159,7 +159,7 @@ class NoHiddenRedirect(IdentityFidelity):
             self._redirected(accepted)
 
     def finish(self, last: Event) -> None:
-        """Nothing was ever said of these."""
+        """Report misplaced deliveries that the gateway never recorded as such."""
         for accepted in self._put_elsewhere.values():
             self._redirected(accepted)
 
@@ -190,7 +190,7 @@ class NoHiddenRedirect(IdentityFidelity):
         assert isinstance(body, WireAccepted)
         self.violate(
             at=event.seq,
-            summary=f"{event.intent} was meant for {self.run.name(facts.body.address)} and is elsewhere",
+            summary=f"{event.intent} was meant for {self.run.name(facts.body.address)}, and arrived elsewhere",
             expected=[f"at {self.run.name(facts.body.address)}, or a fallback event before it"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” at {self.run.name(body.address)}"],
             evidence=[facts.prepared.seq, event.seq],
@@ -199,7 +199,7 @@ class NoHiddenRedirect(IdentityFidelity):
 
 
 class MirrorOnce(Checker):
-    """M1: what was delivered is once in the session of the conversation where people see it, and in no other."""
+    """M1: a delivery is mirrored once, into the session of the conversation where people see it, and no other."""
 
     id = "M1"
     title = "Mirror once, in the right session"
@@ -208,7 +208,7 @@ class MirrorOnce(Checker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: entries that are to come: the store refused them, or an operator said later that there is something to see
+        #: expected entries: the store refused them at first, or an operator confirmed the delivery later
         self._due: dict[str, Event] = {}
 
     def handlers(self) -> Handlers:
@@ -220,10 +220,10 @@ class MirrorOnce(Checker):
         self._due[event.intent or ""] = event
 
     def finish(self, last: Event) -> None:
-        """Entries that were to come and never came."""
+        """Report expected entries that were never written."""
         for intent in self._due:
             facts = self.run.intents.get(intent)
-            # Of one in doubt nobody can say that there is something to remember.
+            # An uncertain delivery need not be mirrored.
             if facts is not None and facts.accepts and not facts.mirrors and not _in_doubt(facts):
                 self._missing(facts, last)
 
@@ -242,7 +242,7 @@ class MirrorOnce(Checker):
         if bound is not None and bound.body.session_key == body.session_key:
             return
         if bound is not None and bound.routes(facts.prepared.at):
-            summary = f"{event.intent}, seen at {self.run.name(place)}, is not in the session that this is bound to"
+            summary = f"{event.intent}, seen at {self.run.name(place)}, is not in the bound session"
             self._wrong(facts, event, summary, (event,))
             return
         if not key_is_of(body.session_key, place, self.run):
@@ -250,7 +250,7 @@ class MirrorOnce(Checker):
             self._wrong(facts, event, summary, (event,))
 
     def _at_home(self, facts: IntentFacts, session: str, place: Address) -> bool:
-        """An answer at the place of its message, in the session that the message was admitted to."""
+        """Whether this is an answer at the place of its message, mirrored into the session of that message."""
         inbound = facts.prepared.inbound
         home = self.run.home(inbound)
         if home is None or self.run.admitted.get(inbound or "") != session:
@@ -291,13 +291,13 @@ def _in_doubt(facts: IntentFacts) -> bool:
 
 
 def _grows(before: Event, body: MirrorAppended) -> bool:
-    """Whether an entry takes the place of one that held only a part."""
+    """Whether an entry replaces one that held only a part."""
     assert isinstance(before.body, MirrorAppended)
     return before.body.partial and before.body.session_id == body.session_id
 
 
 def _seen_at(facts: IntentFacts) -> Address:
-    """Where people see an intent: where it was accepted, else where it was meant to be."""
+    """The place where people see an intent: where it was accepted, else its destination."""
     body = facts.accepts[-1].body if facts.accepts else None
     return body.address if isinstance(body, WireAccepted) else facts.body.address
 

@@ -1,4 +1,4 @@
-"""Turns and the sessions and routes that they are bound to: R3, S4, S5, B2."""
+"""Turns, their sessions and their routes: R3, S4, S5, B2."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 from trunkline.sim.invariants.sessions.binding_freshness import FreshActivity
 
-#: what the gateway says by itself; a notice is said instead of an answer, where people wait for it: R1 and R2 judge it
+#: the gateway's own messages; a notice replaces an answer at its place, and R1 and R2 judge it
 _NO_ANSWERS = (IntentKind.ANNOUNCE, IntentKind.NOTICE)
 
 
 class FrozenRoute(Checker):
-    """R3: where answers go is decided once, by the message itself, and nothing that happens later changes it."""
+    """R3: the message itself decides where answers go, once, and nothing changes that later."""
 
     id = "R3"
     title = "Route is frozen at admission"
     evidence = EvidenceKind.MISPLACED
     sentence = (
-        "A message's answers go where it was said, as decided at its admission; tool sends, other messages and other "
-        "surfaces of the session do not change that."
+        "The answers to a message go to its own place, as decided at admission; tool sends, other messages and other "
+        "places of the session do not change that."
     )
 
     def handlers(self) -> Handlers:
-        """Decisions, and what is said without a target."""
+        """Route decisions, and intents without an explicit target."""
         return {RouteDecided: self._routed, IntentPrepared: self._prepared}
 
     def _routed(self, event: Event) -> None:
@@ -81,16 +81,16 @@ class FrozenRoute(Checker):
 
 
 class OneSession(Checker):
-    """S4: a session is created once a generation; its turns never overlap, and run in the order of admission."""
+    """S4: each generation has one session; its turns never overlap, and run in the order of admission."""
 
     id = "S4"
     title = "Concurrency of sessions"
-    sentence = "One session for a key and generation, however things interleave; one turn at a time, in order."
+    sentence = "One session for each key and generation, however events interleave; one turn at a time, in order."
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._created: dict[str, Event] = {}
-        #: session -> admitted and not ended, in order
+        #: session -> admitted work that has not ended, in order
         self._waiting: dict[str, list[str]] = {}
         self._running: dict[str, Event] = {}
 
@@ -117,14 +117,14 @@ class OneSession(Checker):
         self.violate(
             at=event.seq,
             summary=f"session {body.session_key} was created twice",
-            expected=[f"#{first.seq} {getattr(first.body, 'session_id', '')}, and that one for good"],
+            expected=[f"#{first.seq} {getattr(first.body, 'session_id', '')}, and no other"],
             actual=[f"#{event.seq} {body.session_id}"],
             evidence=[first.seq, event.seq],
             first_wrong=event.seq,
         )
 
     def _key_free(self, event: Event) -> None:
-        """A key that its session was moved away from may get another."""
+        """A key that its session left may get another one."""
         if isinstance(event.body, SessionMoved):
             self._created.pop(event.body.old_key, None)
 
@@ -160,22 +160,22 @@ class OneSession(Checker):
         running = self._running.get(session)
         if running is not None and running.turn == event.turn:
             del self._running[session]
-        # It may run in another session than it was admitted to: that is S5's business.
+        # S5 judges a turn that runs in another session than it was admitted to.
         waiting = self._waiting.get(self.run.admitted.get(event.inbound or "", ""), [])
         if event.inbound in waiting:
             waiting.remove(event.inbound or "")
 
     def _process_gone(self, _event: Event) -> None:
-        """Its turns are over; what was admitted is run again, in the old order."""
+        """Admitted work of the ended process runs again, in the same order."""
         self._running.clear()
 
 
 class GenerationFence(Checker):
-    """S5: what belongs to a session that was reset is not applied to the new one."""
+    """S5: results and messages of a reset session are not applied to the new one."""
 
     id = "S5"
     title = "Generation fence"
-    sentence = "Results and messages of a session that was reset start no turn in the one that has its key now."
+    sentence = "Results and messages of a session that was reset start no turn in the session that has its key now."
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
@@ -214,13 +214,13 @@ class GenerationFence(Checker):
 
 
 class CurrentRoute(FreshActivity):
-    """B2: a route is decided by the newest configuration, a request has the newest token, activity is noted."""
+    """B2: routes follow the newest configuration, requests carry the newest token, and activity is recorded."""
 
     id = "B2"
     title = "Freshness"
     sentence = (
-        "After the configuration was replaced, every route is decided by the new one; each request has the newest "
-        "token that the gateway was given; what is said in a bound conversation, by bot or webhook, keeps it bound."
+        "After a reload, the new configuration decides every route; each request carries the newest token that the "
+        "gateway has; and every message in a bound conversation, of bots and webhooks too, keeps it bound."
     )
 
     def __init__(self, run: RunFacts) -> None:

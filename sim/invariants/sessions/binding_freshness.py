@@ -1,4 +1,4 @@
-"""What B2 and R2 say of bound conversations: activity, tokens, and who speaks."""
+"""The parts of B2 and R2 about bound conversations: activity, tokens and identities."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from trunkline.sim.index.projection import Handlers
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
-#: seconds within which a gateway that was given a new token is to use it
+#: seconds within which the gateway must use a new token
 _TO_LEARN = 0.5
-#: seconds by which the story of a commit may be later than what it tells
+#: seconds by which the event of a commit may be later than the commit
 _SLACK = 5.0
-#: acks of what people see elsewhere, or of what nobody but an operator says that they see
+#: receipts of misplaced chunks, and of chunks that only an operator vouches for
 _NOT_THERE = (Reason.MISPLACED, Reason.OPERATOR_SENT)
 
 
 class FreshActivity(Checker):
-    """The part of B2 that is about bindings: what is said there keeps it bound, and each token is the newest."""
+    """The part of B2 about bindings: messages keep a conversation bound, and each token is the newest."""
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: binding -> what was said there, that it has not been told of
+        #: binding -> messages in its conversation that have not touched it yet
         self._said: dict[str, Event] = {}
         self._tokens: dict[tuple[str, str], Event] = {}
 
     def handlers(self) -> Handlers:
-        """What is said by both sides, what bindings are told of it, and what platforms say of tokens."""
+        """Messages of both sides, touches of bindings, and tokens."""
         return {
             InboundAdmitted: self._admitted,
             ChunkAcked: self._acked,
@@ -46,7 +46,7 @@ class FreshActivity(Checker):
     def _admitted(self, event: Event) -> None:
         body, routed = event.body, self.run.routed.get(event.inbound or "")
         assert isinstance(body, InboundAdmitted)
-        # What is said to the gateway itself is seen by its answer.
+        # The answer to a chat command shows whether it was received.
         if routed is not None and body.work is WorkKind.MESSAGE:
             self._active(routed.binding, event)
 
@@ -57,12 +57,12 @@ class FreshActivity(Checker):
             self._active(facts.prepared.binding, event)
 
     def _active(self, binding: str | None, event: Event) -> None:
-        """Something is said in a conversation, for its binding."""
+        """Expect a touch of the binding of a conversation."""
         bound = self.run.bindings.by_id.get(binding or "")
         if bound is None or (bound.ended is not None and bound.ended.seq < event.seq):
             return
         if bound.ending is None and not bound.routes(event.at):
-            return  # over by its deadlines, which nothing moves any more
+            return  # expired: nothing moves its deadlines
         self.exercised += 1
         self._look(bound, event.at)
         if bound.last_activity_at < event.at - _SLACK:
@@ -79,19 +79,19 @@ class FreshActivity(Checker):
             self._said.pop(bound.id, None)
 
     def finish(self, last: Event) -> None:
-        """Bindings that were never told."""
+        """Report messages that never touched their binding."""
         for binding in tuple(self._said):
             self._look(self.run.bindings.by_id[binding], None)
 
     def _look(self, bound: BindingFacts, now: float | None) -> None:
-        """Something was said, and the binding was not told in time: the deadlines that it had were too early."""
+        """A message did not touch its binding in time, so its deadlines stayed too early."""
         said = self._said.get(bound.id)
         if said is None or (now is not None and now <= said.at + _SLACK):
             return
         del self._said[bound.id]
         self.violate(
             at=said.seq,
-            summary=f"something was said in {self.run.name(bound.body.conversation)}, and {bound.id} was not told",
+            summary=f"a message in {self.run.name(bound.body.conversation)} did not touch {bound.id}",
             expected=[f"binding.touched of {bound.id} at {said.at:.3f}s"],
             actual=[f"#{said.seq} {said.at:.3f}s {said.kind}, and nothing for {_SLACK:g} s"],
             evidence=[bound.bound.seq, said.seq],
@@ -116,7 +116,7 @@ class FreshActivity(Checker):
         self.violate(
             at=event.seq,
             summary=f"{event.intent} was sent with token {body.credential} of {body.address.channel}",
-            expected=[f"token {newest.body.number}, which the gateway has since {given:.3f}s"],
+            expected=[f"token {newest.body.number}, which the gateway has had since {given:.3f}s"],
             actual=[f"#{event.seq} {event.at:.3f}s token {body.credential}"],
             evidence=[newest.seq, event.seq],
             first_wrong=event.seq,
@@ -124,10 +124,10 @@ class FreshActivity(Checker):
 
 
 class IdentityFidelity(Checker):
-    """The part of R2 that is about who speaks: who was meant to, or an event says so before."""
+    """The part of R2 about identities: the intended one posts, or an event announces another before."""
 
     def meant(self, event: Event) -> None:
-        """A binding that has lost its identity is spoken for by the bot: that was told once."""
+        """The bot may post for a binding that lost its identity, after that was recorded once."""
         facts = self.run.bindings.by_id.get(event.binding or "")
         body = event.body
         assert isinstance(body, IntentPrepared)
@@ -135,7 +135,7 @@ class IdentityFidelity(Checker):
             return
         self.violate(
             at=event.seq,
-            summary=f"{event.intent} is meant to be said by the bot in a conversation of {facts.body.identity}",
+            summary=f"{event.intent} was prepared for the bot in a conversation of {facts.body.identity}",
             expected=[f"{facts.body.identity}, or binding.degraded before"],
             actual=[f"#{event.seq} {event.at:.3f}s intent.prepared without an identity"],
             evidence=[facts.bound.seq, event.seq],
@@ -143,7 +143,7 @@ class IdentityFidelity(Checker):
         )
 
     def spoken(self, event: Event) -> None:
-        """Who has said it, as people see it."""
+        """Compare the visible identity with the intended one."""
         body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
         if facts is None or (facts.body.identity is None and body.identity is None):
@@ -155,7 +155,7 @@ class IdentityFidelity(Checker):
             return
         self.violate(
             at=event.seq,
-            summary=f"{event.intent} was said by {body.identity or 'the bot'}, in silence",
+            summary=f"{event.intent} was posted by {body.identity or 'the bot'} without a recorded fallback",
             expected=[f"{facts.body.identity or 'the bot'}, or a fallback.identity before"],
             actual=[f"#{event.seq} {event.at:.3f}s “{body.text}” by {body.identity or 'the bot'}"],
             evidence=[facts.prepared.seq, event.seq],

@@ -1,4 +1,4 @@
-"""Bound conversations: B1, D8; and what B2 and R2 say of them is in `sim.invariants.sessions.binding_freshness`."""
+"""Bound conversations: B1, D8. `binding_freshness` has the parts of B2 and R2 about them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
 
-#: what comes before the name of delegated work in the key of its session
+#: precedes the name of delegated work in its session key
 _SUBAGENT = ":subagent:"
-#: the fault by which a thread is opened and nobody is told
+#: the fault that opens a thread and loses the response
 _NEVER_TOLD = "thread/lose-response"
 
 _Message = tuple[str, str, str, str]
 
 
 class BindingLife(Checker):
-    """B1: while a binding is active its conversation belongs to its session, and to no other; after it, never."""
+    """B1: a conversation belongs to the session of its binding while the binding is active, and not after."""
 
     id = "B1"
-    title = "Binding life cycle and ownership"
+    title = "Binding lifecycle and ownership"
     sentence = (
         "Messages of a bound conversation go to the bound session while the binding is active and unexpired, and to no "
         "bound session otherwise; a conversation has one binding; the router chooses active ones; a refused binding "
@@ -42,9 +42,9 @@ class BindingLife(Checker):
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: threads that were opened under a name, and are not bound yet: by what asked for them
+        #: threads that were opened and are not bound yet, by the request
         self._opened: dict[Lane, Event] = {}
-        #: the answer to whoever opens the next one is lost: it cannot be known
+        #: the response to the next opening is lost, so the gateway cannot know that thread
         self._lost = False
 
     def handlers(self) -> Handlers:
@@ -77,7 +77,7 @@ class BindingLife(Checker):
             self._wrong(event, place, "the default route: the binding is over", last)
 
     def _taken_still(self, place: Address, session_key: str) -> bool:
-        """A session that a place was bound to, and that is not its own anyway."""
+        """Whether a place was bound to this session, and the session is not its own by default."""
         return self.run.bindings.holds(place, session_key) and not key_is_of(session_key, place, self.run)
 
     def _wrong(self, event: Event, place: Address, expected: str, evidence: Event) -> None:
@@ -85,7 +85,7 @@ class BindingLife(Checker):
         assert isinstance(body, RouteDecided)
         self.violate(
             at=event.seq,
-            summary=f"{event.inbound}, said at {self.run.name(place)}, went to session {body.session_key}",
+            summary=f"{event.inbound}, posted at {self.run.name(place)}, went to session {body.session_key}",
             expected=[expected],
             actual=[f"#{event.seq} {event.at:.3f}s session {body.session_key}, by {body.matched_by}"],
             evidence=[evidence.seq, event.seq],
@@ -134,7 +134,7 @@ class BindingLife(Checker):
             return
         self.violate(
             at=event.seq,
-            summary=f"{event.binding} ended, and was never bound there",
+            summary=f"{event.binding} ended, but was never bound there",
             expected=["a binding.bound of the same conversation before it"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.kind} at {self.run.name(body.conversation)}"],
             evidence=[event.seq],
@@ -154,7 +154,7 @@ class BindingLife(Checker):
         self._lost |= body.fault == _NEVER_TOLD
 
     def _refused(self, event: Event) -> None:
-        """Whatever was opened for it and is not bound would be left behind (B130)."""
+        """A refused binding must not leave an opened thread behind (B130)."""
         self.exercised += 1
         body = event.body
         assert isinstance(body, BindingRefused)
@@ -162,12 +162,12 @@ class BindingLife(Checker):
         for lane, opened in tuple(self._opened.items()):
             assert isinstance(opened.body, ThreadOpened)
             name = self.run.name(opened.body.address)
-            # People call a thread that was opened for delegated work by the name of that work.
+            # A thread that was opened for delegated work has the name of that work.
             if work and name.rpartition("/")[2] == work:
                 del self._opened[lane]
                 self.violate(
                     at=event.seq,
-                    summary=f"binding was refused, and {name} was left behind",
+                    summary=f"a binding was refused, and {name} was left behind",
                     expected=["no thread"],
                     actual=[f"#{e.seq} {e.at:.3f}s {e.kind}" for e in (opened, event)],
                     evidence=[opened.seq, event.seq],
@@ -176,24 +176,24 @@ class BindingLife(Checker):
 
 
 class NoSelfEcho(Checker):
-    """D8: what the gateway has posted itself never comes back as a message, a turn, or a line of a transcript."""
+    """D8: the gateway's own posts never come back as a message, a turn or a transcript entry."""
 
     id = "D8"
     title = "No self-echo"
     sentence = (
-        "An own accept that a platform brings back starts nothing; other bots and relays follow the configured policy "
+        "An own post that a platform echoes starts nothing; other bots and relays follow the configured policy "
         "and are not dropped wholesale."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
-        #: what was said on the platforms, by all but the gateway's bots
+        #: messages on the platforms, except those of the gateway's bots
         self._said: dict[_Message, Event] = {}
-        #: inbound id -> what was said
+        #: inbound id -> the posted message
         self._inbound: dict[str, Event] = {}
 
     def handlers(self) -> Handlers:
-        """What is said and comes back, what starts of it, and what is dropped."""
+        """Posts, echoes, what they start, and what is dropped."""
         return {
             PeerSaid: self._peer_said,
             InboundReceived: self._received,
@@ -220,7 +220,7 @@ class NoSelfEcho(Checker):
         said = self._inbound.get(event.inbound or "")
         if said is None or _speaks(said).echo_of is None:
             return
-        # What follows follows from this.
+        # Later effects follow from this one.
         del self._inbound[event.inbound or ""]
         self.violate(
             at=event.seq,
@@ -232,20 +232,20 @@ class NoSelfEcho(Checker):
         )
 
     def _dropped(self, event: Event) -> None:
-        """Each of the two reasons is true of somebody, and of nobody else."""
+        """Check that a drop reason fits the author of the message."""
         body, said = event.body, self._inbound.get(event.inbound or "")
         assert isinstance(body, InboundDropped)
         if said is None or body.reason not in (Reason.OWN_ECHO, Reason.BOT_IGNORED):
             return
         who = _speaks(said)
-        # What a proxy posts for a person is a person's.
+        # A proxy's copy of a person's message counts as the person's.
         true = who.bot and who.stands_for is None if body.reason is Reason.BOT_IGNORED else who.echo_of is not None
         if true:
             return
         self.violate(
             at=event.seq,
-            summary=f"{event.inbound}, which {who.peer.name} said, was dropped as {body.reason.value}",
-            expected=["what the policy for other bots says" if who.bot else "a turn: a person has said it"],
+            summary=f"{event.inbound}, posted by {who.peer.name}, was dropped as {body.reason.value}",
+            expected=["the policy for other bots applies" if who.bot else "a turn: a person posted it"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.kind} ({body.reason.value})"],
             evidence=[said.seq, event.seq],
             first_wrong=event.seq,
@@ -253,7 +253,7 @@ class NoSelfEcho(Checker):
 
 
 def _message(body: PeerSaid | InboundReceived) -> _Message:
-    """A message, whichever account sees it."""
+    """A message, independent of the account that sees it."""
     place = body.address
     return place.channel, place.conversation, place.thread or "", body.message_id
 

@@ -1,4 +1,4 @@
-"""What a transcript tells, and what must have no effect at all: M2, P2."""
+"""Texts of mirrors, and sends that must have no effect: M2, P2."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from trunkline.sim.invariants.base import Checker, EvidenceKind
 
 
 class MirrorIsTruth(Checker):
-    """M2: a transcript holds what was accepted, as it was accepted, and says where that is a part only."""
+    """M2: a transcript holds the accepted text as it was accepted, and marks a part as a part."""
 
     id = "M2"
-    title = "Mirror tells what was sent"
+    title = "Mirror equals what was sent"
     evidence = EvidenceKind.MIRRORS
     sentence = (
-        "A mirrored text is that of the accepted chunks, or names the files that went along; a part is marked as one, "
-        "and what nobody can see is not mirrored."
+        "A mirrored text is that of the accepted chunks, or names the attached files; a part is marked as one, and "
+        "nothing is mirrored that people cannot see."
     )
 
     def handlers(self) -> Handlers:
@@ -36,7 +36,7 @@ class MirrorIsTruth(Checker):
             return
         self.exercised += 1
         if facts is not None and facts.vouched:
-            return  # an operator says what people saw
+            return  # an operator vouches for what people saw
         if facts is None or not facts.accepts:
             self._wrong(event, facts, f"{event.intent} was mirrored, and nobody has accepted it", "no entry")
             return
@@ -50,7 +50,7 @@ class MirrorIsTruth(Checker):
         else:
             said = "\n".join(texts)
         if body.text != said and _words(body.text) != _words(said):
-            summary = f"{event.intent} is remembered as “{body.text[:60]}”, and people saw “{said[:60]}”"
+            summary = f"{event.intent} is mirrored as “{body.text[:60]}”, and people saw “{said[:60]}”"
             self._wrong(event, facts, summary, f"“{said[:200]}”")
         if body.partial is not (facts.acked < facts.body.chunks):
             whole = f"{facts.acked} of {facts.body.chunks} chunks have a receipt"
@@ -58,7 +58,7 @@ class MirrorIsTruth(Checker):
             self._wrong(event, facts, summary, whole)
 
     def _seen(self, facts: IntentFacts) -> tuple[list[str], tuple[str, ...]]:
-        """The texts of the chunks that have a receipt, as people see them, and the files that went with them."""
+        """The texts of the chunks with a receipt, as people see them, and the attached files."""
         mark = "" if self.run.limits is None else self.run.limits.mark or ""
         texts: dict[int, str] = {}
         media: tuple[str, ...] = ()
@@ -82,27 +82,27 @@ class MirrorIsTruth(Checker):
 
 
 def _words(text: str) -> str:
-    """Without the white space at which a text was cut."""
+    """The text without the white space at which it was cut."""
     return "".join(text.split())
 
 
 class DryRunHasNoEffect(Checker):
-    """P2: what a hook cancelled, and what was a dry run, has no effect but that somebody is told."""
+    """P2: a cancelled message and a dry run have no effect except the answer to the caller."""
 
     id = "P2"
     title = "Cancel, dry run and none are absolute"
     sentence = (
-        "What a hook has cancelled is not prepared, sent or remembered; a dry run makes no session and no intent; both "
-        "are told as what they are."
+        "A message that a hook cancelled is not prepared, sent or mirrored; a dry run creates no session and no "
+        "intent; both are reported as what they are."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._cancelled: dict[str, Event] = {}
-        #: seqs of dry runs, with what led to them
+        #: seqs of dry runs and of the events that led to them
         self._previews: dict[int, Event] = {}
         self._outcomes: set[str] = set()
-        #: dry runs that clients have asked for, by seq
+        #: seqs of the dry runs that clients requested
         self._dry_runs: dict[int | None, Event] = {}
 
     def handlers(self) -> Handlers:
@@ -125,7 +125,7 @@ class DryRunHasNoEffect(Checker):
             self.exercised += 1
             self._cancelled[event.intent or ""] = event
         else:
-            # Asked again, after a crash, and kept this time.
+            # The hook was called again after a crash, and kept it this time.
             self._cancelled.pop(event.intent or "", None)
 
     def _previewed(self, event: Event) -> None:
@@ -160,7 +160,7 @@ class DryRunHasNoEffect(Checker):
             self._dry_runs[event.seq] = event
 
     def finish(self, last: Event) -> None:
-        """Who was to hear of a cancelled message, and did not."""
+        """Report cancelled messages whose caller got no answer."""
         for intent, cancelled in self._cancelled.items():
             if intent in self.run.cancelled and intent not in self._outcomes:
                 self._wrong(last, cancelled, f"{intent} was cancelled, and the hooks were never told its outcome")
@@ -169,7 +169,7 @@ class DryRunHasNoEffect(Checker):
         self.violate(
             at=event.seq,
             summary=summary,
-            expected=["no effect but that it is told"],
+            expected=["no effect except the answer to the caller"],
             actual=[f"#{event.seq} {event.at:.3f}s {event.kind}"],
             evidence=sorted((since.seq, event.seq)),
             first_wrong=event.seq,

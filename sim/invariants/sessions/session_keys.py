@@ -30,24 +30,24 @@ _Spot = tuple[str, Lane]
 
 
 class OneKey(Checker):
-    """S1: a conversation has one key and one session, whichever way a message goes, and keeps it or is told."""
+    """S1: a conversation has one key and one session in every direction; an event records any change."""
 
     id = "S1"
     title = "One conversation, one key"
     sentence = (
         "Inbound, outbound and mirror of a conversation use one session, over restarts, migrations and changes of "
-        "scope, or an event says that it was left. A key that a caller names is obeyed."
+        "scope, or an event records that it was left. A key that a caller names is used."
     )
 
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._keys: dict[_Spot, tuple[str, Event]] = {}
         self._ids: dict[str, tuple[str, Event]] = {}
-        #: the session that a conversation had last
+        #: conversation -> its last session
         self._last: dict[_Spot, tuple[str, Event]] = {}
-        #: the session that the store held for a conversation before the first process started
+        #: conversation -> its session in the store before the first process started
         self._stored: dict[Lane, tuple[str, Event]] = {}
-        #: sessions that were reset, moved or left, each told by an event
+        #: sessions that were reset, moved or left
         self._told: set[str] = set()
         self._asked: dict[int, str] = {}
         self._scopes = 0
@@ -68,7 +68,7 @@ class OneKey(Checker):
         }
 
     def _landed(self, event: Event) -> None:
-        """A target may be another name of a conversation: the key is that of the conversation where people see it."""
+        """A target may be an alias: the key belongs to the conversation where people see the message."""
         body, facts = event.body, self.run.intents.get(event.intent or "")
         assert isinstance(body, WireAccepted)
         if facts is None or facts.prepared.binding is not None or body.address.kind is facts.body.address.kind:
@@ -81,7 +81,7 @@ class OneKey(Checker):
         body = event.body
         assert isinstance(body, WorldSession)
         if body.address is not None:
-            # The agent is not known from an old key; whoever answers there first must go on with this session.
+            # An old key does not name the agent; the first agent that answers there must continue this session.
             self._stored[body.address.lane] = (body.session_id, event)
 
     def _requested(self, event: Event) -> None:
@@ -91,7 +91,7 @@ class OneKey(Checker):
             self._asked[event.seq] = body.session_key
 
     def _resolved(self, event: Event) -> None:
-        """Between what was asked and the intent."""
+        """Compare the requested session with that of the intent."""
         if event.cause in self._asked:
             self._asked[event.seq] = self._asked[event.cause]
 
@@ -130,27 +130,27 @@ class OneKey(Checker):
         self._same_session((agent, lane), place, body.session_id, event)
 
     def _is_bound(self, admitted: Event) -> bool:
-        """A binding has chosen the session, as long as it holds: whose it is B1 judges, and M1 for what is said."""
+        """Whether a binding chose the session. B1 judges that choice, and M1 the mirrors."""
         routed = self.run.routed.get(admitted.inbound or "")
         return routed is not None and routed.binding is not None
 
     def _known(self, agent: str, lane: Lane, key: str) -> bool:
-        """Whether this is the key that the place is known to have, under today's scopes."""
+        """Whether this is the known key of the place under the current scopes."""
         if self._scopes != self.run.scopes_changed:
-            # Another scope gives other keys; that the session goes on is looked at in `_same_session`.
+            # Another scope gives other keys; `_same_session` checks that the session continues.
             self._scopes = self.run.scopes_changed
             self._keys.clear()
         known = self._keys.get((agent, lane))
         return known is not None and known[0] == key
 
     def _same_session(self, spot: _Spot, place: Address, session: str, event: Event) -> None:
-        """The conversation goes on in the session that it had, unless an event tells that it does not."""
+        """The conversation continues in its session, unless an event records a change."""
         before = self._last.get(spot)
         if self._stored:
             before = self._stored.pop(spot[1], before)
         self._last[spot] = (session, event)
         if before is not None and before[0] != session and before[0] not in self._told:
-            summary = f"{self.run.name(place)} lost its session, and nothing tells why"
+            summary = f"{self.run.name(place)} lost its session, and no event explains it"
             self._differ(summary, before[0], session, before[1], event)
 
     def _prepared(self, event: Event) -> None:
@@ -165,7 +165,7 @@ class OneKey(Checker):
         self._one_key(body.address, self.run.intents[event.intent or ""].lane, body.mirror_key, event)
 
     def _own(self, event: Event, body: IntentPrepared) -> bool:
-        """An answer at home: its session was compared when its message was admitted."""
+        """Whether this is an answer at its own place, whose session was compared at admission."""
         routed = self.run.routed.get(event.inbound or "")
         if routed is None or not isinstance(routed.body, RouteDecided) or routed.body.session_key != body.mirror_key:
             return False
@@ -179,7 +179,7 @@ class OneKey(Checker):
         except KeyFormatError:
             wanted = named
         if body.mirror_key != wanted:
-            summary = f"{event.intent} was to be remembered in session {wanted}, and is in another"
+            summary = f"{event.intent} was to be mirrored into session {wanted}, and is in another"
             self.violate(
                 at=event.seq,
                 summary=summary,
@@ -224,7 +224,7 @@ def _agent(key: str) -> str:
 
 
 def identity(place: Address, scope: str, run: RunFacts) -> tuple[str, ...]:
-    """What must be equal for two places to share a session under a scope; see `trunkline.core.routing.session_keys`."""
+    """What two places must have in common to share a session under a scope (`core.routing.session_keys`)."""
     if scope == DmScope.MAIN:
         return ("main",)
     thread = place.thread or ""
@@ -250,7 +250,7 @@ class DistinctKeys(Checker):
     def __init__(self, run: RunFacts) -> None:
         super().__init__(run)
         self._places: dict[str, tuple[tuple[str, ...], Address, Event]] = {}
-        #: session key, scope, agent and place of what was looked at already
+        #: session key, scope, agent and place of every pair that was checked
         self._fine: set[tuple[str, str, str, Lane]] = set()
         self._scopes = 0
 
@@ -266,7 +266,7 @@ class DistinctKeys(Checker):
             return
         assert isinstance(routed.body, RouteDecided)
         if routed.binding is not None:
-            return  # it belongs to a session that somebody chose: B1 judges that
+            return  # a binding chose the session: B1 judges that
         if self._scopes != self.run.scopes_changed:
             self._scopes = self.run.scopes_changed
             self._places.clear()
@@ -292,7 +292,7 @@ class DistinctKeys(Checker):
 
 
 class ScopesAndLinks(Checker):
-    """S3: linked people share exactly as the scope says; strangers share only under ``main``, and after a warning."""
+    """S3: linked people share a session as the scope says; others only under ``main``, after a warning."""
 
     id = "S3"
     title = "Scope and identity links"
@@ -349,7 +349,7 @@ class ScopesAndLinks(Checker):
             )
 
     def _started(self, event: Event) -> None:
-        """Strangers in one main session: warned of before the turn."""
+        """People who are not linked share the main session only after a warning."""
         body = event.body
         assert isinstance(body, TurnStarted)
         place = body.origin
@@ -370,7 +370,7 @@ class ScopesAndLinks(Checker):
             others = [e for name, e in people.items() if name != who]
             self.violate(
                 at=event.seq,
-                summary=f"{self.run.name(place)} shares {body.session_key} with others, and nobody was warned",
+                summary=f"{self.run.name(place)} shares {body.session_key} with others, and no warning was recorded",
                 expected=["a session.shared event before this turn"],
                 actual=[f"#{e.seq} a turn for {self.run.name(getattr(e.body, 'origin', None))}" for e in others],
                 evidence=[*(e.seq for e in others), event.seq],

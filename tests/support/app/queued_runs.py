@@ -55,7 +55,7 @@ def queued() -> Run:
     unended = Violation(
         invariant="L1",
         at=len(author.log.events),
-        summary=f"{left} was prepared and never ended",
+        summary=f"{left} was prepared, and never ended",
         expected=("an ending",),
         actual=(f"#{prepared} intent.prepared, and nothing after it",),
         evidence=(prepared,),

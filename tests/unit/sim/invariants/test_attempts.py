@@ -75,7 +75,7 @@ def test_what_is_missing_here_is_no_verdict(state):
     story.started()
     story.refused()
     story.settled(state, reason=Reason.NO_ADAPTER)
-    assert story.wrong == ["i1 was given up for good (no-adapter), and no platform has refused it"]
+    assert story.wrong == ["i1 was given up for good (no-adapter), though no platform refused it"]
 
 
 def test_what_was_never_attempted_is_not_given_up():
@@ -123,7 +123,7 @@ def test_a_number_that_is_not_that_of_the_attempts_is_wrong(number):
     story.started(1)
     story.ended(ERROR, "retry")
     story.started(number)
-    assert story.wrong == [f"i1 chunk 1 counts {number} attempts; it has had 2"]
+    assert story.wrong == [f"i1 chunk 1 counts {number} attempts; it has made 2"]
 
 
 def test_what_a_dead_process_may_have_attempted_counts():
@@ -232,7 +232,7 @@ def test_what_was_refused_for_good_is_over():
     story.now += 5
     story.crashed()
     story.started(2)
-    assert story.wrong == ["i1 was tried again after a refusal for good"]
+    assert story.wrong == ["i1 was tried again after a permanent refusal"]
 
 
 def test_in_the_same_process_at_once():
@@ -241,7 +241,7 @@ def test_in_the_same_process_at_once():
     story.started()
     story.ended(Reason.REFUSED, "fail")
     story.started(2)
-    assert story.wrong == ["i1 was tried again after a refusal for good"]
+    assert story.wrong == ["i1 was tried again after a permanent refusal"]
 
 
 def test_what_a_process_took_with_it_the_next_one_does_not_know():
@@ -264,7 +264,7 @@ def test_but_it_knows_what_was_stored():
     story.settled(IntentState.FAILED, reason=Reason.REFUSED)
     story.crashed()
     story.started(2)
-    assert story.wrong == ["i1 was tried again after a refusal for good"]
+    assert story.wrong == ["i1 was tried again after a permanent refusal"]
 
 
 @pytest.mark.parametrize(("gap", "wrong"), [(0.5, False), (0.1, True)])

@@ -37,7 +37,7 @@ def test_a_turn_is_run_again_only_while_nobody_has_its_answer(answered):
         story.accepted()
     story.crashed()
     a_turn(story)
-    assert story.wrong == (["t1 was run again though its answer had been accepted"] if answered else [])
+    assert story.wrong == (["t1 ran again although its answer had been accepted"] if answered else [])
 
 
 def test_a_process_that_stood_still_may_begin_what_another_has_done():
@@ -188,7 +188,7 @@ def test_a_client_is_told_what_the_platform_did(status, provider_id, wrong):
 def test_a_success_without_a_message_is_none_best_effort_or_not():
     story, asked = a_client(accepted=False)
     story.tell(ClientAnswered(key="c", status="delivered", provider_id="best-effort"), node="sim", cause=asked)
-    assert story.wrong == ["a send was told to be delivered; accepted under its key: 0 chunks"]
+    assert story.wrong == ["a send was reported as delivered; accepted under its key: 0 chunks"]
 
 
 @pytest.mark.parametrize(

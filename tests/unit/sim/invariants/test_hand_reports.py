@@ -160,7 +160,7 @@ def test_a_second_callback_is_one_too_many(story: Author) -> None:
     story.finished(step())
     story.back()
     again = story.called_back("d1.again")
-    assert story.end().wrong == ["the result of d1 was given to its requester twice"]
+    assert story.end().wrong == ["the result of d1 was handed to its requester twice"]
     assert story.first_wrong == again
 
 

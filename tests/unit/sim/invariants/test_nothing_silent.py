@@ -47,7 +47,7 @@ def accepted_and_not_stored() -> Story:
 def test_a_receipt_is_stored_or_something_tells_why_not():
     story = accepted_and_not_stored()
     story.tell(ProcessStopped(why="restart"), after=60)
-    assert story.wrong == ["the receipt of i1 chunk 1 was not stored, and nothing tells why"]
+    assert story.wrong == ["the receipt of i1 chunk 1 was not stored, and no event explains it"]
 
 
 @pytest.mark.parametrize("excuse", ["store", "crash", "time", "stored"])
@@ -77,7 +77,7 @@ def test_hooks_hear_of_nothing_that_they_never_saw():
     story = Story("V1")
     story.delivered()
     story.tell(outcome(DELIVERED), intent="i1")
-    assert story.wrong == ["hooks were told the outcome of i1, which they never saw"]
+    assert story.wrong == ["hooks were notified of the outcome of i1, which they never saw"]
 
 
 def test_hooks_hear_how_it_really_ended():
@@ -85,7 +85,7 @@ def test_hooks_hear_how_it_really_ended():
     story.tell(HookSending(verdict="kept", by=(), reason=Reason.KEPT_BY_HOOKS), intent="i1")
     story.delivered()
     story.tell(outcome(IntentState.FAILED), intent="i1")
-    assert story.wrong == ["hooks were told that i1 is failed; it is delivered"]
+    assert story.wrong == ["hooks were notified that i1 is failed; it is delivered"]
 
 
 @pytest.mark.parametrize("ended", [True, False])
@@ -96,7 +96,7 @@ def test_an_intent_that_a_later_one_has_passed_has_ended(ended):
         story.settled(IntentState.EXPIRED, "i1", Reason.TOO_OLD)
     story.delivered("i2")
     story.end()
-    assert story.wrong == ([] if ended else ["i1 was passed over by a later one, and nothing tells why"])
+    assert story.wrong == ([] if ended else ["i1 was overtaken by a later one, and no event explains it"])
 
 
 @pytest.mark.parametrize("told", ["mirror", "refusal", "nothing"])

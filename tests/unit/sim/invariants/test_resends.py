@@ -83,7 +83,7 @@ def a_turn(*said: tuple[IntentKind, str, Any]) -> Story:
 
 def test_a_turn_says_one_thing_once_in_a_place():
     story = a_turn((IntentKind.TOOL, "it is done", PLACE), (IntentKind.REPLY, " it is\ndone", PLACE))
-    assert story.wrong == ["t1 said “ it is\ndone” twice at telegram:default/100"]
+    assert story.wrong == ["t1 posted “ it is\ndone” twice at telegram:default/100"]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def in_doubt(reason: Reason = LOST, decision: str = "retry", **world: Any) -> St
 def test_what_is_in_doubt_is_not_sent_again(reason):
     story = in_doubt(reason)
     story.started(2)
-    assert story.wrong == ["i1 chunk 1 was sent again, though it may have been accepted"]
+    assert story.wrong == ["i1 chunk 1 was sent again although it may have been accepted"]
 
 
 @pytest.mark.parametrize("reason", [Reason.NOT_SENT, Reason.RATE_LIMITED, Reason.PLATFORM_ERROR])
@@ -231,7 +231,7 @@ def test_by_policy_it_is_not_sent_once_more_without_a_mark():
     story = in_doubt(mark="[again] ")
     story.started(2)
     story.accepted("hello", attempt=2)
-    assert story.wrong == ["i1 chunk 1 was sent once more without a mark"]
+    assert story.wrong == ["i1 chunk 1 was sent again without a mark"]
 
 
 def test_by_policy_it_is_not_sent_twice_more():
@@ -252,7 +252,7 @@ def fallback() -> TransportFallback:
 def test_what_is_in_doubt_does_not_go_by_another_transport(idempotency):
     story = in_doubt(decision="fallback", idempotency=idempotency)
     story.tell(fallback(), intent="i1")
-    assert story.wrong == ["i1 chunk 1 went to the gateway path, though it may have been accepted"]
+    assert story.wrong == ["i1 chunk 1 went to the gateway path although it may have been accepted"]
 
 
 def test_what_surely_did_not_arrive_may_go_by_another_transport():
@@ -316,8 +316,8 @@ def test_chunks_go_one_after_another_over_a_crash_too():
     assert (story.verdict.status, story.verdict.exercised) == (Status.OK, 4)
 
 
-@pytest.mark.parametrize(("chunk", "what"), [(0, "anew"), (2, "before its turn")])
-def test_no_chunk_is_sent_anew_or_left_out(chunk, what):
+@pytest.mark.parametrize(("chunk", "what"), [(0, "again"), (2, "before its turn")])
+def test_no_chunk_is_repeated_or_skipped(chunk, what):
     story = Story("D6")
     story.prepared("i1", "one", "two", "three")
     story.sent("one")
@@ -344,7 +344,7 @@ def test_an_intent_does_not_stop_in_the_middle_without_a_word(told):
     if told:
         story.settled(IntentState.PARTIAL)
     story.end()
-    assert story.wrong == ([] if told else ["i1 stops before chunk 2 of 2, and nothing tells of it"])
+    assert story.wrong == ([] if told else ["i1 stops before chunk 2 of 2, and no event records it"])
 
 
 def test_one_message_alone_says_nothing_of_chunks():

@@ -77,7 +77,7 @@ def test_a_relay_that_is_taken_for_an_echo_is_wrong():
     story = Author("D8")
     story.said(bot=True)
     dropped = story.dropped(Reason.OWN_ECHO)
-    assert story.wrong == ["m1, which somebody said, was dropped as own-echo"]
+    assert story.wrong == ["m1, posted by somebody, was dropped as own-echo"]
     assert story.first_wrong == dropped
 
 
@@ -135,8 +135,8 @@ def test_what_a_proxy_posted_is_to_be_taken_as_well(taken: bool):
     if taken:
         story.dropped(Reason.DUPLICATE_PROXY, "m2")
     story.end()
-    assert ("message m2 was never taken" in story.wrong) is not taken
-    assert "message m1 was never taken" not in story.wrong
+    assert ("message m2 was never accounted for" in story.wrong) is not taken
+    assert "message m1 was never accounted for" not in story.wrong
 
 
 # ---------------------------------------------------------------- R2: who speaks
@@ -165,7 +165,7 @@ def test_the_bot_instead_in_silence_is_wrong():
     story.meant()
     spoken = story.spoken(None)
     story.instead()
-    assert story.wrong == ["i1 was said by the bot, in silence"]
+    assert story.wrong == ["i1 was posted by the bot without a recorded fallback"]
     assert story.first_wrong == spoken
 
 
@@ -177,7 +177,7 @@ def test_each_message_needs_its_own_word_before_the_part_that_the_bot_says(told:
     story.meant("i2")
     story.instead(**told)
     story.spoken(None)
-    assert story.wrong == ["i1 was said by the bot, in silence"]
+    assert story.wrong == ["i1 was posted by the bot without a recorded fallback"]
 
 
 def test_once_the_bot_has_taken_a_message_over_it_says_the_rest():
@@ -197,7 +197,7 @@ def test_another_webhook_is_another_speaker_whatever_was_told():
     story.meant()
     story.instead()
     story.spoken("webhook 8 as codex")
-    assert story.wrong == ["i1 was said by webhook 8 as codex, in silence"]
+    assert story.wrong == ["i1 was posted by webhook 8 as codex without a recorded fallback"]
 
 
 def test_a_webhook_does_not_say_what_the_bot_was_to_say():
@@ -205,14 +205,14 @@ def test_a_webhook_does_not_say_what_the_bot_was_to_say():
     story.bound(identity=None)
     story.meant(identity=None)
     story.spoken()
-    assert story.wrong == [f"i1 was said by {HOOK}, in silence"]
+    assert story.wrong == [f"i1 was posted by {HOOK} without a recorded fallback"]
 
 
 def test_a_conversation_with_an_identity_is_not_planned_for_the_bot_in_silence():
     story = Author("R2")
     story.bound()
     meant = story.meant(identity=None)
-    assert story.wrong == [f"i1 is meant to be said by the bot in a conversation of {HOOK}"]
+    assert story.wrong == [f"i1 was prepared for the bot in a conversation of {HOOK}"]
     assert story.first_wrong == meant
 
 

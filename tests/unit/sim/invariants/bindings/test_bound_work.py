@@ -106,7 +106,7 @@ def test_it_is_remembered_in_no_other_session(m1: Author, key: str) -> None:
     m1.bound()
     m1.told(THREAD)
     m1.remembered(key)
-    assert m1.wrong == [f"d1.reply, seen at {THREAD}, is not in the session that this is bound to"]
+    assert m1.wrong == [f"d1.reply, seen at {THREAD}, is not in the bound session"]
 
 
 def test_without_a_binding_it_is_the_session_of_the_place(m1: Author) -> None:
@@ -207,4 +207,4 @@ def test_another_refusal_is_not(reason: Reason, intent: str | None) -> None:
         story.tell(PlaceReopened(address=THREAD), intent=intent)
     story.accepted(place=THREAD)
     story.ended(Reason.ACCEPTED, "settle")
-    assert story.wrong == [f"the platform refused i1 chunk 1 ({reason.value}), and nothing tells of it"]
+    assert story.wrong == [f"the platform refused i1 chunk 1 ({reason.value}), and no event records it"]

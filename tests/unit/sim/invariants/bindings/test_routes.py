@@ -31,7 +31,7 @@ def test_a_bound_conversation_belongs_to_its_session(b1: Author) -> None:
 def test_it_belongs_to_no_other_session(b1: Author, key: str) -> None:
     b1.bound()
     wrong = b1.routed(key)
-    assert b1.wrong == [f"i1, said at {THREAD}, went to session {key}"]
+    assert b1.wrong == [f"i1, posted at {THREAD}, went to session {key}"]
     assert b1.first_wrong == wrong
 
 
@@ -54,7 +54,7 @@ def test_after_its_end_it_goes_the_default_route(b1: Author, how: str) -> None:
     b1.routed(DEFAULT)
     assert b1.end().wrong == []
     b1.routed(WORK, binding="b1")
-    assert b1.wrong == [f"i2, said at {THREAD}, went to session {WORK}"]
+    assert b1.wrong == [f"i2, posted at {THREAD}, went to session {WORK}"]
 
 
 def test_one_that_has_expired_takes_nothing_even_before_it_is_swept(b1: Author) -> None:
@@ -62,7 +62,7 @@ def test_one_that_has_expired_takes_nothing_even_before_it_is_swept(b1: Author) 
     b1.routed(WORK, binding="b1", after=59)
     assert b1.wrong == []
     b1.routed(WORK, binding="b1", after=1)
-    assert b1.wrong == [f"i2, said at {THREAD}, went to session {WORK}"]
+    assert b1.wrong == [f"i2, posted at {THREAD}, went to session {WORK}"]
 
 
 def test_a_touch_moves_its_deadline(b1: Author) -> None:
@@ -155,7 +155,7 @@ def test_equal_threads_of_two_channels_are_two_conversations(b1: Author) -> None
 def test_what_ends_was_bound_there(b1: Author) -> None:
     b1.bound()
     b1.over(place=OTHER)
-    assert b1.wrong == ["b1 ended, and was never bound there"]
+    assert b1.wrong == ["b1 ended, but was never bound there"]
     b1.over("b7")
     assert len(b1.wrong) == 2
 
@@ -172,7 +172,7 @@ def test_one_that_ends_where_it_was_bound_is_in_order(b1: Author) -> None:
 def test_a_refused_binding_leaves_no_thread(b1: Author) -> None:
     opened = b1.opened()
     b1.refused_binding()
-    assert b1.wrong == ["binding was refused, and discord/ops/m1.hand1 was left behind"]
+    assert b1.wrong == ["a binding was refused, and discord/ops/m1.hand1 was left behind"]
     assert b1.first_wrong == opened
 
 
