@@ -7,7 +7,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check format bench test-pythons snapshots lock clean
+.PHONY: help env demo test test-all check format bench test-pythons snapshots lock clean
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -20,8 +20,11 @@ env: .venv/.stamp ## create .venv with the locked packages (PYTHON=python3.12 ch
 demo: env ## the guided tour; a plain report where there is no terminal
 	@$(BIN)/trunkline tour $(ARGS)
 
-test: env ## all tests (ARGS='-k name' passes options on to pytest)
+test: env ## the tests, with a sample of the slow ones (ARGS='-k name' passes options on to pytest)
 	@$(PYTEST) -n auto --dist worksteal $(ARGS)
+
+test-all: env ## every test, as CI runs them
+	@$(PYTEST) -n auto --dist worksteal --all $(ARGS)
 
 check: env ## lint, format, types and import arrows; all of them run, whichever fails
 	@failed=; \
@@ -42,8 +45,8 @@ bench: env ## the benchmarks
 test-pythons: ## the determinism tests on every supported Python found on this machine
 	@sh tools/test-pythons.sh
 
-snapshots: env ## take the pictures of the terminal app anew
-	@$(PYTEST) tests/snapshot --snapshot-update $(ARGS)
+snapshots: env ## take the pictures of the terminal app again, and delete those no longer used
+	@$(PYTEST) tests/snapshot --all --snapshot-update $(ARGS)
 
 lock: ## re-pin requirements.lock (needs uv on PATH)
 	@sh tools/lock.sh

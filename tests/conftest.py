@@ -5,10 +5,13 @@ import os
 import pytest
 from hypothesis import settings
 
-# Textual and Rich read these when they are imported, so they go before any test module is. The exception is how
-# pytest-textual-snapshot tells its xdist workers where to put their pictures.
+from tests.support.scale import VARIABLE, run_all, split_sample
+
+# Textual and Rich read these when they are imported, so they go before any test module is. The exceptions are passed
+# to the workers of pytest-xdist: where pytest-textual-snapshot puts pictures, and whether everything runs.
+_passed = {"TEXTUAL_SNAPSHOT_TEMPDIR"} | ({VARIABLE} if "PYTEST_XDIST_WORKER" in os.environ else set[str]())
 for _name in list(os.environ):
-    if _name == "TEXTUAL_SNAPSHOT_TEMPDIR":
+    if _name in _passed:
         continue
     if _name in {"NO_COLOR", "FORCE_COLOR"} or _name.startswith(("TEXTUAL_", "TRUNKLINE_")):
         del os.environ[_name]
@@ -16,6 +19,23 @@ for _name in list(os.environ):
 # The same examples on every machine, however slow or busy it is.
 settings.register_profile("trunkline", deadline=None, derandomize=True)
 settings.load_profile("trunkline")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="run everything, not a sample of the slow tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # A test that is named by its id runs, and pictures are only updated (and unused ones deleted) as a whole.
+    named = any("::" in argument for argument in config.invocation_params.args)
+    if config.getoption("all") or named or config.getoption("update_snapshots", default=False):
+        os.environ[VARIABLE] = "all"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not run_all():
+        items[:], left = split_sample(items)
+        config.hook.pytest_deselected(items=left)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ for version in 3.11 3.12 3.13 3.14; do
     fi
     found="$found $version"
     echo "== Python $version"
-    sh tools/env.sh ".venvs/$version" "$python" && ".venvs/$version/bin/python" -m pytest -q tests/determinism ||
+    sh tools/env.sh ".venvs/$version" "$python" && ".venvs/$version/bin/python" -m pytest -q --all tests/determinism ||
         failed="$failed $version"
 done
 

@@ -31,35 +31,35 @@ def typing(*keys: str):
 
 
 @ALL
-def test_the_filter_overlay(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=typing("slash", *"v:dup"))
+def test_the_filter_overlay(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=typing("slash", *"v:dup"))
 
 
 @ALL
-def test_filtered_rows(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=typing("slash", *"v:dup", "enter"))
+def test_filtered_rows(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=typing("slash", *"v:dup", "enter"))
 
 
-def test_a_filter_without_a_match(snap_compare):
-    assert snap_compare(app(), terminal_size=(80, 24), run_before=typing("slash", *"zz", "enter"))
-
-
-@ALL
-def test_the_breakpoints(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=typing("b", "down", "enter"))
+def test_a_filter_without_a_match(screen_compare):
+    assert screen_compare(app(), terminal_size=(80, 24), run_before=typing("slash", *"zz", "enter"))
 
 
 @ALL
-def test_why_not(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=typing("w"))
+def test_the_breakpoints(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=typing("b", "down", "enter"))
 
 
-def test_why_not_at_the_start(snap_compare):
-    assert snap_compare(app(), terminal_size=(80, 24), run_before=typing("0", "w"))
+@ALL
+def test_why_not(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=typing("w"))
 
 
-def test_why_not_in_ascii(snap_compare):
-    assert snap_compare(app(ascii_only=True), terminal_size=(80, 24), run_before=typing("w"))
+def test_why_not_at_the_start(screen_compare):
+    assert screen_compare(app(), terminal_size=(80, 24), run_before=typing("0", "w"))
+
+
+def test_why_not_in_ascii(screen_compare):
+    assert screen_compare(app(ascii_only=True), terminal_size=(80, 24), run_before=typing("w"))
 
 
 # ---------------------------------------------------------------- behaviour

@@ -51,17 +51,17 @@ def pressing(*keys: str):
 
 
 @SIZES
-def test_picture_of_the_copy_menu(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=pressing("y"))
+def test_picture_of_the_copy_menu(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=pressing("y"))
 
 
-def test_picture_of_the_copy_menu_before_anything_happened(snap_compare):
-    assert snap_compare(app(at_violation=False), terminal_size=(80, 24), run_before=pressing("y", "down"))
+def test_picture_of_the_copy_menu_before_anything_happened(screen_compare):
+    assert screen_compare(app(at_violation=False), terminal_size=(80, 24), run_before=pressing("y", "down"))
 
 
-def test_picture_of_the_write_menu(snap_compare, monkeypatch):
+def test_picture_of_the_write_menu(screen_compare, monkeypatch):
     monkeypatch.setattr(Path, "cwd", lambda: Path("/srv/reports"))
-    assert snap_compare(app(), terminal_size=(80, 24), run_before=pressing("x"))
+    assert screen_compare(app(), terminal_size=(80, 24), run_before=pressing("x"))
 
 
 @pytest.mark.anyio

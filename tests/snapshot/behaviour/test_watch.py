@@ -90,36 +90,36 @@ def titles(picture: str) -> list[str]:
 
 
 @ALL
-def test_it_waits(snap_compare: Any, growing: Growing, size: tuple[int, int]):
+def test_it_waits(screen_compare: Any, growing: Growing, size: tuple[int, int]):
     async def before(pilot: Any) -> None:
         growing.frame()
         await settle(pilot.app)
 
-    assert snap_compare(growing.app, terminal_size=size, run_before=before)
+    assert screen_compare(growing.app, terminal_size=size, run_before=before, picture=False)
 
 
 @ALL
-def test_followed(snap_compare: Any, growing: Growing, size: tuple[int, int]):
+def test_followed(screen_compare: Any, growing: Growing, size: tuple[int, int]):
     async def before(pilot: Any) -> None:
         growing.tell(BROKEN - 1)
         await settle(pilot.app)
 
-    assert snap_compare(growing.app, terminal_size=size, run_before=before)
+    assert screen_compare(growing.app, terminal_size=size, run_before=before)
 
 
 @ALL
-def test_rewound_while_it_grows(snap_compare: Any, growing: Growing, size: tuple[int, int]):
+def test_rewound_while_it_grows(screen_compare: Any, growing: Growing, size: tuple[int, int]):
     async def before(pilot: Any) -> None:
         growing.tell(BROKEN - 8)
         await press(pilot, "[", "[")
         growing.tell(BROKEN - 1)
         await settle(pilot.app)
 
-    assert snap_compare(growing.app, terminal_size=size, run_before=before)
+    assert screen_compare(growing.app, terminal_size=size, run_before=before)
 
 
 @ALL
-def test_broken_feed(snap_compare: Any, growing: Growing, size: tuple[int, int]):
+def test_broken_feed(screen_compare: Any, growing: Growing, size: tuple[int, int]):
     async def before(pilot: Any) -> None:
         growing.tell(BROKEN - 1)
         growing.write(b'{"seq":')
@@ -127,7 +127,7 @@ def test_broken_feed(snap_compare: Any, growing: Growing, size: tuple[int, int])
         growing.frame()
         await settle(pilot.app)
 
-    assert snap_compare(growing.app, terminal_size=size, run_before=before)
+    assert screen_compare(growing.app, terminal_size=size, run_before=before)
 
 
 # ---------------------------------------------------------------- behaviour

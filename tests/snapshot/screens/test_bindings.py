@@ -37,47 +37,42 @@ def pressing(*keys: str):
 
 
 @ALL
-def test_bindings(snap_compare, size):
-    assert snap_compare(bound(), terminal_size=size, run_before=pressing("$", "5"))
+def test_bindings(screen_compare, size):
+    assert screen_compare(bound(), terminal_size=size, run_before=pressing("$", "5"))
 
 
 @ALL
-def test_bindings_rewound(snap_compare, size):
-    assert snap_compare(bound(), terminal_size=size, run_before=pressing(*REWOUND))
+def test_bindings_rewound(screen_compare, size):
+    assert screen_compare(bound(), terminal_size=size, run_before=pressing(*REWOUND))
 
 
 @ALL
-def test_no_binding_in_the_run(snap_compare, size):
-    assert snap_compare(app(ENTRIES[1]), terminal_size=size, run_before=pressing("$", "5"))
+def test_no_binding_in_the_run(screen_compare, size):
+    assert screen_compare(app(ENTRIES[1]), terminal_size=size, run_before=pressing("$", "5"), picture=False)
 
 
 @ALL
-def test_asking_where_a_conversation_goes(snap_compare, size):
+def test_asking_where_a_conversation_goes(screen_compare, size):
     keys = ("$", "5", "o", *"random")
-    assert snap_compare(bound(), terminal_size=size, run_before=pressing(*keys))
+    assert screen_compare(bound(), terminal_size=size, run_before=pressing(*keys))
 
 
 @ALL
-def test_timeline_of_bound_threads(snap_compare, size):
-    assert snap_compare(bound(), terminal_size=size, run_before=pressing(*REWOUND, "2"))
+def test_timeline_of_bound_threads(screen_compare, size):
+    assert screen_compare(bound(), terminal_size=size, run_before=pressing(*REWOUND, "2"))
 
 
-def test_asking_for_a_place_that_is_none(snap_compare):
-    assert snap_compare(bound(), terminal_size=(80, 24), run_before=pressing("$", "5", "o", *"dep"))
+def test_asking_for_a_place_that_is_none(screen_compare):
+    assert screen_compare(bound(), terminal_size=(80, 24), run_before=pressing("$", "5", "o", *"dep"))
 
 
-def test_explanation_of_a_completion(snap_compare):
+def test_explanation_of_a_completion(screen_compare):
     keys = ("$", *["["] * 19, "e")
-    assert snap_compare(bound(), terminal_size=(120, 40), run_before=pressing(*keys))
+    assert screen_compare(bound(), terminal_size=(120, 40), run_before=pressing(*keys))
 
 
-@pytest.mark.parametrize("theme", ["textual-light", "high-contrast", "ansi-dark"])
-def test_themes(snap_compare, theme):
-    assert snap_compare(bound(theme=theme), terminal_size=(80, 24), run_before=pressing(*REWOUND))
-
-
-def test_plain_ascii(snap_compare):
-    assert snap_compare(bound(ascii_only=True), terminal_size=(80, 24), run_before=pressing(*REWOUND))
+def test_plain_ascii(screen_compare):
+    assert screen_compare(bound(ascii_only=True), terminal_size=(80, 24), run_before=pressing(*REWOUND))
 
 
 # ---------------------------------------------------------------- keys

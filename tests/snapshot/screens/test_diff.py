@@ -77,31 +77,31 @@ def lost(**settings) -> TrunklineApp:
 
 
 @ALL
-def test_diff(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=pressing("d", "9", "n"))
+def test_diff(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=pressing("d", "9", "n"))
 
 
 @ALL
-def test_diff_at_the_end(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=pressing("d", "d", "9", "$", "N"))
+def test_diff_at_the_end(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=pressing("d", "d", "9", "$", "N"))
 
 
 @ALL
-def test_it_takes_two(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=pressing("9"))
+def test_it_takes_two(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=pressing("9"), picture=False)
 
 
 @ALL
-def test_fault_palette(snap_compare, size):
-    assert snap_compare(lost(), terminal_size=size, run_before=pressing("i", "j", "j"))
+def test_fault_palette(screen_compare, size):
+    assert screen_compare(lost(), terminal_size=size, run_before=pressing("i", "j", "j"))
 
 
-def test_plain_ascii(snap_compare):
-    assert snap_compare(app(ascii_only=True), terminal_size=(80, 24), run_before=pressing("d", "9", "n"))
+def test_plain_ascii(screen_compare):
+    assert screen_compare(app(ascii_only=True), terminal_size=(80, 24), run_before=pressing("d", "9", "n"))
 
 
-def test_fault_palette_in_plain_ascii(snap_compare):
-    assert snap_compare(lost(ascii_only=True), terminal_size=(80, 24), run_before=pressing("i"))
+def test_fault_palette_in_plain_ascii(screen_compare):
+    assert screen_compare(lost(ascii_only=True), terminal_size=(80, 24), run_before=pressing("i"))
 
 
 # ---------------------------------------------------------------- Diff
@@ -345,45 +345,45 @@ async def test_where_nothing_can_be_written_that_is_said(tmp_path, monkeypatch):
 
 
 @ALL
-def test_two_runs_that_are_the_same(snap_compare, size):
-    assert snap_compare(told_twice(bugs=False), terminal_size=size, run_before=pressing("r", "9"))
+def test_two_runs_that_are_the_same(screen_compare, size):
+    assert screen_compare(told_twice(bugs=False), terminal_size=size, run_before=pressing("r", "9"), picture=False)
 
 
 @ALL
-def test_a_branch_with_two_faults(snap_compare, size):
+def test_a_branch_with_two_faults(screen_compare, size):
     keys = [*down_to("lose-response"), "enter", *down_to("crash-after"), "enter"]
-    assert snap_compare(lost(), terminal_size=size, run_before=without_toasts(*keys, "9", "n"))
+    assert screen_compare(lost(), terminal_size=size, run_before=without_toasts(*keys, "9", "n"))
 
 
 @ALL
-def test_the_palette_on_a_branch_tells_what_is_placed_and_when(snap_compare, size):
+def test_the_palette_on_a_branch_tells_what_is_placed_and_when(screen_compare, size):
     keys = [*down_to("lose-response"), "enter", *down_to("crash"), "l", "l"]
-    assert snap_compare(lost(), terminal_size=size, run_before=without_toasts(*keys))
+    assert screen_compare(lost(), terminal_size=size, run_before=without_toasts(*keys))
 
 
 @ALL
-def test_the_palette_where_little_can_be_placed(snap_compare, size):
+def test_the_palette_where_little_can_be_placed(screen_compare, size):
     one = told_twice()
     one.workspace.seek(one.workspace.run.view.last)
-    assert snap_compare(one, terminal_size=size, run_before=pressing(*down_to("hand-twice")))
+    assert screen_compare(one, terminal_size=size, run_before=pressing(*down_to("hand-twice")), picture=False)
 
 
-def test_a_fault_that_cannot_be_run_is_said_in_the_palette(snap_compare, monkeypatch):
+def test_a_fault_that_cannot_be_run_is_said_in_the_palette(screen_compare, monkeypatch):
     one = lost()
 
     def broken(*_args, **_options):
         raise UsageError("told-twice, seed 1: its run broke: KeyError: 'x', in core/runtime/inbound/turns.py, line 20")
 
     monkeypatch.setattr("trunkline.app.tui.screens.dialogs.fault_palette.inject", broken)
-    assert snap_compare(one, terminal_size=(80, 24), run_before=pressing(*down_to("crash"), "enter"))
+    assert screen_compare(one, terminal_size=(80, 24), run_before=pressing(*down_to("crash"), "enter"))
 
 
-def test_a_pinned_trace_waits_for_run_b(snap_compare):
+def test_a_pinned_trace_waits_for_run_b(screen_compare):
     one = lost()
     one.workspace.entry = None
-    assert snap_compare(one, terminal_size=(80, 24), run_before=without_toasts("p", "9"))
+    assert screen_compare(one, terminal_size=(80, 24), run_before=without_toasts("p", "9"))
 
 
-def test_the_diff_of_a_branch_in_plain_ascii(snap_compare):
+def test_the_diff_of_a_branch_in_plain_ascii(screen_compare):
     keys = [*down_to("lose-response"), "enter", "9", "n"]
-    assert snap_compare(lost(ascii_only=True), terminal_size=(80, 24), run_before=without_toasts(*keys))
+    assert screen_compare(lost(ascii_only=True), terminal_size=(80, 24), run_before=without_toasts(*keys))

@@ -72,56 +72,58 @@ def pressing(*keys: str):
 
 
 @ALL
-def test_picker_with_results(snap_compare, size):
-    assert snap_compare(open_app(None), terminal_size=size, run_before=pressing("RUN ALL"))
+def test_picker_with_results(screen_compare, size):
+    assert screen_compare(open_app(None), terminal_size=size, run_before=pressing("RUN ALL"))
 
 
 @ALL
-def test_picker_on_a_scenario_that_cannot_be_loaded(snap_compare, size):
+def test_picker_on_a_scenario_that_cannot_be_loaded(screen_compare, size):
     one = TrunklineApp(Workspace(WithUnread()), theme="textual-dark", clocked=False)
-    assert snap_compare(one, terminal_size=size, run_before=pressing("G", "enter"))
+    assert screen_compare(one, terminal_size=size, run_before=pressing("G", "enter"))
 
 
-def test_wide_picker(snap_compare):
-    assert snap_compare(open_app(None), terminal_size=WIDE)
+def test_wide_picker(screen_compare):
+    assert screen_compare(open_app(None), terminal_size=WIDE)
 
 
-def test_wide_timeline_rewound(snap_compare):
-    assert snap_compare(open_app(), terminal_size=WIDE, run_before=pressing("k", "k", "k"))
+def test_wide_timeline_rewound(screen_compare):
+    assert screen_compare(open_app(), terminal_size=WIDE, run_before=pressing("k", "k", "k"))
 
 
-def test_wide_timeline_without_the_side_column(snap_compare):
-    assert snap_compare(open_app(), terminal_size=WIDE, run_before=pressing("backslash"))
-
-
-@ALL
-def test_lane_picker(snap_compare, size):
-    assert snap_compare(open_app(), terminal_size=size, run_before=pressing("L", "down", "enter"))
-
-
-def test_timeline_with_a_hidden_lane(snap_compare):
-    assert snap_compare(open_app(), terminal_size=(80, 24), run_before=pressing("L", "down", "down", "enter", "escape"))
+def test_wide_timeline_without_the_side_column(screen_compare):
+    assert screen_compare(open_app(), terminal_size=WIDE, run_before=pressing("backslash"))
 
 
 @ALL
-def test_marks(snap_compare, size):
+def test_lane_picker(screen_compare, size):
+    assert screen_compare(open_app(), terminal_size=size, run_before=pressing("L", "down", "enter"))
+
+
+def test_timeline_with_a_hidden_lane(screen_compare):
+    assert screen_compare(
+        open_app(), terminal_size=(80, 24), run_before=pressing("L", "down", "down", "enter", "escape")
+    )
+
+
+@ALL
+def test_marks(screen_compare, size):
     keys = ("apostrophe", *"here", "enter", "k", "k", "apostrophe")
-    assert snap_compare(open_app(), terminal_size=size, run_before=pressing(*keys))
+    assert screen_compare(open_app(), terminal_size=size, run_before=pressing(*keys))
 
 
-def test_signs_in_the_help(snap_compare):
-    assert snap_compare(open_app(), terminal_size=(80, 24), run_before=pressing("?", *["pagedown"] * 6))
+def test_signs_in_the_help(screen_compare):
+    assert screen_compare(open_app(), terminal_size=(80, 24), run_before=pressing("?", *["pagedown"] * 6))
 
 
 @pytest.mark.parametrize("theme", CYCLE)
-def test_overview_in_every_theme(snap_compare, theme):
+def test_overview_in_every_theme(screen_compare, theme):
     one = open_app(theme=theme)
     one._current = "overview"
-    assert snap_compare(one, terminal_size=(80, 24))
+    assert screen_compare(one, terminal_size=(80, 24), picture=True)
 
 
-def test_picker_in_ascii(snap_compare):
-    assert snap_compare(open_app(None, ascii_only=True), terminal_size=(80, 24), run_before=pressing("RUN ALL"))
+def test_picker_in_ascii(screen_compare):
+    assert screen_compare(open_app(None, ascii_only=True), terminal_size=(80, 24), run_before=pressing("RUN ALL"))
 
 
 # ---------------------------------------------------------------- the picker

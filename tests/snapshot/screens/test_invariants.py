@@ -39,30 +39,30 @@ def detail(one: TrunklineApp) -> VerdictDetail:
 
 
 @ALL
-def test_invariants_at_the_violation(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=pressing("8"))
+def test_invariants_at_the_violation(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=pressing("8"))
 
 
 @ALL
-def test_invariants_rewound(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=pressing("8", *["["] * 8))
+def test_invariants_rewound(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=pressing("8", *["["] * 8))
 
 
-def test_the_evidence_has_the_focus(snap_compare):
-    assert snap_compare(app(ENTRIES[1]), terminal_size=(120, 40), run_before=pressing("$", "8", "enter", "G"))
+def test_the_evidence_has_the_focus(screen_compare):
+    assert screen_compare(app(ENTRIES[1]), terminal_size=(120, 40), run_before=pressing("$", "8", "enter", "G"))
 
 
-def test_an_invariant_that_was_not_exercised(snap_compare):
-    assert snap_compare(app(), terminal_size=(80, 24), run_before=pressing("8", "G"))
+def test_an_invariant_that_was_not_exercised(screen_compare):
+    assert screen_compare(app(), terminal_size=(80, 24), run_before=pressing("8", "G"))
 
 
-def test_a_trace_that_nobody_judged(snap_compare):
+def test_a_trace_that_nobody_judged(screen_compare):
     run = Run(trace=Trace(header=bound_completion().trace.header, events=bound_completion().trace.events), verdicts=())
-    assert snap_compare(app(run=run), terminal_size=(80, 24), run_before=pressing("8"))
+    assert screen_compare(app(run=run), terminal_size=(80, 24), run_before=pressing("8"))
 
 
-def test_plain_ascii(snap_compare):
-    assert snap_compare(app(ascii_only=True), terminal_size=(80, 24), run_before=pressing("8"))
+def test_plain_ascii(screen_compare):
+    assert screen_compare(app(ascii_only=True), terminal_size=(80, 24), run_before=pressing("8"))
 
 
 # ---------------------------------------------------------------- keys

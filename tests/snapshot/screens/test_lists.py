@@ -34,48 +34,48 @@ def pressing(*keys: str):
 
 
 @ALL
-def test_sessions_rewound(snap_compare, size):
+def test_sessions_rewound(screen_compare, size):
     before = pressing("$", "4", *["["] * 30)
-    assert snap_compare(app(ENTRIES[1], at_violation=False), terminal_size=size, run_before=before)
+    assert screen_compare(app(ENTRIES[1], at_violation=False), terminal_size=size, run_before=before)
 
 
 @ALL
-def test_no_session_in_the_run(snap_compare, size):
-    assert snap_compare(app(run=silence()), terminal_size=size, run_before=pressing("$", "4"))
+def test_no_session_in_the_run(screen_compare, size):
+    assert screen_compare(app(run=silence()), terminal_size=size, run_before=pressing("$", "4"), picture=False)
 
 
 @ALL
-def test_keys_that_are_almost_the_same(snap_compare, size):
-    assert snap_compare(app(run=near_keys()), terminal_size=size, run_before=pressing("$", "4"))
+def test_keys_that_are_almost_the_same(screen_compare, size):
+    assert screen_compare(app(run=near_keys()), terminal_size=size, run_before=pressing("$", "4"), picture=False)
 
 
-def test_sessions_wide(snap_compare):
-    assert snap_compare(app(ENTRIES[1]), terminal_size=WIDE, run_before=pressing("$", "4"))
-
-
-@ALL
-def test_queue_with_claims_that_overlap_and_parts(snap_compare, size):
-    assert snap_compare(app(run=claimed()), terminal_size=size, run_before=pressing("$", "6"))
+def test_sessions_wide(screen_compare):
+    assert screen_compare(app(ENTRIES[1]), terminal_size=WIDE, run_before=pressing("$", "4"))
 
 
 @ALL
-def test_queue_of_a_text_in_parts(snap_compare, size):
-    assert snap_compare(app(run=claimed()), terminal_size=size, run_before=pressing("$", "6", "g", "j"))
+def test_queue_with_claims_that_overlap_and_parts(screen_compare, size):
+    assert screen_compare(app(run=claimed()), terminal_size=size, run_before=pressing("$", "6"))
 
 
 @ALL
-def test_messages_in_parts(snap_compare, size):
-    assert snap_compare(app(run=claimed()), terminal_size=size, run_before=pressing("$", "3", "G", "enter"))
+def test_queue_of_a_text_in_parts(screen_compare, size):
+    assert screen_compare(app(run=claimed()), terminal_size=size, run_before=pressing("$", "6", "g", "j"))
 
 
-def test_lists_without_colour(snap_compare, monkeypatch):
+@ALL
+def test_messages_in_parts(screen_compare, size):
+    assert screen_compare(app(run=claimed()), terminal_size=size, run_before=pressing("$", "3", "G", "enter"))
+
+
+def test_lists_without_colour(screen_compare, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    assert snap_compare(app(run=claimed()), terminal_size=(80, 24), run_before=pressing("$", "6"))
+    assert screen_compare(app(run=claimed()), terminal_size=(80, 24), run_before=pressing("$", "6"), picture=True)
 
 
-def test_sessions_in_plain_ascii(snap_compare):
+def test_sessions_in_plain_ascii(screen_compare):
     one = app(run=near_keys(), ascii_only=True)
-    assert snap_compare(one, terminal_size=(80, 24), run_before=pressing("$", "4"))
+    assert screen_compare(one, terminal_size=(80, 24), run_before=pressing("$", "4"))
 
 
 # ---------------------------------------------------------------- what is told

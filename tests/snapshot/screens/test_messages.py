@@ -33,23 +33,23 @@ def list_of(one: TrunklineApp) -> MessageList:
 
 
 @ALL
-def test_messages(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=pressing("3", "enter"))
+def test_messages(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=pressing("3", "enter"))
 
 
 @ALL
-def test_messages_rewound(snap_compare, size):
-    assert snap_compare(app(run=queued()), terminal_size=size, run_before=pressing(*REWOUND, "enter"))
+def test_messages_rewound(screen_compare, size):
+    assert screen_compare(app(run=queued()), terminal_size=size, run_before=pressing(*REWOUND, "enter"))
 
 
 @ALL
-def test_no_message_in_the_run(snap_compare, size):
-    assert snap_compare(app(run=silence()), terminal_size=size, run_before=pressing("$", "3"))
+def test_no_message_in_the_run(screen_compare, size):
+    assert screen_compare(app(run=silence()), terminal_size=size, run_before=pressing("$", "3"), picture=False)
 
 
-def test_plain_ascii(snap_compare):
+def test_plain_ascii(screen_compare):
     one = app(run=queued(), ascii_only=True)
-    assert snap_compare(one, terminal_size=(80, 24), run_before=pressing("$", "3", "enter"))
+    assert screen_compare(one, terminal_size=(80, 24), run_before=pressing("$", "3", "enter"))
 
 
 # ---------------------------------------------------------------- keys

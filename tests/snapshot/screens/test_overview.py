@@ -46,40 +46,35 @@ def nothing() -> Run:
 
 
 @ALL
-def test_overview_at_the_violation(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=pressing("1"))
+def test_overview_at_the_violation(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=pressing("1"))
 
 
 @ALL
-def test_overview_rewound(snap_compare, size):
-    assert snap_compare(app(), terminal_size=size, run_before=pressing("1", *["["] * 8))
+def test_overview_rewound(screen_compare, size):
+    assert screen_compare(app(), terminal_size=size, run_before=pressing("1", *["["] * 8))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_overview_of_bound_threads(snap_compare, size):
+def test_overview_of_bound_threads(screen_compare, size):
     one = app(run=bound_threads(), at_violation=False)
-    assert snap_compare(one, terminal_size=size, run_before=pressing("$", "1", "tab"))
+    assert screen_compare(one, terminal_size=size, run_before=pressing("$", "1", "tab"))
 
 
-def test_overview_before_anything_happened(snap_compare):
-    assert snap_compare(app(at_violation=False), terminal_size=(80, 24), run_before=pressing("1"))
+def test_overview_before_anything_happened(screen_compare):
+    assert screen_compare(app(at_violation=False), terminal_size=(80, 24), run_before=pressing("1"))
 
 
-def test_overview_of_an_empty_trace(snap_compare):
-    assert snap_compare(app(run=nothing()), terminal_size=(80, 24), run_before=pressing("1"))
+def test_overview_of_an_empty_trace(screen_compare):
+    assert screen_compare(app(run=nothing()), terminal_size=(80, 24), run_before=pressing("1"))
 
 
-def test_overview_zoomed(snap_compare):
-    assert snap_compare(app(), terminal_size=(80, 24), run_before=pressing("1", "e"))
+def test_overview_zoomed(screen_compare):
+    assert screen_compare(app(), terminal_size=(80, 24), run_before=pressing("1", "e"))
 
 
-@pytest.mark.parametrize("theme", ["textual-light", "ansi-dark"])
-def test_themes(snap_compare, theme):
-    assert snap_compare(app(theme=theme), terminal_size=(80, 24), run_before=pressing("1"))
-
-
-def test_plain_ascii(snap_compare):
-    assert snap_compare(app(ascii_only=True), terminal_size=(120, 40), run_before=pressing("1"))
+def test_plain_ascii(screen_compare):
+    assert screen_compare(app(ascii_only=True), terminal_size=(120, 40), run_before=pressing("1"))
 
 
 # ---------------------------------------------------------------- the tour
