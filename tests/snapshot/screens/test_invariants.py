@@ -113,7 +113,7 @@ async def test_the_list_moves_without_moving_the_cursor():
         assert (chosen(one), one.workspace.cursor) == ("D1", 57)
         await press(pilot, "G")
         assert chosen(one) == "V1"
-        assert "not a proof" in text_of(one)
+        assert "no proof" in text_of(one)
         await press(pilot, "l", "j", "h")
         assert one.screen.query_one(VerdictList).has_focus
 
