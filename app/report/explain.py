@@ -1,6 +1,6 @@
-"""Answers of `trunkline.app.explain.decide` for people and for machines: facts as lines, and JSON with names that stay.
+"""Answers of `trunkline explain` for people and for machines: facts as lines, and JSON with stable names.
 
-The facts are those of the Why pane. In the JSON every field is always there; none is `null`.
+The facts are those of the Why pane. In the JSON every field is always present; a missing value is `null`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NOTHING = "–"
 
 
 def lines(facts: Iterable[Fact]) -> str:
-    """Facts as text: labels on the left, one line each."""
+    """Facts as text, one line each, with the labels in a column."""
     shown = list(facts)
     width = max(cell_len(fact.label) for fact in shown)
     return "\n".join(f"{pad(fact.label, width)}  {clean(fact.text)}".rstrip() for fact in shown)
@@ -51,9 +51,9 @@ def inbound_facts(answer: InboundAnswer) -> Iterator[Fact]:
 
 
 def _message(envelope: Envelope) -> str:
-    told = [("guild", envelope.guild), ("team", envelope.team), ("roles", ", ".join(envelope.roles))]
-    rest = "".join(f", {name} {value}" for name, value in told if value)
-    return f"from {envelope.peer.id or 'somebody'} in {place_of(envelope.address)}{rest}"
+    details = [("guild", envelope.guild), ("team", envelope.team), ("roles", ", ".join(envelope.roles))]
+    rest = "".join(f", {name} {value}" for name, value in details if value)
+    return f"from {envelope.peer.id or 'an unnamed sender'} in {place_of(envelope.address)}{rest}"
 
 
 def _around(answer: InboundAnswer) -> Iterator[Fact]:
@@ -61,16 +61,16 @@ def _around(answer: InboundAnswer) -> Iterator[Fact]:
     where = "the main session" if answer.route.last_route == "main" else "its own session"
     yield Fact(label="last route", text=f"{where} remembers where the message came from")
     if answer.person is not None:
-        text = f"everybody who writes directly shares the main session; this is {answer.person}"
+        text = f"all people share the main session in direct messages; this sender is {answer.person}"
         yield Fact(label="shared", text=text, tone=Tone.WARN)
 
 
 def inbound_json(answer: InboundAnswer) -> dict[str, Any]:
-    """The same for machines."""
+    """The answer as JSON."""
     decided, envelope = answer.decided, answer.envelope
     return {
         "asked": {
-            "place": _place(envelope.address),
+            "place": place_json(envelope.address),
             "sender": envelope.peer.id,
             "message": envelope.message_id,
             "guild": envelope.guild,
@@ -84,7 +84,7 @@ def inbound_json(answer: InboundAnswer) -> dict[str, Any]:
         "binding": decided.binding,
         "scope": decided.scope,
         "answers": {
-            "place": _place(answer.decided.reply_to),
+            "place": place_json(answer.decided.reply_to),
             "reason": decided.reply_reason,
             "sentence": decided.reply_reason.sentence,
             "opens_thread_on": answer.opens_on,
@@ -128,7 +128,7 @@ def _conversation(answer: SendAnswer) -> Iterator[Fact]:
 
 
 def send_json(answer: SendAnswer) -> dict[str, Any]:
-    """The same for machines."""
+    """The answer as JSON."""
     question, route = answer.question, answer.route
     return {
         "asked": {
@@ -141,7 +141,7 @@ def send_json(answer: SendAnswer) -> dict[str, Any]:
         },
         "profile": answer.profile,
         "agent": route.agent,
-        "place": _place(route.address),
+        "place": place_json(route.address),
         "peer": {"kind": route.kind, "id": route.peer},
         "from": route.sender,
         "to": route.to,
@@ -169,10 +169,9 @@ def _entry(entry: SessionEntry) -> dict[str, Any]:
     }
 
 
-def _place(address: Address | None) -> dict[str, Any] | None:
-    if address is None:
-        return None
-    return {name: getattr(address, name) for name in Address.__struct_fields__}
+def place_json(address: Address | None) -> dict[str, Any] | None:
+    """An address with all of its fields."""
+    return None if address is None else msgspec.structs.asdict(address)
 
 
 # ---------------------------------------------------------------- keys
@@ -192,23 +191,22 @@ def key_facts(answer: KeyAnswer) -> Iterator[Fact]:
     if answer.openclaw_august != answer.openclaw:
         yield Fact(label="", text=f"{answer.openclaw_august}  (since August 2026)")
     if answer.lost:
-        yield Fact(label="", text=f"it does not tell: {', '.join(answer.lost)}", tone=Tone.WARN)
+        yield Fact(label="", text=f"without: {', '.join(answer.lost)}", tone=Tone.WARN)
 
 
 def _parts(key: SessionKey) -> Iterator[Fact]:
-    left_out = "left out"
-    yield Fact(label="channel", text=key.channel or left_out)
-    yield Fact(label="account", text=key.account or left_out)
+    yield Fact(label="channel", text=key.channel or "omitted")
+    yield Fact(label="account", text=key.account or "omitted")
     if key.space is not None:
         yield Fact(label=key.space[0], text=key.space[1])
     yield Fact(label="kind", text=str(key.kind))
-    yield Fact(label="peer", text=f"{key.peer}{' (the name of linked people)' if key.linked else ''}")
+    yield Fact(label="peer", text=f"{key.peer}{' (a name for linked identities)' if key.linked else ''}")
     if key.thread is not None:
         yield Fact(label=key.thread[0], text=key.thread[1])
 
 
 def key_json(answer: KeyAnswer) -> dict[str, Any]:
-    """The same for machines."""
+    """The answer as JSON."""
     key = answer.key
     return {
         "text": answer.text,

@@ -1,6 +1,6 @@
-"""The queue of a store for people and for machines: a table, one intent with all its facts, and what was done.
+"""The queue of a store for people and for machines: a table, one intent with all its facts, and changes.
 
-In the JSON every field is always there; times are seconds on the gateway's clock, and the same as text.
+In the JSON every field is always present; each time is given in seconds on the gateway's clock and as text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len
 
-from trunkline.app.report.explain import lines
+from trunkline.app.report.explain import lines, place_json
 from trunkline.app.view.text.cells import clean, count, cut, pad, quoted
 from trunkline.app.view.text.fact import Fact, Tone, because
 from trunkline.core.delivery.mirror_text import media_name
@@ -26,20 +26,20 @@ from trunkline.core.values import Address, IntentState, Receipt
 
 #: version of the JSON
 QUEUE_VERSION = 1
-#: seconds within which a running gateway looks for what operators have done, as it is by default
+#: default of `delivery.watch`: seconds within which a running gateway notices changes by operators
 WATCH = 20
 _NOTHING = "–"
 #: cells of a text in a list
 _TEXT = 48
-#: they are harmless in JSON, and no longer so on a terminal
+#: characters that are harmless in JSON but not on a terminal
 _UNSAFE = {number: f"\\u{number:04x}" for number in (*range(0x7F, 0xA0), 0x2028, 0x2029)}
-#: what operators can do, as they write it
+#: commands of operators, with their meaning
 _COMMANDS = {
-    DeliveryEvent.RETRY: ("retry {id}", "have it tried again from its next chunk"),
-    DeliveryEvent.RESOLVE_CHUNK: ("resolve {id} --sent", "the platform has it: go on with the next one"),
+    DeliveryEvent.RETRY: ("retry {id}", "try it again from its next chunk"),
+    DeliveryEvent.RESOLVE_CHUNK: ("resolve {id} --sent", "the platform has it: continue with the next one"),
     DeliveryEvent.RESOLVE_LAST: ("resolve {id} --sent", "the platform has it: it was the last one"),
     DeliveryEvent.RESOLVE_UNSENT: ("resolve {id} --unsent", "the platform does not have it: send it"),
-    DeliveryEvent.ABANDON: ("resolve {id} --abandon", "nobody knows: let it be, and what follows it"),
+    DeliveryEvent.ABANDON: ("resolve {id} --abandon", "unclear: give up on it and on the chunks after it"),
 }
 
 
@@ -49,7 +49,7 @@ def as_json(document: Mapping[str, Any]) -> str:
 
 
 def as_json_of(whole: Mapping[str, Any]) -> str:
-    """A document as indented text that is harmless on a terminal."""
+    """A document as indented text, safe to print on a terminal."""
     return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode().translate(_UNSAFE)
 
 
@@ -57,7 +57,7 @@ def as_json_of(whole: Mapping[str, Any]) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time in its two largest units, e.g. ``2d 4h``."""
+    """A duration in its two largest units, e.g. ``2d 4h``."""
     left = round(abs(seconds))
     parts: list[str] = []
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
@@ -70,12 +70,12 @@ def span(seconds: float) -> str:
 
 
 def ago(at: float, now: float) -> str:
-    """How long ago a moment was, or in what time it will be."""
+    """How long ago a time was, or how far ahead it is."""
     return f"{span(now - at)} ago" if at <= now else f"in {span(at - now)}"
 
 
 def moment(at: float | None) -> str | None:
-    """A moment as a date, where there is such a date."""
+    """A time as a date; none if there is no such date."""
     if at is None:
         return None
     try:
@@ -93,7 +93,7 @@ def _when(at: float, now: float) -> str:
 
 
 def conservation(counts: Mapping[IntentState, int]) -> str:
-    """How many intents there are, and what they are: nothing is missing."""
+    """The number of intents, in total and by state."""
     total = count(sum(counts.values()), "intent")
     return f"{total}: {_counted(counts)}" if counts else total
 
@@ -103,10 +103,10 @@ def _counted(counts: Mapping[IntentState, int]) -> str:
 
 
 def table(found: QueueOverview, now: float) -> Iterator[str]:
-    """A line for what there is in all, and a line for each intent."""
+    """A line with the totals, and a line for each intent."""
     yield conservation(found.counts)
     if not found.rows:
-        yield "nothing of it was asked for; --all lists everything" if found.counts else "nothing to list"
+        yield "none of them matches; --all lists everything" if found.counts else "nothing to list"
         return
     cells = [("state", "age", "tries", "chunks", "reason", "next", "place", "id", "text")]
     cells += [_cells(row, now) for row in found.rows]
@@ -132,7 +132,7 @@ def _cells(row: QueueRow, now: float) -> tuple[str, ...]:
 
 
 def list_json(found: QueueOverview, now: float) -> dict[str, Any]:
-    """The same for machines."""
+    """The same as JSON."""
     return {
         "counts": {state.value: number for state, number in found.counts.items()},
         "total": sum(found.counts.values()),
@@ -143,14 +143,14 @@ def list_json(found: QueueOverview, now: float) -> dict[str, Any]:
 
 
 def row_json(row: QueueRow, now: float) -> dict[str, Any]:
-    """An intent in a list, for machines."""
+    """An intent in a list, as JSON."""
     return {
         "id": row.id,
         "kind": row.kind,
         "state": row.state,
         "reason": row.reason,
         "sentence": None if row.reason is None else row.reason.sentence,
-        "place": _place(row.address),
+        "place": place_json(row.address),
         "accepted_chunks": row.acked,
         "chunks": row.chunks,
         "attempts": row.attempts,
@@ -161,26 +161,22 @@ def row_json(row: QueueRow, now: float) -> dict[str, Any]:
 
 
 def _times(**times: float | None) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for name, at in times.items():
-        told[f"{name}_at"], told[f"{name}_time"] = at, moment(at)
-    return told
-
-
-def _place(address: Address | None) -> dict[str, Any] | None:
-    return None if address is None else {name: getattr(address, name) for name in Address.__struct_fields__}
+        found[f"{name}_at"], found[f"{name}_time"] = at, moment(at)
+    return found
 
 
 # ---------------------------------------------------------------- one intent
 
 
 def shown_text(found: Inspection, now: float, store: Path) -> str:
-    """Everything that is known of an intent, a line each."""
+    """All facts about an intent, one line each."""
     return lines(_facts(found, now, store))
 
 
 def _command(event: DeliveryEvent, found: Inspection, store: Path) -> str:
-    """A command as it is typed."""
+    """A command as an operator types it."""
     words = _COMMANDS[event][0].format(id=quote(found.row.id))
     return f"trunkline queue {words} --store {quote(str(store))}"
 
@@ -194,7 +190,7 @@ def _facts(found: Inspection, now: float, store: Path) -> Iterator[Fact]:
     if shown is None:
         yield Fact(label="broken", text=found.problem, tone=Tone.BAD)
         yield Fact(label="created", text=_when(row.created_at, now))
-        yield Fact(label="can", text="only be removed, when it has ended (trunkline queue purge)")
+        yield Fact(label="can", text="only be removed, once it has ended (trunkline queue purge)")
         return
     yield from _whose(shown.intent, row)
     yield from _tries(shown.intent, now)
@@ -222,7 +218,7 @@ def _whose(intent: IntentRow, row: QueueRow) -> Iterator[Fact]:
 def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
     yield Fact(label="created", text=_when(intent.created_at, now))
     yield Fact(label="written", text=_when(intent.updated_at, now))
-    only = ", one and no more (best effort)" if intent.best_effort else ""
+    only = ", at most one (best effort)" if intent.best_effort else ""
     yield Fact(label="tries", text=f"{intent.attempts} of its next chunk{only}")
     if intent.next_at is not None:
         yield Fact(label="next", text=_when(intent.next_at, now))
@@ -231,7 +227,7 @@ def _tries(intent: IntentRow, now: float) -> Iterator[Fact]:
     if intent.transport is not None:
         yield Fact(label="transport", text=intent.transport.value)
     if intent.marked:
-        yield Fact(label="marked", text="its next try says that it may be a repeat")
+        yield Fact(label="marked", text="its next attempt says that it may be a repeat")
 
 
 def _chunks(shown: IntentDetails) -> Iterator[Fact]:
@@ -241,9 +237,9 @@ def _chunks(shown: IntentDetails) -> Iterator[Fact]:
 
 
 def _fate(shown: IntentDetails, n: int) -> str:
-    """What is known of a chunk."""
+    """The status of a chunk."""
     if n < len(shown.receipts):
-        return f"accepted as {_told(shown.receipts[n], shown.intent.address)}"
+        return f"accepted as {_receipt_text(shown.receipts[n], shown.intent.address)}"
     if n > shown.intent.acked:
         return "not sent"
     state = shown.intent.state
@@ -251,9 +247,9 @@ def _fate(shown: IntentDetails, n: int) -> str:
     return "in doubt" if in_doubt else "not sent"
 
 
-def _told(receipt: Receipt, asked: Address) -> str:
+def _receipt_text(receipt: Receipt, requested: Address) -> str:
     name = receipt.provider_id or "(no id)"
-    return name if receipt.address == asked else f"{name} at {receipt.address}"
+    return name if receipt.address == requested else f"{name} at {receipt.address}"
 
 
 def _besides(intent: IntentRow) -> Iterator[Fact]:
@@ -266,20 +262,28 @@ def _besides(intent: IntentRow) -> Iterator[Fact]:
 
 
 def _to_do(found: Inspection, store: Path) -> Iterator[Fact]:
-    """What is still to be done about it: by the gateway, and by people."""
-    if found.details is not None and found.details.mirror_due:
-        yield Fact(label="mirror", text="its transcript line is still to be stored", tone=Tone.WARN)
-    if found.details is not None and found.details.intent.hooks_pending:
-        yield Fact(label="hooks", text="they are still to be told how it ends")
-    if found.details is not None and found.details.replaced_by is not None:
-        text = f"its client has tried again: {found.details.replaced_by} counts"
+    """What the gateway still has to do about it, and what operators can do."""
+    details = found.details
+    if details is not None and details.mirror_due:
+        yield Fact(label="mirror", text="its transcript line is not stored yet", tone=Tone.WARN)
+    if details is not None and details.intent.hooks_pending:
+        yield Fact(label="hooks", text="not yet notified of its outcome")
+    if details is not None and details.replaced_by is not None:
+        text = f"its client sent it again: {details.replaced_by} counts"
         yield Fact(label="replaced", text=text, tone=Tone.WARN)
     for n, event in enumerate(found.can):
         yield Fact(label="" if n else "can", text=f"{_command(event, found, store)}  ({_COMMANDS[event][1]})")
 
 
+#: fields of an intent that have the same name in the JSON
+_SAME_NAME = (
+    *("named_session", "turn", "inbound", "delegation", "reply_to", "best_effort", "transport", "marked"),
+    *("media", "poll", "payload"),
+)
+
+
 def shown_json(found: Inspection, now: float, store: Path) -> dict[str, Any]:
-    """The same for machines."""
+    """The same as JSON."""
     shown = found.details
     document: dict[str, Any] = {"broken": found.problem or None, "holder": found.holder}
     if shown is None:
@@ -289,17 +293,7 @@ def shown_json(found: Inspection, now: float, store: Path) -> dict[str, Any]:
         **row_json(found.row, now),
         "agent": intent.agent,
         "session_key": intent.mirror_key,
-        "named_session": intent.named_session,
-        "turn": intent.turn,
-        "inbound": intent.inbound,
-        "delegation": intent.delegation,
-        "reply_to": intent.reply_to,
-        "best_effort": intent.best_effort,
-        "transport": intent.transport,
-        "marked": intent.marked,
-        "media": intent.media,
-        "poll": intent.poll,
-        "payload": intent.payload,
+        **{name: getattr(intent, name) for name in _SAME_NAME},
         "hooks_untold": intent.hooks_pending,
         "mirror_due": shown.mirror_due,
         "replaced_by": shown.replaced_by,
@@ -316,24 +310,24 @@ def shown_json(found: Inspection, now: float, store: Path) -> dict[str, Any]:
 def _receipt(receipts: tuple[Receipt, ...], n: int) -> dict[str, Any] | None:
     if n >= len(receipts):
         return None
-    return {"message_id": receipts[n].provider_id, "place": _place(receipts[n].address)}
+    return {"message_id": receipts[n].provider_id, "place": place_json(receipts[n].address)}
 
 
-# ---------------------------------------------------------------- what was done
+# ---------------------------------------------------------------- changes
 
 
 def changed_text(done: QueueChanges) -> Iterator[str]:
-    """What was done, a line for each intent, and who takes it up."""
+    """The changes, a line for each intent, and which gateway picks them up."""
     for change in done.changes:
         yield f"{clean(change.id)}: was {change.before.value}, is {change.after.value}{_rest(change)}"
     for left in done.skipped:
-        yield f"{clean(left.id)}: left as it is: {clean(left.why)}"
+        yield f"{clean(left.id)}: unchanged: {clean(left.why)}"
     if not done.changes:
         yield "nothing was changed"
     elif done.holder is None:
-        yield "no gateway works this store: the next one that starts takes it up"
+        yield "no gateway holds this store: the next one that starts picks it up"
     else:
-        yield f"{clean(done.holder)} works this store, and takes it up within its delivery.watch ({WATCH}s by default)"
+        yield f"{clean(done.holder)} holds this store, and picks it up within its delivery.watch ({WATCH}s by default)"
 
 
 def _rest(change: QueueChange) -> str:
@@ -344,7 +338,7 @@ def _rest(change: QueueChange) -> str:
 
 
 def changed_json(verb: str, done: QueueChanges) -> dict[str, Any]:
-    """The same for machines."""
+    """The same as JSON."""
     return {
         "verb": verb,
         "changed": [
@@ -364,24 +358,5 @@ def changed_json(verb: str, done: QueueChanges) -> dict[str, Any]:
 
 
 def purged_json(counts: Mapping[IntentState, int], removed: int) -> dict[str, Any]:
-    """What was removed, for machines."""
+    """What was removed, as JSON."""
     return {"verb": "purge", "asked": {state.value: number for state, number in counts.items()}, "removed": removed}
-
-
-__all__ = [
-    "QUEUE_VERSION",
-    "WATCH",
-    "ago",
-    "as_json",
-    "changed_json",
-    "changed_text",
-    "conservation",
-    "list_json",
-    "moment",
-    "purged_json",
-    "row_json",
-    "shown_json",
-    "shown_text",
-    "span",
-    "table",
-]

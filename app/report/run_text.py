@@ -1,7 +1,7 @@
-"""A run as linear text: headings, and one fact a line, in the order in which the app's screens tell them.
+"""A run as linear text: headings, and one fact per line, in the order of the app's screens.
 
-Two forms of the same sections. The normal one aligns labels and uses the signs of the app. The plain one is for screen
-readers, pipes and grep: each line says what it is by itself, signs are words, and nothing is drawn.
+The same sections come in two forms. The normal form aligns labels and uses the signs of the app. The plain form is for
+screen readers, pipes and grep: every line has its label, signs are words, and nothing is drawn.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trunkline.app.runs.model import Run
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.text.fact import Fact, Tone
 
-#: signs of the app, in words; letters that people wrote are left alone
+#: the signs of the app in words
 WORDS = str.maketrans(
     {
         "→": "to",
@@ -35,8 +35,8 @@ WORDS = str.maketrans(
     }
 )
 _LABEL = 10
-#: what a tone says in words, where the text does not
-_TOLD = {Tone.BAD: "wrong", Tone.WARN: "note"}
+#: a tone in words, unless the label says it
+_TONE_WORDS = {Tone.BAD: "wrong", Tone.WARN: "note"}
 
 
 def report(run: Run, *, plain: bool) -> Iterator[str]:
@@ -46,7 +46,7 @@ def report(run: Run, *, plain: bool) -> Iterator[str]:
 
 
 def plain_lines(parts: Iterable[Section]) -> Iterator[str]:
-    """Headings begin with ``#``, a fact with its label. A label stands on each line that it is for."""
+    """Headings begin with ``#``, each fact with its label, which is repeated if necessary."""
     for number, part in enumerate(parts):
         if number and part.level == 1:
             yield ""
@@ -58,13 +58,13 @@ def plain_lines(parts: Iterable[Section]) -> Iterator[str]:
 
 
 def _plain(fact: Fact, label: str) -> str:
-    mark = fact.mark.strip("✗✓ ") or ("" if label in _SAYING else _TOLD.get(fact.tone, ""))
+    mark = fact.mark.strip("✗✓ ") or ("" if label in _SELF_EXPLANATORY else _TONE_WORDS.get(fact.tone, ""))
     text = _spelled(f"{fact.text} ({mark})" if mark else fact.text)
     return f"{label}: {text}" if label else text
 
 
-#: labels that say themselves that something is wrong, or what is right
-_SAYING = frozenset({"actual", "broken", "differs", "verdict", "missed"})
+#: labels that already say whether something is wrong
+_SELF_EXPLANATORY = frozenset({"actual", "broken", "differs", "verdict", "missed"})
 
 
 def _spelled(text: str) -> str:
@@ -72,7 +72,7 @@ def _spelled(text: str) -> str:
 
 
 def normal_lines(parts: Iterable[Section]) -> Iterator[str]:
-    """Headings stand at the left edge, facts below them, labels in a column."""
+    """Headings at the left edge, indented facts below, labels in a column."""
     for number, part in enumerate(parts):
         if number and (part.level == 1 or part.facts):
             yield ""
@@ -82,6 +82,3 @@ def normal_lines(parts: Iterable[Section]) -> Iterator[str]:
             mark = f"   {fact.mark}" if fact.mark else ""
             label = f"{fact.label:{column}} " if column else ""
             yield f"{'  ' * part.level}{label}{fact.text}{mark}".rstrip()
-
-
-__all__ = ["normal_lines", "plain_lines", "report"]

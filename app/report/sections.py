@@ -1,4 +1,4 @@
-"""What a report of a whole run tells, section by section: the facts of the app's screens, at the end of the run."""
+"""The sections of a report of a run: the facts of the app's screens, at the end of the run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from trunkline.app.view.timeline.timeline import Timeline
 from trunkline.core.events.base import RunEnded
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
-#: where what is left out here can be read
+#: where to read what the report leaves out
 ALL_OF_THEM = "trunkline replay has all of them in the app"
 
 
@@ -43,18 +43,16 @@ def sections(view: RunView) -> Iterator[Section]:
     lives = MessageHistories(view.events)
     yield Section(title="Run", facts=tuple(_run(view)))
     yield from _verdicts(view)
-    yield from _chapter(
-        "Messages", message_sections(view, MessageRows(view, lives)), "nobody said anything in this run"
-    )
-    yield from _chapter("Sessions", _sessions(view), "no session was made in this run")
-    yield from _chapter("Bindings", _bindings(view), "no conversation was bound in this run")
+    yield from _chapter("Messages", message_sections(view, MessageRows(view, lives)), "no messages in this run")
+    yield from _chapter("Sessions", _sessions(view), "no sessions in this run")
+    yield from _chapter("Bindings", _bindings(view), "no bindings in this run")
     yield Section(title="Queue", facts=tuple(queue_facts(view, QueueRows(view, lives))))
-    yield from _chapter("Hands", hand_sections(view, HandRuns(view, lives)), "no hand was given work in this run")
-    yield Section(title="Timeline", facts=tuple(_timeline(view)) or (Fact(label="", text="nothing happened"),))
+    yield from _chapter("Hands", hand_sections(view, HandRuns(view, lives)), "no delegations in this run")
+    yield Section(title="Timeline", facts=tuple(_timeline(view)) or (Fact(label="", text="no events"),))
 
 
 def _chapter(title: str, parts: Iterable[tuple[str, Iterable[Fact]]], empty: str) -> Iterator[Section]:
-    """A chapter with a part for each thing, or why there is none."""
+    """A chapter with its parts, or a line that there are none."""
     found = [Section(title=clean(name), level=2, facts=tuple(facts)) for name, facts in parts]
     yield Section(title=title, facts=() if found else (Fact(label="", text=empty),))
     yield from found
@@ -181,12 +179,16 @@ def _session(row: SessionListRow, broken: str) -> Iterator[Fact]:
     if row.copies:
         yield Fact(label="copies", text=count(row.copies, "message") + " seen more than once", tone=Tone.BAD)
     differing = count(row.differences, "line")
-    text = f"{differing}, transcript and what people saw" if row.differences else "nothing: people saw what it holds"
+    text = (
+        f"{differing} between the transcript and what people saw"
+        if row.differences
+        else "nothing: people saw what it contains"
+    )
     yield Fact(label="differs", text=text, tone=Tone.BAD if row.differences else Tone.PLAIN)
 
 
 def _pair(view: RunView, pair: AlignedPair) -> Fact:
-    """A line of the transcript beside what people saw, as one line."""
+    """A line of the transcript and the visible message beside it, in one line."""
     held, seen = pair.line, pair.seen
     if held is not None and held.role == "reset":
         return Fact(label="reset", text=f"#{pair.seq} {seconds(pair.at)} {clean(held.text)}", seq=pair.seq)

@@ -1,4 +1,4 @@
-"""textual-serve, kept to this machine: its page asks for nothing from outside, other sites' pages get nothing."""
+"""textual-serve on loopback only: its page loads nothing from outside, and pages of other sites get no response."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from aiohttp.typedefs import Handler, Middleware
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
-#: seconds that pages get to end their apps after ctrl-c
+#: seconds for the apps of open pages to end after Ctrl-C
 _PATIENCE = 2.0
 
 
-class Awaited(AppService):
-    """The process behind a page, which is waited for; and when it has ended, the page is told."""
+class AwaitedAppService(AppService):
+    """The process behind a page. Notifies the page when it ends, and is awaited when it is stopped."""
 
     async def run(self) -> None:
-        """Until the process ends, however it does."""
+        """Run until the process ends, then close the page."""
         await super().run()
         with suppress(ConnectionError):
             await self.remote_close()
 
     async def stop(self) -> None:
-        """Nothing of it is left when this returns."""
+        """Stop the process and wait for its end."""
         await super().stop()
         process = self._process
         if process is None or process.returncode is not None:
@@ -39,12 +39,12 @@ class Awaited(AppService):
             await process.wait()
 
 
-# It is the name by which the server finds what starts a process.
-textual_serve.server.AppService = Awaited  # pyright: ignore[reportPrivateImportUsage]
+# The server looks up the class under this name.
+textual_serve.server.AppService = AwaitedAppService  # pyright: ignore[reportPrivateImportUsage]
 
 
 class LoopbackServer(Server):
-    """Serves one command on a socket that is bound already."""
+    """Serves one command on a bound socket."""
 
     def __init__(self, command: str, listening: socket.socket) -> None:
         host, port = listening.getsockname()
@@ -59,11 +59,11 @@ class LoopbackServer(Server):
         return application
 
     async def on_startup(self, app: web.Application) -> None:
-        """Say where it is; whoever started it may be a program that waits for this line."""
-        print(f"Trunkline is at {self.public_url}  (this machine only; ctrl-c ends it)", flush=True)
+        """Print the address; a program that started the server may wait for this line."""
+        print(f"Trunkline is at {self.public_url}  (this machine only; Ctrl-C ends it)", flush=True)
 
     def serve(self, debug: bool = False) -> None:
-        """Serve until a signal comes."""
+        """Serve until a signal arrives."""
         self.debug = debug
         web.run_app(
             self._make_app(),
@@ -75,7 +75,7 @@ class LoopbackServer(Server):
 
 
 def only_from(port: int) -> Middleware:
-    """Refuse what a page of another site asks for: a browser tells by Host and Origin whom it believes to speak to."""
+    """Refuse requests of pages of other sites, which have another Host or Origin."""
     hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
     origins = {f"http://{host}" for host in hosts}
 
@@ -83,7 +83,7 @@ def only_from(port: int) -> Middleware:
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
         origin = request.headers.get("Origin")
         if request.headers.get("Host") not in hosts or (origin is not None and origin not in origins):
-            raise web.HTTPForbidden(text="only pages of this server may ask\n")
+            raise web.HTTPForbidden(text="only pages of this server are allowed\n")
         return await handler(request)
 
     return check

@@ -1,1 +1,1 @@
-"""What the explain and Why panes shows, without Textual."""
+"""What `trunkline explain` and the Why pane show, without Textual."""

@@ -1,7 +1,7 @@
-"""Why not there? For another place than the one that was taken: the first condition that excluded it.
+"""Why an event did not go to another place: the first condition that excluded that place.
 
-Only what was recorded is told: the candidates of a route, those of the bound-delivery router, the steps of a completion
-plan, and denied fallbacks. A place that no decision looked at is told as that, never reconstructed.
+Everything comes from the trace: the candidates of a route and of the binding router, the steps of a completion plan,
+and denied fallbacks. For a place that no decision considered, nothing is reconstructed.
 """
 
 from __future__ import annotations
@@ -13,42 +13,42 @@ import msgspec
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean
-from trunkline.app.view.text.fact import Tone
+from trunkline.app.view.text.fact import Tone, reason_text
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import FallbackDenied, RouterDecided
 from trunkline.core.events.gateway import CompletionPlanned, InboundReceived, RouteDecided
 from trunkline.core.values import Address
 from trunkline.sim.events.world import PeerSaid
 
-#: what was recorded about where things go
+#: bodies that record where something goes
 DECISIONS = (RouteDecided, RouterDecided, CompletionPlanned, FallbackDenied)
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True):
-    """What the decisions of an event say of one alternative."""
+    """A place, and what the decisions of an event say about it."""
 
     name: str
     #: the first condition that excluded it, or why it was taken
     text: str
     taken: bool = False
-    #: a decision looked at it
+    #: whether a decision considered it
     considered: bool = True
-    #: the decision
+    #: event of the decision
     seq: int = 0
 
     @property
     def tone(self) -> Tone:
-        """How it is shown."""
+        """Its color."""
         return Tone.GOOD if self.taken else Tone.PLAIN if self.considered else Tone.DIM
 
     @property
     def mark(self) -> str:
-        """``✓`` taken, ``✗`` excluded, ``–`` nothing was recorded of it."""
+        """``✓`` taken, ``✗`` excluded, ``–`` not considered."""
         return "✓" if self.taken else "✗" if self.considered else "–"
 
 
 def decisions_of(view: RunView, seq: int) -> list[Event]:
-    """The decisions that an event goes back to, the nearest first; those of its delegation and its intent too."""
+    """The decisions that led to an event, nearest first, including those of its delegation, intent and inbound."""
     if not 0 < seq <= view.last:
         return []
     event = view.event(seq)
@@ -64,22 +64,22 @@ def decisions_of(view: RunView, seq: int) -> list[Event]:
 
 
 def why_not(view: RunView, seq: int) -> list[Alternative]:
-    """Every alternative to where an event went: those that were looked at, then the other places of the run."""
-    told: dict[str, Alternative] = {}
+    """Every place where an event could go: those that a decision considered, then the other places of the run."""
+    found: dict[str, Alternative] = {}
     for decision in decisions_of(view, seq):
         for answer in _answers(view, decision):
-            told.setdefault(answer.name, answer)
+            found.setdefault(answer.name, answer)
     taken = _destination(view, seq)
     if taken is not None:
         name = view.places.label(taken)
-        known = told.get(name)
+        known = found.get(name)
         text = known.text if known is not None and known.taken else "the event went there"
-        told[name] = Alternative(name=name, text=text, taken=True, seq=known.seq if known else seq)
+        found[name] = Alternative(name=name, text=text, taken=True, seq=known.seq if known else seq)
     rest = (view.places.label(place.address) for place in view.places.in_order())
-    which = "no decision of this event looked at it" if told else "no decision was recorded for this event"
-    others = [Alternative(name=name, text=which, considered=False) for name in dict.fromkeys(rest) if name not in told]
+    which = "no decision of this event considered it" if found else "no decision was recorded for this event"
+    others = [Alternative(name=name, text=which, considered=False) for name in dict.fromkeys(rest) if name not in found]
     here = view.places.label(taken) if taken is not None else ""
-    return [*sorted(told.values(), key=lambda one: (one.name != here, not one.taken)), *others]
+    return [*sorted(found.values(), key=lambda one: (one.name != here, not one.taken)), *others]
 
 
 def _destination(view: RunView, seq: int) -> Address | None:
@@ -101,7 +101,7 @@ def _answers(view: RunView, event: Event) -> Iterator[Alternative]:
         case RouteDecided():
             yield from _route(view, event, event.body)
         case FallbackDenied(refused=Address() as refused, reason=reason):
-            text = f"fallback denied, {reason}: {reason.sentence}"
+            text = f"fallback denied, {reason_text(reason)}"
             yield Alternative(name=view.places.label(refused), text=clean(text), seq=event.seq)
         case _:
             pass
@@ -110,33 +110,33 @@ def _answers(view: RunView, event: Event) -> Iterator[Alternative]:
 def _router(view: RunView, event: Event, body: RouterDecided) -> Iterator[Alternative]:
     for one in body.candidates:
         name = view.bindings.name(one.binding)
-        text = f"{name} {one.status}, {one.reason}: {one.reason.sentence}"
+        text = f"{name} {one.status}, {reason_text(one.reason)}"
         yield Alternative(name=view.places.label(one.conversation), text=clean(text), taken=one.chosen, seq=event.seq)
     looked_at = {one.conversation.lane for one in body.candidates}
     if body.conversation is not None and body.conversation.lane not in looked_at:
-        text = f"{body.mode}, {body.reason}: {body.reason.sentence}"
+        text = f"{body.mode}, {reason_text(body.reason)}"
         yield Alternative(name=view.places.label(body.conversation), text=clean(text), taken=True, seq=event.seq)
     if body.requester is not None and body.requester.lane not in looked_at and body.mode == "bound":
-        text = f"only asked from there; the router chose {body.mode}, {body.reason}: {body.reason.sentence}"
+        text = f"requested from there, but the router chose {body.mode}, {reason_text(body.reason)}"
         yield Alternative(name=view.places.label(body.requester), text=clean(text), seq=event.seq)
 
 
 def _plan(view: RunView, event: Event, body: CompletionPlanned) -> Iterator[Alternative]:
     for step in body.steps:
         if step.address is not None:
-            text = f"a step of the plan ({step.mode}), {step.reason}: {step.reason.sentence}"
+            text = f"a step of the plan ({step.mode}), {reason_text(step.reason)}"
             yield Alternative(name=view.places.label(step.address), text=clean(text), taken=True, seq=event.seq)
 
 
 def _route(view: RunView, event: Event, body: RouteDecided) -> Iterator[Alternative]:
     if body.reply_to is not None:
-        text = f"answers go there, {body.reply_reason}: {body.reply_reason.sentence}"
+        text = f"replies go there, {reason_text(body.reply_reason)}"
         yield Alternative(name=view.places.label(body.reply_to), text=clean(text), taken=True, seq=event.seq)
     for one in body.candidates:
-        text = f"{one.tier}, {one.reason}: {one.reason.sentence}"
+        text = f"{one.tier}, {reason_text(one.reason)}"
         yield Alternative(
             name=f"route {view.bindings.name(one.binding)}", text=clean(text), taken=one.chosen, seq=event.seq
         )
     if body.others:
-        text = f"{body.others} more have nothing to do with this message: {describe(view, event)}"
+        text = f"{body.others} more are unrelated to this message: {describe(view, event)}"
         yield Alternative(name="other routes", text=clean(text), seq=event.seq)

@@ -1,4 +1,4 @@
-"""What can be taken along from where the cursor stands: the row, the decision, ids, and the line that runs it again."""
+"""What can be copied at the cursor: the row, the explanation, ids, and the command that repeats the run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import seconds
 from trunkline.app.view.text.fact import Fact
 
-#: ids of an event, the most telling first
+#: ids of an event, the most specific first
 _IDS = ("intent", "delegation", "binding", "turn", "inbound")
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a menu: the key that takes it, what it is, and the text itself."""
+    """One line of a menu: its key, its title, and the text to copy."""
 
     key: str
     title: str
@@ -25,23 +25,24 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def copy_choices(view: RunView, seq: int, row: str = "") -> tuple[Choice, ...]:
-    """Everything that can be copied at event `seq`. `row` is the selected row of the screen, as text."""
-    return tuple(_yanks(view, seq, row))
+    """Everything that can be copied at event `seq`. `row`: the selected row of the screen, as text."""
+    return tuple(_choices(view, seq, row))
 
 
-def _yanks(view: RunView, seq: int, row: str) -> Iterator[Choice]:
+def _choices(view: RunView, seq: int, row: str) -> Iterator[Choice]:
     row = row or event_line(view, seq)
     if row:
         yield Choice(key="r", title="row", text=row)
     if 0 < seq <= view.last:
-        yield Choice(key="d", title="decision", text=as_text(explain(view, seq).title, explain(view, seq).lines))
+        why = explain(view, seq)
+        yield Choice(key="d", title="decision", text=as_text(why.title, why.lines))
         for number, (name, value) in enumerate(ids_of(view, seq)):
             yield Choice(key="" if number else "i", title=f"id of the {name}", text=value)
     yield Choice(key="c", title="command", text=reproduction(view.header))
 
 
 def event_line(view: RunView, seq: int) -> str:
-    """An event in one line; nothing before the first."""
+    """An event in one line; empty before the first."""
     if not 0 < seq <= view.last:
         return ""
     event = view.event(seq)
@@ -49,7 +50,7 @@ def event_line(view: RunView, seq: int) -> str:
 
 
 def ids_of(view: RunView, seq: int) -> Iterator[tuple[str, str]]:
-    """The ids that an event carries, the most telling first. One without any goes by its own number."""
+    """The ids of an event, the most specific first; without any, its number."""
     event = view.event(seq)
     found = [(name, value) for name in _IDS if (value := getattr(event, name)) is not None]
     key = getattr(event.body, "session_key", None)
@@ -59,7 +60,7 @@ def ids_of(view: RunView, seq: int) -> Iterator[tuple[str, str]]:
 
 
 def as_text(title: str, facts: Iterable[Fact]) -> str:
-    """An explanation as lines, with its labels in a column."""
+    """An explanation as lines, with the labels in a column."""
     lines = [title]
     for fact in facts:
         mark = f"  {fact.mark}" if fact.mark else ""

@@ -1,6 +1,6 @@
-"""Decision facts of an event: what was recorded about the message, route or delegation that it belongs to.
+"""The recorded facts about an event: about the message, route or delegation that it belongs to.
 
-Nothing is reconstructed. Each fact names the event that recorded it, so that a screen can dim what lies in the future.
+Nothing is reconstructed. Each fact names the event that recorded it, so that a screen can dim later ones.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ from trunkline.sim.events.world import PeerSaid, PlatformPushed
 
 
 def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
-    """What is recorded about the thing that an event is part of: its intent, else its delegation, else its inbound.
+    """The facts about the intent of an event, else its delegation, else its inbound.
 
-    A decision that stands for itself, such as a target or what became of a session, tells itself.
+    Some decisions, such as a resolved target or a moved session, are explained by their own fields instead.
     """
     own = (*own_facts(event.body, view.places.label, event.seq), *own_bound_facts(view, event))
     if own:
@@ -70,7 +70,7 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
         yield from _completion(view, event)
         yield from _routes(view, intent[0], inbound)
     elif hooked := view.of_intent(event.intent, HookSending):
-        yield from _taken_back(view, hooked[0])
+        yield from _cancelled(view, hooked[0])
     elif delegation:
         yield from _delegation(view, delegation[0])
         yield from _completion(view, event)
@@ -84,16 +84,16 @@ def facts_of(view: RunView, event: Event) -> Iterator[Fact]:
 
 
 def _crashed(event: Event, body: ProcessCrashed) -> Iterator[Fact]:
-    """Why a process died; for an error of its own, where it was raised, and the calls that led there."""
+    """Why a process died; for an exception, where it was raised, and the calls that led there."""
     yield Fact(label="died", text=clean(body.why), tone=Tone.BAD, seq=event.seq)
-    # The other way round than a traceback: what a short pane shows is its place.
+    # The reverse of a traceback, so that a short pane shows where it was raised.
     for number, frame in enumerate(reversed(body.frames)):
         label = "raised" if not number else "called by" if number == 1 else ""
         yield Fact(label=label, text=clean(frame), tone=Tone.PLAIN if number else Tone.BAD, seq=event.seq)
 
 
 def _inbound_after(view: RunView, event: Event) -> str | None:
-    """The inbound that a platform's event became; the platform does not know the gateway's ids."""
+    """The inbound that a platform event led to; the platform does not know the gateway's ids."""
     if not isinstance(event.body, PeerSaid | PlatformPushed):
         return None
     return next((view.event(seq).inbound for seq in view.causes.effects(event.seq) if view.event(seq).inbound), None)
@@ -113,7 +113,7 @@ def _intent(view: RunView, prepared: Event) -> Iterator[Fact]:
     if body.media:
         yield Fact(label="files", text=clean(", ".join(body.media)), seq=prepared.seq)
     if body.named_session and body.mirror_key:
-        yield Fact(label="session", text=f"{clean(body.mirror_key)}, named by who sent it", seq=prepared.seq)
+        yield Fact(label="session", text=f"{clean(body.mirror_key)}, named by the sender", seq=prepared.seq)
     yield because(body.reason, prepared.seq)
     yield from _aimed(view, prepared)
     yield from _hooks(view, prepared.intent)
@@ -140,14 +140,14 @@ def _hooks(view: RunView, intent: str | None) -> Iterator[Fact]:
 
 
 def _ends(view: RunView, intent: str | None) -> Iterator[Fact]:
-    """How it ended, what operators made of that, and who was told."""
+    """How the intent ended, what operators did about it, and which hooks were notified."""
     for event in view.of_intent(intent, IntentSettled, OperatorActed, IntentReopened, HookSent):
-        ended, told = isinstance(event.body, IntentSettled), isinstance(event.body, HookSent)
-        yield _numbered("ended" if ended else "told" if told else "operator", view, event)
+        ended, notified = isinstance(event.body, IntentSettled), isinstance(event.body, HookSent)
+        yield _numbered("ended" if ended else "notified" if notified else "operator", view, event)
 
 
-def _taken_back(view: RunView, event: Event) -> Iterator[Fact]:
-    """What hooks have cancelled was never prepared: neither its text nor its files are stored."""
+def _cancelled(view: RunView, event: Event) -> Iterator[Fact]:
+    """An intent that hooks cancelled: it was never prepared, so neither its text nor its files are stored."""
     yield from _hooks(view, event.intent)
     assert isinstance(event.body, HookSending)
     yield because(event.body.reason, event.seq)
@@ -155,7 +155,7 @@ def _taken_back(view: RunView, event: Event) -> Iterator[Fact]:
 
 
 def _aimed(view: RunView, prepared: Event) -> Iterator[Fact]:
-    """Who asked for it outside of any turn, and how its target was understood."""
+    """The client that requested the send, and how its target was resolved."""
     asked = view.nearest(prepared.seq, SendRequested)
     if asked is not None and isinstance(asked.body, SendRequested):
         yield from requested_facts(asked.body, asked.seq)
@@ -194,7 +194,7 @@ def _route(view: RunView, event: Event) -> Iterator[Fact]:
     body = event.body
     assert isinstance(body, RouteDecided)
     if body.matched_by == BOUND_TIER:
-        # Ids of session bindings are long, and screens number them.
+        # Ids of session bindings are long; screens show short names.
         body = msgspec.structs.replace(body, binding=view.bindings.name(body.binding))
     yield from route_facts(body, view.places.label, event.seq)
 
@@ -204,7 +204,7 @@ def _inbound(view: RunView, inbound: str) -> Iterator[Fact]:
         yield _numbered("said", view, view.posted(event.seq) or event)
         assert isinstance(event.body, InboundReceived)
         if event.body.reply_chain:
-            text = f"{clean(event.body.reply_chain)} is a chain of replies, no thread: it is not part of the place"
+            text = f"{clean(event.body.reply_chain)} is a reply chain, not a thread: it is not part of the place"
             yield Fact(label="chain", text=text, seq=event.seq)
     for event in view.of_inbound(inbound, InboundDropped):
         assert isinstance(event.body, InboundDropped)

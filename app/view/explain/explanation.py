@@ -1,4 +1,4 @@
-"""Why: expected against actual, the causal path with its first wrong step, what is broken, and how to see it again."""
+"""Why an event happened: expected and actual, the causal path with its first wrong step, violations, how to repeat."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import TraceHeader
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
-#: steps that say nothing by themselves; left out of a path unless they went wrong
+#: uninformative steps, which a path leaves out unless they are wrong
 _SILENT = frozenset(
     {
         "platform.pushed",
@@ -43,10 +43,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain(view: RunView, seq: int) -> Explanation:
-    """Explain the event at `seq`; 0 explains that nothing has happened."""
+    """Explain the event at `seq`; 0 is before the first event."""
     if not 0 < seq <= view.last:
         if view.growing and not view.last:
-            hint = Fact(label="", text="nothing is told yet: what happens is shown as it comes", tone=Tone.DIM)
+            hint = Fact(label="", text="no events yet: they are shown as they come", tone=Tone.DIM)
             return Explanation(seq=0, title="Why", lines=(hint,))
         hint = Fact(label="", text="t=0, nothing has happened yet: ] steps, space plays", tone=Tone.DIM)
         return Explanation(seq=0, title="Why", lines=(hint, *_repro(view)))
@@ -71,7 +71,7 @@ def _title(event: Event, violations: Sequence[Violation]) -> str:
 
 
 def reproduction(header: TraceHeader) -> str:
-    """The one line that runs the same again."""
+    """The command that repeats a run."""
     bugs = "".join(f" --bug {shlex.quote(bug)}" for bug in header.bugs)
     steps = "".join(f" --inject {shlex.quote(step)}" for step in header.steps)
     what = f"{shlex.quote(header.path or header.scenario)} --seed {header.seed}{bugs}{steps}"
@@ -80,14 +80,14 @@ def reproduction(header: TraceHeader) -> str:
 
 
 def _placed(crashes: Sequence[str]) -> str:
-    """Where crashes were placed, as options; see `trunkline.core.events.trace.TraceHeader.crashes`."""
+    """The options that place the crashes of `trunkline.core.events.trace.TraceHeader.crashes`."""
     places = [crash.rpartition(" ")[2] for crash in crashes]
     points = "".join(f" {'--then' if number else '--at'} {place}" for number, place in enumerate(places))
     return f"{points} --stop" if crashes[-1].startswith("stop") else points
 
 
 def path_of(view: RunView, violation: Violation) -> Iterator[Fact]:
-    """The causal path of a violation, from the root to its last evidence, with its first wrong step marked."""
+    """The causal path of a violation, from its root cause to the last evidence, with the first wrong step marked."""
     last = violation.evidence[-1] if violation.evidence else violation.at
     return _path(view, _wrong_path(view, last, violation.first_wrong, [violation]), violation.first_wrong)
 
@@ -119,7 +119,7 @@ def _broken(violation: Violation, verdict: Verdict | None) -> str:
 
 
 def _wrong_path(view: RunView, seq: int, first_wrong: int | None, violations: Sequence[Violation]) -> list[int]:
-    """The path that shows the first wrong step: of this event, else of the evidence, latest first."""
+    """The path that contains the first wrong step: of this event, else of the latest evidence that has it."""
     own = view.causes.path(seq)
     if first_wrong is None or first_wrong in own:
         return own
@@ -153,7 +153,7 @@ _SIGNS = {
 
 
 def _verdicts(view: RunView, event: Event) -> Iterator[Fact]:
-    """At the end of the run: what each invariant says, and the expectations of the scenario that were not met."""
+    """At the end of the run: the verdict of each invariant, and the missed expectations of the scenario."""
     if not isinstance(event.body, RunEnded):
         return
     ordered = sorted(view.verdicts, key=lambda verdict: list(_SIGNS).index(verdict.status))

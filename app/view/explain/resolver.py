@@ -1,8 +1,7 @@
-"""To which session a conversation resolves at a moment of a run, and why every binding won or lost.
+"""Which session a conversation resolves to at an event, and why each binding won or lost.
 
-A binding wins by the full reference only: channel, account, conversation and thread, as the channel compares them
-(`core.bindings.conversation_match`). Without one the conversation goes its default
-route, which is taken from the trace.
+A binding wins only by its full address: channel, account, conversation and thread, as the channel compares them
+(`core.bindings.conversation_match`). Without a binding the conversation takes the default route recorded in the trace.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from trunkline.core.events import Event
 from trunkline.core.events.gateway import RouteDecided
 from trunkline.core.values import Address, ChatKind
 
-#: stands between a parent and its thread on screens
+#: separates a parent and its thread on screens
 CHILD_OF = " ▸ "
 
 
 class ConsideredBinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A binding that was looked at, and why it won or lost."""
+    """A binding, and why it won or lost."""
 
     row: BindingRow
     standing: Standing
@@ -42,17 +41,17 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     asked: Address
     #: none: the default route
     binding: BindingRow | None
-    #: none: nothing was ever said there, so no session is known
+    #: none: nothing was ever posted there, so no session is known
     session_key: str | None
     #: what decided: the binding, or the route of the last message before the cursor
     because: str
-    #: the event that says so; 0: there is none
+    #: the event that recorded it; 0: none
     seq: int = 0
     considered: tuple[ConsideredBinding, ...] = ()
 
 
 def title(places: Places, address: Address) -> str:
-    """A conversation as screens of bindings show it: ``#ops ▸ deploy``."""
+    """A conversation as the Bindings screen shows it: ``#ops ▸ deploy``."""
     return places.short(places.of(address)).replace(UNDER, CHILD_OF)
 
 
@@ -60,7 +59,7 @@ def title(places: Places, address: Address) -> str:
 
 
 def resolve(view: RunView, place: Address, seq: int) -> Resolution:
-    """To which binding, or to which default route, a conversation resolves after event `seq`."""
+    """The binding, else the default route, that a conversation resolves to after event `seq`."""
     considered = tuple(_considered(view, place, seq))
     won = next((one.row for one in considered if one.chosen), None)
     if won is not None:
@@ -75,20 +74,20 @@ def resolve(view: RunView, place: Address, seq: int) -> Resolution:
         )
     route = _last_route(view, place, seq)
     if route is None:
-        because = "it is not bound, and nothing was said there so far"
+        because = "it is not bound, and nothing was posted there so far"
         return Resolution(asked=place, binding=None, session_key=None, because=because, considered=considered)
     body = route.body
     assert isinstance(body, RouteDecided)
     key = view.session_moves.key_at(view.session_moves.last_key(body.session_key, route.seq), seq)
-    because = f"it is not bound; its last message went its default route ({body.matched_by})"
+    because = f"it is not bound; its last message took the default route ({body.matched_by})"
     return Resolution(asked=place, binding=None, session_key=key, because=because, seq=route.seq, considered=considered)
 
 
 def _considered(view: RunView, place: Address, seq: int) -> Iterator[ConsideredBinding]:
-    """Every binding made so far, those of the conversation itself first, then its parent's and its threads'."""
+    """Every binding so far: those of the conversation first, then those of its parent and its threads."""
     found: list[tuple[int, ConsideredBinding]] = []
     now = view.time(seq)
-    # A long run binds the same few conversations over and over.
+    # A long run binds the same few conversations again and again.
     compared: dict[Address, tuple[int, str]] = {}
     for row in view.bindings.rows(seq):
         standing = row.standing(seq, now)
@@ -100,15 +99,15 @@ def _considered(view: RunView, place: Address, seq: int) -> Iterator[ConsideredB
         rank, why = known
         chosen = rank == 0 and standing is Standing.ACTIVE
         if rank == 0:
-            why = "same channel, account, conversation and thread" if chosen else _not_any_more(row, standing)
+            why = "same channel, account, conversation and thread" if chosen else _no_longer(row, standing)
         found.append((rank, ConsideredBinding(row=row, standing=standing, chosen=chosen, why=why)))
-    # Newest first: the one that a conversation has now is before those that it had.
+    # Newest first: the current binding of a conversation comes before earlier ones.
     ordered = sorted(found, key=lambda one: (not one[1].chosen, one[0], -one[1].row.since))
     yield from (considered for _, considered in ordered)
 
 
 def _compare(bound: Address, place: Address) -> tuple[int, str]:
-    """How near a bound conversation is to the one that was asked for; 0: it is the same."""
+    """The distance of a bound conversation from another one, and the difference; 0: the same."""
     if same_place(bound, place):
         return 0, ""
     if bound.channel != place.channel:
@@ -116,9 +115,9 @@ def _compare(bound: Address, place: Address) -> tuple[int, str]:
     if bound.account.lower() != place.account.lower():
         return 4, "same platform, another account"
     if hangs_under(place, bound):
-        return 1, "the conversation above it: a binding does not take the threads below"
+        return 1, "its parent: a binding does not cover the threads below"
     if hangs_under(bound, place):
-        return 1, "a thread of it: only what is said in that thread goes there"
+        return 1, "a thread of it: the binding covers only that thread"
     if same_place(_room(bound), _room(place)):
         return 2, "same conversation, another thread"
     return 3, "same account, another conversation"
@@ -128,7 +127,7 @@ def _room(place: Address) -> Address:
     return msgspec.structs.replace(place, thread=None)
 
 
-def _not_any_more(row: BindingRow, standing: Standing) -> str:
+def _no_longer(row: BindingRow, standing: Standing) -> str:
     reason = f": {row.reason}" if row.reason else ""
     if standing is Standing.EXPIRED:
         return f"the same place, but its deadline passed at {seconds(row.expires_at or 0.0)}: it does not route"
@@ -138,19 +137,19 @@ def _not_any_more(row: BindingRow, standing: Standing) -> str:
 
 
 def _last_route(view: RunView, place: Address, seq: int) -> Event | None:
-    """The last decision before the cursor about a message of the conversation, other than by a binding."""
+    """The last route decision before the cursor for the conversation, other than by a binding."""
     found = (event for where, event in view.last_routes(seq) if same_place(where, place))
     return max(found, key=lambda event: event.seq, default=None)
 
 
-# ---------------------------------------------------------------- what people type
+# ---------------------------------------------------------------- parsing a place
 
 
 def read_place(places: Places, text: str) -> Address:
-    """The conversation that somebody means: a place of the run by its name, or by its ids.
+    """Parse the name or the ids of a conversation.
 
-    ``#ops``, ``ops/deploy``, ``#ops ▸ deploy``, ``discord/ops/deploy``, ``deploy`` where only one place is called so;
-    ``discord:main/501`` and ``discord:main/501/601``. Raises `UsageError` with what there is instead.
+    ``#ops``, ``ops/deploy``, ``#ops ▸ deploy``, ``discord/ops/deploy``, ``deploy`` if only one place has that name;
+    ``discord:main/501`` and ``discord:main/501/601``. Raises `UsageError` with the names that exist.
     """
     wanted = _plain(text)
     if not wanted:
@@ -162,7 +161,7 @@ def read_place(places: Places, text: str) -> Address:
             return found[0].address
         if found:
             several = ", ".join(places.label(place.address) for place in found)
-            raise UsageError(f"{count(len(found), 'place')} are called so: {several}")
+            raise UsageError(f"{count(len(found), 'place')} have this name: {several}")
     return _by_ids(places, text.strip(), wanted)
 
 
@@ -183,13 +182,13 @@ def _by_ids(places: Places, text: str, wanted: str) -> Address:
     head, *ids = text.split(UNDER)
     channel, colon, account = head.partition(":")
     if not (colon and channel.strip() and account.strip() and 1 <= len(ids) <= 2 and all(ids)):
-        raise UsageError(f"no place of this run is called {clean(text)!r}{_near(places, wanted)}")
+        raise UsageError(f"no place of this run is named {clean(text)!r}{_near(places, wanted)}")
     channel, account = channel.strip().lower(), account.strip()
     if len(ids) == 2 and rules_for(channel).thread_is_conversation:
         address = _address(channel, account, ids[1], None, parent=ids[0])
     else:
         address = _address(channel, account, ids[0], ids[1] if len(ids) == 2 else None)
-    # One that the run knows is known with its kind and its parent.
+    # If the run knows the place, take its kind and its parent from there.
     return places.of(address).address
 
 
@@ -210,7 +209,7 @@ def _near(places: Places, wanted: str) -> str:
     return f"; there is {', '.join(found[:3])}" if found else ""
 
 
-# ---------------------------------------------------------------- in words
+# ---------------------------------------------------------------- texts
 
 
 def answer(view: RunView, found: Resolution) -> str:
@@ -223,12 +222,12 @@ def answer(view: RunView, found: Resolution) -> str:
 
 
 def resolution_facts(view: RunView, found: Resolution) -> Iterator[Fact]:
-    """The answer with its reason and everything that was looked at."""
+    """The answer with its reason and all bindings considered."""
     tone = Tone.GOOD if found.binding is not None else Tone.PLAIN
     yield Fact(label="answer", text=answer(view, found), tone=tone, seq=found.seq)
     yield Fact(label="because", text=f"{found.because}{f'  #{found.seq}' if found.seq else ''}", seq=found.seq)
     if not found.considered:
-        yield Fact(label="bindings", text="none was made so far", tone=Tone.DIM)
+        yield Fact(label="bindings", text="none so far", tone=Tone.DIM)
     for number, one in enumerate(found.considered):
         mark = "✓" if one.chosen else "✗"
         where = f"{one.row.conversation.channel} {title(view.places, one.row.conversation)}"

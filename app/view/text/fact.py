@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from trunkline.app.view.text.cells import clean
 from trunkline.core.reasons import Reason
 
 
@@ -29,6 +30,16 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     seq: int = 0
 
 
-def because(reason: Reason | None, seq: int = 0, label: str = "because") -> Fact:
+def clean_fact(label: str, text: str, seq: int = 0, tone: Tone = Tone.PLAIN) -> Fact:
+    """A fact about a text from outside, without control characters."""
+    return Fact(label=label, text=clean(text), tone=tone, seq=seq)
+
+
+def reason_text(reason: Reason) -> str:
     """A reason code with its sentence."""
-    return Fact(label=label, text=f"{reason}: {reason.sentence}" if reason else "no reason was recorded", seq=seq)
+    return f"{reason}: {reason.sentence}"
+
+
+def because(reason: Reason | None, seq: int = 0, label: str = "because") -> Fact:
+    """A fact that gives a reason."""
+    return Fact(label=label, text=reason_text(reason) if reason else "no reason was recorded", seq=seq)

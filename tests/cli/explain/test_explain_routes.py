@@ -56,10 +56,10 @@ def test_a_tier_is_told_as_json(trunkline, config, tier):
 def test_a_tier_is_told_as_text(trunkline, config, tier):
     name, options = BY_TIER[tier]
     found = lines(trunkline, "inbound", *options.split(), "--config", config)
-    assert found["route"] == [f"agent ops, by binding {name} ({tier})"]
-    won = [line for line in found["bindings"] if line.startswith("✓")]
+    assert found["route"] == [f"agent ops, by route rule {name} ({tier})"]
+    won = [line for line in found["rules"] if line.startswith("✓")]
     assert [line.split()[1:4] for line in won] == [[name, tier, "matched"]]
-    assert len([line for line in found["bindings"] if line.startswith("✗ ")]) == len(TIERS) - 1
+    assert len([line for line in found["rules"] if line.startswith("✗ ")]) == len(TIERS) - 1
 
 
 def test_without_a_configuration_the_default_agent_answers(trunkline):
@@ -138,7 +138,7 @@ def test_a_session_that_people_share_is_told(trunkline, tmp_path):
     path.write_text('{\n\t"session": {"dmScope": "main", "identityLinks": {"ana": ["discord:1"]}}\n}\n')
     assert told(trunkline, *INBOUND[1:], "--config", path)["shared_as"] == "*ana"
     assert told(trunkline, *INBOUND[1:], "--config", path)["last_route"] == "main"
-    assert lines(trunkline, *INBOUND[1:], "--config", path)["shared"][0].endswith("this is *ana")
+    assert lines(trunkline, *INBOUND[1:], "--config", path)["shared"][0].endswith("this sender is *ana")
 
 
 def test_all_of_many_bindings_are_told_or_those_that_are_near(trunkline, tmp_path):
@@ -149,7 +149,7 @@ def test_all_of_many_bindings_are_told_or_those_that_are_near(trunkline, tmp_pat
     near = told(trunkline, *INBOUND[1:], "--config", path, "--near")
     assert (len(everything["candidates"]), everything["others"]) == (120, 0)
     assert (len(near["candidates"]), near["others"]) == (1, 119)
-    assert lines(trunkline, *INBOUND[1:], "--config", path, "--near")["bindings"][-1].startswith("119 other bindings")
+    assert lines(trunkline, *INBOUND[1:], "--config", path, "--near")["rules"][-1].startswith("119 other route rules")
 
 
 def test_a_profile_of_upstream_speaks_its_keys(trunkline, config):
@@ -262,8 +262,8 @@ def test_a_key_is_taken_apart(trunkline):
     }
     assert lines(trunkline, "key", "ops:main")["is"] == ["the main session of the agent"]
     linked = lines(trunkline, "key", "ops:*:*:direct:*ana")
-    assert linked["peer"] == ["ana (the name of linked people)"]
-    assert linked["channel"] == linked["account"] == ["left out"]
+    assert linked["peer"] == ["ana (a name for linked identities)"]
+    assert linked["channel"] == linked["account"] == ["omitted"]
     assert lines(trunkline, "key", "ops:discord:main:guild:acme:channel:1")["guild"] == ["acme"]
 
 
@@ -274,7 +274,7 @@ def test_what_the_other_form_cannot_say_is_told(trunkline):
     assert answer["openclaw_2026_08"] == "agent:main:signal:group:Abc"
     assert answer["openclaw_loses"] == ["account"]
     found = lines(trunkline, "key", "main:signal:work:group:%41bc")
-    assert found["openclaw"][1:] == ["agent:main:signal:group:Abc  (since August 2026)", "it does not tell: account"]
+    assert found["openclaw"][1:] == ["agent:main:signal:group:Abc  (since August 2026)", "without: account"]
 
 
 # ---------------------------------------------------------------- the page about it

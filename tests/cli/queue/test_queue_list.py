@@ -82,7 +82,7 @@ def test_an_empty_queue_is_told(trunkline, tmp_path):
         bring(raw, made("i1", "one"), S.DELIVERED, acked=1)
     assert told(trunkline, "list", "--store", path) == [
         "1 intent: 1 delivered",
-        "nothing of it was asked for; --all lists everything",
+        "none of them matches; --all lists everything",
     ]
 
 
@@ -194,16 +194,16 @@ def test_what_is_unusual_of_one_is_shown_too(trunkline, store):
     for part in (
         "main:discord:default:direct:100 (named by its caller)",
         "answers     m9",
-        "1 of its next chunk, one and no more (best effort)",
+        "1 of its next chunk, at most one (best effort)",
         "(in 5s)",
         "since 2023-11-15T01:17:20+00:00 (1m ago)",
         "transport   gateway",
-        "its next try says that it may be a repeat",
+        "its next attempt says that it may be a repeat",
         "chunk 1/1   in doubt  “where to?”",
         "a b.png",
         "where to?: sea | hills",
         '{"card": 1}',
-        "they are still to be told how it ends",
+        "not yet notified of its outcome",
     ):
         assert part in text, part
     found = document(trunkline, "show", "odd", "--store", store)
@@ -229,9 +229,7 @@ def test_a_line_that_is_still_to_be_stored_is_shown(trunkline, store):
     with writing(store) as raw:
         raw.execute("UPDATE intents SET mirror_due = 1 WHERE id = 'delivered.reply'")
     assert document(trunkline, "show", "delivered.reply", "--store", store)["intent"]["mirror_due"] is True
-    assert (
-        "its transcript line is still to be stored" in told(trunkline, "show", "delivered.reply", "--store", store)[-1]
-    )
+    assert "its transcript line is not stored yet" in told(trunkline, "show", "delivered.reply", "--store", store)[-1]
 
 
 @pytest.mark.parametrize("state", list(IntentState))

@@ -25,7 +25,7 @@ def test_what_is_named_is_tried_again(trunkline, store):
     assert lines == [
         "dead.reply: was dead, is prepared, from chunk 1 of 3",
         "partial.reply: was partial, is prepared, from chunk 2 of 3",
-        "no gateway works this store: the next one that starts takes it up",
+        "no gateway holds this store: the next one that starts picks it up",
     ]
     assert document(trunkline, "show", "dead.reply", "--store", store)["intent"]["created_at"] == NOW
 
@@ -88,9 +88,7 @@ def test_all_of_a_state_are_tried_again_but_for_those_that_cannot_be(trunkline, 
         lines[0]
         == "abandoned: was dead, is prepared, from chunk 1 of 3; that chunk was in doubt, and may be seen twice"
     )
-    assert "its client has tried again: send:k+2 counts" in "\n".join(
-        told(trunkline, "show", "send:k", "--store", store)
-    )
+    assert "its client sent it again: send:k+2 counts" in "\n".join(told(trunkline, "show", "send:k", "--store", store))
     assert document(trunkline, "show", "send:k", "--store", store)["can"] == []
 
 
@@ -128,7 +126,7 @@ def test_a_state_that_cannot_be_tried_again_is_refused(trunkline, store, state):
 )
 def test_a_word_on_a_chunk_in_doubt_is_taken(trunkline, store, arguments, line, state):
     lines = told(trunkline, "resolve", "unknown.reply", *arguments, "--store", store)
-    assert lines == [line, "no gateway works this store: the next one that starts takes it up"]
+    assert lines == [line, "no gateway holds this store: the next one that starts picks it up"]
     assert state_of(store, "unknown.reply") == state
     before = everything(store)
     assert "nothing was changed" in refused(trunkline, "resolve", "unknown.reply", *arguments, "--store", store)

@@ -112,7 +112,7 @@ def test_what_is_done_beside_a_gateway_is_taken_up_by_it(trunkline, tmp_path, mo
             await running.until(IntentSettled, 2)
             assert texts(platform) == ["hi"]
         assert lines[0] == "send:k: was unknown, is prepared, from chunk 1 of 1"
-        assert lines[1].endswith("works this store, and takes it up within its delivery.watch (20s by default)")
+        assert lines[1].endswith("holds this store, and picks it up within its delivery.watch (20s by default)")
         platform.close()
 
     def run(*arguments):

@@ -158,7 +158,7 @@ async def test_the_question_is_answered_and_the_answer_taken_along():
         assert isinstance(one.screen, ResolvePlaceDialog)
         assert "resolve discord #random → b5" in text_of(one)
         await press(pilot, *"nowhere")
-        assert "no place of this run is called 'nowhere'" in text_of(one)
+        assert "no place of this run is named 'nowhere'" in text_of(one)
         await press(pilot, "enter")
         assert isinstance(one.screen, ResolvePlaceDialog), "there is no answer to take along"
         one.screen.query_one(Input).value = "discord:main/502"

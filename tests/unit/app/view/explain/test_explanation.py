@@ -128,7 +128,7 @@ def test_a_message_with_a_reply_chain_tells_what_became_of_it():
     body = InboundReceived(address=OPS, peer=ANA, message_id="1", text="hi", reply_chain="88")
     seq = author.gateway.record(body, inbound="m1")
     view = RunView(Run(trace=author.trace("chain", title=""), verdicts=verdicts()))
-    assert texts(explain(view, seq), "chain") == ["88 is a chain of replies, no thread: it is not part of the place"]
+    assert texts(explain(view, seq), "chain") == ["88 is a reply chain, not a thread: it is not part of the place"]
 
 
 def test_a_dry_run_tells_place_session_and_texts():
@@ -171,7 +171,7 @@ def test_an_intent_tells_of_hooks_waiting_other_paths_and_operators():
         last = author.gateway.record(body, intent=intent)
     lines = explain(RunView(Run(trace=author.trace("all", title=""), verdicts=verdicts())), last).lines
     told = {line.label: line.tone for line in lines if line.label}
-    assert {"hooks", "waited", "fallback", "mirror", "ended", "operator", "told"} <= set(told)
+    assert {"hooks", "waited", "fallback", "mirror", "ended", "operator", "notified"} <= set(told)
     assert [told[label] for label in ("fallback", "mirror")] == [Tone.WARN, Tone.WARN]
     hooks = [line for line in lines if line.label == "hooks"]
     assert [(line.text.partition(" ")[2], line.tone) for line in hooks] == [
@@ -190,7 +190,7 @@ def test_what_a_hook_took_back_tells_which_one_and_who_was_told():
     ):
         seq = author.gateway.record(body, intent="i9")
     lines = explain(RunView(Run(trace=author.trace("taken", title=""), verdicts=verdicts())), seq).lines
-    assert [line.label for line in lines if line.label][:4] == ["hooks", "because", "ended", "told"]
+    assert [line.label for line in lines if line.label][:4] == ["hooks", "because", "ended", "notified"]
 
 
 def test_what_a_violation_quotes_stays_on_one_line():

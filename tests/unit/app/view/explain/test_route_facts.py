@@ -38,7 +38,7 @@ def shown(facts) -> list[tuple[str, str]]:
 
 def test_a_route_tells_agent_session_scope_and_answers():
     assert shown(route_facts(decided(), place_of)) == [
-        ("route", "agent ops, by binding the room (binding.peer)"),
+        ("route", "agent ops, by route rule the room (binding.peer)"),
         ("session", "ops:discord:default:channel:777"),
         ("scope", "per-group"),
         (
@@ -58,7 +58,7 @@ def test_bindings_stand_in_columns_with_mark_name_tier_reason_and_sentence():
     facts = list(route_facts(body, place_of))[4:]
     assert shown(facts) == [
         (
-            "bindings",
+            "rules",
             "✓ the room  binding.peer         matched       Every constraint of the route rule holds, and no more"
             " specific tier matched.",
         ),
@@ -67,7 +67,7 @@ def test_bindings_stand_in_columns_with_mark_name_tier_reason_and_sentence():
             "✗ admins    binding.guild+roles  role-missing  The sender holds none of the roles that the route rule"
             " lists.",
         ),
-        ("", "3 other bindings: nothing in them has to do with this message"),
+        ("", "3 other route rules: unrelated to this message"),
     ]
     assert [fact.tone for fact in facts] == [Tone.GOOD, Tone.DIM, Tone.DIM]
 
@@ -110,7 +110,7 @@ def test_the_event_is_named_where_there_is_one():
 def test_more_facts_stand_before_the_bindings():
     body = decided(candidate("the room", "binding.peer", Reason.MATCHED))
     more = [Fact(label="main", text="ops:main")]
-    assert [fact.label for fact in route_facts(body, place_of, more=more)][-2:] == ["main", "bindings"]
+    assert [fact.label for fact in route_facts(body, place_of, more=more)][-2:] == ["main", "rules"]
 
 
 def test_a_target_tells_place_session_and_steps():

@@ -143,5 +143,5 @@ def test_a_router_that_looked_at_nothing_says_so():
     )
     view = small(lambda author: author.gateway.record(body))
     lines = explain(view, view.last).lines
-    assert texts(lines, "asked by") == ["nobody that is known  (fail open: a guess is allowed)"]
-    assert texts(lines, "tried") == ["no binding of that session was there"]
+    assert texts(lines, "asked by") == ["an unknown requester  (fail open: a guess is allowed)"]
+    assert texts(lines, "tried") == ["that session had no binding"]

@@ -38,7 +38,7 @@ def test_every_candidate_tells_why_it_lost(view):
     assert whys["b2"] == "same account, another conversation"
     assert whys["b3"] == "another platform"
     whys = {one.row.id: one.why for one in resolve(view, OPS, view.last).considered}
-    assert whys["b1"] == "a thread of it: only what is said in that thread goes there"
+    assert whys["b1"] == "a thread of it: the binding covers only that thread"
     whys = {one.row.id: one.why for one in resolve(view, DM, view.last).considered}
     assert whys["b3"] == "the same place, but its deadline passed at 3.020: it does not route"
     at = seq_of(view, "binding.ending")
@@ -58,7 +58,7 @@ def test_parents_topics_and_accounts_do_not_take_each_others_place():
     found = resolve(view, TOPIC, view.last)
     assert found.binding is None
     assert {one.row.id: one.why for one in found.considered} == {
-        "b1": "the conversation above it: a binding does not take the threads below",
+        "b1": "its parent: a binding does not cover the threads below",
         "b2": "same conversation, another thread",
         "b3": "same platform, another account",
     }
@@ -84,7 +84,7 @@ def test_the_answer_as_facts_names_its_event(view):
         "✓ b5 active discord #random: same channel, account, conversation and thread"
     ]
     none = small()
-    assert texts(resolution_facts(none, resolve(none, OPS, none.last)), "bindings") == ["none was made so far"]
+    assert texts(resolution_facts(none, resolve(none, OPS, none.last)), "bindings") == ["none so far"]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_place_that_the_run_does_not_know_is_taken_by_its_ids(view):
     ("text", "told"),
     [
         ("", "name a conversation"),
-        ("nowhere", "no place of this run is called 'nowhere'"),
+        ("nowhere", "no place of this run is named 'nowhere'"),
         ("dep", "there is discord/#ops/deploy"),
         ("discord:main", "no place of this run"),
         ("discord:main/1/2/3", "no place of this run"),
@@ -137,7 +137,7 @@ def test_two_places_of_one_name_are_not_guessed():
     view = RunView(Run(trace=author.trace("two", title=""), verdicts=()))
     with pytest.raises(UsageError) as caught:
         read_place(view.places, "ops")
-    assert caught.value.facts == "2 places are called so: discord/#ops, telegram/#ops"
+    assert caught.value.facts == "2 places have this name: discord/#ops, telegram/#ops"
     assert read_place(view.places, "telegram/ops") == again
 
 
