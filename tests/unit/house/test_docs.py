@@ -279,6 +279,30 @@ def test_a_missing_module_is_found() -> None:
     ]
 
 
+CLASS = re.compile(r"(?<![.\w])[A-Z][a-z]+(?:[A-Z][a-z]+)+\b")
+
+
+def unknown_classes(text: str, known: set[str]) -> list[str]:
+    """Names of two or more capitalised words, in code spans, that no module of ours declares."""
+    spans = re.findall(r"`([^`\n]+)`", prose(text))
+    return sorted({name for span in spans for name in CLASS.findall(span)} - known)
+
+
+@pytest.mark.parametrize("path", [path for path in BY_NAME if path.id not in ("CHANGELOG.md", "keys.md")])
+def test_classes_that_a_page_names_exist(path: Path, classes: set[str]) -> None:
+    assert unknown_classes(docs.without_generated(path.read_text("utf-8")), classes) == []
+
+
+@pytest.fixture(scope="module")
+def classes() -> set[str]:
+    sources = [path for package in ("core", "sim", "app") for path in (ROOT / package).rglob("*.py")]
+    return {name for path in sources for name in re.findall(r"^class (\w+)", path.read_text("utf-8"), re.MULTILINE)}
+
+
+def test_an_unknown_class_is_found() -> None:
+    assert unknown_classes("a `Gateway`, a `Gateway.run()` and `RouteRule(agent=...)`", {"Gateway"}) == ["RouteRule"]
+
+
 def test_the_architecture_page_lists_every_folder_of_the_packages() -> None:
     page = (DOCS / "architecture.md").read_text("utf-8")
     folders = [
