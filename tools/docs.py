@@ -1,7 +1,8 @@
 """Writes the generated parts of the pages from the code.
 
     python tools/docs.py            rewrite the text between `<!-- generated: NAME -->` and `<!-- end -->`, and the
-                                    output of `$ trunkline explain ...` in ```console blocks
+                                    output of `$ trunkline explain ...` in ```console blocks, and the titles of
+                                    invariants in their headings
     python tools/docs.py --check    change nothing; list stale pages, and exit with 1 if there are any
 
 The texts come from the tables and docstrings of the code, so a page cannot contradict the program.
@@ -30,6 +31,7 @@ from tools.doc_decisions import (
 from tools.doc_text import ROOT
 from trunkline.app.cli.commands import dispatch
 from trunkline.core.errors import UsageError
+from trunkline.sim.invariants import CHECKERS
 
 DOCS = ROOT / "docs"
 _REGION = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
@@ -82,7 +84,9 @@ def console(command: str) -> str:
 
 
 def refreshed(text: str) -> str:
-    """A page with fresh generated regions. Raises `KeyError` for a region that has no generator."""
+    """A page with fresh generated regions and headings. Raises `KeyError` for a region that has no generator."""
+    for checker in CHECKERS:
+        text = re.sub(rf"^### {checker.id} .*$", f"### {checker.id} {checker.title}", text, flags=re.MULTILINE)
     text = _REGION.sub(lambda found: f"{found[1]}{REGIONS[found['name']]()}{found[4]}", text)
     return _CONSOLE.sub(lambda found: console(found["command"]), text)
 
