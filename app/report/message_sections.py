@@ -38,7 +38,7 @@ def message_sections(view: RunView, messages: MessageRows) -> Iterator[tuple[str
         if event.intent is None and isinstance(event.body, InboundReceived | InboundDropped):
             heard.setdefault(event.inbound or "", event.seq)
     found: list[tuple[int, str | MessageHistory]] = [(seq, name) for name, seq in heard.items() if name]
-    found += [(life.first.seq, life) for life in messages.lives]
+    found += [(history.first.seq, history) for history in messages.histories]
     for _, one in sorted(found, key=lambda item: item[0]):
         yield _said(view, messages, one) if isinstance(one, MessageHistory) else _heard(view, one)
 
@@ -56,31 +56,31 @@ def _heard(view: RunView, name: str) -> tuple[str, Iterable[Fact]]:
     return f"Message {name}{who}", [_step(view, event) for event in steps]
 
 
-def _said(view: RunView, messages: MessageRows, life: MessageHistory) -> tuple[str, Iterable[Fact]]:
-    address = life.body.address if life.body else getattr(life.first.body, "address", None)
+def _said(view: RunView, messages: MessageRows, history: MessageHistory) -> tuple[str, Iterable[Fact]]:
+    address = history.body.address if history.body else getattr(history.first.body, "address", None)
     where = f" to {view.places.label(address)}" if address is not None else ""
-    return f"Message {life.id}{where}: {says(life)}", _life(view, messages, life)
+    return f"Message {history.id}{where}: {says(history)}", _life(view, messages, history)
 
 
-def _life(view: RunView, messages: MessageRows, life: MessageHistory) -> Iterator[Fact]:
-    head, body = messages.head(life, view.last), life.body
+def _life(view: RunView, messages: MessageRows, history: MessageHistory) -> Iterator[Fact]:
+    head, body = messages.head(history, view.last), history.body
     state = head.cells["terminal"]
     yield Fact(label="state", text=_words(state), tone=state.tone, seq=state.seq)
     if body is not None:
         yield Fact(label="kind", text=f"{body.intent_kind}, {count(body.chunks, 'chunk')}")
-        yield because(body.reason, life.seq)
-        tried = count(sum(one.part is AttemptKind.ATTEMPT for one in life.tries), "attempt")
-        yield Fact(label="counts", text=f"{tried}, {len(life.accepted)} accepted on the wire")
+        yield because(body.reason, history.seq)
+        tried = count(sum(one.part is AttemptKind.ATTEMPT for one in history.tries), "attempt")
+        yield Fact(label="counts", text=f"{tried}, {len(history.accepted)} accepted on the wire")
         yield Fact(label="session", text=clean(body.mirror_key or "none remembers it"))
     if head.broken:
         yield Fact(label="broken", text=head.broken, tone=Tone.BAD, seq=head.seq)
-    yield from _copies(view, life)
-    yield from (_step(view, event) for event in life.events)
+    yield from _copies(view, history)
+    yield from (_step(view, event) for event in history.events)
 
 
-def _copies(view: RunView, life: MessageHistory) -> Iterator[Fact]:
+def _copies(view: RunView, history: MessageHistory) -> Iterator[Fact]:
     """What the invariants say of its deliveries: copies of one thing, places that are wrong."""
-    for seq in (event.seq for event in life.accepted):
+    for seq in (event.seq for event in history.accepted):
         copy = view.marks.copies.get(seq)
         if copy is not None:
             group = view.marks.groups[copy.group]

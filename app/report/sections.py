@@ -40,14 +40,14 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 def sections(view: RunView) -> Iterator[Section]:
     """Every chapter of a run."""
-    lives = MessageHistories(view.events)
+    histories = MessageHistories(view.events)
     yield Section(title="Run", facts=tuple(_run(view)))
     yield from _verdicts(view)
-    yield from _chapter("Messages", message_sections(view, MessageRows(view, lives)), "no messages in this run")
+    yield from _chapter("Messages", message_sections(view, MessageRows(view, histories)), "no messages in this run")
     yield from _chapter("Sessions", _sessions(view), "no sessions in this run")
     yield from _chapter("Bindings", _bindings(view), "no bindings in this run")
-    yield Section(title="Queue", facts=tuple(queue_facts(view, QueueRows(view, lives))))
-    yield from _chapter("Hands", hand_sections(view, HandRuns(view, lives)), "no delegations in this run")
+    yield Section(title="Queue", facts=tuple(queue_facts(view, QueueRows(view, histories))))
+    yield from _chapter("Hands", hand_sections(view, HandRuns(view, histories)), "no delegations in this run")
     yield Section(title="Timeline", facts=tuple(_timeline(view)) or (Fact(label="", text="no events"),))
 
 

@@ -171,7 +171,7 @@ def look(trace: Trace, beside: RunView, dice: random.Random) -> None:
     view = run.view
     for plain in (True, False):
         assert all(line.replace("\n", "").isprintable() for line in report(view.run, plain=plain))
-    assert [run.unfolded, run.sessions, run.lives, run.messages, run.queue, run.hands]
+    assert [run.unfolded, run.sessions, run.histories, run.messages, run.queue, run.hands]
     assert list(as_lines(Diff(beside, view)))
     for seq in (0, view.last, dice.randrange(view.last + 1)):
         view.sessions_at(seq)
@@ -179,7 +179,7 @@ def look(trace: Trace, beside: RunView, dice: random.Random) -> None:
         status_line(view, seq=seq, head=seq, mode=PlaybackMode.PAUSED)
         assert [run.queue.ledger(seq), run.queue.wrong(seq)]
         assert len(run.queue.rows) == len([run.queue.line(row, seq) for row in run.queue.rows])
-        assert all(run.messages.head(life, seq).id == life.id for life in run.messages.lives)
+        assert all(run.messages.head(history, seq).id == history.id for history in run.messages.histories)
         assert len(run.hands.rows(seq)) == len(run.hands)
 
 
@@ -205,5 +205,5 @@ def test_a_message_of_a_million_chunks_does_not_stop_the_queue(given, whole):
     """A row draws a sign for each chunk: the app stood still, and took all memory, where the number was altered."""
     trace = open_trace(given(re.sub(rb'"chunks":\d+', b'"chunks":1000000', whole)))
     run, last = opened(trace), trace.events[-1].seq
-    assert len(run.lives) and all(chunks(life, last) is None for life in run.lives)
+    assert len(run.histories) and all(chunks(history, last) is None for history in run.histories)
     assert all("/" not in run.queue.line(row, last).cells["tries"].text for row in run.queue.rows)

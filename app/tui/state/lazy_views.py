@@ -13,9 +13,9 @@ from trunkline.app.view.text.cells import clean
 from trunkline.core.events import Trace
 
 #: views that read the message histories
-OF_LIVES = ("messages", "queue", "hands")
+OF_HISTORIES = ("messages", "queue", "hands")
 #: names of views in messages, where they differ from the attribute
-_LABELS = {"unfolded": "internal events", "lives": "messages"}
+_LABELS = {"unfolded": "internal events", "histories": "messages"}
 
 Made = TypeVar("Made")
 
@@ -52,7 +52,7 @@ class LazyViews:
 
     def why(self, name: str) -> str:
         """Why a view could not be made; empty for one that could."""
-        return self._why.get(name, self._why.get("lives", "") if name in OF_LIVES else "")
+        return self._why.get(name, self._why.get("histories", "") if name in OF_HISTORIES else "")
 
     def take_problems(self) -> list[str]:
         """The views that could not be made since the last call, and why."""

@@ -84,31 +84,33 @@ class OpenRun:
         return True
 
     @cached_property
-    def lives(self) -> MessageHistories:
+    def histories(self) -> MessageHistories:
         """The life of every message, made when first asked for."""
         return self.lazy.make(
-            "lives", lambda: MessageHistories(self.view.events), lambda none: MessageHistories(none.events)
+            "histories", lambda: MessageHistories(self.view.events), lambda none: MessageHistories(none.events)
         )
 
     @cached_property
     def messages(self) -> MessageRows:
         """The stages of every message."""
-        return self._of_lives("messages", MessageRows)
+        return self._of_histories("messages", MessageRows)
 
     @cached_property
     def queue(self) -> QueueRows:
         """The rows and the sum of the queue."""
-        return self._of_lives("queue", QueueRows)
+        return self._of_histories("queue", QueueRows)
 
     @cached_property
     def hands(self) -> HandRuns:
         """The runs of hands."""
-        return self._of_lives("hands", HandRuns)
+        return self._of_histories("hands", HandRuns)
 
-    def _of_lives(self, name: str, make: Callable[[RunView, MessageHistories], Made]) -> Made:
-        lives = self.lives
-        view = self.lazy.nothing if self.lazy.why("lives") else self.view
-        return self.lazy.make(name, lambda: make(view, lives), lambda none: make(none, MessageHistories(none.events)))
+    def _of_histories(self, name: str, make: Callable[[RunView, MessageHistories], Made]) -> Made:
+        histories = self.histories
+        view = self.lazy.nothing if self.lazy.why("histories") else self.view
+        return self.lazy.make(
+            name, lambda: make(view, histories), lambda none: make(none, MessageHistories(none.events))
+        )
 
 
 class Workspace:

@@ -192,7 +192,7 @@ class QueueCard(Card):
     def fill(self) -> None:
         """The intents at the cursor."""
         run, cursor = self.workspace.run, self.workspace.cursor
-        intents = list(reversed(run.lives.prepared_by(cursor)))
+        intents = list(reversed(run.histories.prepared_by(cursor)))
         self.rows = LazySequence(intents, lambda message: queue_row(run.view, message, cursor))
         brief = self.size.width < BRIEF
         told = queue_line(run.queue.ledger(cursor), brief=brief)

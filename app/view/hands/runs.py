@@ -173,9 +173,9 @@ class _Run:
 class HandRuns(Sequence[str]):
     """Every run of a hand, in the order in which they were accepted; as a sequence, their ids."""
 
-    def __init__(self, view: RunView, lives: MessageHistories) -> None:
+    def __init__(self, view: RunView, histories: MessageHistories) -> None:
         self._view = view
-        self._lives = lives
+        self._lives = histories
         self._runs: dict[str, _Run] = {}
         self._ids: list[str] = []
         #: callback turn -> its run
@@ -217,8 +217,8 @@ class HandRuns(Sequence[str]):
         run = self._turns.get(event.turn or "")
         if run is not None:
             return run.accepted.delegation
-        life = self._lives.of(event.intent)
-        near = life.prepared.delegation if life is not None and life.prepared is not None else None
+        history = self._lives.of(event.intent)
+        near = history.prepared.delegation if history is not None and history.prepared is not None else None
         return near if near in self._runs else None
 
     # ------------------------------------------------------------ at a moment
@@ -336,11 +336,17 @@ class HandRuns(Sequence[str]):
 
     def _say(self, event: Event, body: WireAccepted) -> None:
         """People see a message; it may be one that tells of a run that has ended."""
-        life = self._lives.of(event.intent)
-        run = self._runs.get(life.prepared.delegation or "") if life is not None and life.prepared else None
-        if life is None or life.body is None or run is None or run.finished is None or life.seq < run.finished.seq:
+        history = self._lives.of(event.intent)
+        run = self._runs.get(history.prepared.delegation or "") if history is not None and history.prepared else None
+        if (
+            history is None
+            or history.body is None
+            or run is None
+            or run.finished is None
+            or history.seq < run.finished.seq
+        ):
             return
-        run.said.append(Announcement(event.seq, event.at, body.address, life.id, life.body.intent_kind))
+        run.said.append(Announcement(event.seq, event.at, body.address, history.id, history.body.intent_kind))
         run.forget()
 
     def _bind(self, event: Event, body: BindingBound) -> None:

@@ -98,9 +98,9 @@ class MessageHistories(Sequence[MessageHistory]):
         """The attempt that an event belongs to."""
         return self._tries.get(event.seq)
 
-    def place(self, life: MessageHistory) -> int:
+    def place(self, history: MessageHistory) -> int:
         """Its number in the order."""
-        return self._index[life.id]
+        return self._index[history.id]
 
     def prepared_by(self, seq: int) -> list[MessageHistory]:
         """Every intent that was prepared up to event `seq`, in order."""
@@ -114,80 +114,84 @@ class MessageHistories(Sequence[MessageHistory]):
         if isinstance(body, ProcessCrashed | ProcessStopped | LeaseGone):
             self._died(event)
         elif isinstance(body, IntentSuppressed | SendPreviewed | SendRefused) and event.intent is None:
-            life = self._begin(_unsaid(event), event)
-            life.events.append(event)
-            life.steps.append(_step(event, QueueState.UNSAID, why=str(body.reason)))
+            history = self._begin(_unsaid(event), event)
+            history.events.append(event)
+            history.steps.append(_step(event, QueueState.UNSAID, why=str(body.reason)))
         elif event.intent is not None:
-            life = self._by_id.get(event.intent) or self._begin(event.intent, event)
-            self._tell(life, event)
+            history = self._by_id.get(event.intent) or self._begin(event.intent, event)
+            self._tell(history, event)
         elif isinstance(body, WireLookedUp):
-            life = self._keys.get(_stem(body.key))
-            if life is not None and life.tries:
-                life.tries[-1].wire.append(event)
-                self.touched[life.id] = life
+            history = self._keys.get(_stem(body.key))
+            if history is not None and history.tries:
+                history.tries[-1].wire.append(event)
+                self.touched[history.id] = history
 
     def _begin(self, name: str, event: Event) -> MessageHistory:
-        life = self._by_id[name] = self.touched[name] = MessageHistory(name, event)
+        history = self._by_id[name] = self.touched[name] = MessageHistory(name, event)
         self._index[name] = len(self._all)
-        self._all.append(life)
-        return life
+        self._all.append(history)
+        return history
 
-    def _tell(self, life: MessageHistory, event: Event) -> None:
-        self.touched[life.id] = life
-        life.events.append(event)
+    def _tell(self, history: MessageHistory, event: Event) -> None:
+        self.touched[history.id] = history
+        history.events.append(event)
         fold = _FOLDS.get(type(event.body))
         if fold is not None:
-            fold(self, life, event, event.body)
+            fold(self, history, event, event.body)
 
     def _died(self, event: Event) -> None:
         self.deaths[event.generation] = event.seq
-        for life in self._held.pop(event.generation, {}).values():
-            now = life.steps[-1]
+        for history in self._held.pop(event.generation, {}).values():
+            now = history.steps[-1]
             if now.state is QueueState.LEASED and now.owners == (event.generation,):
-                life.steps.append(_step(event, QueueState.ORPHANED, now, owners=now.owners, why="its process died"))
-                self.touched[life.id] = life
+                history.steps.append(_step(event, QueueState.ORPHANED, now, owners=now.owners, why="its process died"))
+                self.touched[history.id] = history
 
     # ------------------------------------------------------------ for the folds
 
-    def begin(self, life: MessageHistory, part: AttemptKind, event: Event, chunk: int, number: int) -> AttemptRecord:
+    def begin(self, history: MessageHistory, part: AttemptKind, event: Event, chunk: int, number: int) -> AttemptRecord:
         """Another row."""
         one = AttemptRecord(part, event, chunk, number)
-        life.tries.append(one)
+        history.tries.append(one)
         self._tries[event.seq] = one
         return one
 
-    def belongs(self, life: MessageHistory, event: Event) -> AttemptRecord | None:
+    def belongs(self, history: MessageHistory, event: Event) -> AttemptRecord | None:
         """The attempt that an event came of: by its cause, else by the numbers that it carries, else the last one."""
-        one = self._tries.get(event.cause or 0) or _numbered(life, event) or (life.tries[-1] if life.tries else None)
+        one = (
+            self._tries.get(event.cause or 0)
+            or _numbered(history, event)
+            or (history.tries[-1] if history.tries else None)
+        )
         if one is not None:
             self._tries[event.seq] = one
         return one
 
-    def prepare(self, life: MessageHistory, event: Event) -> None:
+    def prepare(self, history: MessageHistory, event: Event) -> None:
         """It begins here; something was told of it before, maybe, and then others come before it now."""
-        if life.prepared is None:
-            place = self.place(life)
-            life.prepared = event
-            if life.first is not event:
+        if history.prepared is None:
+            place = self.place(history)
+            history.prepared = event
+            if history.first is not event:
                 self._all.append(self._all.pop(place))
                 self._index.update((one.id, at) for at, one in enumerate(self._all[place:], place))
                 self.reordered += 1
 
-    def know(self, life: MessageHistory, key: str) -> None:
+    def know(self, history: MessageHistory, key: str) -> None:
         """Look-ups name the key of a message, and no intent."""
-        self._keys[_stem(key)] = life
+        self._keys[_stem(key)] = history
 
-    def take(self, life: MessageHistory, event: Event) -> tuple[int, ...]:
+    def take(self, history: MessageHistory, event: Event) -> tuple[int, ...]:
         """A process has it in its hands: who has now."""
-        before = life.steps[-1] if life.steps else None
+        before = history.steps[-1] if history.steps else None
         others = before.owners if before and before.state is QueueState.LEASED else ()
-        self._held.setdefault(event.generation, {})[life.id] = life
+        self._held.setdefault(event.generation, {})[history.id] = history
         return tuple(dict.fromkeys((*others, event.generation)))
 
-    def leave(self, life: MessageHistory, event: Event) -> tuple[int, ...]:
+    def leave(self, history: MessageHistory, event: Event) -> tuple[int, ...]:
         """A process is done with it: who has it still."""
-        self._held.get(event.generation, {}).pop(life.id, None)
-        now = life.steps[-1] if life.steps else None
+        self._held.get(event.generation, {}).pop(history.id, None)
+        now = history.steps[-1] if history.steps else None
         return tuple(one for one in now.owners if one != event.generation) if now else ()
 
 
@@ -201,9 +205,9 @@ def _stem(key: str) -> str:
     return key.rpartition("/")[0] or key
 
 
-def _numbered(life: MessageHistory, event: Event) -> AttemptRecord | None:
+def _numbered(history: MessageHistory, event: Event) -> AttemptRecord | None:
     chunk, number = getattr(event.body, "chunk", None), getattr(event.body, "attempt", None)
-    same = (one for one in reversed(life.tries) if one.chunk == chunk and number in (None, one.number))
+    same = (one for one in reversed(history.tries) if one.chunk == chunk and number in (None, one.number))
     return next(same, None) if chunk is not None else None
 
 
@@ -221,110 +225,112 @@ def _step(
     return StateChange(seq=event.seq, at=event.at, state=state, tries=tries, owners=owners, due=due, why=why)
 
 
-def _now(life: MessageHistory) -> StateChange | None:
-    return life.steps[-1] if life.steps else None
+def _now(history: MessageHistory) -> StateChange | None:
+    return history.steps[-1] if history.steps else None
 
 
 # ---------------------------------------------------------------- one small function for each kind of event
 
 
-def _prepared(lives: MessageHistories, life: MessageHistory, event: Event, body: IntentPrepared) -> None:
-    lives.prepare(life, event)
-    lives.know(life, body.key)
+def _prepared(histories: MessageHistories, history: MessageHistory, event: Event, body: IntentPrepared) -> None:
+    histories.prepare(history, event)
+    histories.know(history, body.key)
     step = _step(event, QueueState.PENDING, why=str(body.reason))
-    life.steps.append(msgspec.structs.replace(step, entered=True))
+    history.steps.append(msgspec.structs.replace(step, entered=True))
 
 
-def _attempt(lives: MessageHistories, life: MessageHistory, event: Event, body: AttemptStarted) -> None:
-    lives.begin(life, AttemptKind.ATTEMPT, event, body.chunk, body.attempt)
-    owners = lives.take(life, event)
+def _attempt(histories: MessageHistories, history: MessageHistory, event: Event, body: AttemptStarted) -> None:
+    histories.begin(history, AttemptKind.ATTEMPT, event, body.chunk, body.attempt)
+    owners = histories.take(history, event)
     tries = max(body.attempt, 1)
-    life.steps.append(_step(event, QueueState.LEASED, tries=tries, owners=owners))
+    history.steps.append(_step(event, QueueState.LEASED, tries=tries, owners=owners))
 
 
-def _attempt_ended(lives: MessageHistories, life: MessageHistory, event: Event, body: AttemptEnded) -> None:
-    one = lives.belongs(life, event)
+def _attempt_ended(histories: MessageHistories, history: MessageHistory, event: Event, body: AttemptEnded) -> None:
+    one = histories.belongs(history, event)
     if one is not None and one.ended is None:
         one.ended = event
-    left = lives.leave(life, event)
-    now = _now(life)
+    left = histories.leave(history, event)
+    now = _now(history)
     if now is None or now.state not in OPEN:
         return
-    ending = life.ending
+    ending = history.ending
     if left:
-        life.steps.append(_step(event, QueueState.LEASED, now, owners=left, why=str(body.reason)))
+        history.steps.append(_step(event, QueueState.LEASED, now, owners=left, why=str(body.reason)))
     elif ending is not None:
         # A process that did not know of the end sent it again: that changes nothing of what the queue holds.
         why = f"sent again after its end, by process {event.generation}: {body.reason}"
-        life.steps.append(msgspec.structs.replace(_step(event, ending.state, now, why=why), back=True))
+        history.steps.append(msgspec.structs.replace(_step(event, ending.state, now, why=why), back=True))
     elif body.retry_at is not None:
-        life.steps.append(_step(event, QueueState.RETRY, now, due=body.retry_at, why=f"{body.decision}: {body.reason}"))
+        history.steps.append(
+            _step(event, QueueState.RETRY, now, due=body.retry_at, why=f"{body.decision}: {body.reason}")
+        )
 
 
-def _recovery(lives: MessageHistories, life: MessageHistory, event: Event, body: RecoveryDecided) -> None:
+def _recovery(histories: MessageHistories, history: MessageHistory, event: Event, body: RecoveryDecided) -> None:
     if body.decision not in ("send", "resend"):
-        lives.begin(life, AttemptKind.RECOVERY, event, 0, body.attempts)
-    now = _now(life)
+        histories.begin(history, AttemptKind.RECOVERY, event, 0, body.attempts)
+    now = _now(history)
     state = QueueState.PENDING if body.at is None else QueueState.RETRY
     why = f"recovery: {body.decision}, {body.reason}"
-    life.steps.append(_step(event, state, now, tries=body.attempts, due=body.at, why=why))
+    history.steps.append(_step(event, state, now, tries=body.attempts, due=body.at, why=why))
 
 
-def _waiting(_lives: MessageHistories, life: MessageHistory, event: Event, body: LaneWaiting) -> None:
-    now = _now(life)
+def _waiting(_lives: MessageHistories, history: MessageHistory, event: Event, body: LaneWaiting) -> None:
+    now = _now(history)
     if now is not None and now.state in OPEN:
-        life.steps.append(_step(event, QueueState.PENDING, now, due=body.until, why=f"waits: {body.reason}"))
+        history.steps.append(_step(event, QueueState.PENDING, now, due=body.until, why=f"waits: {body.reason}"))
 
 
-def _wire(lives: MessageHistories, life: MessageHistory, event: Event, body: Body) -> None:
-    one = lives.belongs(life, event)
+def _wire(histories: MessageHistories, history: MessageHistory, event: Event, body: Body) -> None:
+    one = histories.belongs(history, event)
     if one is not None:
         one.wire.append(event)
     if isinstance(body, WireAccepted):
-        life.accepted.append(event)
+        history.accepted.append(event)
 
 
-def _acked(lives: MessageHistories, life: MessageHistory, event: Event, body: ChunkAcked) -> None:
-    one = lives.belongs(life, event)
+def _acked(histories: MessageHistories, history: MessageHistory, event: Event, body: ChunkAcked) -> None:
+    one = histories.belongs(history, event)
     if one is not None and one.acked is None:
         one.acked = event
-    life.acked.append(event)
-    now = _now(life)
-    if now is not None and now.state in OPEN and life.body and body.chunk + 1 < life.body.chunks:
-        life.steps.append(_step(event, QueueState.PENDING, now, tries=0, why=f"chunk {body.chunk + 1} is next"))
+    history.acked.append(event)
+    now = _now(history)
+    if now is not None and now.state in OPEN and history.body and body.chunk + 1 < history.body.chunks:
+        history.steps.append(_step(event, QueueState.PENDING, now, tries=0, why=f"chunk {body.chunk + 1} is next"))
 
 
-def _mirrored(lives: MessageHistories, life: MessageHistory, event: Event, _body: MirrorAppended) -> None:
-    one = lives.belongs(life, event)
+def _mirrored(histories: MessageHistories, history: MessageHistory, event: Event, _body: MirrorAppended) -> None:
+    one = histories.belongs(history, event)
     if one is not None:
         one.mirrored.append(event)
-    life.mirrored.append(event)
+    history.mirrored.append(event)
 
 
-def _settled(lives: MessageHistories, life: MessageHistory, event: Event, body: IntentSettled) -> None:
-    one = lives.belongs(life, event)
+def _settled(histories: MessageHistories, history: MessageHistory, event: Event, body: IntentSettled) -> None:
+    one = histories.belongs(history, event)
     if one is not None and one.settled is None:
         one.settled = event
-    lives.leave(life, event)
-    life.settled.append(event)
-    step = _step(event, state_of(body.state), _now(life), why=str(body.reason))
-    life.steps.append(msgspec.structs.replace(step, reopened=life.told))
-    life.told = False
+    histories.leave(history, event)
+    history.settled.append(event)
+    step = _step(event, state_of(body.state), _now(history), why=str(body.reason))
+    history.steps.append(msgspec.structs.replace(step, reopened=history.told))
+    history.told = False
 
 
-def _reopened(_lives: MessageHistories, life: MessageHistory, event: Event, body: IntentReopened) -> None:
+def _reopened(_lives: MessageHistories, history: MessageHistory, event: Event, body: IntentReopened) -> None:
     step = _step(event, QueueState.PENDING, tries=0, why=str(body.reason))
-    life.steps.append(msgspec.structs.replace(step, reopened=True))
-    life.told = False
+    history.steps.append(msgspec.structs.replace(step, reopened=True))
+    history.told = False
 
 
-def _operator(lives: MessageHistories, life: MessageHistory, event: Event, _body: OperatorActed) -> None:
-    life.told = True
-    lives.begin(life, AttemptKind.OPERATOR, event, 0, 0)
+def _operator(histories: MessageHistories, history: MessageHistory, event: Event, _body: OperatorActed) -> None:
+    history.told = True
+    histories.begin(history, AttemptKind.OPERATOR, event, 0, 0)
 
 
-def _fallback(_lives: MessageHistories, life: MessageHistory, event: Event, _body: Fallback) -> None:
-    life.fallbacks.append(event)
+def _fallback(_lives: MessageHistories, history: MessageHistory, event: Event, _body: Fallback) -> None:
+    history.fallbacks.append(event)
 
 
 _FOLDS = cast(

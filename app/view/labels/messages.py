@@ -71,10 +71,10 @@ Broken = tuple[int, str, int]
 class ViolationsByMessage(dict[str, list[Broken]]):
     """Message -> the violations that have something of it as evidence, in order."""
 
-    def __init__(self, view: RunView, lives: MessageHistories) -> None:
+    def __init__(self, view: RunView, histories: MessageHistories) -> None:
         super().__init__()
         self._view = view
-        self._lives = lives
+        self._lives = histories
         self._done = 0
         self.grow()
 
@@ -83,9 +83,9 @@ class ViolationsByMessage(dict[str, list[Broken]]):
         view, marks = self._view, self._view.marks
         for violation in marks.found[self._done :]:
             for seq in violation.evidence:
-                life = self._lives.of_event(view.event(seq)) if 0 < seq <= view.last else None
-                if life is not None:
-                    insort(self.setdefault(life.id, []), (violation.at, violation.invariant, seq))
+                history = self._lives.of_event(view.event(seq)) if 0 < seq <= view.last else None
+                if history is not None:
+                    insort(self.setdefault(history.id, []), (violation.at, violation.invariant, seq))
         self._done = marks.version
 
 
@@ -108,12 +108,12 @@ def state_words(step: StateChange) -> tuple[str, Tone]:
     return f"{shape} {word}{number}", tone
 
 
-def says(life: MessageHistory) -> str:
+def says(history: MessageHistory) -> str:
     """What is to be said, or why there is no text."""
-    body = life.body
+    body = history.body
     if body is not None:
         return quoted(body.text) if body.text or not body.media else clean(f"files {', '.join(body.media)}")
-    match life.first.body:
+    match history.first.body:
         case IntentSuppressed(text=text):
             return quoted(text) if text else "nothing"
         case SendPreviewed(chunks=chunks):
@@ -126,10 +126,10 @@ def says(life: MessageHistory) -> str:
             return "prepared by an earlier run"
 
 
-def where(view: RunView, life: MessageHistory) -> str:
+def where(view: RunView, history: MessageHistory) -> str:
     """The place that it is meant for."""
-    body = life.body
-    address = body.address if body else getattr(life.first.body, "address", None)
+    body = history.body
+    address = body.address if body else getattr(history.first.body, "address", None)
     return title(view.places, address) if address is not None else NOTHING
 
 

@@ -41,9 +41,9 @@ class AttemptSpan(msgspec.Struct, frozen=True, kw_only=True):
     one: AttemptRecord
 
 
-def attempt_spans(view: RunView, lives: MessageHistories, life: MessageHistory, seq: int) -> list[AttemptSpan]:
+def attempt_spans(view: RunView, histories: MessageHistories, history: MessageHistory, seq: int) -> list[AttemptSpan]:
     """Every claim that had begun after event `seq`, in order."""
-    found = [_claim(view, lives, one, seq) for one in life.tried(seq) if one.part is AttemptKind.ATTEMPT]
+    found = [_claim(view, histories, one, seq) for one in history.tried(seq) if one.part is AttemptKind.ATTEMPT]
     now = view.time(seq)
     return [
         msgspec.structs.replace(claim, overlaps=True) if any(_meet(claim, other, now) for other in found) else claim
@@ -51,10 +51,10 @@ def attempt_spans(view: RunView, lives: MessageHistories, life: MessageHistory, 
     ]
 
 
-def _claim(view: RunView, lives: MessageHistories, one: AttemptRecord, seq: int) -> AttemptSpan:
+def _claim(view: RunView, histories: MessageHistories, one: AttemptRecord, seq: int) -> AttemptSpan:
     owner = one.event.generation
     ends = [event.seq for event in (one.ended, one.settled) if event is not None and event.generation == owner]
-    died = lives.deaths.get(owner, 0)
+    died = histories.deaths.get(owner, 0)
     end = min(ends, default=0)
     dead = one.event.seq < died and not 0 < end < died
     end = died if dead else end
@@ -73,13 +73,16 @@ def _meet(claim: AttemptSpan, other: AttemptSpan, now: float) -> bool:
 
 
 def span_facts(
-    view: RunView, lives: MessageHistories, life: MessageHistory, seq: int, *, drawn: bool = True
+    view: RunView, histories: MessageHistories, history: MessageHistory, seq: int, *, drawn: bool = True
 ) -> Iterator[Fact]:
     """A line a claim; none where there was but one. `drawn`: with its bar, on a scale of the time of all of them."""
-    found = attempt_spans(view, lives, life, seq)
+    found = attempt_spans(view, histories, history, seq)
     if len(found) < 2 and not any(claim.died for claim in found):
         return
-    span = ((life.prepared or life.first).at, max(view.time(seq) if one.until is None else one.until for one in found))
+    span = (
+        (history.prepared or history.first).at,
+        max(view.time(seq) if one.until is None else one.until for one in found),
+    )
     for index, claim in enumerate(found[:MOST]):
         bar = f"{_bar(view, claim, span, seq)} " if drawn else ""
         yield _claim_fact(view, claim, seq, bar, "claims" if not index else "")
@@ -143,14 +146,14 @@ class ChunkStrip(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(told)
 
 
-def chunks(life: MessageHistory, seq: int) -> ChunkStrip | None:
+def chunks(history: MessageHistory, seq: int) -> ChunkStrip | None:
     """The chunks after event `seq`; none where there is but one, or a number that no message has."""
-    if life.body is None or not 2 <= life.body.chunks <= MOST_CHUNKS:
+    if history.body is None or not 2 <= history.body.chunks <= MOST_CHUNKS:
         return None
-    total = life.body.chunks
-    accepted = [event.body for event in life.accepted if event.seq <= seq]
+    total = history.body.chunks
+    accepted = [event.body for event in history.accepted if event.seq <= seq]
     seen = Counter(body.chunk for body in accepted if isinstance(body, WireAccepted))
-    receipts = (event.body for event in life.acked if event.seq <= seq)
+    receipts = (event.body for event in history.acked if event.seq <= seq)
     acked = {body.chunk for body in receipts if isinstance(body, ChunkAcked)}
     signs = [_sign(seen[chunk], acked=chunk in acked) for chunk in range(total)]
     reached = max((*seen, *acked), default=-1)

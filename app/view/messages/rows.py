@@ -72,11 +72,11 @@ class MessageLine(msgspec.Struct, frozen=True, kw_only=True):
 class MessageRows:
     """Every message of a run, as it was after any event."""
 
-    def __init__(self, view: RunView, lives: MessageHistories) -> None:
+    def __init__(self, view: RunView, histories: MessageHistories) -> None:
         self._view = view
-        self.lives = lives
+        self.histories = histories
         #: life -> its violations
-        self._broken = ViolationsByMessage(view, lives)
+        self._broken = ViolationsByMessage(view, histories)
         self._admitted: dict[tuple[str, int], LabelCell] = {}
 
     def grow(self) -> None:
@@ -84,88 +84,88 @@ class MessageRows:
         self._broken.grow()
 
     def __len__(self) -> int:
-        return len(self.lives)
+        return len(self.histories)
 
     def begun(self, seq: int) -> int:
         """How many there were after event `seq`."""
-        low, high = 0, len(self.lives)
+        low, high = 0, len(self.histories)
         while low < high:
             middle = (low + high) // 2
-            low, high = (middle + 1, high) if self.lives[middle].seq <= seq else (low, middle)
+            low, high = (middle + 1, high) if self.histories[middle].seq <= seq else (low, middle)
         return low
 
-    def broken(self, life: MessageHistory, seq: int) -> str:
+    def broken(self, history: MessageHistory, seq: int) -> str:
         """The invariants that a message had broken after event `seq`."""
-        return broken_words(self._broken.get(life.id, ()), seq)
+        return broken_words(self._broken.get(history.id, ()), seq)
 
     def wrong(self, seq: int) -> list[int]:
         """Numbers of the messages that had broken something after event `seq`, in order."""
-        lives = (self.lives.of(name) for name, found in self._broken.items() if found[0][0] <= seq)
-        return sorted(self.lives.place(life) for life in lives if life is not None)
+        histories = (self.histories.of(name) for name, found in self._broken.items() if found[0][0] <= seq)
+        return sorted(self.histories.place(history) for history in histories if history is not None)
 
     # ------------------------------------------------------------ a message
 
-    def head(self, life: MessageHistory, seq: int) -> MessageLine:
+    def head(self, history: MessageHistory, seq: int) -> MessageLine:
         """One message after event `seq`. What came later is there too, and marked."""
-        later = life.seq > seq
-        cells = self._cells(life, self._view.last if later else seq)
+        later = history.seq > seq
+        cells = self._cells(history, self._view.last if later else seq)
         if later:
             cells["terminal"] = LATER
         else:
-            ahead = self._cells(life, self._view.last)
+            ahead = self._cells(history, self._view.last)
             cells = {name: _ahead(cell, ahead[name]) for name, cell in cells.items()}
         return MessageLine(
-            id=life.id,
-            seq=evidence_of(self._view, self._broken.get(life.id, ()), seq) or life.seq,
-            what=LabelCell(text=says(life)),
+            id=history.id,
+            seq=evidence_of(self._view, self._broken.get(history.id, ()), seq) or history.seq,
+            what=LabelCell(text=says(history)),
             cells=cells,
-            tag=self._tag(life, seq),
-            broken=self.broken(life, seq),
+            tag=self._tag(history, seq),
+            broken=self.broken(history, seq),
             later=later,
         )
 
-    def _cells(self, life: MessageHistory, seq: int) -> dict[str, LabelCell]:
+    def _cells(self, history: MessageHistory, seq: int) -> dict[str, LabelCell]:
         return {
-            "admitted": self._source(life),
-            "routed": self._routed(life, seq),
-            "prepared": _event_cell(life.prepared, seq, at=True),
-            "tried": _tried(life, seq),
-            "wire": self._wire(life, seq),
-            "acked": _acked(life, seq),
-            "mirrored": self._mirrored(life.mirrored, life.accepted, seq),
-            "terminal": self._terminal(life, seq),
+            "admitted": self._source(history),
+            "routed": self._routed(history, seq),
+            "prepared": _event_cell(history.prepared, seq, at=True),
+            "tried": _tried(history, seq),
+            "wire": self._wire(history, seq),
+            "acked": _acked(history, seq),
+            "mirrored": self._mirrored(history.mirrored, history.accepted, seq),
+            "terminal": self._terminal(history, seq),
         }
 
-    def _source(self, life: MessageHistory) -> LabelCell:
+    def _source(self, history: MessageHistory) -> LabelCell:
         """What made it: a message, a callback, a client, a hand. It comes before the message in any case."""
-        known = self._admitted.get((life.id, life.seq))
+        known = self._admitted.get((history.id, history.seq))
         if known is None:
-            source = self._view.nearest(life.seq, *_SOURCES)
+            source = self._view.nearest(history.seq, *_SOURCES)
             known = EMPTY
             if source is not None:
                 body = source.body
                 word = str(body.work) if isinstance(body, InboundAdmitted) else _SOURCE_WORDS.get(type(body), "")
                 known = LabelCell(text=f"#{source.seq}", more=f"#{source.seq} {word}", seq=source.seq)
-            self._admitted[life.id, life.seq] = known
+            self._admitted[history.id, history.seq] = known
         return known
 
-    def _routed(self, life: MessageHistory, seq: int) -> LabelCell:
-        place = where(self._view, life)
+    def _routed(self, history: MessageHistory, seq: int) -> LabelCell:
+        place = where(self._view, history)
         if place == NOTHING:
             return EMPTY
-        reason = f"  {life.body.reason}" if life.body else ""
-        if any(event.seq <= seq for event in life.fallbacks):
-            return LabelCell(text=f"FB {place}", more=f"FB {place}{reason}", tone=Tone.WARN, seq=life.seq)
-        return msgspec.structs.replace(place_cell(place), more=f"{place}{reason}", seq=life.seq)
+        reason = f"  {history.body.reason}" if history.body else ""
+        if any(event.seq <= seq for event in history.fallbacks):
+            return LabelCell(text=f"FB {place}", more=f"FB {place}{reason}", tone=Tone.WARN, seq=history.seq)
+        return msgspec.structs.replace(place_cell(place), more=f"{place}{reason}", seq=history.seq)
 
-    def _wire(self, life: MessageHistory, seq: int) -> LabelCell:
-        accepted = [event for event in life.accepted if event.seq <= seq]
+    def _wire(self, history: MessageHistory, seq: int) -> LabelCell:
+        accepted = [event for event in history.accepted if event.seq <= seq]
         if not accepted:
-            wire = [event for one in life.tries for event in one.wire if event.seq <= seq]
+            wire = [event for one in history.tries for event in one.wire if event.seq <= seq]
             return self._wire_cell(wire[-1]) if wire else EMPTY
         marks = self._view.marks
         wrong = any(event.seq in marks.misplaced and self._seen(event.seq, seq) for event in accepted)
-        chunks = life.body.chunks if life.body else 1
+        chunks = history.body.chunks if history.body else 1
         many = f" {len(accepted)}" + (f"/{chunks}" if chunks > 1 else "") if len(accepted) > 1 or chunks > 1 else ""
         last = accepted[-1]
         assert isinstance(last.body, WireAccepted)
@@ -193,9 +193,9 @@ class MessageRows:
         shape = "½" if part else "✓"
         return LabelCell(text=shape, more=f"{shape} #{done[-1].seq}", tone=Tone.GOOD, seq=done[-1].seq)
 
-    def _terminal(self, life: MessageHistory, seq: int) -> LabelCell:
-        step = life.step(seq)
-        if step.state in OPEN and self._view.over <= seq and not life.endings(seq):
+    def _terminal(self, history: MessageHistory, seq: int) -> LabelCell:
+        step = history.step(seq)
+        if step.state in OPEN and self._view.over <= seq and not history.endings(seq):
             shape, word, tone = NO_END
             return LabelCell(text=f"{shape} {word}", tone=tone, seq=step.seq)
         text, tone = state_words(step)
@@ -205,13 +205,13 @@ class MessageRows:
         """A violation with this evidence was seen by then."""
         return any(violation.at <= seq for violation in self._view.marks.of(evidence))
 
-    def _tag(self, life: MessageHistory, seq: int) -> str:
-        numbers = [self._copy(event, seq) for event in life.accepted]
+    def _tag(self, history: MessageHistory, seq: int) -> str:
+        numbers = [self._copy(event, seq) for event in history.accepted]
         if any(numbers):
             return f"{max(numbers)}×"
-        if any(event.seq in self._view.marks.misplaced and self._seen(event.seq, seq) for event in life.accepted):
+        if any(event.seq in self._view.marks.misplaced and self._seen(event.seq, seq) for event in history.accepted):
             return "!!"
-        return "✗" if self.broken(life, seq) else ""
+        return "✗" if self.broken(history, seq) else ""
 
     def _copy(self, event: Event, seq: int) -> int:
         """Its number among its copies, as far as there were any after event `seq`; 0: it has none."""
@@ -222,19 +222,19 @@ class MessageRows:
 
     # ------------------------------------------------------------ opened
 
-    def parts(self, life: MessageHistory) -> list[AttemptRecord | Event]:
+    def parts(self, history: MessageHistory) -> list[AttemptRecord | Event]:
         """What is listed below an opened message: its attempts, and what else said the same thing."""
-        own = {event.seq for event in life.accepted}
+        own = {event.seq for event in history.accepted}
         copies = self._view.marks.copies
         groups = dict.fromkeys(copies[seq].group for seq in own if seq in copies)
         others = sorted({seq for group in groups for seq in self._view.marks.groups[group]} - own)
-        return [*life.tries, *(self._view.event(seq) for seq in others)]
+        return [*history.tries, *(self._view.event(seq) for seq in others)]
 
-    def part(self, life: MessageHistory, part: AttemptRecord | Event, seq: int) -> MessageLine:
+    def part(self, history: MessageHistory, part: AttemptRecord | Event, seq: int) -> MessageLine:
         """One row below an opened message, after event `seq`."""
-        return self._try(life, part, seq) if isinstance(part, AttemptRecord) else self._twin(part, seq)
+        return self._try(history, part, seq) if isinstance(part, AttemptRecord) else self._twin(part, seq)
 
-    def _try(self, life: MessageHistory, one: AttemptRecord, seq: int) -> MessageLine:
+    def _try(self, history: MessageHistory, one: AttemptRecord, seq: int) -> MessageLine:
         later = one.event.seq > seq
         cells = self._try_cells(one, self._view.last if later else seq)
         if not later:
@@ -242,9 +242,9 @@ class MessageRows:
             cells = {name: _ahead(cell, ahead[name]) for name, cell in cells.items()}
         number = max((self._copy(event, seq) for event in one.wire), default=0)
         return MessageLine(
-            id=life.id,
+            id=history.id,
             seq=_target(one),
-            what=_try_words(life, one),
+            what=_try_words(history, one),
             cells=cells,
             tag=f"{number}×" if number else "",
             sub=True,
@@ -272,20 +272,20 @@ class MessageRows:
         return cells
 
     def _twin(self, event: Event, seq: int) -> MessageLine:
-        life = self.lives.of_event(event)
+        history = self.histories.of_event(event)
         cells = dict.fromkeys(STAGES, _BLANK)
         number = self._copy(event, seq)
         tone = Tone.BAD if number > 1 else Tone.PLAIN
         cells["wire"] = msgspec.structs.replace(self._wire_cell(event), tone=tone)
         cells["terminal"] = LabelCell(
-            text="◀ a copy", more=f"◀ the same thing, by {life.id if life else ''}", tone=tone
+            text="◀ a copy", more=f"◀ the same thing, by {history.id if history else ''}", tone=tone
         )
-        if life is not None and life.body is not None:
-            cells["routed"] = self._routed(life, seq)
+        if history is not None and history.body is not None:
+            cells["routed"] = self._routed(history, seq)
         return MessageLine(
-            id=life.id if life else "",
+            id=history.id if history else "",
             seq=event.seq,
-            what=LabelCell(text="└ copy", more=f"└ copy by {life.id if life else 'somebody'}", tone=Tone.DIM),
+            what=LabelCell(text="└ copy", more=f"└ copy by {history.id if history else 'somebody'}", tone=Tone.DIM),
             cells=cells,
             tag=f"{number}×" if number else "",
             sub=True,
@@ -309,21 +309,21 @@ def _chunk(event: Event) -> int:
     return event.body.chunk if isinstance(event.body, WireAccepted) else 0
 
 
-def _tried(life: MessageHistory, seq: int) -> LabelCell:
-    tries = [one for one in life.tried(seq) if one.part is AttemptKind.ATTEMPT]
+def _tried(history: MessageHistory, seq: int) -> LabelCell:
+    tries = [one for one in history.tried(seq) if one.part is AttemptKind.ATTEMPT]
     if not tries:
         return EMPTY
-    chunks = life.body.chunks if life.body else 1
+    chunks = history.body.chunks if history.body else 1
     tone = Tone.WARN if len(tries) > chunks else Tone.PLAIN
     text = str(len(tries))
     return LabelCell(text=text, more=f"{text} from #{tries[0].event.seq}", tone=tone, seq=tries[0].event.seq)
 
 
-def _acked(life: MessageHistory, seq: int) -> LabelCell:
-    acked = [event for event in life.acked if event.seq <= seq]
+def _acked(history: MessageHistory, seq: int) -> LabelCell:
+    acked = [event for event in history.acked if event.seq <= seq]
     if not acked:
         return EMPTY
-    chunks = life.body.chunks if life.body else 1
+    chunks = history.body.chunks if history.body else 1
     text = f"{len(acked)}/{chunks}"
     tone = Tone.GOOD if len(acked) == chunks else Tone.WARN
     return LabelCell(text=text, more=f"{text} #{acked[-1].seq}", tone=tone, seq=acked[-1].seq)
@@ -351,15 +351,15 @@ def _target(one: AttemptRecord) -> int:
     return accepted or one.event.seq
 
 
-def _try_words(life: MessageHistory, one: AttemptRecord) -> LabelCell:
+def _try_words(history: MessageHistory, one: AttemptRecord) -> LabelCell:
     body, owner = one.event.body, process(one.event.generation)
     if isinstance(body, RecoveryDecided):
         return LabelCell(text=f"└ {owner} {body.decision}", more=f"└ {owner} recovers: {body.decision}", tone=Tone.DIM)
     if isinstance(body, OperatorActed):
         return LabelCell(text=f"└ {body.verb}", more=f"└ operator: {body.verb}", tone=Tone.DIM)
-    if life.body is None or life.body.chunks < 2:
+    if history.body is None or history.body.chunks < 2:
         return LabelCell(text=f"└ try {one.number} {owner}", tone=Tone.DIM)
-    part, total = one.chunk + 1, life.body.chunks
+    part, total = one.chunk + 1, history.body.chunks
     more = f"└ part {part} of {total}, try {one.number} {owner}"
     again = f" ↻{one.number}" if one.number > 1 else ""
     return LabelCell(text=f"└ {part}/{total}{again}", more=more, tone=Tone.DIM)

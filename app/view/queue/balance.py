@@ -77,7 +77,7 @@ def _at(change: tuple[int, str, int]) -> int:
 class BalanceCounter:
     """How many messages were in each state, at any moment: changes in order, with a count kept every so often."""
 
-    def __init__(self, lives: Iterable[MessageHistory]) -> None:
+    def __init__(self, histories: Iterable[MessageHistory]) -> None:
         self._prepared: list[int] = []
         #: found in the store: message -> where it begins; and these in order
         self._unprepared: dict[str, int] = {}
@@ -91,14 +91,14 @@ class BalanceCounter:
         self._seqs: list[int] = []
         self._now: Counter[str] = Counter()
         self._frames: list[Counter[str]] = [Counter()]
-        self.grow(lives)
+        self.grow(histories)
 
-    def grow(self, lives: Iterable[MessageHistory]) -> None:
+    def grow(self, histories: Iterable[MessageHistory]) -> None:
         """Count what these have become since."""
         changes: list[tuple[int, str, int]] = []
-        for life in lives:
-            self._find(life)
-            self._count(life, changes)
+        for history in histories:
+            self._find(history)
+            self._count(history, changes)
         changes.sort(key=_at)
         if changes and self._seqs and changes[0][0] < self._seqs[-1]:
             # Something was queued all along, and nobody could tell: count everything again.
@@ -115,17 +115,17 @@ class BalanceCounter:
         self._twice.sort()
         self._double.sort()
 
-    def _find(self, life: MessageHistory) -> None:
-        if life.prepared is None and life.id not in self._unprepared:
-            self._unprepared[life.id] = life.seq
-            insort(self._found, life.seq)
-        elif life.prepared is not None and life.id in self._unprepared:
-            self._found.remove(self._unprepared.pop(life.id))
+    def _find(self, history: MessageHistory) -> None:
+        if history.prepared is None and history.id not in self._unprepared:
+            self._unprepared[history.id] = history.seq
+            insort(self._found, history.seq)
+        elif history.prepared is not None and history.id in self._unprepared:
+            self._found.remove(self._unprepared.pop(history.id))
 
-    def _count(self, life: MessageHistory, changes: list[tuple[int, str, int]]) -> None:
+    def _count(self, history: MessageHistory, changes: list[tuple[int, str, int]]) -> None:
         """What has ended leaves its count only by an operator's word: whatever else comes after is too much."""
-        done, name, over = self._counted.get(life.id, (0, "", False))
-        for step in life.steps[done:]:
+        done, name, over = self._counted.get(history.id, (0, "", False))
+        for step in history.steps[done:]:
             ends = step.ends
             if step.entered or step.reopened or not over:
                 if name and (step.reopened or not over):
@@ -133,13 +133,13 @@ class BalanceCounter:
                 name, over = TERMS[step.state], ends
                 changes.append((step.seq, name, 1))
             elif ends:
-                self._twice.append((step.seq, life.id))
+                self._twice.append((step.seq, history.id))
                 changes.append((step.seq, TERMS[step.state], 1))
             if step.entered:
                 self._prepared.append(step.seq)
             if len(step.owners) > 1:
-                self._double.append((step.seq, life.id))
-        self._counted[life.id] = len(life.steps), name, over
+                self._double.append((step.seq, history.id))
+        self._counted[history.id] = len(history.steps), name, over
 
     def at(self, seq: int) -> tuple[Counter[str], int, int]:
         """Counts of the states, and how many were prepared and found, after event `seq`."""

@@ -92,9 +92,9 @@ class FoldedMarks(msgspec.Struct, frozen=True):
 class QueueRows:
     """The rows of the queue over a run: messages and marks, in the order in which they come."""
 
-    def __init__(self, view: RunView, lives: MessageHistories) -> None:
+    def __init__(self, view: RunView, histories: MessageHistories) -> None:
         self._view = view
-        self.lives = lives
+        self.histories = histories
         self.rows: list[MessageHistory | Event | FoldedMarks] = []
         #: the same, without marks folded; and where each message stands in it by its number
         self._whole: list[MessageHistory | Event] = []
@@ -103,16 +103,16 @@ class QueueRows:
         self._places: dict[str, int] = {}
         self._never: tuple[int, list[str]] = (0, [])
         self._tally = BalanceCounter(())
-        self._broken = ViolationsByMessage(view, lives)
+        self._broken = ViolationsByMessage(view, histories)
         self._done = 0
-        self._take(lives)
+        self._take(histories)
 
     def grow(self) -> None:
         """Take in what happened since; the lives know of it already."""
-        self._take(self.lives.touched.values())
+        self._take(self.histories.touched.values())
 
     def _take(self, told: Iterable[MessageHistory]) -> None:
-        queued = [life for life in told if life.queued]
+        queued = [history for history in told if history.queued]
         since, self._done = self._done, self._view.last
         marks = (event for event in self._view.events[since:] if isinstance(event.body, _MARKERS))
         self._list(queued, [event for event in marks if _worth(event)])
@@ -123,17 +123,17 @@ class QueueRows:
         """Put these in; what stood at the end is folded anew, what comes before stays."""
         anew = len(self._whole)
         new: list[MessageHistory | Event] = list(marks)
-        for life in queued:
-            known = self._listed.get(life.id)
-            if known == life.seq:
+        for history in queued:
+            known = self._listed.get(history.id)
+            if known == history.seq:
                 continue
             if known is not None:
                 # It was found in the store, and is told of only now.
                 at = bisect_left(self._whole, known, key=_seq)
                 anew = min(anew, at)
                 del self._whole[at]
-            self._listed[life.id] = life.seq
-            new.append(life)
+            self._listed[history.id] = history.seq
+            new.append(history)
         if not new:
             return
         new.sort(key=_seq)
@@ -157,9 +157,9 @@ class QueueRows:
         """Nothing was ever queued."""
         return not self._places
 
-    def place(self, life: MessageHistory | None) -> int | None:
+    def place(self, history: MessageHistory | None) -> int | None:
         """The number of its row."""
-        return self._places.get(life.id) if life is not None else None
+        return self._places.get(history.id) if history is not None else None
 
     def wrong(self, seq: int) -> list[int]:
         """Numbers of the rows that stand out: two owners, ended twice, or no ending."""
@@ -172,9 +172,9 @@ class QueueRows:
         counts, prepared, found = self._tally.at(seq)
         missing = self._missing(seq)
         for name in missing:
-            life = self.lives.of(name)
-            assert life is not None
-            counts[TERMS[life.step(seq).state]] -= 1
+            history = self.histories.of(name)
+            assert history is not None
+            counts[TERMS[history.step(seq).state]] -= 1
         names = dict.fromkeys((*ALWAYS, *TERMS.values()))
         terms = tuple((name, counts[name]) for name in names if counts[name] or name in ALWAYS)
         twice = tuple(self._tally.twice(seq))
@@ -185,8 +185,8 @@ class QueueRows:
         if view.over > seq:
             return []
         if self._never[0] != view.last:
-            lives = (row for row in self._whole if isinstance(row, MessageHistory))
-            self._never = view.last, [life.id for life in lives if not life.endings(view.last)]
+            histories = (row for row in self._whole if isinstance(row, MessageHistory))
+            self._never = view.last, [history.id for history in histories if not history.endings(view.last)]
         return self._never[1]
 
     # ------------------------------------------------------------ rows
@@ -198,7 +198,7 @@ class QueueRows:
         """
         if not isinstance(row, MessageHistory) or row.step(seq).state is QueueState.LATER:
             return
-        yield from span_facts(self._view, self.lives, row, seq, drawn=drawn)
+        yield from span_facts(self._view, self.histories, row, seq, drawn=drawn)
         parts = chunks(row, seq)
         if parts is not None:
             text = f"{parts.strip(_PARTS)}  {parts.words}" if drawn else parts.words
@@ -258,24 +258,24 @@ class QueueRows:
             return row.seq
         return evidence_of(self._view, self._broken.get(row.id, ()), seq) or step.seq
 
-    def _state(self, life: MessageHistory, step: StateChange, seq: int) -> LabelCell:
-        if self._view.over <= seq and not life.endings(seq):
+    def _state(self, history: MessageHistory, step: StateChange, seq: int) -> LabelCell:
+        if self._view.over <= seq and not history.endings(seq):
             shape, word, tone = NO_END
             return LabelCell(text=f"{shape} {word}", tone=tone, seq=step.seq)
         text, tone = state_words(step)
-        endings = life.endings(seq)
+        endings = history.endings(seq)
         if endings > 1:
             return LabelCell(text=f"✗ ENDED {endings}×", more=f"{text} {endings}×", tone=Tone.BAD, seq=step.seq)
         return LabelCell(text=text, tone=tone, seq=step.seq)
 
-    def _tries(self, life: MessageHistory, seq: int) -> LabelCell:
+    def _tries(self, history: MessageHistory, seq: int) -> LabelCell:
         """Every attempt with what became of it: ``1╳ 2✓``; of a text in parts, the parts: ``■■□■■``."""
-        parts = chunks(life, seq)
+        parts = chunks(history, seq)
         if parts is not None:
             return LabelCell(text=parts.strip(_TRIES), more=parts.strip(_PARTS), tone=parts.tone)
         words: list[str] = []
         tone = Tone.PLAIN
-        for one in life.tried(seq):
+        for one in history.tried(seq):
             shape, last = self._shape(one, seq)
             name = _NAMES.get(one.part) or str(one.number)
             words.append(f"{name}{shape}")
@@ -283,15 +283,15 @@ class QueueRows:
         return LabelCell(text=_last(words), more=" ".join(words), tone=tone) if words else EMPTY
 
     def _shape(self, one: AttemptRecord, seq: int) -> tuple[str, Tone]:
-        died = self.lives.deaths.get(one.event.generation)
+        died = self.histories.deaths.get(one.event.generation)
         learnt = one.ended is not None and one.ended.seq <= seq
         if one.part is AttemptKind.ATTEMPT and not learnt and died is not None and one.event.seq < died <= seq:
             return "╳", Tone.BAD
         return shape_of(self._view, one, seq)
 
-    def _owner(self, life: MessageHistory, step: StateChange, seq: int) -> LabelCell:
+    def _owner(self, history: MessageHistory, step: StateChange, seq: int) -> LabelCell:
         if step.state not in (QueueState.LEASED, QueueState.ORPHANED):
-            return self._owners(life, seq)
+            return self._owners(history, seq)
         names = "+".join(process(one) for one in step.owners)
         held = seconds(self._view.time(seq) - step.at)
         wrong = len(step.owners) > 1 or step.state is QueueState.ORPHANED
@@ -299,25 +299,25 @@ class QueueRows:
         tone = Tone.BAD if wrong else Tone.PLAIN
         return LabelCell(text=f"{names}{dead}", more=f"{names}{dead} {held} s", tone=tone, seq=step.seq)
 
-    def _owners(self, life: MessageHistory, seq: int) -> LabelCell:
+    def _owners(self, history: MessageHistory, seq: int) -> LabelCell:
         """Nobody has it now; that several had it at once does not pass."""
-        both = next((one.owners for one in life.steps if one.seq <= seq and len(one.owners) > 1), ())
+        both = next((one.owners for one in history.steps if one.seq <= seq and len(one.owners) > 1), ())
         names = "+".join(process(one) for one in both)
         return LabelCell(text=f"✗{names}", more=f"✗ {names} once", tone=Tone.BAD) if both else EMPTY
 
-    def _age(self, life: MessageHistory, step: StateChange, seq: int) -> LabelCell:
+    def _age(self, history: MessageHistory, step: StateChange, seq: int) -> LabelCell:
         """How long it has been in the queue; of what has ended, how long it was."""
-        began = life.prepared or life.first
-        ended = life.ending if step.back else step
+        began = history.prepared or history.first
+        ended = history.ending if step.back else step
         until = self._view.time(seq) if step.state in OPEN else (ended or step).at
         tone = Tone.PLAIN if step.state in OPEN else Tone.DIM
         return LabelCell(text=_duration(until - began.at), tone=tone)
 
-    def _why(self, life: MessageHistory, step: StateChange, seq: int) -> str:
+    def _why(self, history: MessageHistory, step: StateChange, seq: int) -> str:
         if step.state is QueueState.LEASED:
-            again = "after its end: " if life.endings(seq) else ""
+            again = "after its end: " if history.endings(seq) else ""
             return f"{again}try {step.tries} is on its way"
-        ended = life.settled[-1] if life.settled and life.settled[-1].seq == step.seq else None
+        ended = history.settled[-1] if history.settled and history.settled[-1].seq == step.seq else None
         detail = ended.body.detail if ended is not None and isinstance(ended.body, IntentSettled) else ""
         return clean(f"{step.why}{f': {detail}' if detail else ''}")
 

@@ -85,10 +85,10 @@ async def test_the_cursor_selects_the_message_of_its_event():
     one = app(run=queued())
     async with one.run_test(size=(80, 24)) as pilot:
         await press(pilot, *REWOUND)
-        life = one.workspace.run.lives.of_event(one.workspace.run.view.event(one.workspace.cursor))
+        history = one.workspace.run.histories.of_event(one.workspace.run.view.event(one.workspace.cursor))
         chosen = list_of(one).target()
-        if life is not None:
-            assert chosen == life.seq
+        if history is not None:
+            assert chosen == history.seq
         await press(pilot, "g")
         assert list_of(one).selected == 0
         await press(pilot, "G", "e")

@@ -92,7 +92,9 @@ async def test_the_selected_message_is_selected_on_the_other_screens_and_the_mom
         sums = [line for line in text_of(one).splitlines() if "prepared " in line]
         await press(pilot, "3")
         messages = one.screen.query_one(MessageList)
-        assert one.workspace.run.messages.lives.of_event(one.workspace.run.view.event(messages.target() or 0)) is row
+        assert (
+            one.workspace.run.messages.histories.of_event(one.workspace.run.view.event(messages.target() or 0)) is row
+        )
         assert one.workspace.cursor == cursor
         await press(pilot, "6", "j")
         assert [line for line in text_of(one).splitlines() if "prepared " in line] == sums

@@ -20,22 +20,22 @@ class Shown:
 
     def __init__(self, run: Run) -> None:
         self.view = RunView(run)
-        self.lives = MessageHistories(self.view.events)
-        self.messages = MessageRows(self.view, self.lives)
-        self.queue = QueueRows(self.view, self.lives)
+        self.histories = MessageHistories(self.view.events)
+        self.messages = MessageRows(self.view, self.histories)
+        self.queue = QueueRows(self.view, self.histories)
         self.last = self.view.last
 
-    def life(self, name: str) -> MessageHistory:
-        life = self.lives.of(name)
-        assert life is not None
-        return life
+    def history(self, name: str) -> MessageHistory:
+        history = self.histories.of(name)
+        assert history is not None
+        return history
 
     def cells(self, name: str, seq: int | None = None) -> dict[str, str]:
-        line = self.messages.head(self.life(name), self.last if seq is None else seq)
+        line = self.messages.head(self.history(name), self.last if seq is None else seq)
         return {key: cell.text for key, cell in line.cells.items()}
 
     def row(self, name: str, seq: int | None = None) -> dict[str, str]:
-        line = self.queue.line(self.life(name), self.last if seq is None else seq)
+        line = self.queue.line(self.history(name), self.last if seq is None else seq)
         return {key: cell.text for key, cell in line.cells.items()}
 
     def seq(self, kind: str, number: int = 0) -> int:

@@ -74,32 +74,32 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
             # All are listed and none is opened: their numbers are those of the rows.
             self._wrong, self._broken = tuple(wrong), None
         else:
-            self._mark({messages.lives[at].id for at in wrong})
+            self._mark({messages.histories[at].id for at in wrong})
         title = f"Messages {messages.begun(self.workspace.cursor)}/{len(messages)}" if len(messages) else "Messages"
         self.set_titles(title, self._subtitle(len(messages)))
         self.keep()
 
     def _grown(self) -> bool:
         """Whether the messages are others than those listed. What a filter keeps is found anew as a run has grown."""
-        lives, (_, last) = self.workspace.run.messages.lives, self._listed
+        histories, (_, last) = self.workspace.run.messages.histories, self._listed
         if self._filter is None and not self._opened:
-            return lives.reordered != self._reordered
+            return histories.reordered != self._reordered
         most = last // 8 if self.workspace.run.view.growing else 0
-        return lives.last > last + most
+        return histories.last > last + most
 
     def _append(self) -> None:
         """Where all are listed, those that came since come last."""
-        lives, (length, _) = self.workspace.run.messages.lives, self._listed
-        if self._filter is None and not self._opened and len(lives) > length:
-            self._listing.extend((lives[at], None) for at in range(length, len(lives)))
-            self._listed, self._broken = (len(lives), lives.last), None
+        histories, (length, _) = self.workspace.run.messages.histories, self._listed
+        if self._filter is None and not self._opened and len(histories) > length:
+            self._listing.extend((histories[at], None) for at in range(length, len(histories)))
+            self._listed, self._broken = (len(histories), histories.last), None
 
     def _mark(self, wrong: set[str]) -> None:
         """The rows of these messages; found once while they are the same, because a run may have many rows."""
         if wrong != self._broken:
             self._broken = wrong
             rows = enumerate(self._listing) if wrong else ()
-            self._wrong = tuple(at for at, (life, part) in rows if part is None and life.id in wrong)
+            self._wrong = tuple(at for at, (history, part) in rows if part is None and history.id in wrong)
 
     def _subtitle(self, total: int) -> str:
         if self._filter is not None:
@@ -109,28 +109,28 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
 
     def _list(self) -> None:
         self.rows = self._listing = []
-        lives = self.workspace.run.messages.lives
-        self._listed, self._reordered = (len(lives), lives.last), lives.reordered
+        histories = self.workspace.run.messages.histories
+        self._listed, self._reordered = (len(histories), histories.last), histories.reordered
         self._filter = self.workspace.search.filter
         kept = self.workspace.search.messages(self.workspace.run)
         self._broken = None
         messages = self.workspace.run.messages
-        for life in messages.lives:
-            if not kept(life.id):
+        for history in messages.histories:
+            if not kept(history.id):
                 continue
-            self._listing.append((life, None))
-            if life.id in self._opened:
-                self._listing.extend((life, part) for part in messages.parts(life))
+            self._listing.append((history, None))
+            if history.id in self._opened:
+                self._listing.extend((history, part) for part in messages.parts(history))
 
     def follow(self, seq: int) -> None:
         """Select the attempt that an event belongs to where it is listed, else the message."""
         view, messages = self.workspace.run.view, self.workspace.run.messages
         event = view.event(seq)
-        life = messages.lives.of_event(event)
-        if life is None:
+        history = messages.histories.of_event(event)
+        if history is None:
             return
-        part = messages.lives.try_of(event)
-        rows = [(at, row[1]) for at, row in enumerate(self._listing) if row[0] is life]
+        part = messages.histories.try_of(event)
+        rows = [(at, row[1]) for at, row in enumerate(self._listing) if row[0] is history]
         found = next((at for at, one in rows if one is not None and one is part), rows[0][0])
         self.select(found)
 
@@ -143,12 +143,12 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
         """Open the selected message, or close it; the rows below it lead to their events."""
         if not 0 <= self.selected < self.count or self._listing[self.selected][1] is not None:
             return False
-        life = self._listing[self.selected][0]
-        if not self.workspace.run.messages.parts(life):
+        history = self._listing[self.selected][0]
+        if not self.workspace.run.messages.parts(history):
             return False
-        self._opened ^= {life.id}
+        self._opened ^= {history.id}
         self._list()
-        self.select(next(at for at, row in enumerate(self._listing) if row[0] is life))
+        self.select(next(at for at, row in enumerate(self._listing) if row[0] is history))
         self.sync()
         return True
 
@@ -161,9 +161,9 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
     def _line(self, index: int) -> MessageLine | None:
         if not 0 <= index < self.count:
             return None
-        life, part = self._listing[index]
+        history, part = self._listing[index]
         messages, cursor = self.workspace.run.messages, self.workspace.cursor
-        return messages.head(life, cursor) if part is None else messages.part(life, part, cursor)
+        return messages.head(history, cursor) if part is None else messages.part(history, part, cursor)
 
     def cells(self, index: int) -> dict[str, StyledCell]:
         """The stages of a message, or of one attempt."""

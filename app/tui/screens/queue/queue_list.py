@@ -68,7 +68,7 @@ class QueueList(CursorList[object]):
     def follow(self, seq: int) -> None:
         """Select the message that an event is part of, or the mark that it is."""
         queue, event = self.workspace.run.queue, self.workspace.run.view.event(seq)
-        found = queue.place(queue.lives.of_event(event))
+        found = queue.place(queue.histories.of_event(event))
         if found is None:
             found = next((at for at, row in enumerate(queue.rows) if row is event), None)
         if found is not None:

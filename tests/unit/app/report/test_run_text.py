@@ -147,17 +147,17 @@ def test_the_queue_loses_nothing_unseen(run):
 def test_the_report_tells_what_the_screens_tell(run):
     """One model of each thing: what stands in a row of the app stands in the report."""
     view, lines = RunView(run), told(run, plain=False)
-    lives = MessageHistories(view.events)
+    histories = MessageHistories(view.events)
     text, messages, queue, hands = (
         "\n".join(lines),
-        MessageRows(view, lives),
-        QueueRows(view, lives),
-        HandRuns(view, lives),
+        MessageRows(view, histories),
+        QueueRows(view, histories),
+        HandRuns(view, histories),
     )
     assert queue.empty or queue.ledger(view.last).text in text
-    for life in lives:
-        state = messages.head(life, view.last).cells["terminal"]
-        at = next(at for at, line in enumerate(lines) if line.startswith(f"  Message {life.id}"))
+    for history in histories:
+        state = messages.head(history, view.last).cells["terminal"]
+        at = next(at for at, line in enumerate(lines) if line.startswith(f"  Message {history.id}"))
         assert lines[at + 1].split(maxsplit=1) == ["state", (state.more or state.text).partition(" ")[2]]
     for row in hands.rows(view.last):
         for fact in hand_facts(view, hands, row, view.last):

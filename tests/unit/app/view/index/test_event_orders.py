@@ -231,7 +231,7 @@ ASKS: list[Callable[[OpenRun, int], object]] = [
     lambda opened, _seq: opened.hands.rows(opened.view.last),
     lambda opened, seq: (opened.queue.ledger(seq), opened.queue.wrong(seq)),
     lambda opened, seq: [opened.queue.line(row, seq) for row in opened.queue.rows],
-    lambda opened, seq: [opened.messages.head(life, seq) for life in opened.lives],
+    lambda opened, seq: [opened.messages.head(history, seq) for history in opened.histories],
     lambda opened, seq: (list(opened.folded.rows), opened.folded.broken),
     lambda opened, seq: (list(opened.unfolded.rows), opened.unfolded.broken),
     lambda opened, seq: opened.sessions.rows(min(seq, opened.sessions.last)),
@@ -263,13 +263,13 @@ def try_order(name: str, seed: int, *, always: bool = False) -> None:
 
 def in_order(opened: OpenRun) -> None:
     """What both ways to open a run could get wrong alike."""
-    view, lives = opened.view, opened.lives
-    assert [life.seq for life in lives] == sorted(life.seq for life in lives)
-    assert [lives.place(life) for life in lives] == list(range(len(lives)))
+    view, histories = opened.view, opened.histories
+    assert [history.seq for history in histories] == sorted(history.seq for history in histories)
+    assert [histories.place(history) for history in histories] == list(range(len(histories)))
     rows = opened.queue.rows
     assert [row.seq for row in rows] == sorted(row.seq for row in rows)
     assert all(opened.queue.place(row) == at for at, row in enumerate(rows) if isinstance(row, MessageHistory))
-    assert all(life in rows for life in lives if life.queued)
+    assert all(history in rows for history in histories if history.queued)
     for key in view.sessions_at(view.last):
         written = [line.seq for line in view.transcript(key)]
         assert written == sorted(written)

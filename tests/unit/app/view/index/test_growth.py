@@ -70,7 +70,7 @@ def look(opened: OpenRun) -> None:
     opened.view.sessions_at(last)
     _ = (list(opened.folded.rows[-5:]), list(opened.unfolded.rows[-5:]), opened.folded.broken)
     _ = (opened.sessions.rows(last), opened.queue.ledger(last), opened.hands.rows(last), opened.verdicts.rows(last))
-    _ = [opened.messages.head(life, last) for life in opened.lives]
+    _ = [opened.messages.head(history, last) for history in opened.histories]
 
 
 def told(opened: OpenRun) -> dict[str, object]:
@@ -91,7 +91,7 @@ def told(opened: OpenRun) -> dict[str, object]:
         "seen": {place: view.seen(place) for place in view.seen_places()},
         "span": view.bindings.span,
         "kept": [row.id if not isinstance(row, (FoldedMarks, Event)) else str(row) for row in opened.queue.rows],
-        "parts": [[str(part) for part in _parts(opened, life.id)] for life in opened.lives],
+        "parts": [[str(part) for part in _parts(opened, history.id)] for history in opened.histories],
     }
     for seq in moments:
         found[f"at {seq}"] = dict(_at(opened, seq))
@@ -99,21 +99,21 @@ def told(opened: OpenRun) -> dict[str, object]:
 
 
 def _parts(opened: OpenRun, name: str) -> Iterator[object]:
-    life = opened.lives.of(name)
-    assert life is not None
-    for part in opened.messages.parts(life):
-        yield opened.messages.part(life, part, opened.view.last)
+    history = opened.histories.of(name)
+    assert history is not None
+    for part in opened.messages.parts(history):
+        yield opened.messages.part(history, part, opened.view.last)
 
 
 def _at(opened: OpenRun, seq: int) -> Iterator[tuple[str, object]]:
     view = opened.view
     sessions = view.sessions_at(seq)
     yield "sessions at", (sessions, list(sessions))
-    yield "prepared", [history.id for history in opened.lives.prepared_by(seq)]
+    yield "prepared", [history.id for history in opened.histories.prepared_by(seq)]
     yield "transcripts", {key: view.transcript(key) for key in sessions}
     yield "bindings", (view.bindings.rows(seq), view.bindings.bound(seq))
     yield "verdicts", (opened.verdicts.rows(seq), opened.verdicts.families(seq), opened.verdicts.latest(seq))
-    yield "messages", [opened.messages.head(life, seq) for life in opened.lives]
+    yield "messages", [opened.messages.head(history, seq) for history in opened.histories]
     yield "wrong", list(opened.messages.wrong(seq))
     yield "queue", [opened.queue.line(row, seq) for row in opened.queue.rows]
     yield "ledger", (opened.queue.ledger(seq), opened.queue.wrong(seq))

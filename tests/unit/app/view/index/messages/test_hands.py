@@ -78,7 +78,7 @@ def test_events_that_are_about_a_hand(hands):
 
 
 def test_a_hand_that_was_told_of_twice(twice):
-    hands = HandRuns(twice.view, twice.lives)
+    hands = HandRuns(twice.view, twice.histories)
     (row,) = hands.rows(twice.last)
     assert len(row.said) == 2
     assert "D2" in row.broken
@@ -102,7 +102,7 @@ def test_a_result_that_a_hook_took_back_is_kept():
         author.rest()
 
     run = small(kept)
-    (row,) = HandRuns(run.view, run.lives).rows(run.last)
+    (row,) = HandRuns(run.view, run.histories).rows(run.last)
     assert (row.state, row.over) == (HandState.KEPT, False)
 
 
@@ -124,7 +124,7 @@ def dispatched(*, deadline: float | None, until: float, busy: bool = False, ende
         author.say(OPS, ANA, "still there?")
 
     run = small(story)
-    (row,) = HandRuns(run.view, run.lives).rows(run.last)
+    (row,) = HandRuns(run.view, run.histories).rows(run.last)
     return run, row
 
 
@@ -144,7 +144,7 @@ def dispatched(*, deadline: float | None, until: float, busy: bool = False, ende
 def test_a_hand_past_its_deadline_is_wrong_by_itself(deadline, until, busy, ended, overdue):
     run, row = dispatched(deadline=deadline, until=until, busy=busy, ended=ended)
     assert (row.overdue, row.wrong, row.broken) == (overdue, overdue, ())
-    state = next(hand_facts(run.view, HandRuns(run.view, run.lives), row, run.last))
+    state = next(hand_facts(run.view, HandRuns(run.view, run.histories), row, run.last))
     assert ("✗ L2" in state.text) is overdue
 
 
@@ -158,7 +158,7 @@ def test_a_hand_that_is_started_again_has_as_long_once_more():
         author.say(OPS, ANA, "still there?")
 
     run = small(story)
-    hands = HandRuns(run.view, run.lives)
+    hands = HandRuns(run.view, run.histories)
     (row,) = hands.rows(run.last)
     assert (row.deadline, row.overdue) == (18.0, False)
     lines = {fact.label: fact.text for fact in hand_facts(run.view, hands, row, run.last)}

@@ -26,7 +26,7 @@ from trunkline.core.values import IntentState
 
 
 def test_states_in_the_end(shown):
-    states = [life.step(shown.last).state for life in shown.lives]
+    states = [history.step(shown.last).state for history in shown.histories]
     assert states == [
         QueueState.DELIVERED,
         QueueState.DEAD,
@@ -40,8 +40,8 @@ def test_states_in_the_end(shown):
 
 
 def test_a_life_at_every_moment(shown):
-    life = shown.life("i5")
-    states = [life.step(seq).state for seq in range(life.seq - 1, shown.last + 1)]
+    history = shown.history("i5")
+    states = [history.step(seq).state for seq in range(history.seq - 1, shown.last + 1)]
     seen = [state for at, state in enumerate(states) if not at or states[at - 1] is not state]
     assert seen == [
         QueueState.LATER,
@@ -55,7 +55,7 @@ def test_a_life_at_every_moment(shown):
 
 
 def test_attempts_hold_what_came_of_them(shown):
-    first, second = shown.life("i5").tries
+    first, second = shown.history("i5").tries
     assert (first.number, second.number) == (1, 2)
     assert [event.kind for event in first.wire] == ["wire.accepted"]
     assert [event.kind for event in second.wire] == ["wire.deduplicated"]
@@ -67,7 +67,7 @@ def test_attempts_hold_what_came_of_them(shown):
 
 def test_a_crash_leaves_only_what_the_process_had_in_its_hands(shown):
     crash = shown.seq("process.crashed")
-    orphans = [life.id for life in shown.lives if life.step(crash).state is QueueState.ORPHANED]
+    orphans = [history.id for history in shown.histories if history.step(crash).state is QueueState.ORPHANED]
     assert orphans == ["i5"]
 
 
@@ -77,13 +77,13 @@ def test_two_processes_with_one_message():
         author.attempt(OPS, "i1", number=2)
 
     run = small(sending, another)
-    assert run.life("i1").step(run.last).owners == (1, 2)
+    assert run.history("i1").step(run.last).owners == (1, 2)
     assert run.row("i1")["owner"] == "p1+p2"
     assert run.queue.wrong(run.last) == [0]
 
 
 def test_what_is_not_said_is_a_life_with_a_reason(shown):
-    last = shown.lives[len(shown.lives) - 1]
+    last = shown.histories[len(shown.histories) - 1]
     assert not last.queued
     line = shown.messages.head(last, shown.last)
     assert line.cells["terminal"].text == "– NOT SAID"
@@ -93,8 +93,8 @@ def test_what_is_not_said_is_a_life_with_a_reason(shown):
 
 def test_events_belong_to_lives(shown):
     for event in shown.view.events:
-        life = shown.lives.of_event(event)
-        assert (life.id if life else None) == (event.intent or (life.id if life else None))
+        history = shown.histories.of_event(event)
+        assert (history.id if history else None) == (event.intent or (history.id if history else None))
 
 
 def test_what_an_earlier_run_left():
@@ -104,11 +104,11 @@ def test_what_an_earlier_run_left():
         author.gateway.record(decided, start, intent="old")
 
     run = small(found)
-    life = run.life("old")
-    assert life.queued
-    assert says(life) == "prepared by an earlier run"
-    assert where(run.view, life) == "·"
-    assert [one.part for one in life.tries] == [AttemptKind.RECOVERY]
+    history = run.history("old")
+    assert history.queued
+    assert says(history) == "prepared by an earlier run"
+    assert where(run.view, history) == "·"
+    assert [one.part for one in history.tries] == [AttemptKind.RECOVERY]
     assert run.queue.ledger(run.last).found == 1
 
 
@@ -121,7 +121,7 @@ def test_what_a_hook_took_back_was_never_queued():
 
     run = small(cancelled)
     assert run.cells("gone")["terminal"] == "– CANCELLED"
-    assert says(run.life("gone")) == "taken back by a hook, its text is not kept"
+    assert says(run.history("gone")) == "taken back by a hook, its text is not kept"
     assert run.queue.empty
     assert run.queue.ledger(run.last).holds
 
@@ -144,15 +144,15 @@ def test_stages_of_what_did_not_arrive(shown):
 
 
 def test_what_comes_later_is_marked(shown):
-    life = shown.life("i1")
-    started = life.tries[0].event.seq
-    line = shown.messages.head(life, started)
+    history = shown.history("i1")
+    started = history.tries[0].event.seq
+    line = shown.messages.head(history, started)
     assert not line.later
     assert line.cells["acked"].later
     assert line.cells["acked"].text == "1/1"
     assert not line.cells["tried"].later
     assert line.cells["terminal"].text == "◐ LEASED"
-    before = shown.messages.head(life, life.seq - 1)
+    before = shown.messages.head(history, history.seq - 1)
     assert before.later
     assert before.cells["terminal"].text == "· later"
 
@@ -162,11 +162,11 @@ def test_how_many_have_begun(shown):
     assert begun[0] == 0
     assert begun[-1] == len(shown.messages)
     assert begun == sorted(begun)
-    assert all(begun[life.seq] == begun[life.seq - 1] + 1 for life in shown.lives)
+    assert all(begun[history.seq] == begun[history.seq - 1] + 1 for history in shown.histories)
 
 
 def test_the_duplicate_is_an_extra_row(twice):
-    copies = [life for life in twice.lives if twice.messages.head(life, twice.last).tag in ("1×", "2×")]
+    copies = [history for history in twice.histories if twice.messages.head(history, twice.last).tag in ("1×", "2×")]
     first, second = copies
     parts = twice.messages.parts(second)
     lines = [twice.messages.part(second, part, twice.last) for part in parts]
@@ -175,25 +175,25 @@ def test_the_duplicate_is_an_extra_row(twice):
     assert lines[1].seq == first.accepted[0].seq
     assert lines[1].cells["wire"].text == f"✓ #{first.accepted[0].seq}"
     assert twice.messages.head(second, twice.last).cells["wire"].text == "!!"
-    assert list(twice.messages.wrong(twice.last)) == [twice.lives.place(first), twice.lives.place(second)]
+    assert list(twice.messages.wrong(twice.last)) == [twice.histories.place(first), twice.histories.place(second)]
 
 
 def test_nothing_is_wrong_before_it_happened(twice):
     before = min(twice.view.marks.stops) - 1
     assert list(twice.messages.wrong(before)) == []
-    assert {twice.messages.head(life, before).tag for life in twice.lives} == {""}
+    assert {twice.messages.head(history, before).tag for history in twice.histories} == {""}
 
 
 def test_a_second_attempt_that_people_saw_and_a_foreign_mirror():
     run = Shown(foreign_mirror())
     assert run.cells("i1")["mirrored"] == "m!"
-    life = run.life("i2")
-    lines = [run.messages.part(life, part, run.last) for part in run.messages.parts(life)]
+    history = run.history("i2")
+    lines = [run.messages.part(history, part, run.last) for part in run.messages.parts(history)]
     assert [line.tag for line in lines] == ["1×", "2×"]
     assert lines[0].cells["wire"].text.endswith("?")
     assert lines[0].cells["terminal"].text.startswith("retry")
     assert lines[1].cells["wire"].tone is Tone.BAD
-    assert "D1" in run.messages.broken(life, run.last)
+    assert "D1" in run.messages.broken(history, run.last)
 
 
 def test_an_operator_and_a_recovery_are_rows_of_their_own():
@@ -212,8 +212,8 @@ def test_an_operator_and_a_recovery_are_rows_of_their_own():
         author.settle(OPS, "hello", "i1", author.accept(OPS, "hello", "i1"))
 
     run = small(parked, again)
-    life = run.life("i1")
-    cells = [run.messages.part(life, part, run.last).what for part in run.messages.parts(life)]
+    history = run.history("i1")
+    cells = [run.messages.part(history, part, run.last).what for part in run.messages.parts(history)]
     words = [cell.more or cell.text for cell in cells]
     assert words == ["└ try 1 p1", "└ operator: unsent", "└ try 1 p1"]
     assert run.queue.ledger(run.last).text.startswith("✓ prepared 1 = delivered 1 + open 0")

@@ -57,7 +57,7 @@ def test_what_is_sent_again_after_its_end_is_delivered_as_before_and_no_second_e
     run = small(taken_over, again_by_another)
     row = run.row("i1")
     assert row["state"] == "✓ DELIVERED"
-    history = run.lives.of("i1")
+    history = run.histories.of("i1")
     assert history is not None
     assert queue_row(run.view, history, run.last).cells["state"].text == "delivered"
     assert row["why"].startswith("sent again after its end, by process 1")
@@ -68,14 +68,14 @@ def test_what_is_sent_again_after_its_end_is_delivered_as_before_and_no_second_e
 
 def test_claims_of_two_processes_on_one_message_overlap_in_sight():
     run = small(taken_over, again_by_another)
-    found = attempt_spans(run.view, run.lives, run.life("i1"), run.last)
+    found = attempt_spans(run.view, run.histories, run.history("i1"), run.last)
     assert [(one.owner, one.overlaps) for one in found] == [(1, True), (2, True), (1, False)]
-    lines = [fact.text for fact in span_facts(run.view, run.lives, run.life("i1"), run.last)]
+    lines = [fact.text for fact in span_facts(run.view, run.histories, run.history("i1"), run.last)]
     assert lines[0].startswith("p1 ├")
     assert "while another process had it too" in lines[1]
     assert run.row("i1")["owner"] == "✗p1+p2"
     one = small(sending)
-    assert list(span_facts(one.view, one.lives, one.life("i1"), one.last)) == []
+    assert list(span_facts(one.view, one.histories, one.history("i1"), one.last)) == []
 
 
 def in_parts(*accepted: int, acked: tuple[int, ...] = ()):
@@ -118,13 +118,13 @@ def in_parts(*accepted: int, acked: tuple[int, ...] = ()):
 )
 def test_parts_of_a_message_as_a_strip(accepted, acked, strip, tone, words):
     run = in_parts(*accepted, acked=acked)
-    parts = chunks(run.life("i1"), run.last)
+    parts = chunks(run.history("i1"), run.last)
     assert parts is not None
     assert (parts.signs, parts.tone) == (strip, tone)
     assert words in parts.words
     assert run.row("i1")["tries"] == strip
     assert parts.strip(3) == f"■{len(acked)}/4"
-    assert [fact.label for fact in run.queue.facts(run.life("i1"), run.last)][-1] == "parts"
+    assert [fact.label for fact in run.queue.facts(run.history("i1"), run.last)][-1] == "parts"
 
 
 def test_the_sum_holds_at_every_moment_and_breaks_in_the_end(shown):
@@ -140,7 +140,7 @@ def test_the_sum_holds_at_every_moment_and_breaks_in_the_end(shown):
 def test_the_sum_counts_what_the_rows_show(shown):
     for seq in range(shown.last):
         ledger = shown.queue.ledger(seq)
-        steps = [life.step(seq).state for life in shown.lives if life.queued and life.seq <= seq]
+        steps = [history.step(seq).state for history in shown.histories if history.queued and history.seq <= seq]
         assert ledger.prepared == len(steps)
         assert dict(ledger.terms)["delivered"] == steps.count(QueueState.DELIVERED)
         assert dict(ledger.terms)["retry"] == steps.count(QueueState.RETRY)
@@ -207,11 +207,11 @@ def test_rows_of_the_queue(shown):
 
 def test_claims_and_ages_are_in_virtual_time(shown):
     crash = shown.seq("process.crashed")
-    line = shown.queue.line(shown.life("i5"), crash)
+    line = shown.queue.line(shown.history("i5"), crash)
     assert line.cells["owner"].text == "p1 ╳"
     assert line.cells["age"].text == "0.010"
     assert shown.view.event(line.seq).kind == "attempt.started"
-    leased = shown.queue.line(shown.life("i5"), crash - 1)
+    leased = shown.queue.line(shown.history("i5"), crash - 1)
     assert (leased.cells["owner"].text, leased.cells["owner"].more) == ("p1", "p1 0.010 s")
 
 
@@ -241,7 +241,7 @@ def test_long_lists_of_attempts_keep_the_last():
             author.attempt(OPS, "i1", number=number)
 
     run = small(sending, more)
-    line = run.queue.line(run.life("i1"), run.last)
+    line = run.queue.line(run.history("i1"), run.last)
     assert line.cells["tries"].text.startswith("…")
     assert line.cells["tries"].text.endswith("8…")
     assert line.cells["tries"].more.startswith("1… 2…")
@@ -251,7 +251,7 @@ def test_nothing_was_ever_queued():
     run = Shown(silence())
     assert run.queue.empty
     assert run.queue.ledger(run.last).holds
-    assert list(run.messages.lives) == []
+    assert list(run.messages.histories) == []
 
 
 def test_a_ledger_that_does_not_add_up_says_so():
@@ -263,7 +263,7 @@ def test_words():
     assert process(0) == "·"
     assert place_cell("#ops ▸ deploy").text == "#ops▸deploy"
     run = small(lambda author: author.gateway.record(IntentSuppressed(reason=Reason.NO_REPLY, text="")))
-    assert says(run.lives[0]) == "nothing"
+    assert says(run.histories[0]) == "nothing"
 
 
 def test_refused_sends_and_dry_runs_have_lives():
@@ -275,5 +275,5 @@ def test_refused_sends_and_dry_runs_have_lives():
         author.gateway.record(body)
 
     run = small(refused, tried)
-    assert [says(life) for life in run.lives] == ["refused: which one?", "dry run “one”"]
-    assert where(run.view, run.lives[1]) == "@bo"
+    assert [says(history) for history in run.histories] == ["refused: which one?", "dry run “one”"]
+    assert where(run.view, run.histories[1]) == "@bo"
