@@ -1,4 +1,4 @@
-"""Fake platforms: they obey their own rules and record the wire truth themselves."""
+"""Fake platforms, which enforce their own rules and record the wire truth."""
 
 from trunkline.sim.platforms.adapter import FakeAdapter
 from trunkline.sim.platforms.base import FakePlatform

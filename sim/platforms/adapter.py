@@ -1,7 +1,4 @@
-"""The gateway's side of a fake platform: the adapter that a simulated process holds.
-
-It runs inside the process and dies with it; the platform does not.
-"""
+"""The adapter of a simulated gateway process to a fake platform. It dies with its process; the platform does not."""
 
 from __future__ import annotations
 
@@ -23,14 +20,14 @@ from trunkline.sim.platforms.api.binding_adapter import binding_of
 from trunkline.sim.platforms.base import FakePlatform
 from trunkline.sim.platforms.rooms import WorldPort
 
-#: the number of a work that has its name for the second time
+#: the number that makes a repeated id unique
 _AGAIN = re.compile(r"\+[0-9]+")
 
 
 class FakeAdapter:
     """`trunkline.core.channels.ChannelAdapter` over a fake platform, for one account and one process.
 
-    It begins with the newest token of its account, and keeps that until it is given another (`renew`).
+    It starts with the newest token of its account, and keeps it until `renew`.
     """
 
     def __init__(self, platform: FakePlatform, account: str, node: Node, world: WorldPort) -> None:
@@ -53,7 +50,7 @@ class FakeAdapter:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the platform can do."""
+        """Capabilities of the account."""
         return self._platform.capabilities_of(self._account)
 
     async def ready(self) -> Ready:
@@ -79,7 +76,7 @@ class FakeAdapter:
             self._platform.disconnect(self._account, connection)
 
     async def ack(self, envelope: Envelope) -> None:
-        """Tell the platform that a message is durable here."""
+        """Acknowledge a message that is durable in the gateway."""
         await anyio.sleep(self._platform.spec.latency / 10)
         self._check_connection()
         self._platform.ack(envelope)
@@ -89,7 +86,7 @@ class FakeAdapter:
             raise NotSent("there is no connection")
 
     async def send(self, request: SendRequest) -> Receipt:
-        """Send one chunk and wait for the answer, however long that takes."""
+        """Send one chunk and wait for the response, without a timeout."""
         if request.identity is None:
             return await self._send(request, self._token)
         try:
@@ -109,7 +106,7 @@ class FakeAdapter:
         return cast("Receipt", await _wait(answer))
 
     async def find(self, address: Address, key: str) -> Receipt | None:
-        """Look a send up."""
+        """Look up a send by its key."""
         answer = self._world.future()
         self._platform.wire.look_up(address, key, answer, self._token)
         return cast("Receipt | None", await _wait(answer))
@@ -124,12 +121,12 @@ class FakeAdapter:
 
     @property
     def placements(self) -> tuple[Placement, ...]:
-        """Which conversations can be bound; none on most platforms."""
+        """The kinds of conversations that can be bound; none on most platforms."""
         return self._binding.port.placements
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
         """Open a thread or topic."""
-        # What was not durable is numbered anew after a crash; its thread is called what it would have been called.
+        # Work that was not durable gets a new number after a crash; its thread keeps the name without the number.
         with opening(_AGAIN.sub("", key)):
             return await self._binding.port.open_child(parent, title, key)
 
@@ -142,23 +139,23 @@ class FakeAdapter:
         await self._binding.port.reopen(place)
 
     async def identity(self, place: Address, name: str) -> Identity | None:
-        """A webhook to speak there, found or made; none where the platform has none, and in direct conversations."""
+        """A webhook for the place, found or created; None on platforms without webhooks and in direct conversations."""
         return await self._binding.port.identity(place, name)
 
     def renew(self, token: int) -> None:
-        """The operator's code gives it a newer token."""
+        """Use a newer token."""
         if token > self._token:
             self._token = token
             self._binding.renew(token)
 
-    # ------------------------------------------------------------ what only some have
+    # ------------------------------------------------------------ optional capabilities
 
     async def edit(self, address: Address, provider_id: str, text: str) -> None:
-        """Give a message another text."""
+        """Replace the text of a message."""
         await self._change(Capability.EDIT, address, provider_id, text)
 
     async def react(self, address: Address, provider_id: str, emoji: str) -> None:
-        """Put a sign on a message."""
+        """Add a reaction to a message."""
         await self._change(Capability.REACTIONS, address, provider_id, emoji)
 
     async def _change(self, what: Capability, address: Address, message_id: str, text: str) -> None:
@@ -167,7 +164,7 @@ class FakeAdapter:
         await _wait(answer)
 
     async def resolve_target(self, text: str) -> Resolved | None:
-        """Ask the platform's directory what a target stands for."""
+        """Resolve a target in the platform's directory."""
         await anyio.sleep(self._platform.spec.latency)
         room = self._platform.find(self._account, text)
         if room is None:

@@ -1,7 +1,7 @@
-"""What all fake platforms share: accounts, people, rooms, messages, pushes, and requests that outlive their process.
+"""The base of all fake platforms: accounts, people, rooms, messages, pushes, and requests that outlive their process.
 
-Everything here is the world: it runs outside of all processes, and what it records is the wire truth. A request that
-left a process arrives even when the process has died or stopped waiting (simulation pitfall 9).
+Everything here belongs to the world: it runs outside all processes and records the wire truth. A request that left a
+process arrives even if the process has died or stopped waiting (docs/simulation.md).
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from trunkline.sim.scenario.model.scenario import AccountSpec, PlatformSpec
 
 
 class FakePlatform(ABC):
-    """One platform with all its rooms. Subclasses say what ids look like and what the real one can do."""
+    """One platform with all its rooms. Subclasses define the form of ids and the platform's rules."""
 
     channel = ""
-    #: what it takes beside texts, files, threads
+    #: capabilities beside texts, files and threads
     extras: frozenset[Capability] = frozenset()
     has_threads = True
     mode = DeliveryMode.DIRECT
     markup = Markup.AS_IS
     poll_options: int | None = None
     idempotency = Idempotency.NONE
-    #: what an account says that cannot send now
+    #: reason of an account that is not ready to send
     not_ready = "not-ready"
     opens_threads = False
-    #: a send that names a message as its thread opens the thread on it
+    #: a send that names a message as its thread opens a thread on that message
     opens_by_sending = False
-    #: what can be done about a lost answer of what a webhook says; none: there are no webhooks
+    #: idempotency of sends by webhook; None: the platform has no webhooks
     identities: Idempotency | None = None
     text_limit = 4096
     room_kind = ChatKind.GROUP
@@ -69,28 +69,28 @@ class FakePlatform(ABC):
         self._named: dict[tuple[str, str], Room] = {}
         self._connections: dict[str, Connection] = {}
         self._unacked: dict[str, dict[str, Posted]] = {account: {} for account in spec.accounts}
-        #: name -> envelope, where it really was said, accounts
+        #: name -> envelope, actual place, accounts
         self._said: dict[str, tuple[Envelope, Address, tuple[str, ...]]] = {}
         self._replays: dict[str, int] = {}
         self.threads = Threads(self)
         self.tokens = AccountTokens(self.channel, recorder)
         self.webhooks = Webhooks(self)
-        #: where the gateway's requests go
+        #: receives the gateway's sends
         self.wire = Wire(self, world)
         self.calls = Calls(self, world)
 
-    # ------------------------------------------------------------ what platforms differ in
+    # ------------------------------------------------------------ platform rules
 
     @abstractmethod
     def new_id(self, *what: str) -> str:
-        """A platform id for something that has a name, e.g. ``("room", "ops")``."""
+        """The platform id of something named, e.g. ``("room", "ops")``."""
 
     @abstractmethod
     def message_id(self, name: str, room: Room) -> str:
         """The id of a person's message."""
 
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
-        """What a thread or topic of a room is on this platform: by default a part of its room."""
+        """A thread or topic of a room as this platform models it: by default a part of its room."""
         return Room(
             channel=self.channel,
             name=name,
@@ -101,22 +101,22 @@ class FakePlatform(ABC):
         )
 
     def posted_id(self, room: Room, number: int) -> str:
-        """The id of a message of the gateway, the so manyth on this platform."""
+        """The id of the gateway's Nth message on this platform."""
         return self.new_id("message", str(number))
 
     def canonical(self, address: Address) -> tuple[str, str | None]:
-        """Conversation and thread as the platform writes them itself, whatever a request calls them."""
+        """Canonical ids of conversation and thread, whatever form a request uses."""
         return address.conversation, address.thread
 
     def find(self, account: str, text: str) -> Room | None:
-        """What the platform's directory finds under a text, as an account sees it; most have no directory."""
+        """Look up a text in the platform's directory for an account; most platforms have none."""
         return None
 
     def visible(self, request: SendRequest) -> str:
-        """What people will read of a request; raises `Refused` for what cannot be shown."""
+        """The text that people will read; raises `Refused` if the request cannot be displayed."""
         return request.text
 
-    # ------------------------------------------------------------ what accounts can do
+    # ------------------------------------------------------------ capabilities of accounts
 
     def _can(self, account: AccountSpec) -> Capabilities:
         spec = self.spec
@@ -137,17 +137,17 @@ class FakePlatform(ABC):
         )
 
     def capabilities_of(self, account: str) -> Capabilities:
-        """What an account can do here."""
+        """Capabilities of an account."""
         return self._capabilities[account]
 
     def unreachable(self, account: str, transport: Transport) -> bool:
-        """Whether a send cannot even leave: the gateway path is the connection of the account, which may be broken."""
+        """Whether a send cannot leave: the gateway transport uses the account's connection, which may be down."""
         return transport is Transport.GATEWAY and self._world.account_fault("connect", self.channel, account)
 
     # ------------------------------------------------------------ building the world
 
     def add_room(self, room: Room, under: str | None = None) -> Room:
-        """Make a conversation exist, and tell what it is called."""
+        """Create a conversation, and record its name."""
         self._rooms[room.owner, *self.canonical(room.address(room.accounts[0]))] = room
         for account in room.accounts:
             self._named[account, room.name] = room
@@ -164,23 +164,23 @@ class FakePlatform(ABC):
         return None
 
     def room_above(self, address: Address) -> Room | None:
-        """The room that a thread or topic hangs under, or would; the room itself for a place that is none."""
+        """The parent room of a thread or topic, even one that does not exist; the room itself for other places."""
         above = msgspec.structs.replace(
             address, conversation=address.parent or address.conversation, thread=None, parent=None
         )
         return self.room_at(above)
 
     def rooms_under(self, room: Room) -> list[Room]:
-        """The threads of a room that are conversations of their own and not deleted."""
+        """The threads of a room that are separate conversations and not deleted."""
         under = [one for one in self._rooms.values() if one.parent == room.conversation]
         return [one for one in under if one.closed != "deleted"]
 
     def room_named(self, account: str, name: str) -> Room | None:
-        """The conversation that people call so."""
+        """The conversation with a name."""
         return self._named.get((account, name))
 
     def said_as(self, conversation: str, message_id: str) -> str | None:
-        """The name that the scenario gave a message."""
+        """The scenario's name of a message."""
         for name, (said, place, _) in self._said.items():
             if said.message_id == message_id and place.conversation == conversation:
                 return name
@@ -202,15 +202,15 @@ class FakePlatform(ABC):
         speaker: Speaker = PERSON,
         cause: int | None = None,
     ) -> None:
-        """A person or a bot posts a message; every member account will be given it. An archived thread is reopened.
+        """Post a message as a person or bot; every member account will receive it. Reopens an archived thread.
 
-        With `reply_chain`, envelopes carry the id of a chain of replies as if it were a thread. Raises `UnknownName`
-        when there is such a thread, and where nobody can post.
+        With `reply_chain`, envelopes carry the id of a reply chain as if it were a thread. Raises `UnknownName` if such
+        a thread exists, or if the place takes no messages.
         """
         place = room.address(room.accounts[0])
         shown = place if reply_chain is None else msgspec.structs.replace(place, thread=reply_chain)
         if reply_chain is not None and self.room_at(shown) is not None:
-            raise UnknownName(f"{reply_chain} is a thread of {room.name}, so it is no mere chain of replies")
+            raise UnknownName(f"{reply_chain} is a thread of {room.name}, so it cannot be a reply chain")
         self.threads.posted(room, cause)
         body = PeerSaid(
             address=place,
@@ -249,11 +249,11 @@ class FakePlatform(ABC):
             self._world.at(arrives, self._arrived, posted)
 
     def foreign_webhook(self, name: str) -> Peer:
-        """Somebody's webhook, by the name under which it speaks."""
+        """A third party's webhook, by its display name."""
         return Peer(id=self.new_id("webhook", name), name=name)
 
     def echo(self, request: SendRequest, room: Room, message_id: str, cause: int) -> None:
-        """What a webhook of the gateway said comes back to it, on a platform that does so (`world.<name>.echoes`)."""
+        """Push a message of the gateway's webhook back to the gateway, if the platform `echoes`."""
         identity = request.identity
         if identity is None or not self.spec.echoes:
             return
@@ -269,7 +269,7 @@ class FakePlatform(ABC):
         )
 
     def replay(self, names: tuple[str, ...], cause: int | None) -> None:
-        """The connection resets and messages that were acked come again, under new ids where ids are not stable."""
+        """Redeliver acknowledged messages after a connection reset, under new ids unless ids are stable."""
         for name in names or tuple(self._said):
             if name not in self._said:
                 continue
@@ -291,7 +291,7 @@ class FakePlatform(ABC):
         self._push(posted)
 
     def _push(self, posted: Posted) -> None:
-        """Hand a message to the live connection, if there is one; otherwise it waits for the next."""
+        """Deliver a message to the live connection; without one it waits for the next."""
         envelope = posted.envelope
         connection = self._connections.get(envelope.address.account)
         if connection is None or not connection.node.alive or not self._waits(posted):
@@ -316,13 +316,13 @@ class FakePlatform(ABC):
 
     @property
     def waiting(self) -> int:
-        """Messages that the gateway has not acknowledged yet."""
+        """The number of unacknowledged messages."""
         return sum(len(unacked) for unacked in self._unacked.values())
 
     # ------------------------------------------------------------ the gateway's side of the wire
 
     def connect(self, account: str, node: Node) -> Connection:
-        """A process opens its connection: everything unacknowledged comes (again)."""
+        """Open a process's connection, and deliver everything unacknowledged, possibly again."""
         connection = Connection(node=node, queue=asyncio.Queue())
         self._connections[account] = connection
         self.events.record(PlatformConnected(channel=self.channel, account=account))
@@ -332,18 +332,18 @@ class FakePlatform(ABC):
         return connection
 
     def break_connection(self, account: str) -> None:
-        """The connection of an account breaks while both sides live: whoever reads from it is told."""
+        """Break the connection of an account while both sides live; its reader gets `NotSent`."""
         connection = self._connections.pop(account, None)
         if connection is not None:
             connection.queue.put_nowait(NotSent("the connection broke"))
 
     def disconnect(self, account: str, connection: Connection) -> None:
-        """A process closes its connection in order."""
+        """Close a process's connection gracefully."""
         if self._connections.get(account) is connection:
             del self._connections[account]
 
     def ack(self, envelope: Envelope) -> None:
-        """The gateway has it."""
+        """Acknowledge a message: it is not delivered again."""
         unacked = self._unacked[envelope.address.account]
         for key in [key for key, posted in unacked.items() if posted.envelope.message_id == envelope.message_id]:
             if envelope.address in (unacked[key].envelope.address, unacked[key].place):
@@ -353,9 +353,9 @@ class FakePlatform(ABC):
     # ------------------------------------------------------------ operators
 
     def close_room(self, room: Room, how: str, cause: int | None, *, locked: bool = False) -> None:
-        """Archive or delete a thread: it takes no messages any more."""
+        """Archive or delete a thread, which then takes no messages."""
         self.threads.close(room, how, cause, locked=locked)
 
     def latency(self, *what: str) -> float:
-        """Half to one and a half of the usual latency, drawn by what it is for."""
+        """A random latency between 0.5 and 1.5 times the usual one, keyed by its purpose."""
         return self.spec.latency * (0.5 + self._world.draw(self.channel, *what))

@@ -1,8 +1,8 @@
-"""A fake Discord: guild channels, threads that are channels of their own, direct messages, and nonces.
+"""A fake Discord: guild channels, threads that are channels themselves, direct messages, and nonces.
 
-Rules taken over from the real one: a thread started on a message has the message's id, and there is at most one; a
-send with a nonce that was used is answered with the first message (``enforce_nonce``); at most 2000 characters, and 10
-options in a poll. What a webhook says has no nonce that is enforced.
+Rules taken from the real platform: a message has at most one thread, with the message's id. A send with a used nonce
+returns the first message (``enforce_nonce``); nonces of webhooks are not enforced. Limits: 2000 characters; 10 options
+in a poll.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class FakeDiscord(FakePlatform):
         return digits(self.channel, *what, length=18)
 
     def message_id(self, name: str, room: Room) -> str:
-        """Snowflakes are unique over the whole platform."""
+        """A snowflake, unique over the whole platform."""
         return self.new_id("said", name)
 
     def thread_room(self, parent: Room, name: str, thread_id: str) -> Room:
-        """A conversation of its own with a parent."""
+        """A separate conversation with a parent."""
         return Room(
             channel=self.channel,
             name=name,

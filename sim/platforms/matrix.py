@@ -1,12 +1,10 @@
-"""A fake Matrix: rooms, users and events whose ids differ by case, threads that hang on events, transaction ids.
+"""A fake Matrix: rooms, users and events with case-sensitive ids, threads rooted at events, transaction ids.
 
-Rules taken over from the real one: ids are compared byte for byte, so a room whose id was folded is another room, and
-there is none; a thread is the event that it hangs on, and a send that relates to such an event opens it; answers of a
-thread open no further ones; a send whose transaction id was used is answered with the first event; an event has at
-most 64 KiB, so 16 000 characters fit, whatever they are.
+Rules taken from the real platform: ids are compared byte for byte, so a case-folded id names no room. A thread has the
+id of its root event, and a send that relates to an event opens its thread; replies in a thread open no further threads.
+A send with a used transaction id returns the first event. An event has at most 64 KiB, so any 16 000 characters fit.
 
-One thing is simpler than in reality: the talk with one user is a room with an id of its own there, and goes by the id
-of the user here.
+One simplification: a direct conversation has the user's id here; on the real platform it is a room with its own id.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from trunkline.sim.platforms.rooms import Room, letters
 
 _HOME = "example.org"
 _SIGNS = string.ascii_letters + string.digits
-#: what a user's id may be made of; anything else is written as its bytes
+#: bytes allowed in a user's id; others are escaped
 _PLAIN = frozenset((string.ascii_lowercase + string.digits + ".-").encode())
 
 
@@ -44,12 +42,12 @@ class FakeMatrix(FakePlatform):
         return f"${letters(self.channel, *what, length=16, alphabet=_SIGNS)}"
 
     def message_id(self, name: str, room: Room) -> str:
-        """Events are unique over all rooms."""
+        """An event id, unique over all rooms."""
         return self.new_id("said", name)
 
 
 def _local(name: str) -> str:
-    """A name as users' ids have it: capitals as ``_`` and the small letter, other signs as ``=`` and their bytes."""
+    """A name escaped for a user's id: capitals as ``_`` and the lower-case letter, other bytes as ``=`` and hex."""
     found = ""
     for byte in name.encode():
         sign = chr(byte)

@@ -1,4 +1,4 @@
-"""Rooms of a platform, what a platform needs of the world, and ids made from names."""
+"""Rooms of a platform, the platform's view of the world, and ids derived from names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trunkline.core.values import Address, ChatKind, Transport
 
 
 class WorldPort(Protocol):
-    """What a platform needs of the world."""
+    """The world as a platform uses it."""
 
     def now(self) -> float: ...
     def at(self, when: float, call: Any, *args: Any) -> None: ...
@@ -45,14 +45,14 @@ class Room:
     accounts: tuple[str, ...]
     #: ``archived`` or ``deleted``
     closed: str | None = None
-    #: what its platform calls it; `name` is what scenario files do
+    #: its name on the platform; `name` is its name in scenario files
     title: str = ""
-    #: archived so that the gateway may not reopen it
+    #: archived, and the gateway may not reopen it
     locked: bool = False
 
     @property
     def owner(self) -> str:
-        """The account that it belongs to: direct conversations are one account's own."""
+        """The account that owns it; only direct conversations have an owner."""
         return self.accounts[0] if self.kind is ChatKind.DIRECT else ""
 
     def address(self, account: str) -> Address:
@@ -68,7 +68,7 @@ class Room:
 
 
 def resolve(answer: asyncio.Future[Any], what: Any) -> None:
-    """Answer a request, unless nobody waits any more."""
+    """Answer a request, unless its future is already done."""
     if answer.done():
         return
     if isinstance(what, PlatformError):
@@ -78,14 +78,14 @@ def resolve(answer: asyncio.Future[Any], what: Any) -> None:
 
 
 def digits(*what: str, length: int) -> str:
-    """A number of so many digits made from names: stable, and alike for nothing else."""
+    """A stable number with `length` digits, hashed from names."""
     number = zlib.crc32("/".join(what).encode()) + 1
     return str(10 ** (length - 1) + number % (9 * 10 ** (length - 1)))
 
 
 @cache
 def letters(*what: str, length: int, alphabet: str) -> str:
-    """So many signs of an alphabet, made from names: stable, and alike for nothing else."""
+    """A stable string of `length` characters of an alphabet, hashed from names."""
     number = int.from_bytes(hashlib.sha256("/".join(what).encode()).digest()[:16], "big")
     found: list[str] = []
     for _ in range(length):

@@ -1,8 +1,8 @@
 """A fake Signal: people by phone number, groups by an id in base64, no threads, and neither keys nor look-up.
 
-Rules taken over from the real one: a text is plain, and its styles are ranges beside it, counted in UTF-16 code units;
-a message is known by the time at which it was sent, in milliseconds; ids of groups are compared byte for byte; longer
-texts than 2000 characters are something else, and refused here.
+Rules taken from the real platform: a text is plain, and its styles are separate ranges in UTF-16 code units. A
+message's id is its time of sending in milliseconds. Group ids are compared byte for byte. Texts over 2000 characters
+are refused here; the real platform sends them as attachments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trunkline.sim.platforms.rooms import Room, WorldPort, digits, letters
 from trunkline.sim.scenario.model.scenario import PlatformSpec
 
 _BASE64 = string.ascii_letters + string.digits + "+/"
-#: when the run began, on Signal's clock
+#: start of the run on Signal's clock
 _BEGAN = 1_700_000_000_000
 
 
@@ -35,17 +35,17 @@ class FakeSignal(FakePlatform):
         self._taken: Counter[str] = Counter()
 
     def new_id(self, *what: str) -> str:
-        """43 signs and a ``=`` for a group, a phone number for a person."""
+        """43 characters and ``=`` for a group, a phone number for a person."""
         if what[0] in ("person", "bot"):
             return f"+1555{digits(self.channel, *what, length=7)}"
         return f"{letters(self.channel, *what, length=43, alphabet=_BASE64)}="
 
     def message_id(self, name: str, room: Room) -> str:
-        """Its time; of several in one millisecond of a conversation, the next that is free."""
+        """Its time in milliseconds, or the next free one in the conversation."""
         now = _BEGAN + int(self._world.now() * 1000)
         self._taken[room.conversation] = found = max(now, self._taken[room.conversation] + 1)
         return str(found)
 
     def posted_id(self, room: Room, number: int) -> str:
-        """The same for messages of the gateway."""
+        """As `message_id`."""
         return self.message_id("", room)

@@ -1,12 +1,12 @@
-"""A fake Slack: channels, threads that hang on messages, and talks with one user that go by two names.
+"""A fake Slack: channels, threads rooted at messages, and direct conversations with two ids.
 
-Rules taken over from the real one: a message's id is its time (``1700000000.000100``), unique in its channel only; a
-thread is the time of the message that it hangs on, and a send that names such a message opens it, so there is nothing
-to open beforehand; answers of a thread open no further ones; the case of ids means nothing; the talk with a user has a
-channel id ``D...`` of its own, and what is sent there lands in the talk with the user; at most 4000 characters.
+Rules taken from the real platform: a message's id is its time (``1700000000.000100``), unique only in its channel. A
+thread has the id of its root message, and a send that names a message opens its thread; replies in a thread open no
+further threads. Ids are case-insensitive. A direct conversation also has a channel id ``D...``. At most 4000
+characters.
 
-`chat.postMessage` takes no idempotency key, and no search of the history goes by one: a lost answer stays open. An
-adapter that puts a key into the metadata of its messages could look it up; say ``idempotency: lookup`` for such a one.
+`chat.postMessage` has no idempotency key, and history cannot be searched by one, so a send whose response was lost
+stays unknown. An adapter that puts a key into message metadata could look it up: set ``idempotency: lookup`` for it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from trunkline.sim.scenario.model.scenario import PlatformSpec
 
 _LETTERS = {"room": "C", "person": "U", "bot": "U"}
 _SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-#: when the run began, on Slack's clock; threads of the scenario are older
+#: start of the run on Slack's clock; threads of the scenario are older
 _BEGAN = 1_700_000_000
 _NOT_ALPHANUMERIC = re.compile(r"[^A-Z0-9]")
-#: how a text may name a room or person: an id, or a name after a sign
+#: prefixes of a target before its id, ``#name`` or ``@name``
 _PREFIX = re.compile(r"\A(?:slack:)?(?:(?:channel|group|user|dm):)?\s*", re.IGNORECASE)
 
 
@@ -53,27 +53,27 @@ class FakeSlack(FakePlatform):
         return f"{_LETTERS[what[0]]}0{letters(self.channel, *what, length=9, alphabet=_SIGNS)}"
 
     def message_id(self, name: str, room: Room) -> str:
-        """Its time, and its number in the channel."""
+        """Its time and its number in the channel."""
         self._counts[room.conversation] += 1
         return f"{_BEGAN + int(self._world.now())}.{self._counts[room.conversation]:06d}"
 
     def posted_id(self, room: Room, number: int) -> str:
-        """The same for messages of the gateway."""
+        """As `message_id`."""
         return self.message_id("", room)
 
     def add_room(self, room: Room, under: str | None = None) -> Room:
-        """Make a conversation exist; that with a user under its other name too."""
+        """Create a conversation; a direct one also under its alias."""
         if room.kind is ChatKind.DIRECT and room.thread is None:
             self._users[room.accounts[0], self.alias(room.accounts[0], room.conversation)] = room.conversation.upper()
         return super().add_room(room, under)
 
     def alias(self, account: str, user: str) -> str:
-        """Slack's own id of the talk of an account with a user: ``D`` for ``U``; further accounts put theirs behind."""
+        """The ``D...`` id of a direct conversation: ``D`` for ``U``; accounts after the first append their name."""
         first = next(iter(self.spec.accounts))
         return f"D{user.upper()[1:]}{'' if account == first else _NOT_ALPHANUMERIC.sub('', account.upper())}"
 
     def canonical(self, address: Address) -> tuple[str, str | None]:
-        """In capitals, and the user for the talk with them."""
+        """Upper case, with the user's id for a direct conversation."""
         conversation = address.conversation.upper()
         return self._users.get((address.account, conversation), conversation), address.thread
 

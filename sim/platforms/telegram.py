@@ -1,8 +1,8 @@
 """A fake Telegram: groups, forum topics, direct messages. The Bot API has neither idempotency keys nor look-up.
 
-Rules taken over from the real one: message ids count per chat, so equal ids in two chats are two messages; a topic is a
-thread of its group; at most 4096 characters are visible, and 10 options in a poll. It is given HTML beside the text
-that was meant, shows what the HTML says, and refuses HTML that it cannot parse.
+Rules taken from the real platform: message ids count per chat, so equal ids in two chats are two messages. A topic is a
+thread of its group. Limits: 4096 visible characters; 10 options in a poll. A request has HTML beside its plain text;
+the HTML is displayed, and refused if it cannot be parsed.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class FakeTelegram(FakePlatform):
         self._counts: Counter[str] = Counter()
 
     def visible(self, request: SendRequest) -> str:
-        """What the HTML says; a text without HTML is shown as it is."""
+        """The text of the HTML; without HTML, the plain text."""
         return request.text if request.html is None else text_of_html(request.html)
 
     def new_id(self, *what: str) -> str:
-        """Groups are ``-100`` and ten digits, topics and messages small numbers, people nine digits."""
+        """``-100`` and ten digits for groups, small numbers for topics and messages, nine digits for people."""
         kind = what[0]
         if kind == "room":
             return f"-100{digits(self.channel, *what, length=10)}"

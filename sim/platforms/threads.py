@@ -1,6 +1,6 @@
 """Threads and topics of a platform: opened on messages, by sends, or for the gateway; archived, deleted, reopened.
 
-Everything here is state of the world; what a request passes first is in `sim.platforms.api.api_calls`.
+This is state of the world; latency, tokens and faults of requests are in `sim.platforms.api.api_calls`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.world import ThreadClosed, ThreadOpened, ThreadReopened
 from trunkline.sim.platforms.rooms import Room
 
-#: so much of a title is kept in events
+#: maximum length of a title in events
 _TITLE = 40
 
 
 class ThreadHost(Protocol):
-    """What threads need of the platform that they are on."""
+    """A platform as its threads use it."""
 
     events: Recorder
     has_threads: bool
@@ -40,20 +40,20 @@ class Threads:
 
     def __init__(self, platform: ThreadHost) -> None:
         self._platform = platform
-        #: everything that a thread can be opened on: owner and id of its conversation, and its own id
+        #: messages that a thread can be opened on: owner and id of the conversation, message id
         self._roots: set[tuple[str, str, str]] = set()
-        #: (conversation of the room, key) -> how many threads were opened for it
+        #: (conversation of the room, key) -> number of threads opened for it
         self._made: Counter[tuple[str, str]] = Counter()
 
     # ------------------------------------------------------------ opening
 
     def note_root(self, room: Room, message_id: str) -> None:
-        """A message was posted; a thread can be opened on it, unless it is in one."""
+        """Remember a posted message that a thread can be opened on: one that is not in a thread."""
         if room.thread is None:
             self._roots.add((room.owner, room.conversation, message_id))
 
     def on_message(self, place: Address, message_id: str, title: str) -> Room | None:
-        """The thread on a message, opened if it is not; `place` is its room, or it. None where there can be none."""
+        """The thread on a message, opened if necessary; `place` is its room or the thread. None if not possible."""
         platform = self._platform
         parent = platform.room_above(place)
         if parent is None or not platform.opens_threads:
@@ -64,7 +64,7 @@ class Threads:
         return known if known is not None else self._open(thread, parent, place.account, title, message_id)
 
     def by_sending(self, place: Address, title: str) -> Room | None:
-        """The thread that a send opens by naming a message as its thread; none where that opens nothing."""
+        """The thread that a send opens by naming a message as its thread; None if it opens none."""
         parent, root = self._platform.room_above(place), place.thread
         if not self._platform.opens_by_sending or parent is None or root is None:
             return None
@@ -72,7 +72,7 @@ class Threads:
         return self.on_message(place, root, title) if known else None
 
     def child(self, place: Address, title: str, key: str) -> Room:
-        """A new thread in the room of a place, called by its key: asked again, there is another. Raises `Refused`."""
+        """Open a new thread in the room of a place, named after its key; never reuses one. Raises `Refused`."""
         platform = self._platform
         parent = platform.room_above(place)
         if parent is None or place.account not in parent.accounts:
@@ -99,26 +99,26 @@ class Threads:
     # ------------------------------------------------------------ closing and reopening
 
     def state(self, place: Address) -> PlaceState:
-        """What the platform says of a conversation that an account asks for."""
+        """The state of a conversation as an account sees it."""
         room = self._platform.room_at(place)
         if room is None or place.account not in room.accounts or room.closed == "deleted":
             return PlaceState.GONE
         return PlaceState.OPEN if room.closed is None else PlaceState.ARCHIVED
 
     def close(self, room: Room, how: str, cause: int | None, *, locked: bool = False) -> None:
-        """Archive or delete a thread: it takes no messages any more. A `locked` one only operators open again."""
+        """Archive or delete a thread, which then takes no messages. Only operators can reopen a `locked` one."""
         room.closed, room.locked = how, locked
         self._platform.events.record(ThreadClosed(address=room.address(room.accounts[0]), how=how), cause)
 
     def reopen(self, room: Room, cause: int | None = None, *, account: str | None = None) -> None:
-        """An archived thread takes messages again. Raises `UnknownName` for one that is not archived."""
+        """Reopen an archived thread. Raises `UnknownName` if it is not archived."""
         if room.closed != "archived":
             raise UnknownName(f"{room.name} is {room.closed or 'open'}, not archived")
         room.closed, room.locked = None, False
         self._platform.events.record(ThreadReopened(address=room.address(account or room.accounts[0])), cause)
 
     def unarchive(self, place: Address) -> None:
-        """The gateway reopens a thread; one that is open stays so. Raises `Refused` where that is not allowed."""
+        """Reopen a thread for the gateway; an open one stays open. Raises `Refused` if it is locked."""
         room = self._platform.room_at(place)
         if room is None or place.account not in room.accounts or room.closed == "deleted":
             raise PlaceGone("no such thread")
@@ -128,7 +128,7 @@ class Threads:
             self.reopen(room, account=place.account)
 
     def posted(self, room: Room, cause: int | None) -> None:
-        """A person is about to post: that reopens an archived thread. Raises `UnknownName` where nobody can."""
+        """Reopen an archived thread because a person posts. Raises `UnknownName` if it is deleted or locked."""
         if room.closed == "deleted" or room.locked:
             raise UnknownName(f"nobody can post in {room.name}: it is {room.closed}{' and locked' * room.locked}")
         if room.closed is not None:

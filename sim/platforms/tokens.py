@@ -1,4 +1,4 @@
-"""Tokens of a platform's accounts: each new one counts one more, and older ones are not accepted any more."""
+"""Tokens of a platform's accounts, numbered from 1; only the newest is accepted."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from trunkline.sim.events.world import CredentialRotated
 
 @runtime_checkable
 class RenewableAdapter(Protocol):
-    """An adapter whose token the operator's code can replace while it serves."""
+    """An adapter whose token can be replaced while it runs."""
 
     def renew(self, token: int) -> None:
-        """The number of the newer token."""
+        """Use the token with this number."""
         ...
 
 
 class AccountTokens:
-    """The newest token of each account, by its number, from 1."""
+    """The number of the newest token of each account."""
 
     def __init__(self, channel: str, events: Recorder) -> None:
         self._channel = channel
@@ -28,26 +28,26 @@ class AccountTokens:
         self._counted: set[str] = set()
 
     def newest(self, account: str) -> int:
-        """The number of the token that is accepted now."""
+        """The number of the accepted token."""
         return self._newest.get(account, 1)
 
     def declare(self, account: str) -> None:
-        """Tell the numbers of this account's tokens with its requests: some run of its story rotates them."""
+        """Record token numbers with this account's requests, because the script rotates its token."""
         self._counted.add(account)
 
-    def rotate(self, account: str, cause: int | None, tell: float = 0.0) -> int:
-        """A new token takes the place of the one before; its number. `tell`: seconds until the gateway is given it."""
+    def rotate(self, account: str, cause: int | None, delay: float = 0.0) -> int:
+        """Replace a token; returns the new number. `delay`: seconds until the gateway receives it."""
         self.declare(account)
         number = self._newest[account] = self.newest(account) + 1
-        body = CredentialRotated(channel=self._channel, account=account, number=number, tell=tell)
+        body = CredentialRotated(channel=self._channel, account=account, number=number, tell=delay)
         self._events.record(body, cause)
         return number
 
     def check(self, account: str, number: int) -> None:
-        """Raise `Unauthorized` for a token that was replaced."""
+        """Raise `Unauthorized` for a replaced token."""
         if number < self.newest(account):
             raise Unauthorized(f"token {number} of {account} was replaced")
 
-    def told(self, account: str, number: int) -> int:
-        """What events say of a request's token: its number where tokens are counted, else 0."""
+    def recorded(self, account: str, number: int) -> int:
+        """The token number for events: 0 unless the account's tokens are recorded."""
         return number if account in self._counted else 0

@@ -1,4 +1,4 @@
-"""What people can see of the gateway on one platform: the messages that were accepted, as they stand now."""
+"""The gateway's accepted messages on one platform, in their current state."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class VisibleMessage:
 
     request: SendRequest
     receipt: Receipt
-    #: the text that it has now
+    #: current text
     text: str
     reactions: list[str] = field(default_factory=list[str])
 
     def change(self, what: Capability, text: str) -> None:
-        """Edit it, or put a sign on it. A sign that is on it already stays one."""
+        """Edit the text, or add a reaction; a reaction is added once."""
         if what is Capability.EDIT:
             self.text = text
         elif text not in self.reactions:
@@ -26,18 +26,18 @@ class VisibleMessage:
 
 
 class VisibleMessages:
-    """The messages of the gateway, in the order in which they were accepted."""
+    """The gateway's messages, in order of acceptance."""
 
     def __init__(self) -> None:
         self._by_id: dict[tuple[str, str, str], VisibleMessage] = {}
 
     def add(self, message: VisibleMessage) -> None:
-        """It is visible from now on."""
+        """Add an accepted message."""
         address = message.receipt.address
         self._by_id[address.account, address.conversation, message.receipt.provider_id] = message
 
     def get(self, address: Address, message_id: str) -> VisibleMessage | None:
-        """The message with this id in a conversation, if there is one."""
+        """The message with this id in a conversation, or None."""
         return self._by_id.get((address.account, address.conversation, message_id))
 
     @property

@@ -1,8 +1,8 @@
-"""Webhooks of a platform: who else than the bot can speak for the gateway, and in which room.
+"""Webhooks of a platform, through which the gateway can post under other names.
 
-Rules taken over from Discord: a webhook belongs to one room and speaks in its threads too, under any name; what it
-says has no nonce, so that the platform cannot recognise a repeat; one that was deleted is gone for good, and the next
-that is made has another id; an account may lose the right to use those of a room.
+Rules taken from Discord: a webhook belongs to one room and posts in its threads too, under any name. Its messages have
+no nonce, so the platform cannot recognise a repeat. A deleted webhook is gone permanently, and its successor has
+another id. An account may lose the permission to use the webhooks of a room.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trunkline.sim.platforms.rooms import Room
 
 
 class WebhookHost(Protocol):
-    """What webhooks need of the platform that they are on."""
+    """A platform as its webhooks use it."""
 
     channel: str
     events: Recorder
@@ -28,29 +28,29 @@ class WebhookHost(Protocol):
 
 
 class Webhooks:
-    """The webhooks that accounts of the gateway have made."""
+    """The webhooks created by the gateway's accounts."""
 
     def __init__(self, platform: WebhookHost) -> None:
         self._platform = platform
-        #: (account, conversation of the room) -> id and name of the webhook that is there now
+        #: (account, conversation of the room) -> id and name of its webhook
         self._here: dict[tuple[str, str], tuple[str, str]] = {}
         self._made: Counter[tuple[str, str]] = Counter()
         #: rooms in which an account may not use webhooks
         self._forbidden: set[tuple[str, str]] = set()
 
     def found(self, place: Address) -> str | None:
-        """The id of the webhook that an account has in the room of a place, if there is one."""
+        """The id of the account's webhook in the room of a place, or None."""
         return self._here.get(self._where(place) or ("", ""), (None,))[0]
 
     def listed(self, place: Address) -> list[tuple[str, str, str]]:
-        """Account, id and name of all webhooks in the room of a place. Raises `Refused` where that is not told."""
+        """Account, id and name of all webhooks in the room of a place. Raises `Refused` without permission."""
         where = self._where(place)
         if where in self._forbidden:
             raise Refused("missing permissions: webhooks")
         return [(owner, *known) for (owner, room), known in self._here.items() if where and room == where[1]]
 
     def make(self, place: Address, name: str) -> str:
-        """A new webhook in the room of a place; its id. Raises `Refused` where that cannot be."""
+        """Create a webhook in the room of a place; returns its id. Raises `Refused` if not possible."""
         where, room = self._where(place), self._platform.room_above(place)
         if where is None or room is None or place.account not in room.accounts:
             raise Refused("no such conversation")
@@ -66,7 +66,7 @@ class Webhooks:
         return found
 
     def check(self, identity: Identity, place: Address) -> None:
-        """Raise `IdentityGone` unless this webhook can speak at a place."""
+        """Raise `IdentityGone` unless this webhook can post at a place."""
         where = self._where(place)
         if where in self._forbidden:
             raise IdentityGone(f"the account may not use {identity}")
@@ -74,7 +74,10 @@ class Webhooks:
             raise IdentityGone(f"there is no {identity}")
 
     def end(self, place: Address, how: str, cause: int | None) -> bool:
-        """The webhook in the room of a place is ``deleted``, or ``forbidden`` with all to come; false: it was."""
+        """Delete the webhook in the room of a place, or forbid webhooks there; `how` is ``deleted`` or ``forbidden``.
+
+        Returns false if nothing changed.
+        """
         where = self._where(place)
         if where is None:
             return False

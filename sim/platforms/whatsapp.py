@@ -1,8 +1,8 @@
 """A fake WhatsApp: people by phone number, groups by JID, no threads, and neither idempotency keys nor look-up.
 
-Rules taken over from the real one: there is no interface but the connection of the account itself, so everything goes
-by the gateway path, and nothing can be sent while that connection is down; a person's JID is the same conversation as
-the phone number; a poll has at most 12 options; at most 4096 characters, as the strictest of its interfaces has it.
+Rules taken from the real platform: the account's own connection is the only interface, so everything uses the gateway
+transport, and nothing can be sent while that connection is down. A person's JID is the same conversation as the phone
+number. Limits: 12 options in a poll; 4096 characters, as in the strictest of its interfaces.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class FakeWhatsApp(FakePlatform):
         return f"3EB0{letters(self.channel, *what, length=16, alphabet=_HEX)}"
 
     def message_id(self, name: str, room: Room) -> str:
-        """Made up by the sender's device."""
+        """Chosen by the sender's device."""
         return self.new_id("said", name)
 
     def canonical(self, address: Address) -> tuple[str, str | None]:
-        """The phone number for a person's JID; the case of a group's JID means nothing."""
+        """The phone number for a person's JID; a group's JID is case-insensitive."""
         person = _PERSON.fullmatch(address.conversation)
         return f"+{person[1]}" if person else address.conversation.lower(), address.thread

@@ -1,8 +1,8 @@
-"""Crashes at exact points of a run: after the n-th commit, or after the n-th step of the loop.
+"""Crashes at exact points of a run: after the Nth commit, or after the Nth step of the loop.
 
-The commit is durable, and whoever asked for it never learns; the step is any callback of any task. The process is
-killed, or told to stop in order. A run may have several such crashes: each is armed when the process that the one
-before it ended is back, and counts from there.
+The commit is durable, but its caller never learns of it; a step is any callback of any task. The process is killed, or
+asked to stop gracefully. A run may have several crashes: each is armed when the process has restarted after the
+previous one, and counts from there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trunkline.sim.run.world import World
 
 
 class CrashAt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where the gateway ends. `n` counts from 1: of the first crash over the whole run, of others from the restart."""
+    """A crash point. `n` counts from 1: for the first crash from the start of the run, for others from the restart."""
 
     what: Literal["commit", "step"]
     n: int
@@ -31,17 +31,17 @@ class CrashAt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def point(self) -> str:
-        """As a command line takes it: ``commit:17``."""
+        """The form of the command line: ``commit:17``."""
         return f"{self.what}:{self.n}"
 
     @property
     def name(self) -> str:
-        """As the header of a trace has it: ``kill commit:17``."""
+        """The form of a trace header: ``kill commit:17``."""
         return f"{self.kind} {self.point}"
 
 
 def crash_at(text: str, *, kind: Literal["kill", "stop"] = "kill") -> CrashAt:
-    """Read a point such as ``commit:17`` or ``step:512``. Raises `UsageError`."""
+    """Parse a point such as ``commit:17`` or ``step:512``. Raises `UsageError`."""
     what, _, number = text.strip().partition(":")
     if what not in ("commit", "step") or not number.isascii() or not number.isdigit() or int(number) < 1:
         raise UsageError(f"{text!r} is no point of a run: expected commit:N or step:N, with N from 1")
@@ -49,18 +49,18 @@ def crash_at(text: str, *, kind: Literal["kill", "stop"] = "kill") -> CrashAt:
 
 
 class Crashes:
-    """The crashes of one run: the first is armed at once, each other when the process is back."""
+    """The crashes of one run: the first is armed at once, each later one when the process has restarted."""
 
     def __init__(self, world: World, process: GatewayProcess, crashes: Sequence[CrashAt]) -> None:
         self._world = world
         self._process = process
         self._left = deque(crashes)
-        #: the crash that is armed or on its way, and what it is called in the trace
+        #: the crash that is armed or in progress, and its reason in the trace
         self._armed: CrashAt | None = None
         self._why = ""
-        #: what the crashes that happened are called in the trace: seen there, not concluded
+        #: reasons of the crashes that happened, as seen in the trace
         self.whys: list[str] = []
-        #: stops that were asked for, and something else ended the process before it had stopped
+        #: requested stops during which something else ended the process
         self.overtaken = 0
         self._asked = False
         world.log.subscribe(self._ended, ProcessCrashed, ProcessStopped)
@@ -69,7 +69,7 @@ class Crashes:
 
     @property
     def over(self) -> int:
-        """How many of them have ended a process, or found it ended."""
+        """The number of crashes that ended a process, or found it ended."""
         return len(self.whys) + self.overtaken
 
     def _ended(self, event: Event) -> None:
@@ -98,7 +98,7 @@ class Crashes:
         if crash.what == "commit":
             self._at_commit(crash, crash.n + (self._world.disk.commits if later else 0))
         else:
-            # A restart is seen inside of a step, which is the first of the new process.
+            # A restart is seen inside a step, which is the first of the new process.
             self._at_step(crash, crash.n + (self._world.loop.steps - 1 if later else 0))
 
     def _at_step(self, crash: CrashAt, last: int) -> None:
@@ -113,7 +113,7 @@ class Crashes:
     def _at_commit(self, crash: CrashAt, last: int) -> None:
         def on_commit(count: int) -> None:
             if count == last:
-                # What the callback that commits does is done, and nothing comes after it.
+                # The callback that commits runs to its end, and nothing runs after it.
                 self._world.watch_steps(lambda _: self._end(crash) or True)
 
         self._world.on_commit = on_commit

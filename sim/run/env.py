@@ -1,4 +1,4 @@
-"""The simulated `core.env.Env`: virtual time, readable ids made from content, dice keyed by what they are for."""
+"""The simulated `core.env.Env`: virtual time, readable ids derived from content, seeded randomness."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from trunkline.core.env import Env
 
 
 class SimIds:
-    """Ids that depend on what they are for, never on how many others were made before (DESIGN section 6).
+    """Ids that depend on their purpose, never on how many ids were made before (docs/simulation.md).
 
-    `name_of` translates a platform's message (channel, account, conversation, thread, message id) to the name that
-    the scenario gave it. Asking twice for the same thing gives ``m1`` and ``m1+2``. A session may be asked for often
-    before there is one, so its id stays the same until a session has it.
+    `name_of` maps a platform's message (channel, account, conversation, thread, message id) to its name in the
+    scenario. Two requests for the same thing give ``m1`` and ``m1+2``. A session id may be requested several times
+    before the session exists, so it stays the same until a session has it.
     """
 
     def __init__(self, name_of: Callable[[tuple[str, ...]], str | None]) -> None:
         self._name_of = name_of
         self._asked: Counter[tuple[str, str]] = Counter()
-        #: ids that sessions have or had
+        #: ids of current and former sessions
         self.session_ids: set[str] = set()
 
     def new(self, kind: str, *parts: str) -> str:
@@ -33,7 +33,7 @@ class SimIds:
         return base if count == 1 else f"{base}+{count}"
 
     def _session(self, base: str) -> str:
-        """The first id of its kind that no session has: ``s-main:main``, and after a reset ``s-main:main+2``."""
+        """The first unused id of its kind: ``s-main:main``, and after a reset ``s-main:main+2``."""
         number, found = 1, base
         while found in self.session_ids:
             number += 1

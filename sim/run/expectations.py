@@ -1,4 +1,4 @@
-"""What a scenario expects beyond the invariants, compared with a trace: messages, transcripts, events."""
+"""Compares a trace with the scenario's expectations: messages, transcripts, events, exercised invariants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trunkline.sim.scenario.model.scenario import ExpectedEvent, ExpectedMessage
 
 
 class UnmetExpectation(msgspec.Struct, frozen=True, kw_only=True):
-    """An expectation that does not hold. `line`: where the scenario file states it."""
+    """An expectation that does not hold. `line`: its line in the scenario file."""
 
     summary: str
     expected: tuple[str, ...] = ()
@@ -32,23 +32,23 @@ class UnmetExpectation(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
 
-#: the events from which `_Seen` is made
-_TOLD = frozenset(
+#: the events that `_Outcome` reads
+_READ = frozenset(
     {WorldPlace, WireAccepted, TranscriptAppended, MirrorAppended, SessionCreated, SessionReset, SessionMoved}
 )
 
 
-class _Seen:
-    """What a run did, by place and by session."""
+class _Outcome:
+    """The outcome of a run, by place and by session."""
 
     def __init__(self, file: ScenarioFile, events: Sequence[Event]) -> None:
         self.events = events
         self.names: dict[tuple[str, str, str], Address] = {}
         self.labels: dict[tuple[str, str, str, str], str] = {}
         self.accepts: list[WireAccepted] = []
-        #: session id -> what it holds
+        #: session id -> its lines
         self.lines: dict[str, list[str]] = {}
-        #: where lines stand that hold only a part of an intent, and grow when more of it is accepted
+        #: (session id, intent) -> index of its partial line, which grows as more chunks are accepted
         self._parts: dict[tuple[str, str | None], int] = {}
         #: session key -> the session that has it
         self.sessions: dict[str, str] = {}
@@ -60,7 +60,7 @@ class _Seen:
 
     def _see(self, event: Event) -> None:
         body = event.body
-        if type(body) not in _TOLD:
+        if type(body) not in _READ:
             return
         if isinstance(body, WorldPlace):
             place = body.address
@@ -89,11 +89,11 @@ class _Seen:
             self._parts[which] = place
 
     def address(self, ref: PlaceRef) -> Address | None:
-        """Where a place is; none when it never came to be."""
+        """The address of a place; None if it never existed."""
         return self.names.get((ref.platform, ref.account, ref.tail))
 
     def held(self, agent: str, place: Address, configs: Sequence[GatewayConfig]) -> list[str]:
-        """What the session of a place holds: under the last configuration, else under the last in which it had one."""
+        """The lines of a place's session, under the last configuration in which it has one."""
         for config in reversed(configs):
             key = config_key(place_key(agent, place, config), config)
             if key in self.sessions:
@@ -101,13 +101,13 @@ class _Seen:
         return []
 
     def label(self, address: Address) -> str:
-        """What people call a place."""
+        """The name of a place."""
         return self.labels.get(address.lane, str(address))
 
 
 def transcripts_of(file: ScenarioFile, events: Sequence[Event]) -> dict[str, tuple[str, ...]]:
-    """What each session holds at the end of a run, by its key, as `expect.transcripts` has it."""
-    seen = _Seen(file, events)
+    """The lines of each session at the end of a run, by its key, in the form of `expect.transcripts`."""
+    seen = _Outcome(file, events)
     return {key: tuple(seen.lines.get(session, ())) for key, session in seen.sessions.items()}
 
 
@@ -118,13 +118,13 @@ def check_expectations(
     expect = file.scenario.expect
     found = [*_skipped(events)]
     if expect.accepted is not None or expect.transcripts or expect.events:
-        seen = _Seen(file, events)
+        seen = _Outcome(file, events)
         found += (*_accepted(file, seen), *_transcripts(file, seen), *_events(file, seen))
     return (*found, *_exercised(file, verdicts))
 
 
 def _skipped(events: Sequence[Event]) -> Iterable[UnmetExpectation]:
-    """Steps that could not happen: the run is another than the scenario tells."""
+    """Steps that could not happen: the run differs from the scenario."""
     for event in events:
         if isinstance(event.body, ScriptSkipped):
             yield UnmetExpectation(
@@ -134,8 +134,8 @@ def _skipped(events: Sequence[Event]) -> Iterable[UnmetExpectation]:
             )
 
 
-def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[UnmetExpectation]:
-    """The exact multiset of what was accepted anywhere."""
+def _accepted(file: ScenarioFile, seen: _Outcome) -> Iterable[UnmetExpectation]:
+    """Compare the exact multiset of accepted messages."""
     expected = file.scenario.expect.accepted
     if expected is None:
         return
@@ -158,8 +158,8 @@ def _accepted(file: ScenarioFile, seen: _Seen) -> Iterable[UnmetExpectation]:
             )
     for accept in left:
         yield UnmetExpectation(
-            summary=f"“{accept.text}” was seen at {seen.label(accept.address)}, which nobody expected",
-            expected=("nothing but the messages under expect.accepted",),
+            summary=f"“{accept.text}” was seen at {seen.label(accept.address)}, unexpectedly",
+            expected=("only the messages under expect.accepted",),
             actual=(f"“{accept.text}” at {seen.label(accept.address)}",),
             line=file.line_of(("expect", "accepted")),
         )
@@ -173,7 +173,7 @@ def _is_wanted(wanted: ExpectedMessage, found: WireAccepted) -> bool:
     return text_matches(wanted.text, found.text) and wanted.media in (None, found.media)
 
 
-def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[UnmetExpectation]:
+def _transcripts(file: ScenarioFile, seen: _Outcome) -> Iterable[UnmetExpectation]:
     configs = (file.scenario.gateway, *file.reloads)
     agents = agents_of(configs)
     for index, wanted in enumerate(file.scenario.expect.transcripts):
@@ -187,14 +187,14 @@ def _transcripts(file: ScenarioFile, seen: _Seen) -> Iterable[UnmetExpectation]:
         )
         if not fits:
             yield UnmetExpectation(
-                summary=f"the transcript of {wanted.place or wanted.session} is another",
+                summary=f"the transcript of {wanted.place or wanted.session} differs",
                 expected=wanted.lines,
                 actual=tuple(found) or ("(empty)",),
                 line=file.line_of(("expect", "transcripts", index)),
             )
 
 
-def _events(file: ScenarioFile, seen: _Seen) -> Iterable[UnmetExpectation]:
+def _events(file: ScenarioFile, seen: _Outcome) -> Iterable[UnmetExpectation]:
     for index, wanted in enumerate(file.scenario.expect.events):
         count = sum(_event_fits(wanted, event, file, seen) for event in seen.events)
         if count == wanted.times or (wanted.times is None and count > 0):
@@ -217,7 +217,7 @@ def _describe(wanted: ExpectedEvent) -> str:
     return ", ".join(facts)
 
 
-def _event_fits(wanted: ExpectedEvent, event: Event, file: ScenarioFile, seen: _Seen) -> bool:
+def _event_fits(wanted: ExpectedEvent, event: Event, file: ScenarioFile, seen: _Outcome) -> bool:
     body = event.body
     if event.kind != wanted.kind:
         return False
@@ -240,8 +240,8 @@ def _exercised(file: ScenarioFile, verdicts: Iterable[Verdict]) -> Iterable[Unme
     for index, wanted in enumerate(file.scenario.expect.exercised):
         if wanted in idle:
             yield UnmetExpectation(
-                summary=f"{wanted} was not put to the test",
-                expected=(f"something in the run that {wanted} speaks of",),
+                summary=f"{wanted} was not exercised",
+                expected=(f"something in the run that {wanted} applies to",),
                 actual=("not exercised",),
                 line=file.line_of(("expect", "exercised", index)),
             )

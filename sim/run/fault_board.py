@@ -1,7 +1,7 @@
-"""Faults: named things that will go wrong, armed by the script, matched by content, counted when they fire.
+"""Faults: armed by the script, matched by content, counted when they fire.
 
-Most faults strike the first requests that fit. Those on `mirror`, `ready` and `connect` are times: they hold from the
-moment in which they are armed, for as long as they say.
+Most faults strike the first requests that match. Those on `mirror`, `ready` and `connect` are periods: they hold from
+the moment they are armed, for their duration.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from trunkline.sim.scenario.model.scenario import Fault
 
 
 def text_matches(pattern: str, text: str) -> bool:
-    """Whether a text fits a pattern in which only ``*`` is special (for anything, also line ends)."""
+    """Whether a text matches a pattern in which only ``*`` is special (any text, line ends included)."""
     escaped = pattern.replace("[", "[[]").replace("?", "[?]")
     return fnmatchcase(text, escaped)
 
 
 def where(body: Body) -> Address | None:
-    """The place that an event is about: its own, that of its binding, or the one that was asked for."""
+    """The place of an event: its address, that of its binding, or the requested one."""
     found = (getattr(body, name, None) for name in ("address", "conversation", "asked"))
     return next((place for place in found if isinstance(place, Address)), None)
 
 
 @dataclass(slots=True)
 class ArmedFault:
-    """A fault of the script that waits for its moment."""
+    """A fault of the script that has not run out."""
 
     fault: Fault
-    #: how many that fit pass before it strikes
+    #: matches to let pass before it strikes
     skip: int
     left: int
-    #: a fault that is a time ends then
+    #: end of a fault that is a period
     until: float
     struck: bool = False
 
 
 class FaultBoard:
-    """The faults that are armed now.
+    """The armed faults.
 
-    `is_at` tells whether an address is a place of the scenario, `account_of` which channel and account see a place.
+    `is_at`: whether an address is a place of the scenario. `account_of`: the channel and account of a place.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class FaultBoard:
         self._armed: list[ArmedFault] = []
 
     def arm(self, fault: Fault) -> None:
-        """From now on."""
+        """Arm a fault from now on."""
         self._armed.append(ArmedFault(fault, fault.nth - 1, fault.times, self._now() + fault.for_))
 
     def heal(self) -> None:
-        """No new faults from now on."""
+        """Disarm all faults."""
         self._armed.clear()
 
     def take(
@@ -76,7 +76,7 @@ class FaultBoard:
         carries: Collection[str] = (),
         account: tuple[str, str] | None = None,
     ) -> Fault | None:
-        """The first armed fault that fits; it counts as fired."""
+        """The first armed fault that matches; it counts as fired."""
         for armed in self._armed:
             fault = armed.fault
             fits = (
@@ -98,7 +98,7 @@ class FaultBoard:
         return None
 
     def during(self, on: str, account: tuple[str, str] | None = None) -> tuple[Fault, bool] | None:
-        """The fault that holds now, for an account or at all, and whether this is the first that is asked of it."""
+        """The fault whose period holds now, for an account or for all, and whether this is its first strike."""
         for armed in self._armed:
             about = account is None or self.is_about(armed.fault, account)
             if armed.fault.on == on and self._now() < armed.until and about:

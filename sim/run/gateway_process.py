@@ -1,4 +1,4 @@
-"""A gateway process of a run: it boots on the surviving disk, can be killed, stopped or frozen, and starts again."""
+"""A simulated gateway process: boots on the surviving disk, can be killed, stopped or frozen, and restarts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from trunkline.sim.scenario.config_reloads import agents_of
 from trunkline.sim.scenario.model.steps import BindStep, QueueStep, UnbindStep
 from trunkline.sim.scenario.place_refs import is_session_key
 
-#: a process that dies by itself this often is left dead
+#: a process is not started more often than this
 _MOST_BOOTS = 50
-#: calls that are told of the error that killed a process
+#: traceback frames recorded for the error that killed a process
 _FRAMES = 8
 
 
@@ -50,30 +50,30 @@ class GatewayProcess:
         self._node: Node | None = None
         self._task: asyncio.Task[None] | None = None
         self._gateway: Gateway | None = None
-        #: the adapters of the process, also of one that is not installed yet, by channel and account
+        #: the adapters of the process by channel and account, including those not installed yet
         self._adapters: dict[tuple[str, str], ChannelAdapter] = {}
-        #: the process that was told to end, why, by which event, and how long it stays down
+        #: the process that is stopping, the reason, the causing event, and the down time
         self._stopping: tuple[Node, str, int | None, float] | None = None
-        #: what the next process starts with
+        #: the configuration of the next process
         self.config = world.scenario.gateway
 
     @property
     def alive(self) -> bool:
-        """Whether a process runs now."""
+        """Whether a process is running."""
         return self._node is not None and self._node.alive
 
     @property
     def frozen(self) -> bool:
-        """Whether a process is there and stands still."""
+        """Whether the process is frozen."""
         return self._node is not None and self._node.frozen
 
     @property
     def stopping(self) -> bool:
-        """Whether the process that runs now was told to end."""
+        """Whether the running process was asked to stop."""
         return self.alive and self._stopping is not None and self._stopping[0] is self._node
 
     def boot(self) -> None:
-        """Start a process on what the disk holds."""
+        """Start a process on the disk."""
         if self.alive or self._boots >= _MOST_BOOTS:
             return
         self._boots += 1
@@ -82,9 +82,9 @@ class GatewayProcess:
         loop = asyncio.get_running_loop()
         context = node.context()
         task = self._task = loop.create_task(gateway.run(), name=f"{self.name} {node.generation}", context=context)
-        # In the world's context: that a process has ended is seen from outside.
+        # In the world's context: the end of a process is observed from outside.
         task.add_done_callback(lambda _: self._ended(node, task))
-        # A process that has nothing to do is what a run at rest may have waited for.
+        # The run may have been waiting only for a running process to be at rest.
         self._world.poke()
 
     def _make(self, node: Node) -> Gateway:
@@ -109,7 +109,7 @@ class GatewayProcess:
             store=wiring.store(partial(world.disk.connect, node), events),
             adapters=adapters,
             agents={
-                # Also those that a later configuration brings.
+                # Including the agents of later configurations.
                 agent: wiring.wrap_agent(
                     ScriptedAgent(
                         scenario.cast.agents.get(agent, ()),
@@ -129,31 +129,31 @@ class GatewayProcess:
         )
 
     def _install(self, node: Node, adapter: ChannelAdapter) -> None:
-        """An adapter that was missing is there now, if its process still is."""
+        """Install an adapter that was missing at boot, if its process still runs."""
         gateway = self._gateway
         if gateway is not None and node.alive and self._node is node:
             node.context().run(gateway.install, adapter)
 
     def renew(self, channel: str, account: str) -> None:
-        """The operator's code gives the process that runs the newest token of an account."""
+        """Pass the newest token of an account to the running process."""
         node, adapter = self._node, self._adapters.get((channel, account))
         if node is not None and node.alive and isinstance(adapter, RenewableAdapter):
             node.context().run(adapter.renew, self._world.platforms[channel].tokens.newest(account))
 
     def session_key(self, agent: str, session: str) -> str:
-        """The key of a session that a scenario names by its place, or by the key itself."""
+        """The key of a session that a scenario names by its place or by its key."""
         if is_session_key(session):
             return session
         return config_key(place_key(agent, self._world.address(session), self.config), self.config)
 
-    # ------------------------------------------------------------ what clients, operators and schedules do
+    # ------------------------------------------------------------ clients, operators, schedules
 
     def _live(self) -> tuple[Node, Gateway] | None:
         node, gateway = self._node, self._gateway
         return None if node is None or gateway is None or not node.alive else (node, gateway)
 
     def wake(self, agent: str, text: str, cause: int | None) -> None:
-        """A schedule inside the process fires; nothing happens when there is no process."""
+        """Fire a schedule inside the process; does nothing without a process."""
         live = self._live()
         if live is not None:
             node, gateway = live
@@ -166,24 +166,24 @@ class GatewayProcess:
         return live
 
     def send(self, message: SendMessage, targets: Sequence[Target], number: int) -> None:
-        """A client sends through the process, to one target or to several. Raises `UnknownName` without a process."""
+        """Send as a client, to one target or to several. Raises `UnknownName` without a process."""
         node, gateway = self._running()
         call = partial(clients.send, gateway, message, targets, self._world.events)
         self._spawn(node, self._client("send", call), f"send {number} {message.key}")
 
     def operate(self, step: QueueStep) -> None:
-        """An operator works on the queue of the process. Raises `UnknownName` without a process."""
+        """Administer the queue as an operator. Raises `UnknownName` without a process."""
         node, gateway = self._running()
         call = partial(clients.operate, gateway, step, self._world.is_at)
         self._spawn(node, self._client(f"queue {step.do}", call), f"queue {step.do}")
 
     def reset(self, agent: str, place: Address) -> None:
-        """An operator has a session start anew. Raises `UnknownName` without a process."""
+        """Reset a session as an operator. Raises `UnknownName` without a process."""
         node, gateway = self._running()
         self._spawn(node, self._client("reset", partial(_reset, gateway, agent, place)), f"reset {agent} {place}")
 
     def bind(self, step: BindStep) -> None:
-        """An operator binds a conversation. Raises `UnknownName` without a process, or without the conversation."""
+        """Bind a conversation as an operator. Raises `UnknownName` without a process, or without the conversation."""
         node, gateway = self._running()
         agent = step.agent or self.config.default_agent
         key, place = self.session_key(agent, step.session), self._world.address(step.place)
@@ -191,7 +191,7 @@ class GatewayProcess:
         self._spawn(node, self._client("bind", call), f"bind {place} {key}")
 
     def unbind(self, step: UnbindStep) -> None:
-        """An operator unbinds a conversation or a session. Raises `UnknownName` as `bind` does."""
+        """Unbind a conversation or a session as an operator. Raises `UnknownName` as `bind` does."""
         node, gateway = self._running()
         agent = step.agent or self.config.default_agent
         key = None if step.session is None else self.session_key(agent, step.session)
@@ -200,41 +200,41 @@ class GatewayProcess:
         self._spawn(node, self._client("unbind", call), f"unbind {place} {key}")
 
     async def _client(self, step: str, call: Callable[[], Awaitable[None]]) -> None:
-        """Somebody outside calls the process. An error that the gateway does not tell itself is told here."""
+        """Run a call from outside the process, and record an error that the gateway does not record itself."""
         try:
             await call()
-        except Exception as error:  # noqa: BLE001 -- a run in which a step failed says nothing, so it is told
-            why = error.facts if isinstance(error, UnknownName) else _tell(error)
+        except Exception as error:  # noqa: BLE001 -- a failed step would make the run meaningless, so it is recorded
+            why = error.facts if isinstance(error, UnknownName) else _one_line(error)
             self._world.events.record(ScriptSkipped(step=step, why=why))
 
     def reload(self, config: GatewayConfig) -> None:
-        """Another configuration, for the process that runs and for those to come. Raises `ConfigError`."""
+        """Replace the configuration of the running process and of later ones. Raises `ConfigError`."""
         live = self._live()
         if live is not None:
             node, gateway = live
             node.context().run(gateway.reload, config)
         if config.delivery != self.config.delivery:
-            self._world.tell_limits(config.delivery)
+            self._world.record_limits(config.delivery)
         self.config = config
 
     def _spawn(self, node: Node, work: Coroutine[Any, Any, None], name: str) -> None:
         asyncio.get_running_loop().create_task(work, name=name, context=node.context())
 
-    # ------------------------------------------------------------ how it ends
+    # ------------------------------------------------------------ ending and freezing
 
     def kill(self, why: str, cause: int | None, restart_after: float) -> None:
-        """Die as by SIGKILL: no callback of this incarnation runs again."""
+        """Kill the process like SIGKILL: none of its callbacks runs again."""
         node = self._node
         if node is None or not node.alive:
             return
         node.kill()
         self._world.log.append("sim", node.generation, ProcessCrashed(why=why), cause, (None,) * 5)
-        # The transaction in progress, if any, is undone when the running callback has returned.
+        # A transaction in progress is rolled back once the running callback has returned.
         self._world.at(self._world.now(), self._world.disk.crash)
         self._world.at(self._world.now() + restart_after, self.boot)
 
     def kill_soon(self, why: str, cause: int | None, restart_after: float) -> None:
-        """Die at the end of the callback that runs now: what it does is done, and nothing comes after it."""
+        """Kill the process at the end of the running callback."""
 
         def at_the_end(_: int) -> bool:
             self.kill(why, cause, restart_after)
@@ -243,7 +243,7 @@ class GatewayProcess:
         self._world.watch_steps(at_the_end)
 
     def freeze(self, why: str, cause: int | None, lasts: float) -> None:
-        """Stand still for a while, as by SIGSTOP: what was to run meanwhile runs afterwards."""
+        """Freeze the process for a while like SIGSTOP: callbacks that come due meanwhile run afterwards."""
         node, world = self._node, self._world
         if node is None or not node.alive or node.frozen:
             return
@@ -257,7 +257,7 @@ class GatewayProcess:
             self._world.loop.thaw(node)
 
     def freeze_soon(self, why: str, cause: int | None, lasts: float) -> None:
-        """Stand still at the end of the callback that runs now."""
+        """Freeze the process at the end of the running callback."""
 
         def at_the_end(_: int) -> bool:
             self.freeze(why, cause, lasts)
@@ -266,7 +266,7 @@ class GatewayProcess:
         self._world.watch_steps(at_the_end)
 
     def stop(self, why: str, cause: int | None, down: float) -> None:
-        """End in order: cancel, let the process clean up, start again after a while."""
+        """Stop gracefully: cancel, let the process clean up, restart after a while."""
         node, task = self._node, self._task
         if node is None or task is None or not node.alive:
             return
@@ -274,7 +274,7 @@ class GatewayProcess:
         task.cancel()
 
     def _ended(self, node: Node, task: asyncio.Task[None]) -> None:
-        """The process is gone: as it was told, or by an error of its own."""
+        """Handle the end of the process: a requested stop, or an error of its own."""
         if not node.alive:
             return
         node.kill()
@@ -297,8 +297,8 @@ async def _reset(gateway: Gateway, agent: str, place: Address) -> None:
         raise UnknownName(f"{place} has no session")
 
 
-def _tell(error: BaseException) -> str:
-    """An error in one line; groups are opened."""
+def _one_line(error: BaseException) -> str:
+    """An error in one line; of a group its first error."""
     first = _first(error)
     return f"{type(first).__name__}: {first}"
 
@@ -310,17 +310,17 @@ def _first(error: BaseException) -> BaseException:
 
 
 def _crashed(error: BaseException) -> ProcessCrashed:
-    """The error that killed a process, with the last calls that led to it.
+    """The error that killed a process, with the last frames of its traceback.
 
-    Files are named without their folders: the same run tells the same on any machine.
+    Files are named without folders, so that the event is the same on any machine.
     """
     calls = traceback.extract_tb(_first(error).__traceback__)[-_FRAMES:]
     frames = tuple(f"{Path(call.filename).name}:{call.lineno} in {call.name}" for call in calls)
-    return ProcessCrashed(why=_tell(error), frames=frames)
+    return ProcessCrashed(why=_one_line(error), frames=frames)
 
 
 class Processes:
-    """The gateway processes of a run: one, and a second on the same store where the script starts it."""
+    """The gateway processes of a run: `gateway`, and `second` on the same store if the script starts it."""
 
     def __init__(self, world: World) -> None:
         numbers = count(1)
@@ -332,17 +332,17 @@ class Processes:
 
     @property
     def serving(self) -> bool:
-        """Whether a process runs, and none stands still or is about to end: what such a one will do is to be seen."""
+        """Whether a process is running, and none is frozen or stopping."""
         processes = self._all.values()
         changing = any(process.frozen or process.stopping for process in processes)
         return any(process.alive for process in processes) and not changing
 
     def renew(self, channel: str, account: str) -> None:
-        """The newest token of an account for all of them."""
+        """Pass the newest token of an account to all processes."""
         for process in self._all.values():
             process.renew(channel, account)
 
     def reload(self, config: GatewayConfig) -> None:
-        """Another configuration for all of them. Raises `ConfigError`."""
+        """Replace the configuration of all processes. Raises `ConfigError`."""
         for process in self._all.values():
             process.reload(config)

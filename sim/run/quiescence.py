@@ -1,4 +1,4 @@
-"""Is the run at rest? Counts what has begun and not ended, from the events."""
+"""Tracks open work from the events, to decide when a run is at rest."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from trunkline.core.values import IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 
 _HOOKS, _MIRROR = "hooks of", "mirror of"
-#: ends after which a transcript holds something of an intent
-_REMEMBERED = (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED)
+#: final states of an intent that leave something in a transcript
+_MIRRORED = (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED)
 
 
 class Quiescence:
-    """What is open: admitted work without an ended turn, intents without an ending, hands without a result.
+    """Open work: admitted messages without an ended turn, intents without a final state, hands without a result.
 
-    And what is to be done after the end: telling the hooks, and transcript lines that were refused.
+    Also work that follows an ending: notifying hooks, and mirroring transcript lines that were refused.
     """
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], None] = {}
-        #: called whenever something may have come to rest
+        #: called whenever the run may have come to rest
         self.on_look: Callable[[], None] | None = None
-        #: intents whose hooks have been told: asked again, they are not told again
-        self._told: set[str | None] = set()
+        #: intents whose hooks were notified; they are notified once
+        self._notified: set[str | None] = set()
         self._begins: dict[type[Body], str] = {
             InboundAdmitted: "inbound",
             IntentPrepared: "intent",
@@ -49,7 +49,7 @@ class Quiescence:
 
     @property
     def open(self) -> tuple[str, ...]:
-        """Names of what is open, e.g. ``intent t-m1.reply``."""
+        """Names of open work, e.g. ``intent t-m1.reply``."""
         return tuple(f"{kind} {name}" for kind, name in self._open)
 
     @property
@@ -67,7 +67,7 @@ class Quiescence:
         log.subscribe(self._process_gone, ProcessCrashed, ProcessStopped)
 
     def see(self, event: Event) -> None:
-        """Take one event in."""
+        """Apply one event."""
         kind = type(event.body)
         begun = self._begins.get(kind)
         if begun is not None:
@@ -76,16 +76,16 @@ class Quiescence:
         ended = self._ends.get(kind)
         if ended is not None:
             self._open.pop((ended, getattr(event, ended)), None)
-            if isinstance(event.body, IntentSettled) and event.body.state not in _REMEMBERED:
+            if isinstance(event.body, IntentSettled) and event.body.state not in _MIRRORED:
                 self._close(_MIRROR, event.intent)
             self.look()
 
     def _asked(self, event: Event) -> None:
-        if event.intent not in self._told:
+        if event.intent not in self._notified:
             self._open[_HOOKS, event.intent or ""] = None
 
     def _answered(self, event: Event) -> None:
-        self._told.add(event.intent)
+        self._notified.add(event.intent)
         self._close(_HOOKS, event.intent)
 
     def _mirror_refused(self, event: Event) -> None:
@@ -100,11 +100,11 @@ class Quiescence:
             self.look()
 
     def _process_gone(self, _event: Event) -> None:
-        """What was stored is told at the next start; of what only hooks had seen, there is nothing to tell."""
+        """Close intents that only hooks have seen: nothing of them was stored, so no hook will be notified."""
         for one in [one for one in self._open if one[0] == _HOOKS]:
             del self._open[one]
 
     def look(self) -> None:
-        """Have whoever waits for rest look now."""
+        """Report that the run may have come to rest."""
         if self.on_look is not None:
             self.on_look()

@@ -1,4 +1,4 @@
-"""A judged run: its trace, what every invariant says of it, and the expectations that it missed."""
+"""A judged run: its trace, the verdict of every invariant, and unmet expectations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trunkline.sim.run.expectations import UnmetExpectation
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that was computed or read from a file, and judged."""
+    """A judged run, computed or read from a file."""
 
     trace: Trace
     verdicts: tuple[Verdict, ...]
@@ -18,13 +18,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def violations(self) -> tuple[Violation, ...]:
-        """All breaches, in order of the event at which they were seen."""
+        """All violations, in order of the events at which they were found."""
         found = [violation for verdict in self.verdicts for violation in verdict.violations]
         return tuple(sorted(found, key=lambda violation: (violation.at, violation.invariant)))
 
     @property
     def exercised(self) -> int:
-        """How many invariants had something to judge."""
+        """The number of invariants that the run exercised."""
         return sum(verdict.status is not Status.NOT_EXERCISED for verdict in self.verdicts)
 
     @property
@@ -36,9 +36,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 class RunResult(Run, frozen=True, kw_only=True):
     """A run of the simulator, with its size."""
 
-    #: callbacks of the loop
+    #: callbacks that the loop ran
     steps: int
-    #: timers fired
+    #: timers that fired
     timer_events: int
     virtual_seconds: float
     commits: int

@@ -1,7 +1,7 @@
 """Runs a scenario from its first step to rest, in virtual time, and judges it after every event.
 
-Two phases (DESIGN section 6): while the script runs, its faults strike; then everything is healed, nothing new goes
-wrong, and all must come to rest within a bound. Same scenario, seed and bugs give the same trace, byte for byte.
+A run has two phases (docs/simulation.md): while the script runs, its faults strike; then all faults are healed, and
+everything must come to rest within a bound. Same scenario, seed and bugs give the same trace, byte for byte.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.store.store_reuse import ReusableStore
 
-#: virtual seconds that everything has to come to rest after the script
+#: virtual seconds within which everything must come to rest after the script
 REST_BOUND = 4 * 3600.0
-#: virtual seconds without anything open after which a run is at rest: what comes late, comes by then
+#: virtual seconds without open work after which a run is at rest; late messages arrive within it
 LINGER = 10.0
-#: events after the script, beyond ten times those of the script, after which a run is taken to go round in circles
+#: events after the script, beyond ten times those of the script, after which a run counts as circular
 MOST_EVENTS = 5_000
-#: callbacks after which a run is taken for endless
+#: callbacks after which a run counts as endless
 MAX_STEPS = 50_000_000
 
 
@@ -52,7 +52,7 @@ class _Run:
         self.player = ScriptPlayer(self.world, self.processes)
         self.judge = Judge(CHECKERS)
         self.judge.watch(self.world.log)
-        #: errors in callbacks of the world: such a run says nothing
+        #: errors in callbacks of the world, which make the run meaningless
         self.defects: list[BaseException] = []
         loop.set_exception_handler(self._world_failed)
         self._changed = anyio.Event()
@@ -69,14 +69,14 @@ class _Run:
 
     @property
     def _at_rest(self) -> bool:
-        # The cheap questions first: this is asked whenever anything ends.
+        # Cheap checks first: this runs whenever anything ends.
         world = self.world
         if self.player.left or not world.progress.empty or not self.processes.serving:
             return False
         return not any(platform.waiting for platform in world.platforms.values())
 
     async def play(self) -> None:
-        """From the first step to rest, or to the bound."""
+        """Play from the first step to rest, or to the bound."""
         world = self.world
         world.build()
         self.process.boot()
@@ -94,7 +94,7 @@ class _Run:
         self.judge.finish()
 
     async def _rest(self, bound: float, most: int | None = None) -> bool:
-        """Wait until nothing has been open for a while; false when the bound passes first, or with too many events."""
+        """Wait until nothing has been open for a while. False if the bound passes first, or after too many events."""
         with anyio.move_on_after(bound) as scope:
             if most is not None:
                 self._stop_at(most, scope)
@@ -110,7 +110,7 @@ class _Run:
         return self._at_rest
 
     def _stop_at(self, most: int, scope: anyio.CancelScope) -> None:
-        """Have a run end that goes round in circles: an answer that is taken for a question has no end."""
+        """End a circular run, e.g. one in which the gateway answers its own answers."""
         events = self.world.log.events
 
         def see(_: Event) -> None:
@@ -121,14 +121,14 @@ class _Run:
 
 
 class Prepare(Protocol):
-    """Sees a run before its first step: to end its process somewhere, or to look on."""
+    """Called before the first step of a run: to place crashes, or to observe."""
 
     def __call__(self, world: World, process: GatewayProcess) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedRun:
-    """A run that is over: its story, and who judged it meanwhile."""
+    """A finished run: its events, and the judge that watched it."""
 
     events: tuple[Event, ...]
     judge: Judge
@@ -148,9 +148,9 @@ def play(
     spare: ReusableStore | None = None,
     max_steps: int = MAX_STEPS,
 ) -> PlayedRun:
-    """Play a scenario from its first step to rest. Raises `SimulationError` for a run that says nothing.
+    """Play a scenario from its first step to rest. Raises `SimulationError` if the simulated world itself fails.
 
-    `spare` keeps the store for the next run, which makes that faster and changes nothing else.
+    `spare` hands the store on to the next run, which only makes that faster.
     """
     kept: list[_Run] = []
 
@@ -162,7 +162,7 @@ def play(
         await run.play()
         if run.defects:
             raise SimulationError(f"the simulated world failed: {run.defects[0]!r}") from run.defects[0]
-        # Taken here: what the finally blocks of the dead do after the end is not part of the run.
+        # Collected here: what finally blocks of dead processes do after the end is not part of the run.
         return PlayedRun(
             events=tuple(run.world.log.events),
             judge=run.judge,
@@ -180,14 +180,14 @@ def play(
 
 
 def bugs_of(file: ScenarioFile, bugs: Iterable[str]) -> tuple[str, ...]:
-    """The bug switches of a run: those that the file always has on, and others."""
+    """The bug switches of a run: the file's `with_bugs`, and others."""
     return tuple(dict.fromkeys((*file.scenario.with_bugs, *bugs)))
 
 
 def header_of(
     file: ScenarioFile, *, seed: int | None = None, bugs: Iterable[str] = (), crash: Sequence[CrashAt] = ()
 ) -> TraceHeader:
-    """What the trace of a run begins with, which is known before it is made. `seed` none: the scenario's own."""
+    """The header of a run's trace, known before the run. `seed` defaults to the scenario's."""
     return TraceHeader(
         scenario=file.id,
         title=file.scenario.title,
@@ -209,9 +209,9 @@ def run_scenario(
     crash: CrashAt | Sequence[CrashAt] = (),
     watch: Callable[[Event], None] | None = None,
 ) -> RunResult:
-    """Run a scenario. `seed` none: the scenario's own. `watch` sees every event as it happens.
+    """Run a scenario. `seed` defaults to the scenario's. `watch` receives every event as it happens.
 
-    `crash` ends the gateway at exact points, beyond what the script does.
+    `crash` ends the gateway at exact points, in addition to the script.
     """
     own_seed = file.scenario.seed if seed is None else seed
     bug_names = bugs_of(file, bugs)

@@ -1,4 +1,4 @@
-"""Playing the script: each step happens at its time; crashes and the like may wait for an event instead."""
+"""Plays the script: each step runs at its time; crashes and freezes may wait for an event instead."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ScriptPlayer:
         for step, at in zip(world.scenario.script, world.file.times, strict=True):
             if step.fault is not None and step.fault.on == "boot" and at == 0.0:
                 world.arm(step.fault)
-        #: steps that have not happened yet
+        #: steps that have not run yet
         self.left = len(world.scenario.script)
         waits = [step.crash or step.freeze for step in world.scenario.script]
         awaited = {BODIES[step.when.event] for step in waits if step and step.when}
@@ -56,13 +56,13 @@ class ScriptPlayer:
             world.log.subscribe(self._see, *awaited)
 
     def start(self) -> None:
-        """Put every step at its time."""
+        """Schedule every step."""
         for step, at in zip(self._world.scenario.script, self._world.file.times, strict=True):
             name = next(self._says) if step.say is not None else ""
             self._world.at(at, self._play, step, name)
 
     def heal(self) -> None:
-        """No new faults: triggers that have not fired are dropped."""
+        """Drop triggers that have not fired."""
         self._triggers.clear()
 
     def _play(self, step: ScriptStep, name: str) -> None:
@@ -92,7 +92,7 @@ class ScriptPlayer:
             self._act_on_process(step)
 
     def _act_on_platform(self, step: ScriptStep) -> None:
-        """What people with rights do on a platform: to threads, webhooks, tokens."""
+        """Play a step of a platform's moderators: threads, webhooks, tokens."""
         if step.archive or step.delete:
             self._close(step, "archived" if step.archive else "deleted")
         elif step.unarchive:
@@ -115,7 +115,7 @@ class ScriptPlayer:
         webhooks.end(place, step.state, self._fired(f"webhook/{step.state}", ref.tail))
 
     def _rotate(self, step: RotateStep) -> None:
-        """A new token; the processes that run are told after a while, with whatever is the newest by then."""
+        """Rotate a token; after a delay the running processes receive the newest one."""
         world = self._world
         account = world.account_of(step.platform, step.account)
         fired = self._fired("rotate", f"{step.platform}:{account}")
@@ -126,7 +126,7 @@ class ScriptPlayer:
             self._processes.renew(step.platform, account)
 
     def _act_on_process(self, step: ScriptStep) -> None:
-        """What operators, schedules and supervisors do with gateway processes."""
+        """Play a step of operators, schedules or supervisors on gateway processes."""
         if step.bind is not None:
             self._process.bind(step.bind)
         elif step.unbind is not None:
@@ -151,7 +151,7 @@ class ScriptPlayer:
             self._process.reset(agent, self._world.address(step.place or ""))
 
     def _arm(self, fault: Fault) -> None:
-        # Those that strike the first process have been armed before it started.
+        # Faults of the first process were armed before it started.
         if fault.on != "boot" or self._world.now() > 0.0:
             self._world.arm(fault)
 
@@ -179,11 +179,11 @@ class ScriptPlayer:
             again = Speaker(bot=True, webhook=hook.id, stands_for=message)
             more = f"{name}.proxy"
             repost = partial(say, more, hook, (), message_id=platform.message_id(more, room), speaker=again)
-            # The proxy sees the message as the gateway does, and then needs a while itself.
+            # The proxy receives the message as the gateway does, and then needs the same time again.
             world.at(world.now() + 2 * platform.spec.latency, repost)
 
     def _send(self, send: SendStep) -> None:
-        """A client of the gateway sends something."""
+        """Play a send of a client."""
         self._sends += 1
         process = self._processes.named(send.process)
         agent = send.agent or process.config.default_agent
@@ -238,7 +238,7 @@ class ScriptPlayer:
         self._triggers.setdefault(when.event, []).append(_Trigger(when, when.nth, fire))
 
     def _see(self, event: Event) -> None:
-        """Fire what waits for this event."""
+        """Fire the triggers that wait for this event."""
         waiting = self._triggers.get(event.body.kind)
         for trigger in tuple(waiting or ()):
             if self._fits(trigger.when, event):

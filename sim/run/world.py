@@ -1,6 +1,6 @@
-"""The world of one run: platforms, people, faults, and the disk; the gateway process lives and dies in it.
+"""The world of one run: platforms, people, faults, and the disk, around the gateway processes.
 
-Everything here is outside of all processes. What happens is recorded in one log; draws are keyed by content.
+Everything here is outside all processes. One log records all events; random draws are keyed by content.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from trunkline.sim.store.store_reuse import ReusableStore
 
 
 class World:
-    """One run's world. Implements `trunkline.sim.platforms.rooms.WorldPort`."""
+    """The world of one run. Implements `trunkline.sim.platforms.rooms.WorldPort`."""
 
     def __init__(
         self, file: ScenarioFile, loop: SimLoop, *, seed: int, bugs: tuple[str, ...], spare: ReusableStore | None = None
@@ -74,28 +74,28 @@ class World:
         return self.loop.time()
 
     def at(self, when: float, call: Callable[..., object], *args: object) -> None:
-        """Have something of the world happen at a time, whatever becomes of any process."""
+        """Schedule a callback of the world, independent of any process."""
         self.loop.call_at(when, call, *args, context=self._context)
 
     def draw(self, *what: object) -> float:
-        """A number from 0 up to 1 that depends on the seed and on what it is for, and on nothing else."""
+        """A number in [0, 1) that depends only on the seed and its purpose."""
         text = f"{self.seed}/{'/'.join(map(str, what))}".encode()
         return (zlib.crc32(text) ^ (zlib.crc32(text[::-1]) << 7) & 0xFFFFFFFF) / 2**32
 
     def future(self) -> asyncio.Future[Any]:
-        """An answer that somebody will wait for."""
+        """A future for the answer to a request."""
         return self.loop.create_future()
 
     def poke(self) -> None:
-        """Something changed that is no event: look whether the run is at rest."""
+        """Check for rest after a change that records no event."""
         self.progress.look()
 
     def name_message(self, place: Address, message_id: str, name: str) -> None:
-        """What the scenario calls a message, so that ids in the trace can be read."""
+        """Set the scenario's name of a message, for readable ids in the trace."""
         self.message_names[place.channel, place.conversation, place.thread or "", message_id] = name
 
     def arm(self, fault: Fault) -> None:
-        """Have something go wrong from now on, or at once."""
+        """Arm a fault; one on `queue` strikes at once."""
         if fault.on == "queue":
             self._damage(fault)
             return
@@ -107,7 +107,7 @@ class World:
                         platform.break_connection(account)
 
     def send_fault(self, address: Address, text: str, attempt: int, transport: Transport) -> tuple[str, float] | None:
-        """The fault that strikes a send, and its time."""
+        """The fault that strikes a send, and its duration."""
         found = self.faults.take("send", address=address, text=text, attempt=attempt, transport=transport)
         return self._strike(found, text)
 
@@ -118,12 +118,12 @@ class World:
         return self._strike(self.faults.take("thread", address=above), str(above))
 
     def push_fault(self, place: Address, text: str) -> float:
-        """How much later than usual the gateway is handed a message of a person."""
+        """The extra delay of a person's message on its way to the gateway."""
         struck = self._strike(self.faults.take("push", address=place, text=text), text)
         return 0.0 if struck is None else struck[1]
 
     def hand_fault(self, task: str) -> tuple[str, float] | None:
-        """The fault that strikes a hand, and its time."""
+        """The fault that strikes a hand, and its duration."""
         return self._strike(self.faults.take("hand", text=task), task)
 
     def lookup_fault(self, address: Address) -> tuple[str, float] | None:
@@ -131,14 +131,14 @@ class World:
         return self._strike(self.faults.take("lookup", address=address), str(address))
 
     def account_fault(self, on: str, channel: str, account: str) -> bool:
-        """Whether a fault that is a time holds for an account now; told when it is first felt."""
+        """Whether the period of a fault holds for an account now; records the first strike."""
         found = self.faults.during(on, (channel, account))
         if found is not None and found[1]:
             self._strike(found[0], f"{channel}:{account}")
         return found is not None
 
     def boot_fault(self, channel: str, account: str) -> float | None:
-        """After how long the adapter of an account is there, where it is missing when a process starts."""
+        """The delay until a missing adapter is installed; None if it is not missing when a process starts."""
         struck = self._strike(self.faults.take("boot", account=(channel, account)), f"{channel}:{account}")
         return None if struck is None else struck[1]
 
@@ -149,7 +149,7 @@ class World:
         return found is not None
 
     def _damage(self, fault: Fault) -> None:
-        """Rows of the queue are no longer what a gateway writes."""
+        """Damage rows of the queue."""
 
         def fits(address: Address, text: str) -> bool:
             here = fault.place is None or self.is_at(fault.place, address)
@@ -176,12 +176,12 @@ class World:
             self.on_commit(count)
 
     def watch_steps(self, see: Callable[[int], bool]) -> None:
-        """Show each step to `see`, when it is over and outside of all processes, until that says it has seen enough."""
+        """Call `see` after each step, outside all processes, until it returns true."""
         self._step_watchers.append(see)
         self.loop.on_step = self._stepped
 
     def _stepped(self, count: int) -> None:
-        # Who is shown a step may want others to be shown the next ones.
+        # A watcher may add watchers for the following steps.
         for see in tuple(self._step_watchers):
             if see(count):
                 self._step_watchers.remove(see)
@@ -191,7 +191,7 @@ class World:
     # ------------------------------------------------------------ building
 
     def build(self) -> None:
-        """Make platforms, accounts and rooms exist, and tell of them."""
+        """Create platforms, accounts and rooms, and record them."""
         for bug in self.bugs:
             self.events.record(BugEnabled(bug=bug, sentence=BUGS[bug].sentence))
         for name, spec in self.scenario.world.platforms.items():
@@ -217,22 +217,22 @@ class World:
                 for account in spec.accounts if name in known.ids else ():
                     self.room(PlaceRef(platform=name, account=account, person=person))
         self._write_stored()
-        self.tell_limits(self.scenario.gateway.delivery)
+        self.record_limits(self.scenario.gateway.delivery)
         self.events.record(RunPhase(phase="faults"))
 
     def _declare_rotations(self, platform: FakePlatform) -> None:
-        """Where tokens will be replaced, all requests are told with the numbers of theirs."""
+        """Record token numbers with all requests of accounts whose token the script rotates."""
         for step in self.scenario.script:
             if step.rotate is not None and step.rotate.platform == platform.channel:
                 platform.tokens.declare(self.account_of(platform.channel, step.rotate.account))
 
     def account_of(self, channel: str, account: str | None) -> str:
-        """The account that is meant: the one that is named, else the only one, else the one called ``default``."""
+        """The given account, else the only one, else the one called ``default``."""
         there = tuple(self.platforms[channel].spec.accounts)
         return account or (there[0] if len(there) == 1 else "default")
 
-    def tell_limits(self, delivery: DeliveryConfig) -> None:
-        """Tell what the operator has configured about delivery."""
+    def record_limits(self, delivery: DeliveryConfig) -> None:
+        """Record the configured limits of delivery."""
         body = WorldLimits(
             max_attempts=delivery.max_attempts,
             max_age=delivery.max_age,
@@ -242,7 +242,7 @@ class World:
         self.events.record(body)
 
     def _write_stored(self) -> None:
-        """Put what an earlier version left on the disk."""
+        """Write the sessions of an earlier version to the disk."""
         sessions = self.scenario.stored.sessions
         if sessions:
             write_stored(self.disk.open(), sessions, self.address)
@@ -267,7 +267,7 @@ class World:
         )
 
     def peer(self, channel: str, person: str) -> Peer:
-        """A person as a platform knows them; told when first seen there."""
+        """A person's identity on a platform; recorded at first use."""
         peer = self._peers.get((channel, person))
         if peer is None:
             settings = self.scenario.world.people.get(person)
@@ -279,7 +279,7 @@ class World:
         return peer
 
     def is_at(self, place: str, address: Address) -> bool:
-        """Whether an address is a place of the scenario; one that does not exist yet is nowhere."""
+        """Whether an address is a place of the scenario; false for a place that does not exist yet."""
         ref = self.place(place)
         platform = self.platforms[ref.platform]
         room = platform.room_named(ref.account, ref.tail)
@@ -288,7 +288,7 @@ class World:
         return platform.room_at(address) is room
 
     def room(self, ref: PlaceRef) -> Room:
-        """The conversation that a scenario names; a direct one begins to exist by being named.
+        """The conversation of a place; a direct one is created at first use.
 
         Raises `UnknownName` for a thread that is not open yet.
         """
@@ -309,19 +309,19 @@ class World:
         )
 
     def address(self, place: str) -> Address:
-        """Where a place of the scenario is."""
+        """The address of a place of the scenario."""
         ref = self.place(place)
         return self.room(ref).address(ref.account)
 
     def place(self, text: str) -> PlaceRef:
-        """What a place of the scenario is called in full."""
+        """Resolve a place of the scenario."""
         ref = self._places.get(text)
         if ref is None:
             ref = self._places[text] = self.file.resolve(text)
         return ref
 
     def number(self, of: str, what: str) -> int:
-        """Which one of its kind something is, from 1; the same however often it is asked, also after a crash."""
+        """The number of an item among its kind, from 1; stable across requests and crashes."""
         known = self._numbers.setdefault(of, {})
         return known.setdefault(what, len(known) + 1)
 

@@ -120,7 +120,7 @@ class Wire:
             attempt=request.attempt,
             detail=error.facts,
             retry_after=error.retry_after,
-            credential=self._platform.tokens.told(request.address.account, token),
+            credential=self._platform.tokens.recorded(request.address.account, token),
         )
         self._platform.events.record(body, request.cause, intent=request.intent)
 
@@ -203,7 +203,7 @@ class Wire:
                 poll=() if poll is None else (poll.question, *poll.options),
                 payload=request.payload,
                 identity=None if request.identity is None else str(request.identity),
-                credential=self._platform.tokens.told(request.address.account, token),
+                credential=self._platform.tokens.recorded(request.address.account, token),
             ),
             request.cause,
             intent=request.intent,

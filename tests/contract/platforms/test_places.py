@@ -65,7 +65,7 @@ def test_a_message_with_a_chain_can_be_acked_by_its_real_place() -> None:
 def test_a_thread_is_no_chain_of_replies() -> None:
     async def test(stage: Stage) -> None:
         topic = stage.place("telegram:default/both/deploy")
-        with pytest.raises(UnknownName, match="is a thread of both, so it is no mere chain of replies"):
+        with pytest.raises(UnknownName, match="is a thread of both, so it cannot be a reply chain"):
             stage.say("m1", "telegram:default/both", reply_chain=topic.thread)
 
     play(test)
