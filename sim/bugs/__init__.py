@@ -1,36 +1,36 @@
 """Bug switches: named defects, most from public reports, off by default, each caught by an invariant when on."""
 
 from trunkline.core.errors import UnknownName
-from trunkline.sim.bugs.adapters import SENDING_BUGS
+from trunkline.sim.bugs.adapters import ADAPTER_BUGS
 from trunkline.sim.bugs.base import Bug
 from trunkline.sim.bugs.bindings import BINDING_BUGS
 from trunkline.sim.bugs.completions import COMPLETION_BUGS
 from trunkline.sim.bugs.hands import HAND_BUGS
-from trunkline.sim.bugs.inbound_and_loss import DELIVERY_BUGS
+from trunkline.sim.bugs.inbound_and_loss import INBOUND_BUGS
 from trunkline.sim.bugs.leases import LEASE_BUGS
 from trunkline.sim.bugs.mirrors import MIRROR_BUGS
 from trunkline.sim.bugs.queue import QUEUE_BUGS
-from trunkline.sim.bugs.return_address import PLACE_BUGS
-from trunkline.sim.bugs.routing import ROUTE_BUGS
-from trunkline.sim.bugs.send_paths import OUTBOUND_BUGS
+from trunkline.sim.bugs.return_address import RETURN_ADDRESS_BUGS
+from trunkline.sim.bugs.routing import ROUTING_BUGS
+from trunkline.sim.bugs.send_paths import SEND_PATH_BUGS
 from trunkline.sim.bugs.sessions import SESSION_BUGS
-from trunkline.sim.bugs.turn_output import SAYING_BUGS
-from trunkline.sim.bugs.webhook_identity import SPEAKING_BUGS
+from trunkline.sim.bugs.turn_output import TURN_OUTPUT_BUGS
+from trunkline.sim.bugs.webhook_identity import WEBHOOK_BUGS
 
 #: every bug switch by name
 BUGS: dict[str, Bug] = {
     bug.name: bug
     for bug in (
-        *(*HAND_BUGS, *COMPLETION_BUGS, *PLACE_BUGS, *ROUTE_BUGS, *SESSION_BUGS),
-        *(*DELIVERY_BUGS, *LEASE_BUGS, *OUTBOUND_BUGS),
-        *(*SENDING_BUGS, *QUEUE_BUGS, *MIRROR_BUGS, *SAYING_BUGS, *SPEAKING_BUGS),
+        *(*HAND_BUGS, *COMPLETION_BUGS, *RETURN_ADDRESS_BUGS, *ROUTING_BUGS, *SESSION_BUGS),
+        *(*INBOUND_BUGS, *LEASE_BUGS, *SEND_PATH_BUGS),
+        *(*ADAPTER_BUGS, *QUEUE_BUGS, *MIRROR_BUGS, *TURN_OUTPUT_BUGS, *WEBHOOK_BUGS),
         *BINDING_BUGS,
     )
 }
 
 
 def find_bugs(name: str) -> tuple[str, ...]:
-    """The switches that a name stands for: its own, or those of a report such as ``B001``. Raises `UnknownName`."""
+    """The switch of a name, or the switches of a report such as ``B001``. Raises `UnknownName`."""
     if name in BUGS:
         return (name,)
     found = tuple(bug.name for bug in BUGS.values() if name.upper() in bug.reports)

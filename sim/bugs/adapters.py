@@ -1,4 +1,4 @@
-"""Defects in adapters: retries of their own, made-up receipts, keys that are not unique, errors that escape."""
+"""Defects in adapters: hidden retries, made-up receipts, keys that are not unique, errors that escape."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from trunkline.sim.bugs.base import Bug
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.run.wiring import Wiring
 
-#: what the layer below the gateway waits for an answer, and how often it asks
+#: seconds that the layer below the gateway waits for an answer, and how often it tries
 _OWN_TIMEOUT = 3.0
 _OWN_TRIES = 3
 
 
 class _StackedRetries(AdapterWrapper):
-    """Asks again when no answer came, as if that were a connection that was never made."""
+    """Treats a missing answer as a connection that was never made, and tries again."""
 
     async def send(self, request: SendRequest) -> Receipt:
         for _ in range(_OWN_TRIES):
@@ -32,7 +32,7 @@ class _StackedRetries(AdapterWrapper):
 
 
 class _SwallowsErrors(AdapterWrapper):
-    """Best effort: an error is no reason to say that anything went wrong."""
+    """Best effort: reports success whatever the error."""
 
     async def send(self, request: SendRequest) -> Receipt:
         try:
@@ -42,13 +42,13 @@ class _SwallowsErrors(AdapterWrapper):
 
 
 def _folded(request: SendRequest) -> SendRequest:
-    """The request with its conversation as session keys write it."""
+    """The request with its conversation id folded to lower case, as in session keys."""
     small = request.address.conversation.lower()
     return msgspec.structs.replace(request, address=msgspec.structs.replace(request.address, conversation=small))
 
 
 class _EmptyResult(AdapterWrapper):
-    """Sends to the id as session keys have it, and takes an answer that names no message for a success."""
+    """Sends to the folded id of the session key, and takes an answer without a message id for a success."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -63,14 +63,14 @@ class _EmptyResult(AdapterWrapper):
 
 
 class _KeyWithoutRun(AdapterWrapper):
-    """The idempotency key is made from the target, and not from what is said there."""
+    """Derives the idempotency key from the target alone, and not from the message."""
 
     async def send(self, request: SendRequest) -> Receipt:
         return await self.inner.send(msgspec.structs.replace(request, key=f"to {request.address}"))
 
 
 class _CountsFromZero(AdapterWrapper):
-    """The idempotency key is a number, and each process counts anew."""
+    """Uses numbers as idempotency keys; each process starts counting at zero."""
 
     def __init__(self, inner: ChannelAdapter) -> None:
         super().__init__(inner)
@@ -82,11 +82,11 @@ class _CountsFromZero(AdapterWrapper):
 
 
 class Escaped(BaseException):
-    """An error of the platform that nobody expected where it arrived."""
+    """A platform error that no caller handles."""
 
 
 class _RejectionEscapes(AdapterWrapper):
-    """Sends to the id as session keys have it; that the platform refuses it ends the loop that all else runs in."""
+    """Sends to the folded id of the session key; the refusal ends the loop that everything runs in."""
 
     async def send(self, request: SendRequest) -> Receipt:
         try:
@@ -96,7 +96,7 @@ class _RejectionEscapes(AdapterWrapper):
 
 
 def _again_uncounted(_left: Any, **_: Any) -> RecoveryDecision:
-    """Attempts are counted when they fail, and those that kill their process never fail."""
+    """Count attempts when they fail: one that kills its process never counts."""
     return RecoveryDecision(action=RecoveryAction.RESEND, reason=Reason.SAME_KEY_RESEND)
 
 
@@ -105,7 +105,7 @@ def _install_escaping(wiring: Wiring) -> None:
     wiring.replace(recover=_again_uncounted)
 
 
-SENDING_BUGS = (
+ADAPTER_BUGS = (
     Bug(
         name="stacked-retries",
         reports=("B007",),
@@ -144,7 +144,7 @@ SENDING_BUGS = (
     Bug(
         name="counter-starts-at-zero",
         reports=("B111",),
-        sentence="Idempotency keys are numbers that start anew with each process, and the platform remembers old ones.",
+        sentence="Idempotency keys are numbers that restart with each process, and the platform remembers old ones.",
         caught_by=("D1", "L3"),
         install=wrapping(_CountsFromZero),
     ),

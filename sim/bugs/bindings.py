@@ -1,4 +1,4 @@
-"""Defects of bound conversations: what is bound, what has ended, and where bound work is told (seed 002)."""
+"""Defects of session bindings: what is bound, what has ended, and where the results of bound work go."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from trunkline.sim.store.rewired import RewiredStore
 
 
 class _InlineWithoutThread(AdapterWrapper):
-    """Where no thread can be opened, there is none: the answer goes to the channel."""
+    """Answers in the channel when no thread can be opened."""
 
     def __init__(self, inner: ChannelAdapter) -> None:
         super().__init__(inner)
@@ -48,7 +48,7 @@ class _InlineWithoutThread(AdapterWrapper):
 
 
 class _AsksForThePrefixedId(AdapterWrapper):
-    """The thread is made; then the platform is asked for ``channel:<id>``, which it does not know."""
+    """Opens the thread, and then asks the platform for ``channel:<id>``, which it does not know."""
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
         opened = await super().open_child(parent, title, key)
@@ -61,8 +61,8 @@ async def _revive(store: RewiredStore, query: ListBindings) -> StoredBindings:
     return StoredBindings(rows=tuple(msgspec.structs.replace(one, status=BindingStatus.ACTIVE) for one in found.rows))
 
 
-class _BookByThread(BindingIndex):
-    """Conversations are found by the id of their thread alone."""
+class _IndexByThread(BindingIndex):
+    """Finds conversations by the id of their thread alone."""
 
     def at(self, address: Address) -> SessionBindingRecord | None:
         if address.thread is None:
@@ -72,10 +72,10 @@ class _BookByThread(BindingIndex):
 
 
 class _BoundByThread(LiveBindings):
-    """Bindings whose index is `_BookByThread`."""
+    """Bindings whose index is `_IndexByThread`."""
 
     def __init__(self, store: Store, env: Env, events: EventSink) -> None:
-        super().__init__(store, env, events, _BookByThread())
+        super().__init__(store, env, events, _IndexByThread())
 
 
 class _GatewayByThread(Gateway):
@@ -83,20 +83,20 @@ class _GatewayByThread(Gateway):
 
 
 def _install_first_output(wiring: Wiring) -> None:
-    """The spawn gives no place of delivery on: the first completion is told where the work was asked for."""
-    told: set[str] = set()
+    """The spawn passes no delivery place on: the first completion goes where the work was requested."""
+    completed: set[str] = set()
 
     def plan(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-        if done.routed is None or done.session_key in told:
+        if done.routed is None or done.session_key in completed:
             return plan_completion(done, config)
-        told.add(done.session_key)
+        completed.add(done.session_key)
         return plan_completion(msgspec.structs.replace(done, routed=None), config)
 
     wiring.replace(plan_completion=plan)
 
 
 def _requester_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-    """The thread of the work gets its completion, and the channel of whoever asked gets it as well."""
+    """Deliver the completion to the thread of the work, and to the requester's channel as well."""
     plan = plan_completion(done, config)
     if done.routed is None or done.routed.binding is None or done.origin is None:
         return plan
@@ -122,7 +122,7 @@ BINDING_BUGS = (
     Bug(
         name="ended-bindings-revived",
         reports=("B131",),
-        sentence="Bindings that have ended are made anew at each start, and take the messages of their conversations.",
+        sentence="Ended bindings are revived at each start, and take the messages of their conversations.",
         caught_by=("B1",),
         install=replacing_read(ListBindings, _revive),
     ),
@@ -136,7 +136,7 @@ BINDING_BUGS = (
     Bug(
         name="first-output-to-requester",
         reports=("B137",),
-        sentence="The first completion of bound work is posted where it was asked for, not in its thread.",
+        sentence="The first completion of bound work is posted where the work was requested, not in its thread.",
         caught_by=("R1",),
         install=_install_first_output,
     ),

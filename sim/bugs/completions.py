@@ -1,4 +1,4 @@
-"""Defects in what a busy or ending session misses: results of hands, hands at a restart, and messages."""
+"""Defects of completions: results that a busy or ending session misses, hands and messages lost at a restart."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from trunkline.sim.store.rewired import RewiredStore
 
 #: seconds between the two scans of a start
 _LATER = 0.01
-#: the channel whose listener takes a conflict for the end
+#: the channel whose listener gives up at a conflict
 _GIVES_UP = "telegram"
 
 
 def _forwarded_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-    """What is posted is handed to the agent as well, as a message of the system."""
+    """Post the result, and hand it to the agent as well."""
     plan = plan_completion(done, config)
     if done.requester_replaced or all(step.mode == TURN for step in plan.steps):
         return plan
@@ -38,12 +38,12 @@ def _forwarded_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
 
 
 def _busy_is_gone(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-    """The request to wake a requester that is busy times out, and that was all that would have told it."""
+    """Give the completion up when the requester is busy: the request to wake it times out."""
     return CompletionPlan(steps=()) if done.requester_busy else plan_completion(done, config)
 
 
 class ScanningTwice(Gateway):
-    """What was left running is found by two scanners, and each knows only what it has resumed itself."""
+    """Two scanners look for interrupted hands, and each knows only the ones that it has resumed itself."""
 
     async def _recover(self, started: int, group: anyio.abc.TaskGroup) -> None:
         left = await self._ctx.store.read(LoadUnfinished())
@@ -57,7 +57,7 @@ class ScanningTwice(Gateway):
 
 
 class Steering(Gateway):
-    """A result for a busy requester is put into the run that it is busy with, and counts as read."""
+    """Puts a result for a busy requester into its current run, and counts it as read."""
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
@@ -70,7 +70,6 @@ class Steering(Gateway):
             self._group.start_soon(self._count_as_read, work, name=f"steer {work.id}")
 
     async def _count_as_read(self, work: Work) -> None:
-        """Whether the run still reads anything, nobody asks."""
         await self._ctx.store.write(FinishTurn(work=work, intents=(), now=self._ctx.env.now()), lambda _: None)
 
 
@@ -122,21 +121,21 @@ COMPLETION_BUGS = (
     Bug(
         name="busy-requester-misses-result",
         reports=("B022",),
-        sentence="A completion that finds its requester in the middle of a turn is given up, and nothing tries again.",
+        sentence="A completion that finds its requester in the middle of a turn is given up, and never retried.",
         caught_by=("L2",),
         install=deciding(plan_completion=_busy_is_gone),
     ),
     Bug(
         name="steered-is-read",
         reports=("B023",),
-        sentence="A result is put into the run that is about to end, and counts as told though nobody reads it.",
+        sentence="A result is put into the run that is about to end, and counts as delivered, but is never read.",
         caught_by=("L1", "L2"),
         install=making(Steering),
     ),
     Bug(
         name="orphans-pruned",
         reports=("B025",),
-        sentence="Running work whose session entry is missing at the start is deleted, and nobody is told.",
+        sentence="Running work whose session entry is missing at the start is deleted silently.",
         caught_by=("L2",),
         install=replacing_read(LoadUnfinished, _without_orphans),
     ),

@@ -1,4 +1,4 @@
-"""Defects in how the results of hands are told."""
+"""Defects in how the results of hands are delivered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trunkline.sim.bugs.base import Bug, deciding
 
 
 def _announce_when_busy(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-    """A busy requester is told directly, and again by the queued turn: the two paths share no marker."""
+    """Announce to a busy requester directly, and again by the queued turn: the two paths share no marker."""
     plan = plan_completion(done, config)
     if not done.requester_busy or done.origin is None:
         return plan
@@ -21,7 +21,7 @@ def _announce_when_busy(done: HandCompletion, config: HandsConfig) -> Completion
 
 
 def _hand_announces_too(done: HandCompletion, config: HandsConfig) -> CompletionPlan:
-    """The hand resolves a route of its own to the channel and posts there as well."""
+    """Resolve a second route for the hand, and post to that channel as well."""
     plan = plan_completion(done, config)
     if done.origin is None:
         return plan

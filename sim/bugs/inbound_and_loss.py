@@ -1,4 +1,4 @@
-"""Defects in taking, sending and telling: duplicates, losses, lies and silence."""
+"""Defects of inbound messages and of loss: duplicates, lost messages, false receipts, missing events."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from trunkline.sim.run.wiring import Wiring
 
 
 def _replay_blindly(_left: Any, **_: Any) -> RecoveryDecision:
-    """Unacked means unsent: everything that is found at start is sent again."""
+    """Treat unacknowledged as unsent: send every open intent again at the start."""
     return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
 
 
 def _install_memory_cache(wiring: Wiring) -> None:
-    """The dedupe cache lives in memory, so each process starts empty, and knows messages by the platform's id only."""
+    """The dedupe cache lives in memory: each process starts empty, and knows messages by the platform's id only."""
     generation = wiring.generation
 
     def identify(envelope: Envelope, _can: Capabilities) -> str:
@@ -34,7 +34,7 @@ def _install_memory_cache(wiring: Wiring) -> None:
 
 
 class _AckFirst(AdapterWrapper):
-    """Tells the platform that it has a message before the message is durable."""
+    """Acknowledges a message before it is durable."""
 
     def connect(self) -> InboundStream:
         return self._connect()
@@ -51,7 +51,7 @@ class _AckFirst(AdapterWrapper):
 
 
 class _RefusedIsDelivered(AdapterWrapper):
-    """Takes a refusal for a delivery: no error, no message id."""
+    """Takes a refusal for a delivery, without a message id."""
 
     async def send(self, request: SendRequest) -> Receipt:
         try:
@@ -69,7 +69,7 @@ def _install_silent_drops(wiring: Wiring) -> None:
     wiring.wrap_events = wrap
 
 
-DELIVERY_BUGS = (
+INBOUND_BUGS = (
     Bug(
         name="recovery-resends-blindly",
         reports=("B108",),
@@ -80,14 +80,14 @@ DELIVERY_BUGS = (
     Bug(
         name="dedupe-forgets-on-restart",
         reports=("B013",),
-        sentence="The dedupe cache is in memory only, and keyed on ids that the platform makes anew on replay.",
+        sentence="The dedupe cache is in memory only, and keyed by ids that the platform reassigns on replay.",
         caught_by=("D7",),
         install=_install_memory_cache,
     ),
     Bug(
         name="ack-before-commit",
         reports=(),
-        sentence="The platform is told that a message is safe before it is; a crash in between loses it.",
+        sentence="A message is acknowledged to its platform before it is durable; a crash in between loses it.",
         caught_by=("L1",),
         install=wrapping(_AckFirst),
     ),

@@ -1,4 +1,4 @@
-"""Defects in who may send: several processes, or several loops of one, work on the same entries."""
+"""Defects of ownership: several processes, or several loops of one, send the same intents."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from trunkline.core.store.sqlite import SqliteStore
 from trunkline.sim.bugs.base import Bug, making, storing
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 
-#: open entries that a drain looks at
+#: most open intents that a drain reads
 _MOST = 1000
 
 
 class OpenStore(SqliteStore):
-    """Entries are there for whoever reads them: nobody asks who works the store, and nobody is shut out."""
+    """A store without a lease: every process that reads an intent sends it."""
 
     async def claim(self, now: float, lasts: float) -> LeaseClaim:
-        """Always."""
+        """Always succeeds."""
         lease = Lease(owner=self._db.process_lock.name, until=now + lasts)
         return LeaseClaim(taken=True, lease=lease, reason=Reason.LEASE_FREE)
 
     async def renew(self, now: float, lasts: float) -> None:
-        """There is nothing to renew."""
+        """Does nothing."""
 
 
 class UnfencedLeaseStore(SqliteStore):
-    """Claims the store, and then believes for ever that it holds it."""
+    """Claims the store once, and then assumes for ever that it holds it."""
 
     async def claim(self, now: float, lasts: float) -> LeaseClaim:
-        """Without the token that every write would check."""
+        """Claims without the fencing token that every write would check."""
         claim = await super().claim(now, lasts)
         self._db.token = None
         return claim
 
     async def renew(self, now: float, lasts: float) -> None:
-        """Without asking."""
+        """Does nothing."""
 
 
 class _Reconnecting(AdapterWrapper):
-    """Tells its gateway when it connects again."""
+    """Notifies its gateway of a reconnect."""
 
     def __init__(self, inner: ChannelAdapter, gateway: DrainingGateway) -> None:
         super().__init__(inner)
@@ -60,13 +60,13 @@ class _Reconnecting(AdapterWrapper):
 
 
 class DrainingGateway(Gateway):
-    """When an account connects again, everything open of its account is sent, whoever is sending it already."""
+    """Sends every open intent of an account when the account reconnects, also those that are being sent."""
 
     def __init__(self, *, adapters: Sequence[ChannelAdapter], **parts: Any) -> None:
         super().__init__(adapters=[_Reconnecting(adapter, self) for adapter in adapters], **parts)
 
     def drain_soon(self, adapter: ChannelAdapter) -> None:
-        """Begin to send."""
+        """Start a drain."""
         if self._group is not None:
             self._group.start_soon(self._drain, adapter, name=f"drain {adapter.channel}:{adapter.account}")
 
@@ -77,7 +77,7 @@ class DrainingGateway(Gateway):
             one.id for one in found if (one.address.channel, one.address.account) == (adapter.channel, adapter.account)
         ]
         loaded = await self._ctx.store.read(LoadIntents(ids=own))
-        # Lanes of its own: it does not know what the live path is doing.
+        # Its own lanes: it does not see what the live path is sending.
         drain = Delivery(self._ctx, self._preparer)
         drain.lanes.start(self._group)
         for row in loaded.rows:
@@ -102,7 +102,7 @@ LEASE_BUGS = (
     Bug(
         name="stale-owner-goes-on",
         reports=(),
-        sentence="A process that lost the store while it stood still sends and acknowledges as if nothing had been.",
+        sentence="A process that lost the store while it was frozen sends and acknowledges as if it still had it.",
         caught_by=("D1", "D5"),
         install=storing(UnfencedLeaseStore),
     ),

@@ -1,4 +1,4 @@
-"""Defects in what is stored of a delivery: receipts that are lost, and transcripts that tell something else."""
+"""Defects in what is stored of a delivery: lost receipts, and transcripts that differ from what was sent."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ MIRROR_BUGS = (
     Bug(
         name="wake-mirrors-again",
         reports=("B064",),
-        sentence="A context that is built anew is taken for a delivery: the old answer is remembered as a new one.",
+        sentence="A context that is rebuilt is taken for a delivery: the old answer is remembered as a new one.",
         caught_by=("M2",),
         install=replacing_write(FinishDelegation, _callback_remembers_again),
     ),

@@ -1,4 +1,4 @@
-"""Defects of the queue: what is never picked up, what comes too early, too late, too often or in the wrong order."""
+"""Defects of the queue: intents that are sent never, too early, too late, too often, or in the wrong order."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ A = TypeVar("A")
 _Lane = tuple[str, str, str, str]
 #: longer than any run
 _NEVER = 1e6
-#: seconds that a recovery at the start takes, whatever there is to do
+#: seconds that a recovery at the start may take
 _BUDGET = 60.0
 
 
 def _timeout_is_the_end(outcome: AttemptOutcome, *, now: float, **known: Any) -> DeliveryDecision:
-    """A timeout is not retried; that more chunks follow is not looked at."""
+    """Never retry a timeout, whatever chunks follow."""
     if not outcome.ambiguous:
         return after_attempt(outcome, now=now, **known)
     return DeliveryDecision(next=NextStep.RETRY, event=DeliveryEvent.DEFER, reason=outcome.reason, at=now + _NEVER)
@@ -90,19 +90,19 @@ def _roll_back(c: sqlite3.Connection) -> None:
 
 
 def replay_uncounted(_left: Any, **_: Any) -> RecoveryDecision:
-    """Whatever is found at the start was not sent, and is as young as on its first day."""
+    """Send every intent that is found at the start, whatever its age and its attempts."""
     return RecoveryDecision(action=RecoveryAction.SEND, reason=Reason.RECOVERED)
 
 
 class _EachByItself(Delivery):
-    """Each message is a task of its own."""
+    """Gives each message its own lane."""
 
     def _put(self, lane: _Lane, item: QueuedIntent) -> None:
         super()._put((*lane, item.id), item)  # pyright: ignore[reportArgumentType] -- a queue of its own is the defect
 
 
 class _ToolsApart(Delivery):
-    """What the tool says goes by another queue than answers."""
+    """Gives tool sends and answers separate lanes."""
 
     def _put(self, lane: _Lane, item: QueuedIntent) -> None:
         kind = "tool" if ".send" in item.id else "reply"
@@ -118,19 +118,19 @@ class _TwoQueuesGateway(Gateway):
 
 
 def _ageless(*, config: GatewayConfig, **parts: Any) -> Gateway:
-    """Neither age nor pace is looked at."""
+    """Make a gateway without a maximum age and without a recovery rate."""
     delivery = config.delivery.model_copy(update={"max_age": _NEVER, "recovery_rate": None})
     return Gateway(config=config.model_copy(update={"delivery": delivery}), **parts)
 
 
 class _SilentExpiry(DeafSink):
-    """Swallows that something got too old."""
+    """Swallows the events of expired intents."""
 
     def __init__(self, inner: EventSink) -> None:
         super().__init__(inner, (IntentSettled,))
 
     def swallows(self, body: Body) -> bool:
-        """Only that."""
+        """Whether the event is about an expired intent."""
         return isinstance(body, IntentSettled) and body.state is IntentState.EXPIRED
 
 
@@ -143,35 +143,35 @@ QUEUE_BUGS = (
     Bug(
         name="cursor-rolls-back",
         reports=("B019",),
-        sentence="A worker that is killed when it is idle failed: the message that it had answered is read again.",
+        sentence="A worker that is killed while idle counts as failed: the message it had answered is read again.",
         caught_by=("D1", "D7"),
         install=replacing_read(LoadUnfinished, _load_after_rollback),
     ),
     Bug(
         name="timeout-drops-the-rest",
         reports=("B032",),
-        sentence="A timeout is never retried, and the chunks after it are dropped with it, without a word.",
+        sentence="A timeout is never retried, and the chunks after it are silently dropped with it.",
         caught_by=("D6", "L1"),
         install=deciding(after_attempt=_timeout_is_the_end),
     ),
     Bug(
         name="queue-runs-at-start-only",
         reports=("B034",),
-        sentence="The queue is worked off when the process starts, and what comes later waits for the next start.",
+        sentence="The queue is processed when the process starts, and later messages wait for the next start.",
         caught_by=("L6",),
         install=replacing_write(Enqueue, _enqueue_silently),
     ),
     Bug(
         name="parts-in-parallel",
         reports=("B098",),
-        sentence="Each part of an answer is sent by a task of its own, and they arrive as they like.",
+        sentence="Each part of an answer is sent by its own task, and they arrive in any order.",
         caught_by=("O1",),
         install=making(_ParallelGateway),
     ),
     Bug(
         name="tool-sends-bypass-the-queue",
         reports=("B099",),
-        sentence="Tool sends and replies have queues of their own, and change places.",
+        sentence="Tool sends and replies have separate queues, and overtake each other.",
         caught_by=("O1",),
         install=making(_TwoQueuesGateway),
     ),

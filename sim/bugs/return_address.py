@@ -1,4 +1,4 @@
-"""Defects in where answers go and in which session they are remembered."""
+"""Defects in the return address: where answers go, and which session mirrors them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 
 
 def main_channel(place: Address) -> Address:
-    """The room that a thread or topic belongs to; the place itself when it is no thread."""
+    """The room that a thread or topic belongs to; the place itself if it is no thread."""
     if place.thread is not None:
         return msgspec.structs.replace(place, thread=None)
     return msgspec.structs.replace(place, conversation=place.parent or place.conversation, parent=None)
 
 
 def _reply_without_thread(envelope: Envelope, config: GatewayConfig) -> ReplyPlan:
-    """The thread is in the session key, but was never copied to the delivery context."""
+    """Take the reply address without its thread: only the session key has it."""
     plan = plan_reply(envelope, config)
     return plan if plan.open_on is not None else msgspec.structs.replace(plan, address=main_channel(plan.address))
 
 
 class _AutoReplyDropsTopic(AdapterWrapper):
-    """The auto-reply path calls the platform without the topic; tool sends keep it."""
+    """Sends replies without their topic; tool sends keep it."""
 
     async def send(self, request: SendRequest) -> Receipt:
         if request.intent.endswith(".reply"):
@@ -36,7 +36,7 @@ class _AutoReplyDropsTopic(AdapterWrapper):
 
 
 class _DeadThreadToMain(AdapterWrapper):
-    """A thread that is gone silently becomes the main channel."""
+    """Sends to the main channel when the thread is gone, silently."""
 
     async def send(self, request: SendRequest) -> Receipt:
         try:
@@ -47,25 +47,25 @@ class _DeadThreadToMain(AdapterWrapper):
 
 
 def _mirror_only_at_home(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
-    """A send to another conversation than the running one is delivered without a mirror."""
+    """Mirror only sends to the running conversation."""
     plan = plan_mirror(question, config)
     return plan if plan.key == question.running else MirrorPlan(key=None)
 
 
 def _mirror_where_running(question: MirrorQuestion, _config: GatewayConfig) -> MirrorPlan:
-    """Every send is mirrored into the session that happens to run (seed 000, issue 1520)."""
+    """Mirror every send into the session that happens to run."""
     return MirrorPlan(key=question.running)
 
 
 def _key_without_account(question: MirrorQuestion, config: GatewayConfig) -> MirrorPlan:
-    """The outbound key leaves the account out, the inbound key has it."""
+    """Leave the account out of the outbound key; the inbound key has it."""
     plan = plan_mirror(question, config)
     if plan.key is None:
         return plan
     return MirrorPlan(key=str(msgspec.structs.replace(parse_v1(plan.key), account=None)))
 
 
-PLACE_BUGS = (
+RETURN_ADDRESS_BUGS = (
     Bug(
         name="reply-loses-thread",
         reports=("B043",),
@@ -104,7 +104,7 @@ PLACE_BUGS = (
     Bug(
         name="mirror-where-running",
         reports=(),
-        sentence="Every send is mirrored into the session that happens to run, not into the target's (seed 000).",
+        sentence="Every send is mirrored into the session that happens to run, not into the target's.",
         caught_by=("M1",),
         install=deciding(plan_mirror=_mirror_where_running),
     ),

@@ -38,7 +38,7 @@ def _install_captured_route(wiring: Wiring) -> None:
 
 
 def _install_pinned_surface(wiring: Wiring) -> None:
-    """The reply route is one of the session: the surface that spoke first in it is answered for ever."""
+    """The session has one reply route: the first surface to speak in it gets all answers."""
     pinned: dict[str, Address] = {}
 
     def reply(envelope: Envelope, config: GatewayConfig) -> ReplyPlan:
@@ -52,12 +52,12 @@ def _install_pinned_surface(wiring: Wiring) -> None:
 def _account_of_source(
     _channel: str, named: str | None, source: Address | None, accounts: Sequence[str], _config: GatewayConfig
 ) -> str:
-    """The account of the session that runs is forced on whatever channel it sends to."""
+    """Use the account of the running session on whatever channel it sends to."""
     return named or (source.account if source is not None else accounts[0])
 
 
 def _key_ignored(message: SendMessage, **decided: object) -> SendPlan:
-    """The session is looked up by channel; the key that the caller gave is echoed and not used."""
+    """Look the session up by channel; echo the key that the caller gave, and ignore it."""
     plan = plan_send(msgspec.structs.replace(message, session_key=None), **decided)  # pyright: ignore[reportArgumentType]
     return msgspec.structs.replace(plan, named_session=True)
 
@@ -75,7 +75,7 @@ def _install_config_at_start(wiring: Wiring) -> None:
 
 
 class _FoldedAddress(AdapterWrapper):
-    """The address is taken from the session key, in which ids are folded."""
+    """Takes the address from the session key, in which ids are folded to lower case."""
 
     async def send(self, request: SendRequest) -> Receipt:
         place = request.address
@@ -88,14 +88,14 @@ class _FoldedAddress(AdapterWrapper):
 
 
 class _NoDirectory(AdapterWrapper):
-    """Nobody is asked what an alias stands for."""
+    """Does not ask the directory what an alias stands for."""
 
     async def resolve_target(self, text: str) -> Resolved | None:
         return None
 
 
 def _alias_is_a_channel(question: OutboundQuestion, config: GatewayConfig) -> OutboundRoute:
-    """Slack's own id of a direct conversation (``D...``) is taken for a channel."""
+    """Take Slack's own id of a direct conversation (``D...``) for a channel."""
     settings = config.channel(question.channel)
     known = settings.model_copy(update={"rooms": (*settings.rooms, question.target.rpartition(":")[2])})
     channels = {**config.channels, question.channel: known}
@@ -108,7 +108,7 @@ def _install_alias(wiring: Wiring) -> None:
 
 
 class _RaceLoser(AdapterWrapper):
-    """Whoever finds the thread opened by somebody else posts in the parent channel."""
+    """Posts in the parent channel when another account has opened the thread first."""
 
     def __init__(self, inner: ChannelAdapter, opened: dict[str, str]) -> None:
         super().__init__(inner)
@@ -138,7 +138,7 @@ def _install_race_loser(wiring: Wiring) -> None:
 
 
 class _TrustsTheRequest(AdapterWrapper):
-    """An accepted message is where it was asked to be, whatever the receipt says."""
+    """Takes the requested place for the actual one, whatever the receipt says."""
 
     async def send(self, request: SendRequest) -> Receipt:
         receipt = await self.inner.send(request)
@@ -146,7 +146,7 @@ class _TrustsTheRequest(AdapterWrapper):
 
 
 def _as_it_came(envelope: Envelope) -> Envelope:
-    """Whatever thread id a message carries is the thread of its conversation."""
+    """Take any thread id of a message for the thread of its conversation."""
     return envelope
 
 
@@ -155,7 +155,7 @@ def _dedupe_without_account(envelope: Envelope, _can: Capabilities) -> str:
     return f"id/{envelope.message_id}"
 
 
-ROUTE_BUGS = (
+ROUTING_BUGS = (
     Bug(
         name="tool-send-captures-route",
         reports=("B046",),
@@ -208,7 +208,7 @@ ROUTE_BUGS = (
     Bug(
         name="race-loser-posts-in-parent",
         reports=("B055",),
-        sentence="Who loses the race to open a thread posts in the parent channel instead of joining the thread.",
+        sentence="The loser of a race to open a thread posts in the parent channel instead of joining the thread.",
         caught_by=("R2",),
         install=_install_race_loser,
     ),

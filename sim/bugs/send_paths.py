@@ -1,4 +1,4 @@
-"""Defects on the way out: what is in doubt goes again by another way, and what is told is not what was done."""
+"""Defects of send paths: messages in doubt that are repeated on another path, and false answers to clients."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from trunkline.sim.bugs.store import forget_refused_mirror
 def _fall_back_in_doubt(
     outcome: AttemptOutcome, *, tried: AttemptFacts, now: float, can: Capabilities, config: DeliveryConfig
 ) -> DeliveryDecision:
-    """A direct attempt without an answer counts as one that never arrived."""
+    """Take a direct attempt without an answer for one that never arrived."""
     if outcome.ambiguous and can.mode is DeliveryMode.HYBRID and tried.transport is Transport.DIRECT:
         return DeliveryDecision(next=NextStep.FALLBACK, event=DeliveryEvent.DEFER, reason=Reason.GATEWAY_PATH, at=now)
     return after_attempt(outcome, tried=tried, now=now, can=can, config=config)
 
 
 class _Unresolved:
-    """Stands where an adapter could not be loaded, and refuses what it is given."""
+    """Stands in for an adapter that could not be loaded, and refuses every call."""
 
     capabilities = Capabilities()
 
@@ -50,33 +50,33 @@ class _Unresolved:
         self.account = account
 
     def connect(self) -> InboundStream:
-        """There is nothing to connect to."""
+        """Refuse."""
         raise Refused(f"no adapter for {self.channel}:{self.account}")
 
     async def ack(self, envelope: Envelope) -> None:
-        """Nothing comes from it."""
+        """Do nothing."""
 
     async def send(self, request: SendRequest) -> Receipt:
-        """An error of its own, in a list with those of platforms that refuse for good."""
+        """Refuse for good, like a platform."""
         raise Refused(f"no adapter for {self.channel}:{self.account}")
 
     async def find(self, address: Address, key: str) -> Receipt | None:
-        """Nothing is there."""
+        """Find nothing."""
 
     async def open_thread(self, place: Address, message_id: str, title: str) -> Address:
-        """It cannot."""
+        """Refuse."""
         raise Refused(f"no adapter for {self.channel}:{self.account}")
 
 
 class _Resolving(dict[tuple[str, str], ChannelAdapter]):
-    """Adapters by channel and account, and something for those that are missing."""
+    """Adapters by channel and account, with a stand-in for missing ones."""
 
     def get(self, key: tuple[str, str], default: Any = None) -> ChannelAdapter:
         return self[key] if key in self else _Unresolved(*key)
 
 
 class ResolvingGateway(Gateway):
-    """What it has no adapter for is refused like what a platform does not want."""
+    """Refuses messages without an adapter for good, as if the platform had refused them."""
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
@@ -84,30 +84,30 @@ class ResolvingGateway(Gateway):
 
 
 class UnforwardedGateway(Gateway):
-    """A client's send is passed on field by field, and one of the fields was added later."""
+    """Passes a client's send on field by field, without a field that was added later."""
 
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
-        """Without the flag."""
+        """Send without the flag."""
         return await super().send(msgspec.structs.replace(message, dry_run=False), cause)
 
     async def broadcast(
         self, message: SendMessage, targets: Sequence[Target], cause: int | None = None
     ) -> tuple[Broadcasted, ...]:
-        """Without the flag."""
+        """Send without the flag."""
         return await super().broadcast(msgspec.structs.replace(message, dry_run=False), targets, cause)
 
 
 class CheerfulGateway(Gateway):
-    """What came of a send is told by a line that is made from a field which nothing sets."""
+    """Reports the outcome of a send from a field that is never set."""
 
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
-        """All is well."""
+        """Report success."""
         return _cheerful(await super().send(message, cause))
 
     async def broadcast(
         self, message: SendMessage, targets: Sequence[Target], cause: int | None = None
     ) -> tuple[Broadcasted, ...]:
-        """All is well."""
+        """Report success."""
         results = await super().broadcast(message, targets, cause)
         return tuple(
             one if one.outcome is None else msgspec.structs.replace(one, outcome=_cheerful(one.outcome))
@@ -116,26 +116,26 @@ class CheerfulGateway(Gateway):
 
 
 def _cheerful(outcome: SendOutcome) -> SendOutcome:
-    """Whoever made the outcome never says `failed`."""
+    """The outcome as delivered: `failed` is never set."""
     failed = getattr(outcome, "failed", False)
     return outcome if failed else msgspec.structs.replace(outcome, status=SendStatus.DELIVERED)
 
 
 class QuietGateway(Gateway):
-    """A message that a hook cancels is over for it there: nobody is told."""
+    """Does not notify the other hooks of a message that a hook cancels."""
 
     def __init__(self, **parts: Any) -> None:
         super().__init__(**parts)
-        tell = self._preparer.ended
+        notify = self._preparer.ended
 
         def ended(row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
             if row.state is not IntentState.CANCELLED:
-                tell(row, reason, receipts, cause)
+                notify(row, reason, receipts, cause)
 
         self._preparer.ended = ended
 
 
-OUTBOUND_BUGS = (
+SEND_PATH_BUGS = (
     Bug(
         name="doubt-falls-back",
         reports=("B008",),
@@ -146,7 +146,7 @@ OUTBOUND_BUGS = (
     Bug(
         name="missing-adapter-is-final",
         reports=("B026",),
-        sentence="What an adapter is missing for is refused for good, like what a platform does not want.",
+        sentence="Messages whose adapter is missing are refused for good, as if their platform had refused them.",
         caught_by=("L4",),
         install=making(ResolvingGateway),
     ),
@@ -160,21 +160,21 @@ OUTBOUND_BUGS = (
     Bug(
         name="dry-run-sends",
         reports=("B152",),
-        sentence="The flag of a dry run is not passed on, so what was only to be tried is sent.",
+        sentence="The flag of a dry run is not passed on, so the message is sent.",
         caught_by=("P2",),
         install=making(UnforwardedGateway),
     ),
     Bug(
         name="dry-run-says-delivered",
         reports=("B153",),
-        sentence="What a client is told of a dry run is the line of a delivery.",
+        sentence="A client gets the answer of a delivery for a dry run.",
         caught_by=("L3",),
         install=making(CheerfulGateway),
     ),
     Bug(
         name="cancelled-is-not-told",
         reports=("B155",),
-        sentence="The hooks that watch what becomes of messages never hear of one that a hook has cancelled.",
+        sentence="Outcome hooks are not notified of a message that another hook has cancelled.",
         caught_by=("P2", "V1"),
         install=making(QuietGateway),
     ),

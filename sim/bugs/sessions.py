@@ -1,4 +1,4 @@
-"""Defects in sessions: keys that collide or are forgotten, sessions made twice, lost, or shared in silence."""
+"""Defects of sessions: keys that collide or are forgotten; sessions created twice, lost, or silently shared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trunkline.sim.run.wiring import Wiring
 
 
 def _joined_by_colons(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
-    """The parts of a key are joined as they are: ``a:b`` with ``c`` is ``a`` with ``b:c``."""
+    """Join the parts of a key without escaping: ``a:b`` with ``c`` equals ``a`` with ``b:c``."""
     decision = resolve_route(envelope, config)
     place, key = envelope.address, decision.key
     if place.thread is None or key.is_main:
@@ -34,19 +34,19 @@ def _joined_by_colons(envelope: Envelope, config: GatewayConfig) -> RouteDecisio
 
 
 def _one_for_all(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
-    """One canonical session for whatever comes."""
+    """Route every message to the main session."""
     decision = resolve_route(envelope, config)
     return msgspec.structs.replace(decision, key=SessionKey(agent=decision.agent))
 
 
 def _without_topic(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
-    """The key of a group has no thread."""
+    """Leave the thread out of the key."""
     decision = resolve_route(envelope, config)
     return msgspec.structs.replace(decision, key=msgspec.structs.replace(decision.key, thread=None))
 
 
 def _links_ignored(envelope: Envelope, config: GatewayConfig) -> RouteDecision:
-    """Inbound keys are made without the identity links."""
+    """Ignore the identity links in inbound keys."""
     session = config.session.model_copy(update={"identity_links": {}})
     return resolve_route(envelope, config.model_copy(update={"session": session}))
 

@@ -1,4 +1,4 @@
-"""Defects in what a turn says: the same thing twice, or nothing, because its tool has spoken."""
+"""Defects of turn output: a tool send is repeated as the reply, or suppresses it."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
 
 
-class _Listening:
-    """A turn, and what the agent said with its tool."""
+class _RecordedTurn:
+    """A turn that remembers the last text of its message tool."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
-        self.said: str | None = None
+        self.sent: str | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._turn, name)
 
     async def send(self, text: str, to: Any = None, **where: Any) -> None:
-        """As the turn's own."""
+        """Send, and remember the text."""
         await self._turn.send(text, to, **where)
-        self.said = text
+        self.sent = text
 
 
 class _AnswersAgain:
-    """An agent whose runtime takes what the tool said for the answer, when there is none."""
+    """Takes the last tool send for the answer when the agent gives none."""
 
     def __init__(self, inner: Agent) -> None:
         self._inner = inner
 
     async def turn(self, turn: Turn) -> str | None:
-        """What the agent answers, or said last."""
-        listening = _Listening(turn)
-        answer = await self._inner.turn(cast("Turn", listening))
-        return listening.said if answer is None else answer
+        """Return the agent's answer, or else its last tool send."""
+        recorded = _RecordedTurn(turn)
+        answer = await self._inner.turn(cast("Turn", recorded))
+        return recorded.sent if answer is None else answer
 
 
 def _install_answers_again(wiring: Wiring) -> None:
@@ -82,11 +82,11 @@ def _install_silencer(wiring: Wiring) -> None:
     wiring.replace_write(FinishTurn, silencer.finish_turn)
 
 
-SAYING_BUGS = (
+TURN_OUTPUT_BUGS = (
     Bug(
         name="answer-repeats-tool-send",
         reports=("B010",),
-        sentence="What the tool has said in a turn is sent once more as its final reply.",
+        sentence="The tool send of a turn is sent once more as its final reply.",
         caught_by=("D3",),
         install=_install_answers_again,
     ),

@@ -1,4 +1,4 @@
-"""Defects in who speaks in bound conversations, and in what is heard there of bots, proxies and reopened threads."""
+"""Defects of webhook identities: who speaks in bound conversations, and echoes, proxies and reopened threads."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from trunkline.sim.run.wiring import Wiring
 
 
 class _BotInstead(AdapterWrapper):
-    """A webhook that is gone is no error: the bot says it."""
+    """Lets the bot speak when the webhook is gone, without an error."""
 
     async def send(self, request: SendRequest) -> Receipt:
-        """By whoever can."""
+        """Send as the webhook, or else as the bot."""
         try:
             return await self.inner.send(request)
         except IdentityGone:
@@ -32,10 +32,10 @@ class _BotInstead(AdapterWrapper):
 
 
 class _DeafAdapter(FakeAdapter):
-    """Joins the threads that are open when it starts, and those that are opened later; nobody listens to reopenings."""
+    """Joins open and new threads, and ignores the ones that are reopened."""
 
     def connect(self) -> InboundStream:
-        """Without what is said in threads that were archived at the start."""
+        """Connect, without the messages of threads that were archived at the start."""
         return self._hearing()
 
     @asynccontextmanager
@@ -47,7 +47,7 @@ class _DeafAdapter(FakeAdapter):
     async def _without(self, envelopes: AsyncIterator[Envelope], archived: frozenset[str]) -> AsyncIterator[Envelope]:
         async for envelope in envelopes:
             if envelope.address.conversation in archived:
-                # The platform has handed it over; that nobody took it is not its concern.
+                # To the platform it is delivered.
                 await self.ack(envelope)
             else:
                 yield envelope
@@ -59,10 +59,10 @@ class _DeafAdapter(FakeAdapter):
 
 
 class _FirstTokenAdapter(FakeAdapter):
-    """A manager that is there already is given back as it is, with the token that it was made with (seed 002)."""
+    """Reuses its thread manager with the token that the manager was created with."""
 
     def renew(self, token: int) -> None:
-        """The bot has the new one, the manager of its threads and webhooks does not."""
+        """Give the new token to the bot, and not to the manager of its threads and webhooks."""
         self._token = max(token, self._token)
 
 
@@ -76,18 +76,18 @@ def _adapting(adapter: type[FakeAdapter]) -> Callable[[Wiring], None]:
 
 
 class _HearsItself(LiveBindings):
-    """Nobody remembers which webhooks are the gateway's own."""
+    """Does not remember which webhooks are the gateway's own."""
 
     def is_echo(self, envelope: Envelope) -> bool:
-        """Never."""
+        """Never true."""
         return False
 
 
 class _HearsNoWebhook(LiveBindings):
-    """Whatever comes by a webhook is taken for the gateway's own."""
+    """Takes every webhook message for the gateway's own."""
 
     def is_echo(self, envelope: Envelope) -> bool:
-        """By any webhook."""
+        """True for any webhook."""
         return envelope.webhook is not None
 
 
@@ -100,7 +100,7 @@ class _GatewayHearsNoWebhook(Gateway):
 
 
 def _identify_by_own_id(envelope: Envelope, can: Capabilities) -> str:
-    """The message that a proxy posts has an id of its own, so it is another one."""
+    """Identify a proxied message by its own id, as another message."""
     return identify(msgspec.structs.replace(envelope, stands_for=None), can)
 
 
@@ -111,11 +111,11 @@ def _without_binding(command: AckChunk) -> AckChunk:
     return msgspec.structs.replace(command, intent=msgspec.structs.replace(command.intent, binding=None))
 
 
-SPEAKING_BUGS = (
+WEBHOOK_BUGS = (
     Bug(
         name="bot-instead-in-silence",
         reports=("B134",),
-        sentence="A webhook that is gone is swallowed before the bot posts: who speaks changes, and nothing tells.",
+        sentence="A webhook that is gone is swallowed before the bot posts: the speaker changes without an event.",
         caught_by=("R2",),
         install=wrapping(_BotInstead),
     ),
@@ -143,21 +143,21 @@ SPEAKING_BUGS = (
     Bug(
         name="echo-is-inbound",
         reports=(),
-        sentence="What the gateway's own webhook says comes back, and is taken for a message of somebody else.",
+        sentence="The gateway's own webhook message comes back, and is taken for somebody else's.",
         caught_by=("D8",),
         install=making(_GatewayHearsItself),
     ),
     Bug(
         name="stale-token",
         reports=(),
-        sentence="A thread manager that is used again keeps the token that it was made with (seed 002).",
+        sentence="A reused thread manager keeps the token that it was created with.",
         caught_by=("B2",),
         install=_adapting(_FirstTokenAdapter),
     ),
     Bug(
         name="missing-activity",
         reports=(),
-        sentence="What a webhook says is no activity: a thread that is in use expires (seed 002).",
+        sentence="Webhook messages do not count as activity: a thread in use expires.",
         caught_by=("B2",),
         install=changing_write(AckChunk, _without_binding),
     ),

@@ -1,4 +1,4 @@
-"""Wrapped ports: adapters and event sinks that pass everything on, for defects to override one thing."""
+"""Wrappers of adapters and event sinks that pass everything on, for defects to override one method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trunkline.sim.run.wiring import Wiring
 
 
 class AdapterWrapper:
-    """A `ChannelAdapter` that does what the wrapped one does."""
+    """A `ChannelAdapter` that passes every call to the wrapped one."""
 
     def __init__(self, inner: ChannelAdapter) -> None:
         self.inner = inner
@@ -104,7 +104,7 @@ class DeafSink:
         self._swallowed = swallowed
 
     def swallows(self, body: Body) -> bool:
-        """Whether nobody hears of this."""
+        """Whether an event is swallowed."""
         return isinstance(body, self._swallowed)
 
     def record(

@@ -1,7 +1,7 @@
 """The disk: one in-memory SQLite database that outlives the processes that use it.
 
-A crash leaves exactly what was committed. The connection that a process opens belongs to the disk; closing it closes
-nothing. Commits are counted, so that a crash or an error can be put at any of them.
+A crash leaves exactly what was committed. The connection that a process opens belongs to the disk, and closing it
+leaves it open. Commits are counted, so that a fault can strike at any of them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from trunkline.sim.store.store_reuse import ReusableStore
 
 
 class SimConnection(sqlite3.Connection):
-    """A connection that shows its disk each commit, and stays open when a process lets go of it."""
+    """A connection that notifies its disk of each commit, and stays open when a process closes it."""
 
     disk: Disk
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """Run a statement; a COMMIT is told to the disk before and after."""
+        """Run a statement; the disk is notified before and after a COMMIT."""
         if sql != "COMMIT":
             return super().execute(sql, parameters)
         self._fail(self.disk.refusal())
@@ -38,22 +38,22 @@ class SimConnection(sqlite3.Connection):
         if refusal is None:
             return
         if refusal == "write-error":
-            # As SQLite does, which leaves a transaction open when the disk is full, and undoes it here.
+            # As in SQLite: an I/O error rolls the transaction back, a full disk leaves it open.
             super().execute("ROLLBACK")
         raise sqlite3.OperationalError(_ERRORS[refusal])
 
     def close(self) -> None:
-        """Undo what is not committed; the data stays with the disk."""
+        """Roll back; the data stays with the disk."""
         if self.in_transaction:
             super().execute("ROLLBACK")
 
     def discard(self) -> None:
-        """Really close."""
+        """Close the connection itself."""
         super().close()
 
 
 class SimLock:
-    """A process's lock on a disk: it is free as soon as its node is dead, and not while the node is only frozen."""
+    """A process's lock on a disk: freed when its node dies, held while the node is frozen."""
 
     def __init__(self, disk: Disk, node: Node | None) -> None:
         self._disk = disk
@@ -66,7 +66,7 @@ class SimLock:
 
     @property
     def alive(self) -> bool:
-        """Whether the process lives; what belongs to no process lives until it drops the lock."""
+        """Whether the process lives; a lock without a process lives until it is dropped."""
         return self._node is None or self._node.alive
 
     def take(self) -> str:
@@ -82,10 +82,10 @@ class SimLock:
 
 
 class Disk:
-    """Durable state of one run. `failing` says before a commit how it fails: ``error`` or ``write-error``.
+    """Durable state of one run. `failing` answers before a commit how it fails: ``error`` or ``write-error``.
 
-    With `looks`, which takes time, it is known what the commit carries. `unmirrored` says whether transcript lines of
-    what was sent are refused now. From `spare` it takes its connection, and gives it back at the end.
+    With `looks`, which costs time, `carries` names the rows that a commit writes. `unmirrored` answers whether mirrors
+    are refused now. The connection is taken from `spare`, and given back at the end.
     """
 
     def __init__(
@@ -100,19 +100,19 @@ class Disk:
         self._failing = failing
         self._looks = looks
         self._unmirrored = unmirrored
-        # What is put into a connection for such faults would stay in it.
+        # Traces and triggers for such faults would stay in a reused connection.
         self._spare = None if looks or unmirrored is not None else spare
-        #: what the transaction carries, where the disk looks at its statements
+        #: what the current transaction writes, with `looks`
         self.carries = set[str]()
         self._on_commit = on_commit
         self._connection: SimConnection | None = None
-        #: commits so far, over all processes; a renewed lease is none
+        #: commits so far, by all processes; a renewed lease does not count
         self.commits = 0
-        #: whoever works the store
+        #: the lock of the process that works the store
         self.lock: SimLock | None = None
 
     def open(self) -> sqlite3.Connection:
-        """The raw connection, for whichever process is alive."""
+        """The raw connection, shared by all processes."""
         if self._connection is None:
             connection = self._spare_one() or self._new_one()
             connection.disk = self
@@ -136,41 +136,41 @@ class Disk:
         return made
 
     def connect(self, node: Node | None = None) -> Db:
-        """A connection of a process as production code makes it, running inline in the simulated loop."""
+        """A connection of a process, as in production but running inline in the simulated loop."""
         db = Db(self.open, 64)
         db.process_lock = SimLock(self, node)
         make_inline(db, latency=_latency)
         return db
 
     def refusal(self) -> str | None:
-        """A commit is about to happen: how it fails, if it does."""
+        """How the commit that is about to happen fails; none if it succeeds."""
         return self._failing()
 
     def committed(self) -> None:
-        """A commit is durable. Whoever asked for it does not know yet."""
+        """Count a commit: it is durable, and its caller has not been notified yet."""
         self.commits += 1
         self._on_commit(self.commits)
 
     def crash(self) -> None:
-        """The process died: what it had not committed is gone."""
+        """Roll back what the dead process had not committed."""
         if self._connection is not None:
             self._connection.close()
 
     def discard(self) -> None:
-        """The run is over."""
+        """Give the connection back, or close it: the run is over."""
         connection, self._connection = self._connection, None
         if connection is not None and (self._spare is None or not self._spare.give(connection)):
             connection.discard()
 
 
-#: what SQLite says of a disk that is full, and of one that fails
+#: SQLite's error messages for a full disk and for a failing one
 _ERRORS = {"error": "database or disk is full", "write-error": "disk I/O error"}
-#: a writer that another one shuts out of the transcripts: all but its lines is stored
+#: another writer holds the transcripts: mirrors are refused, everything else is stored
 _REFUSE_MIRRORS = (
     "CREATE TEMP TRIGGER refuse_mirrors BEFORE INSERT ON main.transcript WHEN NEW.role = 'assistant' AND unmirrored()"
     " BEGIN SELECT RAISE(ABORT, 'another writer holds the transcript'); END"
 )
-#: what a transaction carries, by the statements in it
+#: what a transaction writes, by its statements
 _CARRIES = {
     "inbound": re.compile(r"\s*INSERT\b.*?\bINTO inbox\b", re.DOTALL),
     "intent": re.compile(r"\s*INSERT\b.*?\bINTO intents\b", re.DOTALL),
@@ -186,19 +186,19 @@ def _look(carries: set[str], statement: str) -> None:
 
 @cache
 def _empty_store() -> bytes:
-    """A store in which nothing is yet, as the migrations make it."""
+    """The image of an empty store, made by the migrations."""
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as made:
         migrate(made)
         return made.serialize()
 
 
 def _make_empty_store(connection: sqlite3.Connection) -> None:
-    """What the migrations would make, for a tenth of what they cost: a sweep does it thousands of times."""
+    """Copy an empty store into a connection: a tenth of the cost of the migrations, and a sweep does it often."""
     with contextlib.closing(sqlite3.connect(":memory:")) as image:
         image.deserialize(_empty_store())
         image.backup(connection)
 
 
 def _latency() -> float:
-    """Virtual seconds of one statement or transaction."""
+    """Virtual seconds that one statement or transaction takes."""
     return 0.0005

@@ -1,10 +1,9 @@
 """aiosqlite without its thread: the same connection class, its statements run inside the simulated loop.
 
-Two private attributes of a connection are replaced, its queue and its thread. All of aiosqlite's cursor, row and error
-code, and all SQL above it, stay what production uses. What a caller can observe stays the same too: statements run
-first in, first out; a queued statement runs even if its awaiter was cancelled meanwhile, a cancelled commit still
-commits; a closed connection answers as a closed one. New is only that the time they take is virtual, and that nothing
-runs any more when the node that asked for it is dead.
+Two private attributes of a connection are replaced: its queue and its thread. aiosqlite's cursors, rows and errors, and
+all SQL above it, are those of production. So is what a caller can observe: statements run first in, first out; a queued
+statement runs even if its awaiter was cancelled, and a cancelled commit still commits; a closed connection answers as a
+closed one. Only two things differ: the time that statements take is virtual, and nothing runs for a dead node.
 """
 # aiosqlite publishes no way to run it without a thread. `check_aiosqlite` checks the names below at import.
 # pyright: reportPrivateUsage=false
@@ -37,11 +36,11 @@ def make_inline(
     latency: Callable[[], float] | None = None,
     before: Callable[[Callable[..., object]], None] | None = None,
 ) -> None:
-    """Have a connection that is not yet open run on the SimLoop that will be running when it is opened.
+    """Make a connection that is not open yet run on the SimLoop that runs when it is opened.
 
-    Every queued function takes `latency()` virtual seconds, one after the other, none without. `before` is called with
-    each function right before it runs; what it raises, the awaiter gets in place of the function's result.
-    Raises SimulationError when the connection is open or opening already.
+    Every queued function takes `latency()` virtual seconds, or none; one runs after the other. `before` is called with
+    each function right before it runs; an error that it raises reaches the awaiter instead of the function's result.
+    Raises `SimulationError` when the connection is open or opening already.
     """
     if connection._connection is not None or connection._thread.ident is not None:
         raise SimulationError("an aiosqlite connection must be made inline before it is opened")
@@ -51,10 +50,10 @@ def make_inline(
 
 
 def abandon(connection: aiosqlite.Connection) -> None:
-    """Take a connection away from whoever still holds it, as the end of a process does. Uncommitted work is lost.
+    """Close a connection under its users, as the end of a process does. Uncommitted work is lost.
 
-    Its raw connection is closed (through its own `close`, so a disk that outlives processes can keep its data), and
-    what is still asked of it raises ValueError. Abandoning twice is abandoning once.
+    The raw connection is closed through its own `close`, so that a disk which outlives processes keeps its data. Later
+    calls raise `ValueError`. Abandoning twice changes nothing.
     """
     raw, connection._connection = connection._connection, None
     if raw is not None:
@@ -77,10 +76,10 @@ class _NoThread:
 
 
 class _InlineQueue:
-    """Stands in for the connection's queue: what is put into it runs as a callback of the loop.
+    """Stands in for the connection's queue: runs each job as a callback of the loop.
 
-    The callback keeps the context of the one who put it, so it dies with that node. FIFO because equal deadlines are,
-    and because no job may finish before the one in front of it.
+    The callback keeps the context of its caller, so it dies with the caller's node. Jobs run first in, first out: equal
+    deadlines keep their order, and no job finishes before the one in front of it.
     """
 
     __slots__ = ("_before", "_connection", "_farewell", "_free_at", "_latency", "_loop", "_stopped")
@@ -114,13 +113,13 @@ class _InlineQueue:
         loop = asyncio.get_running_loop()
         if not isinstance(loop, SimLoop):
             raise SimulationError(f"an inline connection needs a SimLoop to run on, not a {type(loop).__name__}")
-        # The loop's reference keeps an unclosed connection from being collected, and finalized, in the middle of a run.
+        # The loop's reference keeps an unclosed connection from being finalized in the middle of a run.
         loop.add_farewell(self._farewell)
         self._loop = loop
         return loop
 
     def _run(self, future: asyncio.Future[Any] | None, job: _Job) -> None:
-        if self._stopped:  # the thread would have ended: what is put behind the stop is never looked at
+        if self._stopped:  # the thread would have ended: jobs behind the stop never run
             return
         try:
             if self._before is not None:

@@ -1,4 +1,4 @@
-"""What others have done to the disk: sessions that an earlier version left there, and rows that nobody can read."""
+"""Rows that are on the disk before the run: sessions of an earlier version, and rows that cannot be read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UPSTREAM = "agent:"
 def write_stored(
     connection: sqlite3.Connection, sessions: Iterable[PreloadedSession], address: Callable[[str], Address]
 ) -> None:
-    """Bring a database up to date and put sessions into it. `address`: where a place of the scenario is."""
+    """Migrate a database and put sessions into it. `address`: the address of a place of the scenario."""
     migrate(connection)
     for session in sessions:
         place = None if session.place is None else address(session.place)
@@ -35,7 +35,7 @@ def write_stored(
 
 
 def damage(connection: sqlite3.Connection, fits: Callable[[Address, str], bool]) -> int:
-    """Cut off the texts of open messages that fit, by place and first text, as a bad copy does; how many."""
+    """Truncate the texts of matching open intents, as a bad copy does; how many."""
     found = connection.execute(_OPEN).fetchall()
     hit = [n for n, address, chunks in found if fits(_place(address), next(iter(_texts(chunks)), ""))]
     connection.executemany("UPDATE intents SET chunks = substr(chunks, 1, 3) WHERE n = ?", [(n,) for n in hit])
@@ -54,7 +54,7 @@ def _write_session(c: sqlite3.Connection, session: PreloadedSession, place: Addr
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         (session.key, session.agent, session.id, where, _codec(session), session.updated, session.updated),
     )
-    # Upstream keeps no such table: there only the key tells.
+    # Upstream has no such table: there, only the key names the place.
     if place is not None and _codec(session) == "v1":
         c.execute(
             "INSERT INTO session_places (agent_id, lane, session_key, address) VALUES (?, ?, ?, ?)",
@@ -63,7 +63,7 @@ def _write_session(c: sqlite3.Connection, session: PreloadedSession, place: Addr
 
 
 def _codec(session: PreloadedSession) -> str:
-    """The form of a key: as the file says, else what it looks like."""
+    """The form of a key: declared in the file, else guessed from the key."""
     if session.codec is not None:
         return session.codec
     try:

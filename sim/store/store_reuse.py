@@ -1,6 +1,6 @@
-"""An empty store that one run hands to the next one, with its statements prepared.
+"""Reuses one in-memory database between runs to keep its prepared statements.
 
-A run prepares some forty statements, and that is a sixth of what it costs. Whoever makes many runs keeps a spare.
+A run prepares some forty statements, which is a sixth of its cost.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ import msgspec
 
 
 class _Empty(msgspec.Struct, frozen=True):
-    """What a store looks like in which nothing is yet."""
+    """The contents of an empty store."""
 
     versions: tuple[int, int]
-    #: table -> the rows that are there from the start
+    #: table -> its initial rows
     tables: Mapping[str, Sequence[tuple[Any, ...]]]
 
 
 class ReusableStore:
-    """At most one connection to an empty store, for runs one after the other in one thread."""
+    """Holds at most one connection to an empty store, for consecutive runs in one thread."""
 
     def __init__(self) -> None:
         self._held: sqlite3.Connection | None = None
         self._empty: _Empty | None = None
 
     def take(self) -> sqlite3.Connection | None:
-        """The connection, if there is one: whoever takes it gives it back, or closes it."""
+        """Hand out the connection, if there is one. The caller gives it back, or closes it."""
         held, self._held = self._held, None
         return held
 
     def note(self, connection: sqlite3.Connection) -> None:
-        """Look at a new store, to know later what an empty one is."""
+        """Remember the contents of a new store."""
         if self._empty is None:
             names = [str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             tables = {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in names}  # noqa: S608
             self._empty = _Empty(_versions(connection), tables)
 
     def give(self, connection: sqlite3.Connection) -> bool:
-        """Empty a store and keep it; false for one that cannot be made as it was, which is not kept."""
+        """Empty a store and keep it; false, without keeping it, if it cannot be restored."""
         empty = self._empty
         if empty is None or self._held is not None:
             return False
@@ -60,12 +60,12 @@ class ReusableStore:
 
 
 def _versions(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Schema cookie and version of the store: as they were, the tables are what they were."""
+    """Schema cookie and version of the store: while both are unchanged, so are the tables."""
     return tuple(connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("schema_version", "user_version"))
 
 
 def _wipe(connection: sqlite3.Connection, empty: _Empty) -> None:
-    # The words differ from those of a store's own transactions, which a disk counts.
+    # A savepoint, because the disk counts the transactions of a store.
     connection.execute("SAVEPOINT wipe")
     for name, rows in empty.tables.items():
         connection.execute(f'DELETE FROM "{name}"')  # noqa: S608

@@ -1,7 +1,7 @@
-"""Reading a store from outside, also while a gateway runs on it: its sessions, and transcripts as JSON lines.
+"""Reads the sessions and transcripts of a store file, as JSON lines, also beside a running gateway.
 
-Nothing is written, and no transaction stays open between two lines: whoever reads slowly does not hold up the gateway's
-checkpoints. What is said after the reading has begun is not in it.
+No transaction stays open between two lines, so a slow reader does not block the gateway's checkpoints. Lines that are
+added while the reader is at work are left out.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from trunkline.core.store.sqlite.sql.session_lookup import find_moved
 
 #: version of the lines
 TRANSCRIPT_VERSION = 1
-#: keys that an unknown one is compared with, of each sort
+#: keys before and after an unknown one that are compared with it
 _NEAR = 500
-#: they are harmless in JSON, and no longer so on a terminal, or to a reader that takes them for line ends
+#: escaped, because a terminal interprets them, and some readers take them for line ends
 _UNSAFE = {number: f"\\u{number:04x}" for number in (*range(0x7F, 0xA0), 0x2028, 0x2029)}
 _json = msgspec.json.Encoder().encode
 
@@ -37,12 +37,12 @@ class SessionHeader(msgspec.Struct, frozen=True, kw_only=True, tag_field="type",
     session_key: str
     session_id: str
     generation: int
-    #: it was reset or merged, and its key has another session now; none: it goes on
+    #: why it ended: its key has another session now; none: it goes on
     ended: str | None = None
 
 
 class SpokenLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="line"):
-    """Each line after it."""
+    """Every other line of a transcript."""
 
     role: str
     text: str
@@ -50,20 +50,20 @@ class SpokenLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
     ref: str
     #: only a part of the intent was accepted
     partial: bool
-    #: seconds on the gateway's clock, and the same as text; none: there is no such date
+    #: seconds on the gateway's clock, and the same as text; none: not a valid date
     at: float
     time: str | None
 
 
 @contextmanager
 def reading(path: Path) -> Generator[sqlite3.Connection, None, None]:
-    """A store to read from. Raises `StoreError`, naming the file, for one that cannot be read or is no store."""
+    """Open a store file to read. Raises `StoreError`, naming the file, if it cannot be read or is no store."""
     if not path.exists():
         raise StoreError(f"{path}: no such file")
     if path.is_dir():
         raise StoreError(f"{path}: a folder, and no store")
     if path.is_fifo():
-        # SQLite would wait for ever for somebody to write into it.
+        # SQLite would wait for ever for a writer.
         raise StoreError(f"{path}: a pipe, and no store")
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10.0)) as connection:
@@ -77,7 +77,7 @@ def reading(path: Path) -> Generator[sqlite3.Connection, None, None]:
 
 
 def sessions(connection: sqlite3.Connection) -> Iterator[tuple[SessionHeader, int]]:
-    """Every session with the number of its lines, by key; those that have ended before the one that goes on."""
+    """Every session with its number of lines, ordered by key and generation."""
     counted = "(SELECT count(*) FROM transcript WHERE transcript.session_id = s.session_id)"
     sql = f"SELECT s.*, {counted} FROM ({_all(connection)}) s ORDER BY 1, 3"  # noqa: S608 -- the texts below only
     for key, session, generation, ended, count in connection.execute(sql):
@@ -89,12 +89,12 @@ _ENDED = "SELECT session_key, session_id, generation, reason FROM session_histor
 
 
 def _all(connection: sqlite3.Connection) -> str:
-    """All sessions, as SQL. In a store of version 1 none has ended."""
+    """All sessions, as SQL. A store of version 1 has no ended sessions."""
     return _TODAY if check_ours(connection) == 1 else f"{_TODAY} UNION ALL {_ENDED}"
 
 
 def find_session(connection: sqlite3.Connection, name: str) -> SessionHeader | None:
-    """The session with this key in any of its forms, or one that it had before; or with this id, also if it ended."""
+    """The session with this key, in any form, or this former key; or with this id, even if it ended."""
     return _with(connection, "session_key", name) or _with(connection, "session_id", name) or _renamed(connection, name)
 
 
@@ -118,7 +118,7 @@ def _renamed(connection: sqlite3.Connection, name: str) -> SessionHeader | None:
 
 
 def near(connection: sqlite3.Connection, name: str) -> tuple[str, ...]:
-    """A few keys of sessions that resemble one which is not there: those that contain it first."""
+    """A few session keys that resemble an unknown one: first those that contain it."""
     sql = "SELECT session_key FROM session_map WHERE"
     within = connection.execute(f"{sql} instr(session_key, ?) ORDER BY session_key LIMIT 3", (name,))
     after = connection.execute(f"{sql} session_key > ? ORDER BY session_key LIMIT ?", (name, _NEAR))
@@ -132,9 +132,9 @@ def near(connection: sqlite3.Connection, name: str) -> tuple[str, ...]:
 
 
 def transcript_lines(connection: sqlite3.Connection, session: SessionHeader) -> Iterator[str]:
-    """A transcript as JSON, line by line: the session, then what was said, in the order in which it was stored."""
+    """A transcript as JSON lines: the session, then its lines in the order in which they were stored."""
     yield _line(session)
-    # Numbers only: the texts are read one at a time.
+    # Row numbers only: the texts are read one at a time.
     numbers = array("q", (row[0] for row in connection.execute(f"{_NUMBERS} ORDER BY n", (session.session_id,))))
     for number in numbers:
         row = connection.execute(_SPOKEN, (number,)).fetchone()
