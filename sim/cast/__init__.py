@@ -1,1 +1,1 @@
-"""Who takes part in a run: people, clients, agents, hands, hooks."""
+"""The scripted participants of a run: people, clients, agents, hands, hooks."""

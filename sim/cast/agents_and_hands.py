@@ -1,4 +1,4 @@
-"""Scripted agents and hands: the first rule that fits is played; texts are templates, nothing is executed."""
+"""Scripted agents and hands: they play the first rule that matches. Texts are templates; nothing is executed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from trunkline.sim.scenario.templates import fill, uses
 
 
 class ScriptFailure(Exception):
-    """What a scripted agent or hook raises when the scenario says ``fail``."""
+    """Raised by a scripted agent or hook on ``fail``."""
 
 
 class ScriptedAgent:
     """`core.Agent` that plays the rules of a scenario.
 
-    A tool call that cannot be done as asked has no effect, and the gateway tells of it: the agent goes on with its
-    next action.
+    An invalid tool call has no effect, and the gateway records it; the agent continues with its next action.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class ScriptedAgent:
         self._number = number
 
     async def turn(self, turn: Turn) -> str | None:
-        """Play the first rule that fits; without any, say nothing."""
+        """Play the first rule that matches; without one, stay silent."""
         rule = next((rule for rule in self._rules if self._fits(rule.when, turn)), None)
         if rule is None:
             return None
@@ -69,7 +68,7 @@ class ScriptedAgent:
             raise ScriptFailure(action.fail)
 
     async def _send(self, send: SendAction, turn: Turn, text: str) -> None:
-        # A place that is not open yet is a mistake of the scenario, so it is not suppressed.
+        # A place that is not open yet is an error in the scenario, so it is not suppressed.
         to = send.target if send.to is None else self._resolve(send.to)
         session = None if send.session is None else self._session_key(turn.agent, send.session)
         with suppress(UsageError):
@@ -89,7 +88,7 @@ class ScriptedAgent:
 
 
 async def _filled(template: str, turn: Turn, slots: Mapping[str, str]) -> str:
-    """The text of a template; what the session holds is asked for only where it is used."""
+    """Fill a template; reads the session's history only if the template uses it."""
     if uses(template, "memory"):
         slots = {**slots, "memory": " | ".join(line.text for line in await turn.history())}
     return fill(template, slots)
@@ -111,7 +110,7 @@ def _slots(turn: Turn) -> dict[str, str]:
 
 
 class ScriptedHands:
-    """`core.HandRunner` that plays the rules of a scenario: takes a while, then gives a result or fails."""
+    """`core.HandRunner` that plays the rules of a scenario: takes a while, then returns a result or fails."""
 
     def __init__(
         self,
@@ -124,11 +123,11 @@ class ScriptedHands:
         self._fault = fault
 
     def has(self, hand: str) -> bool:
-        """Whether the scenario has such a hand."""
+        """Whether the scenario has this hand."""
         return hand in self._rules
 
     async def run(self, task: HandTask) -> str:
-        """Play the first rule that fits the task."""
+        """Play the first rule that matches the task."""
         for rule in self._rules[task.hand]:
             if rule.when.text is None or text_matches(rule.when.text, task.task):
                 break

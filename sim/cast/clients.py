@@ -1,4 +1,4 @@
-"""What clients and operators do with a process from outside: they ask, and the world notes what they are told."""
+"""Requests of clients and operators to a gateway process; the world records the answers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.run.fault_board import text_matches
 from trunkline.sim.scenario.model.steps import BindStep, QueueStep
 
-#: rows of the queue that an operator looks at in one go
+#: queue rows per page
 _PAGE = 500
-#: what keys of delegated work have in them, in every form
+#: part of every session key of delegated work
 _SUBAGENT = ":subagent:"
 
 
 async def send(gateway: Gateway, message: SendMessage, targets: Sequence[Target], world: EventSink) -> None:
-    """A client sends, to one target or to several, and is told what came of each."""
+    """Send as a client, to one target or to several, and record the outcome of each."""
     if not targets:
         await _send(gateway, message, world)
         return
@@ -40,20 +40,20 @@ async def send(gateway: Gateway, message: SendMessage, targets: Sequence[Target]
         if result.outcome is None:
             world.record(ClientAnswered(key=key, status="failed", detail=result.error), cause)
         else:
-            _told(key, result.outcome, world, cause)
+            _answered(key, result.outcome, world, cause)
 
 
 async def _send(gateway: Gateway, message: SendMessage, world: EventSink) -> None:
     asked = world.record(ClientRequested(key=message.key, dry_run=message.dry_run))
     try:
-        _told(message.key, await gateway.send(message, asked), world, asked)
+        _answered(message.key, await gateway.send(message, asked), world, asked)
     except UsageError as error:
         world.record(ClientAnswered(key=message.key, status="refused", detail=error.facts), asked)
     except SendFailed as error:
         world.record(ClientAnswered(key=message.key, status="failed", detail=error.facts), asked)
 
 
-def _told(key: str, outcome: SendOutcome, world: EventSink, cause: int) -> None:
+def _answered(key: str, outcome: SendOutcome, world: EventSink, cause: int) -> None:
     body = ClientAnswered(
         key=key,
         status=outcome.status.value,
@@ -65,11 +65,11 @@ def _told(key: str, outcome: SendOutcome, world: EventSink, cause: int) -> None:
 
 
 async def operate(gateway: Gateway, step: QueueStep, is_at: Callable[[str, Address], bool]) -> None:
-    """An operator does something to messages of the queue. Raises `UnknownName` when none is meant."""
+    """Act on queued messages as an operator. Raises `UnknownName` if none matches."""
     states = () if step.state is None else (step.state,)
     rows = [row for row in await _rows(gateway, QueueFilter(states=states)) if _meant(row, step, is_at)]
     if not rows:
-        raise UnknownName("no message of the queue is meant")
+        raise UnknownName("no queued message matches")
     if step.do == "purge":
         await gateway.queue.purge(QueueFilter(ids=tuple(row.id for row in rows), states=states))
         return
@@ -81,7 +81,7 @@ async def operate(gateway: Gateway, step: QueueStep, is_at: Callable[[str, Addre
 
 
 async def bind(gateway: Gateway, step: BindStep, key: str, place: Address) -> None:
-    """An operator binds a conversation to a session. What cannot be done is told by the gateway itself."""
+    """Bind a conversation to a session as an operator. The gateway records failures itself."""
     kind = TargetKind.SUBAGENT if _SUBAGENT in key else TargetKind.SESSION
     with suppress(BindingError):
         await gateway.bindings.bind(
@@ -97,7 +97,7 @@ async def bind(gateway: Gateway, step: BindStep, key: str, place: Address) -> No
 
 
 async def unbind(gateway: Gateway, key: str | None, place: Address | None) -> None:
-    """An operator unbinds a conversation, or whatever is bound to a session."""
+    """Unbind a conversation, or all bindings of a session, as an operator."""
     with suppress(BindingError):
         await gateway.bindings.unbind(target_session_key=key, conversation=place)
 

@@ -1,4 +1,4 @@
-"""Scripted hooks: what the hooks of a scenario do to messages. Texts are templates, nothing is executed."""
+"""Scripted hooks. Texts are templates; nothing is executed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from trunkline.sim.scenario.model.hooks import Hook, HookWhen
 from trunkline.sim.scenario.templates import fill
 
 IsAt = Callable[[str, Address], bool]
-#: an answer that is none
+#: an invalid answer
 _NONSENSE = 42
 
 
 def scripted_hooks(cast: Mapping[str, Hook], is_at: IsAt) -> Hooks:
-    """The hooks of a scenario, in the order of its file. `is_at` tells whether an address is a place of it."""
+    """The hooks of a scenario, in the order of its file. `is_at`: whether an address is a place of the scenario."""
     return Hooks(
         sending=tuple(
             SendingHook(name=name, call=_sending(hook, is_at), priority=hook.priority, required=hook.required)

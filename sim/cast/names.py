@@ -1,4 +1,4 @@
-"""Who the people are: names from the scenario, and made-up ones for a crowd."""
+"""Display names of people: from the scenario, and made-up ones for a crowd."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trunkline.sim.scenario.model.scenario import WorldSpec
 
 
 def display_names(world: WorldSpec, seed: int) -> dict[str, str]:
-    """Display name of every person, by key. A crowd's names are Faker's, the same for the same seed."""
+    """The display name of every person, by key. Names of a crowd come from Faker, seeded."""
     names = {key: person.name or key for key, person in world.people.items()}
     return {**_crowd(world.crowd, seed), **names} if world.crowd else names
 

@@ -1,4 +1,4 @@
-"""Crashes everywhere: a scenario run once per commit and once per step, with the process ended there."""
+"""Crash exploration: runs a scenario once per commit and step, and ends the process there."""
 
 from trunkline.sim.explore.crash_plan import CrashPoints, CrashTrial, Sampling
 from trunkline.sim.explore.explorer import PROMISES, Breach, CrashRun, Explorer

@@ -1,7 +1,7 @@
-"""Where crashes are placed: every commit and every step, and of stops and second crashes a sample.
+"""Plans crashes: kills at every commit and every step, and a sample of stops and second crashes.
 
-What is drawn is drawn by content: by the seed and by the point itself. So a point that is added or left out changes
-nothing for the others, and the same exploration tries the same runs on any machine.
+Samples are keyed by the seed and by the crash point. So adding or omitting a point does not affect the others, and the
+same exploration tries the same runs on any machine.
 """
 
 from __future__ import annotations
@@ -21,32 +21,33 @@ from trunkline.sim.run.world import World
 
 
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is tried."""
+    """How many runs to try."""
 
-    #: of the steps each so manyth
+    #: try only every Nth step
     every_step: int = 1
-    #: runs in which the process is stopped in order instead of killed
+    #: runs in which the process is stopped gracefully instead of killed
     stops: int = 100
-    #: runs in which the next process is ended too, while it recovers
+    #: runs in which the next process also ends, while it recovers
     second: int = 100
 
 
 class CrashTrial(msgspec.Struct, frozen=True, kw_only=True):
-    """A run with one crash, and how many more with the same and another one inside the recovery from it."""
+    """A run with one crash, and further runs with a second crash during its recovery."""
 
     first: CrashAt
+    #: number of runs with a second crash
     second: int = 0
 
 
 class CrashPoints(msgspec.Struct, frozen=True, kw_only=True):
-    """Commits and steps after which there was a process to be ended."""
+    """Commits and steps after which a process was alive and can crash."""
 
     commits: tuple[int, ...]
     steps: tuple[int, ...]
 
 
 class Survey:
-    """Looks on while a run is played, and notes where a process could be ended."""
+    """Observes a run and collects its crash points."""
 
     def __init__(self, world: World, process: GatewayProcess) -> None:
         self._process = process
@@ -65,14 +66,15 @@ class Survey:
         return False
 
     def points(self, steps: int) -> CrashPoints:
-        """What it has noted, but for the step with which the run ends."""
+        """The crash points, without the last step of the run."""
         return CrashPoints(commits=tuple(self._commits), steps=tuple(step for step in self._steps if step < steps))
 
 
 class Recovery:
-    """Looks on at the recovery from a crash: from the start of the next process until it is as if none had been.
+    """Observes the recovery from a crash and collects its crash points.
 
-    That is when everything that was open at the crash has ended, and every account is connected again.
+    Recovery starts with the next process, and ends when all work that was open at the crash has ended and every account
+    is connected again.
     """
 
     def __init__(self, world: World, process: GatewayProcess, crashes: Crashes) -> None:
@@ -85,21 +87,21 @@ class Recovery:
         self._steps: list[int] = []
         #: commits and steps before the restart
         self._before = (0, 0)
-        #: it goes on now; none: it has not begun
-        self._goes_on: bool | None = None
+        #: whether recovery is in progress; None before it starts
+        self._in_progress: bool | None = None
         world.log.subscribe(self._started, ProcessStarted)
         world.log.subscribe(self._look, TurnEnded, IntentSettled, DelegationFinished, PlatformConnected)
 
     def points(self, steps: int) -> CrashPoints:
-        """Where the next process could be ended, counted from the restart, but for the step with which the run ends."""
+        """The crash points of the next process, counted from the restart, without the last step of the run."""
         before = self._before[1]
         return CrashPoints(commits=tuple(self._commits), steps=tuple(n for n in self._steps if before + n < steps))
 
     def _started(self, event: Event) -> None:
-        if not self._crashes.over or self._goes_on is not None or event.node != self._process.name:
+        if not self._crashes.over or self._in_progress is not None or event.node != self._process.name:
             return
         world = self._world
-        self._goes_on = True
+        self._in_progress = True
         self._before = world.disk.commits, world.loop.steps - 1
         self._waiting = set(world.progress.open)
         self._accounts = sum(len(platform.spec.accounts) for platform in world.platforms.values())
@@ -107,25 +109,25 @@ class Recovery:
         world.watch_steps(self._step)
 
     def _commit(self, count: int) -> None:
-        if self._goes_on and self._process.alive:
+        if self._in_progress and self._process.alive:
             self._commits.append(count - self._before[0])
 
     def _step(self, count: int) -> bool:
-        if self._goes_on and self._process.alive:
+        if self._in_progress and self._process.alive:
             self._steps.append(count - self._before[1])
-        return not self._goes_on
+        return not self._in_progress
 
     def _look(self, event: Event) -> None:
-        if not self._goes_on:
+        if not self._in_progress:
             return
         self._accounts -= isinstance(event.body, PlatformConnected)
         self._waiting.intersection_update(self._world.progress.open)
         if not self._waiting and self._accounts <= 0:
-            self._goes_on = False
+            self._in_progress = False
 
 
 def plan(points: CrashPoints, sampling: Sampling, seed: int) -> tuple[CrashTrial, ...]:
-    """What to try in a run with these points: kills first, then stops."""
+    """The trials for a run with these crash points: kills first, then stops."""
     steps = points.steps[:: sampling.every_step]
     firsts = [
         *(CrashAt(what="commit", n=n) for n in points.commits),
@@ -142,9 +144,9 @@ def plan(points: CrashPoints, sampling: Sampling, seed: int) -> tuple[CrashTrial
 
 
 def second_crash(first: CrashAt, number: int, recovery: CrashPoints, seed: int) -> CrashAt | None:
-    """The so manyth second crash after a first one; none when that one is recovered from before it could be.
+    """The Nth second crash after a first one; None if the recovery has no crash points.
 
-    Half of them are at commits, as far as there are any. Every fourth is a stop.
+    Half of them are at commits, if the recovery has any. Every fourth is a stop.
     """
     draw = _draw(seed, "then", first.point, str(number))
     draw, is_step = divmod(draw, 2)

@@ -1,9 +1,9 @@
-"""A scenario with crashes everywhere: each run is judged by every invariant, and by what people see at the end.
+"""Runs a scenario with crashes everywhere: each run is judged by every invariant, and by what people see at the end.
 
     explorer = Explorer(load_scenario("scenarios/tour/told-twice.yaml"))
     tried = [one for trial in explorer.plan(Sampling()) for one in explorer.attempt(trial)]
 
-Nothing here knows of time or of other processes: whoever explores much spreads the trials over workers.
+This module is single-process; `trunkline.app.runs.exploration_pool` distributes trials over workers.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from trunkline.sim.run.world import World
 from trunkline.sim.scenario import ScenarioFile
 from trunkline.sim.store.store_reuse import ReusableStore
 
-#: what is found beside broken invariants, and what each of them promises
+#: checks beside the invariants, and what each of them promises
 PROMISES = {
-    "SEEN": "People see at the end what they see without the crash, or the difference has a name.",
+    "SEEN": "People see the same as without the crash, or the difference has a known cause.",
     "REST": "The run comes to rest.",
-    "DIED": "The gateway never dies of itself.",
-    "PLACED": "Each crash that is placed happens.",
+    "DIED": "The gateway never dies by itself.",
+    "PLACED": "Every planned crash happens.",
     "PLAYED": "The run can be played to its end.",
 }
-#: a run of so many times the steps without a crash, and some more, is taken for endless
+#: a run with more than this many times the steps of the run without a crash counts as endless
 _ENDLESS = 100
 
 
 class Breach(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wrong with a run: the invariant, or one of `PROMISES`, and the facts of this case."""
+    """A violated invariant, or a broken one of `PROMISES`, with the facts of this run."""
 
     id: str
     summary: str
@@ -48,22 +48,22 @@ class CrashRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run with its crashes."""
 
     crashes: tuple[CrashAt, ...]
-    #: how many of them happened
+    #: number of crashes that happened
     fired: int
-    #: and how many were asked to stop, and ended by something else before they had
+    #: number of stops during which something else ended the process
     overtaken: int = 0
     breaches: tuple[Breach, ...] = ()
-    #: intents that people see otherwise, each with the cause that explains it
+    #: intents that people see differently, each with its cause
     differences: tuple[VisibleDifference, ...] = ()
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is wrong with it."""
+        """Whether the run has no breach."""
         return not self.breaches
 
 
 class Explorer:
-    """One scenario under one seed: the run without a crash, and any run with some."""
+    """Runs one scenario under one seed, without a crash and with any crashes."""
 
     def __init__(self, file: ScenarioFile, *, seed: int | None = None, bugs: Iterable[str] = ()) -> None:
         self.file = file
@@ -79,18 +79,18 @@ class Explorer:
         self.points: CrashPoints = surveys[0].points(played.steps)
         self._truth = CrashFreeRun(file, played.events)
         self._max_steps = min(MAX_STEPS, _ENDLESS * (played.steps + 1000))
-        #: how often the gateway dies of itself without a crash
+        #: how often the gateway dies by itself in the run without a crash
         self._deaths = 0
         #: the run without a crash
         self.sound = CrashRun(crashes=(), fired=0, breaches=tuple(self._judged(played)))
         self._deaths = len(_own_deaths(played.events))
 
     def plan(self, sampling: Sampling) -> tuple[CrashTrial, ...]:
-        """What there is to try."""
+        """The trials of an exploration."""
         return plan(self.points, sampling, self.seed)
 
     def attempt(self, trial: CrashTrial) -> Iterator[CrashRun]:
-        """Try one crash, and then the same with others inside the recovery from it."""
+        """Run one crash, and then the same crash with second ones during its recovery."""
         tried, recovery = self._try((trial.first,), survey=trial.second > 0)
         yield tried
         if recovery is None:
@@ -101,7 +101,7 @@ class Explorer:
                 yield self.run((trial.first, then))
 
     def run(self, crashes: Sequence[CrashAt]) -> CrashRun:
-        """The run with exactly these crashes."""
+        """Run exactly these crashes."""
         return self._try(tuple(crashes), survey=False)[0]
 
     def _try(self, crashes: tuple[CrashAt, ...], *, survey: bool) -> tuple[CrashRun, CrashPoints | None]:
@@ -122,7 +122,7 @@ class Explorer:
                 spare=self._spare,
                 max_steps=self._max_steps,
             )
-        except Exception as error:  # noqa: BLE001 -- whatever a run raises is what was to be found
+        except Exception as error:  # noqa: BLE001 -- any error of a run is a finding
             breach = Breach(id="PLAYED", summary=f"{type(error).__name__}: {error}")
             fired = len(placed[0].whys) if placed else 0
             return CrashRun(crashes=crashes, fired=fired, breaches=(breach,)), None
@@ -139,21 +139,21 @@ class Explorer:
         return tried, looking[0].points(played.steps) if looking else None
 
     def _judged(self, played: PlayedRun, whys: Sequence[str] = ()) -> Iterator[Breach]:
-        """What a run's own story tells against it."""
+        """The breaches visible in a run's own events."""
         for violation in played.judge.violations():
             yield Breach(id=violation.invariant, summary=violation.summary)
         ended = played.events[-1].body
         if not (isinstance(ended, RunEnded) and ended.at_rest):
             left = ", ".join(ended.open) if isinstance(ended, RunEnded) else ""
-            yield Breach(id="REST", summary=f"it never came to rest; open: {left or 'nothing that has a name'}")
+            yield Breach(id="REST", summary=f"it never came to rest; open: {left or 'nothing'}")
         deaths = _own_deaths(played.events, whys)
         if len(deaths) > self._deaths:
             yield Breach(id="DIED", summary=deaths[-1])
 
 
 def _own_deaths(events: Sequence[Event], whys: Sequence[str] = ()) -> list[str]:
-    """Why processes died that nobody killed: the script's kills have a cause, and those that are placed are known."""
-    # A process whose lease another one has taken ends, as it should.
+    """Why processes died by themselves: kills of the script have a cause, and `whys` are the planned crashes."""
+    # A process whose lease was taken over ends, as it should.
     gone = {event.generation for event in events if isinstance(event.body, LeaseGone)}
     return [
         event.body.why

@@ -1,7 +1,7 @@
-"""What a run said and why, in a form that does not depend on when: two of these can be compared.
+"""A digest of a run's messages and their context, independent of timing, so that two runs can be compared.
 
-Ids are made from content (`sim.run.env.SimIds`), so an intent has the same id in every run of a scenario, but for the
-number that is added when a message had to be taken once more. That number is left out here.
+Ids are derived from content (`sim.run.env.SimIds`), so an intent has the same id in every run of a scenario, except for
+the number that is added when a message is admitted again. That number is removed here.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 
 Lane = tuple[str, str, str, str]
-#: one thing that people see: intent, chunk, place, text
+#: a visible chunk: intent, chunk number, place, text
 Seen = tuple[str, int, Lane, str]
-#: what a session has heard so far: how many turns it had, and a sum over its lines
+#: the state of a session: number of turns, checksum of its lines
 Heard = tuple[int, int]
 
-#: refusals after which nothing is tried again
+#: refusals that are not retried
 _FOR_GOOD = frozenset({Refused.reason, PlaceGone.reason})
 _AGAIN = re.compile(r"\+\d+")
 
 
 def plain(name: str | None) -> str:
-    """An id without the numbers that tell how often it was asked for."""
+    """An id without the numbers of repeats."""
     return _AGAIN.sub("", name or "")
 
 
 def seen_of(events: Sequence[Event]) -> Counter[Seen]:
-    """Everything that platforms accepted, by intent and chunk."""
+    """Every accepted chunk, by intent."""
     found: Counter[Seen] = Counter()
     for event in events:
         body = event.body
@@ -57,20 +57,20 @@ def seen_of(events: Sequence[Event]) -> Counter[Seen]:
 
 
 class IntentDigest(msgspec.Struct, kw_only=True):
-    """One intent: what was prepared, what people saw of it, and how it ended."""
+    """One intent: its preparation, what people saw of it, and how it ended."""
 
     body: IntentPrepared
-    #: how many times the configuration had been replaced when its work was routed, and when it was prepared
+    #: number of configuration reloads when its work was routed, and when it was prepared
     configured: tuple[int, int]
-    #: plain id of the work that it comes from
+    #: plain id of the work it comes from
     work: str
-    #: what its session had heard when its turn began, and when it was prepared
+    #: state of its session when its turn began, and when it was prepared
     heard: tuple[Heard, Heard] | None
-    #: chunk -> times that it was accepted
+    #: chunk -> number of times it was accepted
     accepted: Counter[int]
-    #: a platform refused a part of it for good
+    #: a platform refused a chunk permanently
     refused: bool = False
-    #: an operator said of a part of it that the platform has it
+    #: an operator resolved a chunk as sent
     vouched: bool = False
     #: faults of the script that struck its sends, by kind
     struck: Counter[str]
@@ -78,36 +78,36 @@ class IntentDigest(msgspec.Struct, kw_only=True):
 
     @property
     def missing(self) -> int:
-        """Chunks that nobody has seen."""
+        """The number of chunks that were never accepted."""
         return self.body.chunks - len(self.accepted)
 
 
 class RunDigest:
-    """A run's intents, and everything by which another run may rightly say something else.
+    """A run's intents, and everything that may explain a difference in another run.
 
-    `reloads`: when the script replaces the configuration.
+    `reloads`: times at which the script replaces the configuration.
     """
 
     def __init__(self, events: Sequence[Event], reloads: Sequence[float] = ()) -> None:
         self._reloads = reloads
         self.seen = seen_of(events)
-        #: plain id -> the intents with it
+        #: plain id -> its intents
         self.intents: defaultdict[str, list[IntentDigest]] = defaultdict(list)
-        #: plain ids of delegations that were lost with their process
+        #: plain ids of delegations lost with their process
         self.lost: set[str] = set()
-        #: plain ids of delegations whose session had been reset when they ended
+        #: plain ids of delegations whose session was reset before they ended
         self.replaced: set[str] = set()
-        #: plain ids of work that a schedule started
+        #: plain ids of work started by a schedule
         self.wakes: set[str] = set()
         self._by_id: dict[str, IntentDigest] = {}
-        #: session -> turns so far, sum of its lines
+        #: session -> turns so far, checksum of its lines
         self._turns: defaultdict[str, set[str]] = defaultdict(set)
         self._sums: defaultdict[str, int] = defaultdict(int)
-        #: turn -> its session, and what that had heard
+        #: turn -> its session, and the session's state
         self._running: dict[str, tuple[str, Heard]] = {}
         #: work -> when it was routed
         self._routed: dict[str, float] = {}
-        #: the attempt that was begun last
+        #: the last attempt that started
         self._attempt: Event | None = None
         handlers: dict[type[Body], Callable[[Event, Any], None]] = {
             RouteDecided: self._route,
@@ -145,7 +145,7 @@ class RunDigest:
         running = self._running.get(event.turn or "")
         heard = None if running is None else (running[1], self._heard(running[0]))
         routed = self._routed.get(event.inbound or "", event.at)
-        said = IntentDigest(
+        intent = IntentDigest(
             body=body,
             configured=(self._configuration(routed), self._configuration(event.at)),
             work=plain(event.inbound),
@@ -153,8 +153,8 @@ class RunDigest:
             accepted=Counter(),
             struck=Counter(),
         )
-        self._by_id[event.intent or ""] = said
-        self.intents[plain(event.intent)].append(said)
+        self._by_id[event.intent or ""] = intent
+        self.intents[plain(event.intent)].append(intent)
 
     def _configuration(self, at: float) -> int:
         return sum(reload <= at for reload in self._reloads)
@@ -166,31 +166,31 @@ class RunDigest:
         self._attempt = event
 
     def _fault(self, event: Event, body: FaultFired) -> None:
-        # The wire is asked in the moment in which the attempt is told.
+        # The fault fires at the same moment as the start of the attempt is recorded.
         attempt = self._attempt
-        said = None if attempt is None or attempt.at != event.at else self._by_id.get(attempt.intent or "")
-        if said is not None and body.fault.startswith("send/"):
-            said.struck[body.fault] += 1
+        intent = None if attempt is None or attempt.at != event.at else self._by_id.get(attempt.intent or "")
+        if intent is not None and body.fault.startswith("send/"):
+            intent.struck[body.fault] += 1
 
     def _settled(self, event: Event, body: IntentSettled) -> None:
-        said = self._by_id.get(event.intent or "")
-        if said is not None:
-            said.state = body.state
+        intent = self._by_id.get(event.intent or "")
+        if intent is not None:
+            intent.state = body.state
 
     def _accepted(self, event: Event, body: WireAccepted) -> None:
-        said = self._by_id.get(event.intent or "")
-        if said is not None:
-            said.accepted[body.chunk] += 1
+        intent = self._by_id.get(event.intent or "")
+        if intent is not None:
+            intent.accepted[body.chunk] += 1
 
     def _refused(self, event: Event, body: WireRefused) -> None:
-        said = self._by_id.get(event.intent or "")
-        if said is not None and body.reason in _FOR_GOOD:
-            said.refused = True
+        intent = self._by_id.get(event.intent or "")
+        if intent is not None and body.reason in _FOR_GOOD:
+            intent.refused = True
 
     def _acked(self, event: Event, body: ChunkAcked) -> None:
-        said = self._by_id.get(event.intent or "")
-        if said is not None and body.reason is Reason.OPERATOR_SENT:
-            said.vouched = True
+        intent = self._by_id.get(event.intent or "")
+        if intent is not None and body.reason is Reason.OPERATOR_SENT:
+            intent.vouched = True
 
     def _finished(self, event: Event, body: DelegationFinished) -> None:
         if body.outcome is HandOutcome.LOST:

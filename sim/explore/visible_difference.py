@@ -1,22 +1,22 @@
-"""Do people see at the end what they would have seen without the crash? The comparison, and what it lets pass by name.
+"""Compares what people see in a run with a crash to the run without, and names the cause of each difference.
 
-A crash changes when things happen, and what then may rightly be otherwise is told by name, never passed over:
+A crash changes the timing of a run, which may legitimately change what people see. Every such difference has a cause:
 
-- A chunk on a platform with neither key nor look-up, or by a webhook, may be parked: never twice, and the intent says
+- A chunk on a platform with neither key nor look-up, or by a webhook, is parked: not sent twice, and its intent ends as
   ``unknown``.
-- Or it is sent once more with a mark, where the configuration says so: then people may see it once or twice.
-- A hand may be lost with its process: then its result, and what the agent makes of it, are others.
-- A client or a schedule finds no process, or one that dies before it has stored anything.
-- A session is reset earlier or later, or not at all, so that a hand's result is told in another way.
-- The agent had heard something else by then, as a consequence of these; it is asked another thing.
-- It is prepared under another configuration, because the script replaces that meanwhile.
-- A fault of the script strikes this send instead of another one.
-- An operator of the script says that the platform has a chunk, whatever is true here.
-- A message ends in another way, for one of these causes, and a notice is said instead of it, or is not.
-- A platform refuses a send that would have come at another time, or takes one that it would have refused.
+- Or, if so configured, it is sent again with a mark: people see it once or twice.
+- A hand is lost with its process, so its result and the agent's reply differ.
+- A client or a schedule finds no process, or one that dies before storing anything.
+- A session is reset earlier, later or never, so a hand's result is reported differently.
+- As a consequence of these, the agent's session had other lines.
+- The intent is prepared under another configuration, because the script reloads it.
+- A fault of the script strikes this send instead of another.
+- An operator of the script resolves a chunk as sent.
+- For one of these causes a message ends differently, and a notice replaces it, or does not.
+- A platform refuses a send at this time, or accepts one that it would have refused.
 
-Whatever is left over is a breach. On platforms with a key or look-up each chunk of everything that was prepared is seen
-once, also where the words are others.
+Any other difference is a breach. On platforms with a key or look-up, each chunk of every prepared intent is seen once,
+even if the text differs.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from trunkline.sim.explore.run_digest import Heard, IntentDigest, Lane, RunDiges
 from trunkline.sim.platforms import PLATFORMS
 from trunkline.sim.scenario import ScenarioFile
 
-#: how the notice is called that is said instead of a message
+#: suffix of the id of a notice that replaces a message
 _NOTICE = ".notice"
 
 
 class DifferenceCause(StrEnum):
-    """Why a run may say something else than the run without a crash."""
+    """Why people see something different from the run without a crash."""
 
-    PARKED = "parked: nobody can tell whether it was accepted"
-    MARKED = "it was sent once more with a mark, or not: nobody could tell whether it was accepted"
+    PARKED = "parked: whether it was accepted is unknown"
+    MARKED = "sent again with a mark, or not: whether it was accepted was unknown"
     HAND_LOST = "the hand was lost with its process"
     RESET = "its session was reset at another time"
-    NOT_ASKED = "no process was there to be asked, or it died before it stored anything"
-    HEARD = "the agent had heard something else by then"
+    NOT_ASKED = "no process received the request, or it died before storing anything"
+    HEARD = "the agent's session had other lines"
     CONFIGURED = "it was prepared under another configuration"
-    STRUCK = "a fault of the script struck it, and another send without the crash, or the other way round"
-    VOUCHED = "an operator said that the platform has it"
+    STRUCK = "a fault of the script struck it instead of another send, or the other way round"
+    VOUCHED = "an operator resolved it as sent"
     REFUSED = "the platform refused it at this time"
-    TAKEN = "the platform took it at this time"
+    TAKEN = "the platform accepted it at this time"
 
 
 class VisibleDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One intent that people see otherwise than without a crash. `cause` none: nothing explains it."""
+    """An intent that people see differently than without a crash. `cause` None: nothing explains it."""
 
     intent: str
     cause: DifferenceCause | None
@@ -62,7 +62,7 @@ class VisibleDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sure_channels(file: ScenarioFile) -> frozenset[str]:
-    """The platforms of a scenario that recognise a send, or can be asked for one."""
+    """The platforms of a scenario with idempotency keys or look-up."""
     found = {
         name: spec.idempotency or PLATFORMS[name].idempotency for name, spec in file.scenario.world.platforms.items()
     }
@@ -70,23 +70,23 @@ def sure_channels(file: ScenarioFile) -> frozenset[str]:
 
 
 class CrashFreeRun:
-    """What people saw in the run of a scenario without a crash; other runs are compared with it."""
+    """The run of a scenario without a crash, which other runs are compared to."""
 
     def __init__(self, file: ScenarioFile, events: Sequence[Event]) -> None:
         steps = zip(file.scenario.script, file.times, strict=True)
         self._reloads = tuple(at for step, at in steps if step.reload is not None)
-        self._told = RunDigest(events, self._reloads)
+        self._sound = RunDigest(events, self._reloads)
         self._sure = sure_channels(file)
         policy = file.scenario.gateway.delivery
-        #: what begins a text that may be a repeat; none: such texts are not sent
+        #: prefix of a text that may be a repeat; None: such texts are not sent
         self._mark = policy.mark if policy.ambiguous == "resend-marked" else None
 
     def differences(self, events: Sequence[Event]) -> tuple[VisibleDifference, ...]:
-        """Every intent of another run of the scenario that people see otherwise."""
-        if seen_of(events) == self._told.seen:
+        """Every intent that people see differently in another run of the scenario."""
+        if seen_of(events) == self._sound.seen:
             return ()
         here = RunDigest(events, self._reloads)
-        more, less = _by_intent(here.seen - self._told.seen), _by_intent(self._told.seen - here.seen)
+        more, less = _by_intent(here.seen - self._sound.seen), _by_intent(self._sound.seen - here.seen)
         none: Counter[Seen] = Counter()
         return tuple(
             self._difference(name, here, more.get(name, none), less.get(name, none)) for name in {**less, **more}
@@ -103,20 +103,20 @@ class CrashFreeRun:
     def _causes(
         self, name: str, here: RunDigest, more: Counter[Seen], less: Counter[Seen]
     ) -> Iterator[DifferenceCause]:
-        """Everything that explains a difference, the most exact first."""
-        before, now = self._told.intents.get(name, []), here.intents.get(name, [])
-        if not more and less.total() <= sum(said.missing for said in now if self._is_parked(said)):
+        """All causes that explain a difference, the most specific first."""
+        before, now = self._sound.intents.get(name, []), here.intents.get(name, [])
+        if not more and less.total() <= sum(intent.missing for intent in now if self._is_parked(intent)):
             yield DifferenceCause.PARKED
         yield from self._of_notice(name, here)
         if self._mark is not None and self._same_but_marked(name, here, self._mark):
             yield DifferenceCause.MARKED
-        if _below(name, self._told.lost ^ here.lost):
+        if _below(name, self._sound.lost ^ here.lost):
             yield DifferenceCause.HAND_LOST
-        if _below(name, self._told.replaced ^ here.replaced):
+        if _below(name, self._sound.replaced ^ here.replaced):
             yield DifferenceCause.RESET
-        if not now and all(_not_asked(said, self._told, here) for said in before):
+        if not now and all(_not_asked(intent, self._sound, here) for intent in before):
             yield DifferenceCause.NOT_ASKED
-        if not before and all(_not_asked(said, here, self._told) for said in now):
+        if not before and all(_not_asked(intent, here, self._sound) for intent in now):
             yield DifferenceCause.NOT_ASKED
         if before and now and _places(before) == _places(now) and _heard(before) != _heard(now):
             yield DifferenceCause.HEARD
@@ -124,38 +124,38 @@ class CrashFreeRun:
             yield DifferenceCause.CONFIGURED
         if before and now and _struck(before) != _struck(now):
             yield DifferenceCause.STRUCK
-        if not more and less.total() <= sum(said.missing for said in now if said.vouched):
+        if not more and less.total() <= sum(intent.missing for intent in now if intent.vouched):
             yield DifferenceCause.VOUCHED
-        if not more and less.total() <= sum(said.missing for said in now if said.refused):
+        if not more and less.total() <= sum(intent.missing for intent in now if intent.refused):
             yield DifferenceCause.REFUSED
-        ended_otherwise = (said for said in before if said.state is not IntentState.DELIVERED)
-        if not less and more.total() <= sum(said.missing for said in ended_otherwise):
+        ended_otherwise = (intent for intent in before if intent.state is not IntentState.DELIVERED)
+        if not less and more.total() <= sum(intent.missing for intent in ended_otherwise):
             yield DifferenceCause.TAKEN
 
     def _of_notice(self, name: str, here: RunDigest) -> Iterator[DifferenceCause]:
-        """A notice is there exactly when the message that it stands for is known not to be."""
+        """Causes of a notice: it exists exactly if the message it replaces is known to be undelivered."""
         about = name.removesuffix(_NOTICE)
-        ends = [{said.state for said in told.intents.get(about, ())} for told in (self._told, here)]
+        ends = [{intent.state for intent in digest.intents.get(about, ())} for digest in (self._sound, here)]
         if about != name and ends[0] != ends[1]:
             yield DifferenceCause.PARKED if IntentState.UNKNOWN in ends[0] | ends[1] else DifferenceCause.REFUSED
 
     def _same_but_marked(self, name: str, here: RunDigest, mark: str) -> bool:
-        """Whether both runs show the same, each chunk once or twice, but for marks that say so."""
-        before, now = (_unmarked(told.seen, name, mark) for told in (self._told, here))
+        """Whether both runs show the same chunks once or twice, apart from marks."""
+        before, now = (_unmarked(digest.seen, name, mark) for digest in (self._sound, here))
         unsure = all(place[0] not in self._sure for _, place, _ in now)
         return unsure and before.keys() == now.keys() and max(now.values(), default=0) <= 2
 
-    def _is_parked(self, said: IntentDigest) -> bool:
-        # No platform recognises what a webhook says.
-        sure = said.body.identity is None and said.body.address.channel in self._sure
-        return said.state is IntentState.UNKNOWN and not sure
+    def _is_parked(self, intent: IntentDigest) -> bool:
+        # No platform recognises a repeat by a webhook.
+        sure = intent.body.identity is None and intent.body.address.channel in self._sure
+        return intent.state is IntentState.UNKNOWN and not sure
 
     def _unseen(self, now: Sequence[IntentDigest]) -> Iterator[str]:
-        """Chunks of this run that nobody saw, and nothing explains it."""
-        for said in now:
-            given_up = said.state is IntentState.DEAD and bool(said.struck)
-            if said.missing and not (self._is_parked(said) or said.vouched or said.refused or given_up):
-                yield f"{said.missing} of {said.body.chunks} chunks were never seen ({said.state or 'no ending'})"
+        """Chunks of this run that were never seen, without an explanation."""
+        for intent in now:
+            given_up = intent.state is IntentState.DEAD and bool(intent.struck)
+            if intent.missing and not (self._is_parked(intent) or intent.vouched or intent.refused or given_up):
+                yield f"{intent.missing} of {intent.body.chunks} chunks were never seen ({intent.state or 'no ending'})"
 
 
 def _unmarked(found: Counter[Seen], name: str, mark: str) -> Counter[tuple[int, Lane, str]]:
@@ -174,32 +174,32 @@ def _by_intent(found: Counter[Seen]) -> dict[str, Counter[Seen]]:
 
 
 def _below(name: str, roots: Collection[str]) -> bool:
-    """Whether something comes from one of these: ids are made of those that they come from."""
+    """Whether an id descends from one of the roots: an id begins with that of its origin."""
     return any(name.startswith(f"{root}.") for root in roots)
 
 
-def _not_asked(said: IntentDigest, there: RunDigest, here: RunDigest) -> bool:
-    """Whether what was said there was asked for by somebody who does not come again: a client, or a schedule."""
-    if said.body.intent_kind is IntentKind.SEND:
+def _not_asked(intent: IntentDigest, there: RunDigest, here: RunDigest) -> bool:
+    """Whether an intent of the run `there` was requested by a client or a schedule, which do not repeat a request."""
+    if intent.body.intent_kind is IntentKind.SEND:
         return True
-    roots = [wake for wake in there.wakes if said.work == wake or _below(said.work, (wake,))]
+    roots = [wake for wake in there.wakes if intent.work == wake or _below(intent.work, (wake,))]
     return bool(roots) and not any(root in here.wakes for root in roots)
 
 
-def _places(said: Sequence[IntentDigest]) -> Counter[tuple[str, str, str, str]]:
-    return Counter(one.body.address.lane for one in said)
+def _places(intents: Sequence[IntentDigest]) -> Counter[tuple[str, str, str, str]]:
+    return Counter(one.body.address.lane for one in intents)
 
 
-def _heard(said: Sequence[IntentDigest]) -> list[tuple[Heard, Heard]]:
-    return sorted(one.heard for one in said if one.heard is not None)
+def _heard(intents: Sequence[IntentDigest]) -> list[tuple[Heard, Heard]]:
+    return sorted(one.heard for one in intents if one.heard is not None)
 
 
-def _configured(said: Sequence[IntentDigest]) -> list[tuple[int, int]]:
-    return sorted(one.configured for one in said)
+def _configured(intents: Sequence[IntentDigest]) -> list[tuple[int, int]]:
+    return sorted(one.configured for one in intents)
 
 
-def _struck(said: Sequence[IntentDigest]) -> Counter[str]:
-    return sum((one.struck for one in said), Counter[str]())
+def _struck(intents: Sequence[IntentDigest]) -> Counter[str]:
+    return sum((one.struck for one in intents), Counter[str]())
 
 
 def _line(what: str, seen: Seen) -> str:

@@ -167,9 +167,9 @@ def test_an_operator_removes_what_has_ended() -> None:
 @pytest.mark.parametrize(
     ("step", "why"),
     [
-        ('at: 9s, queue: {do: retry, text: "nothing*"}', "no message of the queue is meant"),
+        ('at: 9s, queue: {do: retry, text: "nothing*"}', "no queued message matches"),
         ("at: 9s, queue: {do: retry, in: telegram/@ana}", "IllegalTransition"),
-        ("at: 9s, queue: {do: resolve, verdict: sent, in: telegram/@bo}", "no message of the queue is meant"),
+        ("at: 9s, queue: {do: resolve, verdict: sent, in: telegram/@bo}", "no queued message matches"),
         ("at: 9s, queue: {do: retry, process: second}", "no gateway process runs"),
     ],
 )

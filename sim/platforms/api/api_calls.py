@@ -1,6 +1,6 @@
-"""What a platform is asked beside sends: threads, their states, webhooks. Such calls take time, need a token, and fail.
+"""API calls other than sends: threads, their states, webhooks. They take time, need a token, and can fail.
 
-A call that left a process arrives even when the process has died or stopped waiting, as sends do.
+Like a send, a call that left a process arrives even if the process has died or stopped waiting.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from trunkline.sim.platforms.rooms import WorldPort, resolve
 from trunkline.sim.platforms.tokens import AccountTokens
 
 _TOKEN = "token-"
-#: what the thread is for that is being opened; platforms are not told
+#: key of the thread being opened; passed here because it is not part of the platform's API
 _KEY: ContextVar[str | None] = ContextVar("key", default=None)
 
 
 @contextmanager
 def opening(key: str) -> Generator[None]:
-    """While it lasts, a thread that is opened is called by this key, so that scenario files can name it."""
+    """Name threads opened inside the block after a key, so that scenario files can name them."""
     _KEY.set(key)
     try:
         yield
     finally:
-        # Not by its token: what a process that was killed left behind may be closed in another context.
+        # Not reset by token: the generator of a killed process may be closed in another context.
         _KEY.set(None)
 
 
 def asked_key(otherwise: str) -> str:
-    """What people call a thread that is opened now."""
+    """The name of a thread being opened."""
     return _KEY.get() or otherwise
 
 
 def token_text(number: int) -> str:
-    """A token as code holds it."""
+    """A token as a string."""
     return f"{_TOKEN}{number}"
 
 
 def number_of(token: str) -> int:
-    """The number of a token; 0 for what is none."""
+    """The number of a token; 0 if it is invalid."""
     tail = token.removeprefix(_TOKEN)
     return int(tail) if tail.isdecimal() else 0
 
 
 class CallHost(Protocol):
-    """What calls need of the platform that they go to."""
+    """A platform as its calls use it."""
 
     tokens: AccountTokens
 
@@ -57,7 +57,7 @@ class CallHost(Protocol):
 
 
 class Calls:
-    """Takes calls for one platform."""
+    """Handles API calls to one platform."""
 
     def __init__(self, platform: CallHost, world: WorldPort) -> None:
         self._platform = platform
@@ -74,9 +74,9 @@ class Calls:
         opens: bool = False,
         there_and_back: bool = True,
     ) -> None:
-        """A call leaves a process; `what` names it, for its latency. Faults of `thread` strike what `opens` one.
+        """Make a call; `what` is the key of its latency. Faults on `thread` strike calls that open one (`opens`).
 
-        Without `there_and_back` its answer takes no time of its own.
+        Without `there_and_back` the response has no latency.
         """
         kind, extra = (self._world.thread_fault(place) if opens else None) or ("", 0.0)
         if kind == "drop":

@@ -1,4 +1,4 @@
-"""The gateway's side of platforms whose conversations can be bound: the core's own managers, over the fakes' APIs."""
+"""Binding support of the fake adapters: the core's own managers over the fakes' APIs."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from trunkline.sim.platforms.rooms import WorldPort
 
 
 class Binding(Protocol):
-    """What an adapter has for bindings, beside its sends."""
+    """The part of an adapter that serves bindings."""
 
     @property
     def port(self) -> BindsConversations:
-        """What the gateway asks."""
+        """The port that the gateway uses."""
         ...
 
     @property
     def token(self) -> int:
-        """The number of the token that its requests carry now."""
+        """The number of the current token."""
         ...
 
     def renew(self, token: int) -> None:
-        """The operator's code gives it the number of a newer token."""
+        """Use the token with this number."""
         ...
 
     async def speak(self, request: SendRequest) -> None:
-        """Find the webhook of a request that has an identity. Raises `IdentityGone`, before anything is sent."""
+        """Find the webhook of a request with an identity. Raises `IdentityGone` before anything is sent."""
         ...
 
     def gone(self, identity: Identity) -> None:
-        """The platform refused to let it speak."""
+        """Forget an identity that the platform refused."""
         ...
 
 
@@ -59,15 +59,15 @@ class DiscordBinding:
 
     @property
     def token(self) -> int:
-        """That of the manager."""
+        """The token of the manager."""
         return number_of(self._manager.tokens.current)
 
     def renew(self, token: int) -> None:
-        """The manager is created again, as code does that reads its settings anew."""
+        """Create the manager again, as an application does when it reloads its settings."""
         self._managers.create(self._account, token_text(token))
 
     async def speak(self, request: SendRequest) -> None:
-        """As the real adapter does, which needs the webhook's secret to send."""
+        """Look up the webhook, as a real adapter must, because sending needs the webhook's secret."""
         if request.identity is None:
             return
         try:
@@ -78,7 +78,7 @@ class DiscordBinding:
             raise IdentityGone(error.facts) from error
 
     def gone(self, identity: Identity) -> None:
-        """The next one that is asked for is looked up again, or made."""
+        """Forget it, so that the next use looks up or creates a webhook."""
         self._manager.forget_webhook(identity.id)
 
 
@@ -95,16 +95,16 @@ class TelegramBinding:
         return self._topics
 
     def renew(self, token: int) -> None:
-        """The next request has it."""
+        """Use it from the next request on."""
         self.token = token
 
     async def speak(self, request: SendRequest) -> None:
-        """There are no webhooks."""
+        """Refuse an identity: there are no webhooks."""
         if request.identity is not None:
             raise IdentityGone("there are no webhooks here")
 
     def gone(self, identity: Identity) -> None:
-        """There was none."""
+        """Do nothing."""
 
 
 class NoBinding:
@@ -117,40 +117,40 @@ class NoBinding:
 
     @property
     def port(self) -> BindsConversations:
-        """It refuses everything."""
+        """Itself, which refuses everything."""
         return self
 
     def renew(self, token: int) -> None:
-        """The next request has it."""
+        """Use it from the next request on."""
         self.token = token
 
     async def speak(self, request: SendRequest) -> None:
-        """There are no webhooks."""
+        """Refuse an identity: there are no webhooks."""
         if request.identity is not None:
             raise IdentityGone("there are no webhooks here")
 
     def gone(self, identity: Identity) -> None:
-        """There was none."""
+        """Do nothing."""
 
     async def open_child(self, parent: Address, title: str, key: str) -> Address:
-        """There is no such call."""
+        """Refuse."""
         raise Refused("threads cannot be opened here")
 
     async def inspect(self, place: Address) -> PlaceState:
-        """There is no such call."""
+        """Refuse."""
         raise Refused("nothing is told of conversations here")
 
     async def reopen(self, place: Address) -> None:
-        """There is no such call."""
+        """Refuse."""
         raise PlaceGone("nothing can be reopened here")
 
     async def identity(self, place: Address, name: str) -> Identity | None:
-        """There are no webhooks."""
+        """None: there are no webhooks."""
         return None
 
 
 class PlainBinding(NoBinding):
-    """A platform that opens no threads for the gateway, and tells whether a conversation is there."""
+    """A platform whose conversations can be bound and inspected, but that opens no threads for the gateway."""
 
     placements = (Placement.CURRENT,)
 
@@ -160,7 +160,7 @@ class PlainBinding(NoBinding):
         self._world = world
 
     async def inspect(self, place: Address) -> PlaceState:
-        """One call that answers with the state."""
+        """Ask the platform in one call."""
 
         def look() -> PlaceState:
             return self._platform.threads.state(place)
@@ -171,7 +171,7 @@ class PlainBinding(NoBinding):
 
 
 def binding_of(platform: FakePlatform, account: str, world: WorldPort, token: int) -> Binding:
-    """What an account has on a platform."""
+    """The binding support of an account on a platform."""
     if platform.channel == "discord":
         return DiscordBinding(platform, account, world, token)
     if platform.channel == "telegram":

@@ -1,4 +1,4 @@
-"""The fake Discord as its REST API shows it to one account: `core.channels.bindings.discord_threads.DiscordRest`."""
+"""The REST API of the fake Discord for one account: `core.channels.bindings.discord_threads.DiscordRest`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trunkline.sim.platforms.rooms import Room, WorldPort
 
 
 class FakeDiscordRest:
-    """Requests of one account. They name channels and threads by their ids alone, as the real ones do."""
+    """Requests of one account. As in the real API, an id alone names a channel or thread."""
 
     def __init__(self, platform: FakePlatform, account: str, world: WorldPort) -> None:
         self._platform = platform
@@ -22,7 +22,7 @@ class FakeDiscordRest:
         self._world = world
 
     async def create_thread(self, token: str, parent: str, name: str, reason: str) -> str:
-        """Open a thread under a channel; its id. People will call it by what it was asked for."""
+        """Open a thread under a channel, named after its key; returns its id."""
         key = asked_key(reason)
 
         def create() -> str:
@@ -31,7 +31,7 @@ class FakeDiscordRest:
         return cast("str", await self._call(("child", key), parent, token, create, opens=True))
 
     async def list_threads(self, token: str, parent: str) -> Sequence[DiscordChannel]:
-        """The threads under a channel, archived ones too."""
+        """The threads under a channel, including archived ones."""
 
         def look() -> list[DiscordChannel]:
             return [_channel(room) for room in self._platform.rooms_under(self._room(parent))]
@@ -39,7 +39,7 @@ class FakeDiscordRest:
         return cast("list[DiscordChannel]", await self._call(("threads", parent), parent, token, look))
 
     async def channel(self, token: str, channel: str) -> DiscordChannel:
-        """What is known of a channel or thread."""
+        """A channel or thread."""
 
         def look() -> DiscordChannel:
             return _channel(self._room(channel))
@@ -47,7 +47,7 @@ class FakeDiscordRest:
         return cast("DiscordChannel", await self._call(("channel", channel), channel, token, look))
 
     async def unarchive(self, token: str, thread: str) -> None:
-        """Let a thread take messages again."""
+        """Unarchive a thread."""
 
         def unarchive() -> None:
             self._platform.threads.unarchive(self._at(thread))
@@ -55,7 +55,7 @@ class FakeDiscordRest:
         await self._call(("unarchive", thread), thread, token, unarchive)
 
     async def create_webhook(self, token: str, channel: str, name: str) -> Webhook:
-        """Make a webhook in a channel."""
+        """Create a webhook in a channel."""
 
         def make() -> Webhook:
             return self._shown(self._account, self._platform.webhooks.make(self._at(channel), name), name)
@@ -63,7 +63,7 @@ class FakeDiscordRest:
         return cast("Webhook", await self._call(("webhook", channel), channel, token, make))
 
     async def list_webhooks(self, token: str, channel: str) -> Sequence[Webhook]:
-        """The webhooks of a channel, those of other accounts too."""
+        """The webhooks of a channel, including those of other accounts."""
 
         def look() -> list[Webhook]:
             self._room(channel)
@@ -72,7 +72,7 @@ class FakeDiscordRest:
         return cast("list[Webhook]", await self._call(("webhooks", channel), channel, token, look))
 
     def _shown(self, owner: str, webhook: str, name: str) -> Webhook:
-        """A webhook; its secret is for whoever made it."""
+        """A webhook; only its owner sees the secret."""
         return Webhook(id=webhook, name=name, secret=f"secret of {webhook}" if owner == self._account else None)
 
     def _at(self, channel: str) -> Address:

@@ -1,4 +1,4 @@
-"""What comes to the gateway: its connections, and the messages of people that wait for one."""
+"""Pushes to the gateway: its connections, and the messages that wait for one."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ class Connection:
     queue: asyncio.Queue[Envelope | PlatformError]
 
     async def envelopes(self) -> AsyncIterator[Envelope]:
-        """What arrives, until it breaks."""
+        """Envelopes in order of arrival, until the connection breaks."""
         while True:
             found = await self.queue.get()
             if isinstance(found, PlatformError):
-                # Not the one that is held here: its traceback would keep this frame and those of whoever listens.
+                # A new error: the traceback of the queued one would keep this frame and its callers alive.
                 raise type(found)(found.facts)
             yield found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
-    """What a platform says of who posts, beside their name. Nothing: a person does."""
+    """What a platform reports about a sender beside the name. The default is a person."""
 
     bot: bool = False
-    #: id of the webhook by which it is posted
+    #: id of the posting webhook
     webhook: str | None = None
-    #: the webhook is the gateway's own: what it said comes back
+    #: the webhook is the gateway's own, and its message comes back
     echo: bool = False
-    #: id of the message that a proxy took away to post this instead
+    #: id of the message that a proxy replaced by this one
     stands_for: str | None = None
 
 
@@ -46,15 +46,16 @@ PERSON = Speaker()
 
 @dataclass(slots=True, kw_only=True)
 class Posted:
-    """A message of a person that the gateway was or will be given."""
+    """A message of a person on its way to the gateway, until acknowledged."""
 
     envelope: Envelope
-    #: where it really is: its envelope may name a chain of replies as well
+    #: its actual place; the envelope may also name a reply chain
     place: Address
     #: id under which it was first posted
     original: str
-    #: seq of what made it come
+    #: seq of the causing event
     cause: int | None
-    #: its way to the gateway is over: it is delivered now, or to the next connection
+    #: its latency is over: it is delivered to the current or next connection
     due: bool = False
+    #: number of deliveries
     times: int = 0

@@ -1,4 +1,4 @@
-"""Rules that all fake platforms have for what they are sent: transports, files, polls, payloads, styles, HTML."""
+"""Request rules common to all fake platforms: transports, files, polls, payloads, styles, HTML."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from html.parser import HTMLParser
 from trunkline.core.errors import Refused
 from trunkline.core.values import Capabilities, Capability, DeliveryMode, SendRequest
 
-#: what Telegram makes of HTML; other tags are refused
+#: HTML tags that Telegram supports; others are refused
 _TAGS = frozenset(
     "b strong i em u ins s strike del span tg-spoiler tg-emoji a code pre blockquote".split()  # noqa: SIM905 -- plainer
 )
 
 
 def check_request(request: SendRequest, can: Capabilities) -> None:
-    """Raise `Refused` for what the platform does not take."""
+    """Raise `Refused` for a request that the platform does not support."""
     if can.mode is not DeliveryMode.HYBRID and request.transport is not can.mode.first:
         raise Refused(f"there is no {request.transport.value} transport")
     given = {
@@ -42,7 +42,7 @@ def _check_payload(payload: str) -> None:
 
 
 def _check_styles(request: SendRequest) -> None:
-    """Ranges lie within the text, counted in UTF-16 code units, and have a length."""
+    """Raise `Refused` for an empty range, or one outside the text, in UTF-16 code units."""
     units = len(request.text.encode("utf-16-le", "surrogatepass")) // 2
     for style in request.styles:
         if style.start < 0 or style.length < 1 or style.start + style.length > units:
@@ -50,7 +50,7 @@ def _check_styles(request: SendRequest) -> None:
 
 
 class _Reader(HTMLParser):
-    """Reads the HTML that Telegram takes: known tags, each closed in order."""
+    """Parses the HTML that Telegram accepts: known tags, closed in order."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
@@ -88,7 +88,7 @@ class _Reader(HTMLParser):
 
 
 def text_of_html(source: str) -> str:
-    """What people read of a message in Telegram's HTML. Raises `Refused` for what cannot be parsed."""
+    """The visible text of Telegram's HTML. Raises `Refused` if it cannot be parsed."""
     reader = _Reader()
     reader.feed(source)
     reader.close()

@@ -1,4 +1,4 @@
-"""The fake Telegram as its Bot API shows it to one bot: `core.channels.bindings.telegram_topics.TelegramBot`."""
+"""The Bot API of the fake Telegram for one bot: `core.channels.bindings.telegram_topics.TelegramBot`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trunkline.sim.platforms.rooms import WorldPort
 
 
 class FakeTelegramBot:
-    """Requests of one bot. `token` is asked for at each of them: the real one has it in its address."""
+    """Requests of one bot. `token` is called for each request: the real API has it in the URL."""
 
     def __init__(self, platform: FakePlatform, account: str, world: WorldPort, token: Callable[[], int]) -> None:
         self._platform = platform
@@ -23,7 +23,7 @@ class FakeTelegramBot:
         self._token = token
 
     async def create_forum_topic(self, chat: int, name: str) -> int:
-        """Open a topic; its number. People will call it by what it was asked for."""
+        """Open a topic, named after its key; returns its number."""
         key, place = asked_key(name), self._at(chat, None)
 
         def create() -> int:
@@ -32,7 +32,7 @@ class FakeTelegramBot:
         return cast("int", await self._call(("child", key), place, create, opens=True))
 
     async def reopen_forum_topic(self, chat: int, topic: int) -> None:
-        """Let a topic take messages again; one that is open stays so."""
+        """Reopen a topic; an open one stays open."""
         place = self._at(chat, topic)
 
         def reopen() -> None:
@@ -41,7 +41,7 @@ class FakeTelegramBot:
         await self._call(("reopen", str(topic)), place, reopen)
 
     async def send_typing(self, chat: int, topic: int | None) -> None:
-        """Show that the bot is typing: refused where a message would be."""
+        """Show that the bot is typing; refused wherever a message would be."""
         place = self._at(chat, topic)
 
         def show() -> None:

@@ -1,7 +1,7 @@
-"""The gateway's side of the wire: requests arrive after a while, obey the platform's rules, and are answered.
+"""The wire between gateway and platform: requests arrive with latency, are checked by the platform, and answered.
 
-What is recorded here is the truth that invariants compare the gateway's story with. A request that left a process
-arrives even when the process has died or stopped waiting (`docs/simulation.md`).
+The events recorded here are the ground truth for invariants. A request that left a process arrives even if the process
+has died or stopped waiting (`docs/simulation.md`).
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from trunkline.sim.platforms.tokens import AccountTokens
 from trunkline.sim.platforms.visible_messages import VisibleMessage, VisibleMessages
 from trunkline.sim.platforms.webhooks import Webhooks
 
-#: faults that strike a request before it reaches the platform, and what its sender is told; nothing: no answer
+#: fault that strikes a request before it reaches the platform -> the sender's error; None: no response
 _BEFORE: dict[str, Callable[[], PlatformError | None]] = {
     "drop": lambda: None,
     "reset-before": lambda: Ambiguous("the connection was reset"),
     "refuse-connection": lambda: NotSent("the connection was refused"),
 }
-#: faults that strike an answer
+#: faults that lose the response
 _LOST = ("lose-response", "reset")
 
 
 class WireHost(Protocol):
-    """What the wire needs of the platform that it leads to."""
+    """A platform as its wire uses it."""
 
     events: Recorder
     text_limit: int
@@ -65,21 +65,21 @@ class WireHost(Protocol):
 
 
 class Wire:
-    """Takes requests for one platform."""
+    """Handles requests to one platform."""
 
     def __init__(self, platform: WireHost, world: WorldPort) -> None:
         self._platform = platform
         self._world = world
-        #: (account, key) -> its receipt, and when it was accepted
+        #: (account, key) -> receipt and time of acceptance
         self._keys: dict[tuple[str, str], tuple[Receipt, float]] = {}
         self._posted = 0
-        #: what people can see of the gateway
+        #: the gateway's messages, as people see them
         self.messages = VisibleMessages()
-        #: sends that left a process so far
+        #: number of sends so far
         self.requests = 0
 
     def receive(self, request: SendRequest, answer: asyncio.Future[Any], token: int) -> None:
-        """A send leaves a process with a token: it will arrive, whatever becomes of the process."""
+        """Receive a send from a process; it arrives whatever happens to the process."""
         self.requests += 1
         if self._platform.unreachable(request.address.account, request.transport):
             self._answer(answer, NotSent("there is no connection"), request)
@@ -112,7 +112,7 @@ class Wire:
         self._answer(answer, receipt, request)
 
     def refused(self, request: SendRequest, token: int, error: PlatformError) -> None:
-        """Tell of a request that the platform refused, or what had to be asked of it first."""
+        """Record the refusal of a send, or of a call that it needed first."""
         body = WireRefused(
             address=request.address,
             reason=error.reason,
@@ -128,7 +128,7 @@ class Wire:
         return self._platform.capabilities_of(request.address.account)
 
     def _accept(self, request: SendRequest, kind: str, extra: float, token: int) -> Receipt:
-        """Obey the platform's rules; returns the receipt of what is visible now, or raises."""
+        """Apply the platform's rules. Returns the receipt of the visible message; raises `PlatformError`."""
         if kind == "rate-limit":
             raise RateLimited("too many requests", retry_after=extra)
         if kind == "refuse":
@@ -157,14 +157,14 @@ class Wire:
         return self._post(request, room, token)
 
     def _known(self, account: str, key: str, can: Capabilities) -> Receipt | None:
-        """The receipt of an earlier send with a key, where the platform knows keys and has not forgotten this one."""
+        """The receipt of an earlier send with a key, if the platform has keys and still remembers this one."""
         if can.idempotency is not Idempotency.KEY or (account, key) not in self._keys:
             return None
         receipt, at = self._keys[account, key]
         return receipt if can.key_seconds is None or self._world.now() - at <= can.key_seconds else None
 
     def _room(self, place: Address, text: str) -> Room:
-        """Where a send will be visible; raises what the platform refuses it with."""
+        """The room where a send becomes visible; raises `Refused` and its subclasses."""
         platform = self._platform
         room = platform.room_at(place) or platform.threads.by_sending(place, text)
         if room is None or place.account not in room.accounts:
@@ -184,7 +184,7 @@ class Wire:
         where = room.address(request.address.account)
         receipt = Receipt(provider_id=provider_id, address=where)
         if request.identity is None:
-            # What a webhook says has no key: the platform recognises no repeat of it, and finds it by none.
+            # Messages of webhooks have no key: the platform recognises no repeat, and cannot look them up.
             self._keys[request.address.account, request.key] = (receipt, self._world.now())
         self.messages.add(VisibleMessage(request=request, receipt=receipt, text=request.text))
         poll = request.poll
@@ -216,10 +216,10 @@ class Wire:
         when = self._world.now() + self._platform.latency("answer", request.key, str(request.attempt))
         self._world.at(when, resolve, answer, what)
 
-    # ------------------------------------------------------------ what is no send
+    # ------------------------------------------------------------ requests other than sends
 
     def look_up(self, address: Address, key: str, answer: asyncio.Future[Any], token: int) -> None:
-        """Whether there is a send with this key."""
+        """Look up a send by its key."""
         kind, extra = self._world.lookup_fault(address) or ("", 0.0)
         if kind in ("drop", "lose-response"):
             return
@@ -234,7 +234,7 @@ class Wire:
         self._world.at(when, resolve, answer, what)
 
     def open_thread(self, place: Address, message_id: str, title: str, answer: asyncio.Future[Any], token: int) -> None:
-        """Open a thread on a message, or find the one that is open."""
+        """Open a thread on a message, or find the existing one."""
 
         def open_it() -> Address:
             room = self._platform.threads.on_message(place, message_id, title)
