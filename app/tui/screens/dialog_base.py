@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from trunkline.app.tui.host import HostApp, host_of
 from trunkline.app.tui.screens.list_keys import ListKeys
+from trunkline.app.tui.widgets.dialog_list import DialogList
 from trunkline.app.tui.widgets.row_list import LineWidget, RowList
 
 Result = TypeVar("Result")
@@ -37,9 +38,9 @@ class Dialog(ListKeys, ModalScreen[Result], Generic[Result]):
         self.set_class(self.host.ascii_only, "-ascii")
 
     @property
-    def rows(self) -> RowList:
+    def rows(self) -> RowList | DialogList:
         """The main list."""
-        return self.query(RowList).first()
+        return cast("RowList | DialogList", self.query("RowList, DialogList").first())
 
     def changed(self) -> None:
         """Called after another row was selected."""

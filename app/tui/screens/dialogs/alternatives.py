@@ -28,7 +28,7 @@ class AlternativesDialog(SearchDialog[int]):
         """The places that have every word typed."""
         wanted = text.casefold().split()
         self._shown = [one for one in self._answers if all(word in one.name.casefold() for word in wanted)]
-        self.list.write(
+        self.list.write_items(
             Item(
                 mark=one.mark,
                 name=clean(one.name),
@@ -40,6 +40,6 @@ class AlternativesDialog(SearchDialog[int]):
 
     def take(self) -> None:
         """Go to the decision."""
-        index = self.list.chosen
+        index = self.list.selected
         if 0 <= index < len(self._shown) and self._shown[index].seq:
             self.dismiss(self._shown[index].seq)

@@ -36,9 +36,9 @@ class BookmarksDialog(SearchDialog[int]):
             what = marks[seq] or self._what(seq)
             where = "  (here)" if seq == here else ""
             items.append(Item(mark="'", name=f"#{seq}", text=f"{seconds(run.view.time(seq))} s  {clean(what)}{where}"))
-        self.list.write(items)
+        self.list.write_items(items)
         if marks and not name and here not in marks:
-            self.list.choose(1)
+            self.list.select(1)
 
     def _what(self, seq: int) -> str:
         index = self.workspace.all_rows.row_at(seq)
@@ -46,7 +46,7 @@ class BookmarksDialog(SearchDialog[int]):
 
     def take(self) -> None:
         """Set or remove the mark here, or go to another."""
-        index = self.list.chosen
+        index = self.list.selected
         here, marks = self.workspace.cursor, self.workspace.view_options.marks(self.workspace.run)
         name = " ".join(self.words.value.split())
         if index > 0:

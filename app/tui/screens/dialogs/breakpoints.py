@@ -34,7 +34,7 @@ class BreakpointsDialog(SearchDialog[None]):
         self._write(text, keep=False)
         if text.strip():
             # What is typed is what Enter takes.
-            self.list.choose(1 + len(self.workspace.search.breakpoints.set))
+            self.list.select(1 + len(self.workspace.search.breakpoints.set))
 
     def _write(self, text: str, *, keep: bool) -> None:
         points, run = self.workspace.search.breakpoints, self.workspace.run
@@ -59,12 +59,12 @@ class BreakpointsDialog(SearchDialog[None]):
                 hits = count(len(field.hits(one)), "event")
                 items.append(Item(mark="+", name=str(one), text=f"{_WHAT[one.on]}: {hits}", tone=Tone.DIM))
                 self._lines.append(one)
-        self.list.write(items, keep=keep)
+        self.list.write_items(items, keep=keep)
 
     def take(self) -> None:
         """Set or remove the selected one."""
         points = self.workspace.search.breakpoints
-        index = self.list.chosen
+        index = self.list.selected
         one = self._lines[index] if 0 <= index < len(self._lines) else None
         if one is None:
             points.on_broken = not points.on_broken

@@ -14,7 +14,6 @@ from trunkline.app.tui.screens.dialogs.fault_list import FaultList
 from trunkline.app.tui.state.branching import inject
 from trunkline.app.tui.state.workspace import Workspace
 from trunkline.app.tui.widgets.fact_list import FactList
-from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.tui.widgets.too_small import TooSmall
 from trunkline.app.view.faults.palette import FaultOption, fault_label
 from trunkline.app.view.text.cells import clean, error_text, seconds
@@ -31,8 +30,7 @@ class Preview(FactList):
 class FaultPalette(Dialog[str]):
     """Ends with the words of the fault that was placed, or with nothing when it is closed."""
 
-    CSS_PATH = "fault_palette.tcss"
-    AUTO_FOCUS = "#faults"
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "down", "next fault", show=False),
         Binding("up,k", "up", "previous fault", show=False),
@@ -57,7 +55,7 @@ class FaultPalette(Dialog[str]):
     def compose(self) -> ComposeResult:
         """The list above, the selected fault below."""
         at = f"after #{self.workspace.cursor}, t={seconds(self.workspace.run.view.time(self.workspace.cursor))} s"
-        with Container(id="fault-box") as box:
+        with Container(id="fault-box", classes="box") as box:
             box.border_title = f"What goes wrong {at}?"
             arrows = "<- ->" if self.host.ascii_only else "← →"
             box.border_subtitle = f"{arrows} when, Enter runs branch B with it, Esc closes"
@@ -67,7 +65,7 @@ class FaultPalette(Dialog[str]):
 
     def on_mount(self) -> None:
         """The first fault is selected."""
-        self.list.select(0)
+        self.list.fill()
         self.call_after_refresh(self.changed)
 
     def on_resize(self) -> None:
@@ -95,14 +93,18 @@ class FaultPalette(Dialog[str]):
         if moment is not None and moment.step is not None:
             yield Fact(label="step", text=clean(moment.written), tone=Tone.DIM)
 
-    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        """A click selects; a second one places it."""
-        if message.rows is not self.list:
-            return
-        self.list.select(message.index)
+    def repaint(self) -> None:
+        """Write the faults in the styles of the theme."""
+        self.list.fill()
+        super().repaint()
+
+    def on_option_list_option_highlighted(self) -> None:
+        """Describe the fault that was clicked."""
         self.changed()
-        if message.again:
-            self.action_enter()
+
+    def on_option_list_option_selected(self) -> None:
+        """Place the fault that was clicked twice."""
+        self.action_enter()
 
     def action_later(self) -> None:
         """The selected fault, at its next moment."""

@@ -34,9 +34,9 @@ class FilterDialog(SearchDialog[str]):
             filter_ = parse_filter(text)
         except UsageError as error:
             self._wrong = True
-            self.list.write([Item(mark="✗", name=error_text(error), tone=Tone.WARN)])
+            self.list.write_items([Item(mark="✗", name=error_text(error), tone=Tone.WARN)])
             return
-        self.list.write(self._kept(filter_) if filter_ else self._syntax())
+        self.list.write_items(self._kept(filter_) if filter_ else self._syntax())
 
     def _kept(self, filter_: TimelineFilter) -> Iterator[Item]:
         run, rows = self.workspace.run, self.workspace.all_rows.rows

@@ -26,7 +26,7 @@ class LanesDialog(SearchDialog[None]):
         """The lanes that have every word typed."""
         self._write(text, keep=False)
         if text.strip() and self._lanes[1:]:
-            self.list.choose(1)
+            self.list.select(1)
 
     def _write(self, text: str, *, keep: bool) -> None:
         run, hidden = self.workspace.run, self.workspace.view_options.hidden
@@ -41,11 +41,11 @@ class LanesDialog(SearchDialog[None]):
             text=f"{gone} of {len(every)} hidden: Enter shows all" if gone else f"{len(every)}, all shown",
             tone=Tone.WARN if gone else Tone.PLAIN,
         )
-        self.list.write([first, *map(_item, found)], keep=keep)
+        self.list.write_items([first, *map(_item, found)], keep=keep)
 
     def take(self) -> None:
         """Hide the lane, or show it; on the first line: show all."""
-        index = self.list.chosen
+        index = self.list.selected
         if not 0 <= index < len(self._lanes):
             return
         one, hidden = self._lanes[index], self.workspace.view_options.hidden

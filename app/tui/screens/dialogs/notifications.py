@@ -32,7 +32,7 @@ class NotificationsDialog(SearchDialog[None]):
         if self._notes:
             self.list.nothing = f"none of {len(self._notes)} notes has these words"
         signs = [_SIGNS[note.severity] for note in kept]
-        self.list.write(
+        self.list.write_items(
             Item(mark=mark, name="", text=clean(note.text), tone=tone)
             for (mark, tone), note in zip(signs, kept, strict=True)
         )

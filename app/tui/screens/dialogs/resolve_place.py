@@ -31,7 +31,6 @@ class Answers(FactList):
 class ResolvePlaceDialog(Dialog[Resolution]):
     """Ends with the answer, or with nothing when it is closed."""
 
-    CSS_PATH = "resolve_place.tcss"
     AUTO_FOCUS = "#asked"
     BINDINGS = TYPING
 
@@ -48,7 +47,7 @@ class ResolvePlaceDialog(Dialog[Resolution]):
     def compose(self) -> ComposeResult:
         """A line to type in above the answer."""
         at = f"after #{self.workspace.cursor}, t={seconds(self.workspace.run.view.time(self.workspace.cursor))} s"
-        with Container(id="ask") as box:
+        with Container(id="ask", classes="box") as box:
             box.border_title = f"Where does a conversation go {at}?"
             box.border_subtitle = "type a conversation, Enter takes the answer along, Esc closes"
             yield self.asked

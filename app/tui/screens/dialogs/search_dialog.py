@@ -1,4 +1,4 @@
-"""A box above the run with a line to type in and a list below that follows: filter, breakpoints, why-not."""
+"""A dialog with an input line, and a list that follows what is typed."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 import msgspec
-from rich.cells import cell_len
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.widgets import Input
 
 from trunkline.app.tui.screens.dialog_base import TYPING, Dialog
-from trunkline.app.tui.widgets.canvas import Canvas
-from trunkline.app.tui.widgets.row_list import RowList
+from trunkline.app.tui.widgets.dialog_list import DialogList, DialogRow
 from trunkline.app.tui.widgets.too_small import TooSmall
-from trunkline.app.view.text.cells import cut, wrap
 from trunkline.app.view.text.fact import Tone
 
 Result = TypeVar("Result")
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One line: a mark, a name, and what there is to say."""
+    """One row: a mark, a name, and a text."""
 
     mark: str = ""
     name: str
@@ -31,82 +28,21 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     tone: Tone = Tone.PLAIN
 
 
-class ItemList(RowList):
-    """The lines below what is typed."""
+class ItemList(DialogList):
+    """The items below the input line."""
 
-    can_focus = False
+    def write_items(self, items: Iterable[Item], *, keep: bool = False) -> None:
+        """Replace the items; `keep`: the selection stays."""
+        self.write(map(self._row, items), keep=keep)
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.items: list[Item] = []
-        self.nothing = ""
-        #: texts go on in further lines instead of being cut
-        self.wraps = False
-        #: what is drawn: the item, its text in this line, and whether it is its first
-        self._lines: list[tuple[int, str, bool]] = []
-
-    @property
-    def count(self) -> int:
-        """Lines, after wrapping."""
-        return len(self._lines)
-
-    @property
-    def chosen(self) -> int:
-        """The item of the selected line; -1 for none."""
-        return self._lines[self.selected][0] if 0 <= self.selected < self.count else -1
-
-    def choose(self, item: int) -> None:
-        """Select the first line of an item."""
-        self.select(next((at for at, line in enumerate(self._lines) if line[0] == item), 0))
-
-    def empty_text(self) -> str:
-        """What is told in place of lines."""
-        return self.nothing
-
-    def write(self, items: Iterable[Item], *, keep: bool = False) -> None:
-        """Show these; `keep`: the selection stays where it is."""
-        self.items = list(items)
-        self._wrap()
-        self.invalidate()
-        self.select(max(self.selected, 0) if keep else 0)
-
-    def on_resize(self) -> None:
-        """Wrap again."""
-        self._wrap()
-        super().on_resize()
-
-    def _wrap(self) -> None:
-        width = self.size.width - 1
-        room = width - self._names(width) - 5
-        self._lines = []
-        for index, item in enumerate(self.items):
-            texts = wrap(item.text, room) if self.wraps and room > 0 else [item.text]
-            self._lines += [(index, text, not number) for number, text in enumerate(texts)]
-
-    def _names(self, width: int) -> int:
-        """Cells for the names: as many as they need, at most a half; all where nothing else is said."""
-        if not any(item.text for item in self.items):
-            return width - 3
-        return min(max((cell_len(one.name) for one in self.items), default=0), width // 2 - 2)
-
-    def draw(self, index: int, width: int) -> Canvas:
-        """One line: mark, name in a column of its own, text."""
-        number, text, first = self._lines[index]
-        item = self.items[number]
-        canvas = self.canvas(width)
+    def _row(self, item: Item) -> DialogRow:
         style = self.palette.tone(item.tone)
-        room = self._names(width)
-        if first:
-            canvas.put(0, item.mark, style)
-            canvas.put(2, cut(item.name, room), style + Style(bold=item.tone is Tone.GOOD))
-        canvas.put(room + 4, cut(text, width - room - 5), style)
-        return canvas
+        return (item.mark, style), (item.name, style + Style(bold=item.tone is Tone.GOOD)), (item.text, style)
 
 
 class SearchDialog(Dialog[Result], Generic[Result]):
-    """Subclasses give the titles and the lines, and say what Enter does."""
+    """Subclasses give titles and items, and what Enter does."""
 
-    CSS_PATH = "search_dialog.tcss"
     AUTO_FOCUS = "#words"
     BINDINGS = TYPING
     title_text = ""
@@ -120,8 +56,8 @@ class SearchDialog(Dialog[Result], Generic[Result]):
         self.words.cursor_blink = False
 
     def compose(self) -> ComposeResult:
-        """A line to type in above the list."""
-        with Container(id="typed") as box:
+        """An input line above the list."""
+        with Container(id="typed", classes="box") as box:
             box.border_title = self.title_text
             box.border_subtitle = self.hint
             yield self.words
@@ -129,27 +65,29 @@ class SearchDialog(Dialog[Result], Generic[Result]):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Show what there is while nothing is typed."""
+        """Show the items for the initial input."""
         self.show(self.words.value)
 
     def on_input_changed(self, message: Input.Changed) -> None:
-        """Follow what is typed."""
+        """Show the items for what is typed."""
         self.show(message.value)
 
     def on_input_submitted(self) -> None:
-        """Do what Enter does."""
+        """Take the selected item."""
         self.take()
 
-    def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        """A click selects; a second one takes."""
-        self.list.select(message.index)
-        if message.again:
-            self.take()
+    def on_option_list_option_selected(self) -> None:
+        """Take the item that was clicked twice."""
+        self.take()
+
+    def repaint(self) -> None:
+        """Write the items in the styles of the theme."""
+        self.show(self.words.value)
 
     def show(self, text: str) -> None:
-        """Write the lines for what is typed."""
+        """Write the items for what is typed."""
         raise NotImplementedError
 
     def take(self) -> None:
-        """Enter was pressed."""
+        """Act on the selected item."""
         raise NotImplementedError
