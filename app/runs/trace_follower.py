@@ -1,6 +1,6 @@
-"""A trace that is still being written, file or pipe: whole lines as they come, within a budget, and never waiting.
+"""Follows a trace that is still being written, in a file or a pipe: complete lines, within a budget, without blocking.
 
-What goes wrong never raises: the feed says what, and where, and what was read stays. No screen library here.
+Errors never raise: the feed keeps what it read, and reports the problem and its line. Independent of Textual.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ import msgspec
 from trunkline.core.events import Event, TraceError, TraceHeader
 from trunkline.core.events.trace import decode_event, decode_header
 
-#: bytes that are read at once
+#: bytes per read
 CHUNK = 1 << 18
-#: bytes of one line at most: a longer one is no line of a trace
+#: maximum length of a line, in bytes: a longer one is not from a trace
 LONGEST = 64 << 20
-#: events between two looks at the clock
+#: events between two reads of the clock
 EVERY = 32
 _MIB = 1 << 20
 
 
 class FeedState(StrEnum):
-    """What can be expected of a feed."""
+    """The state of a feed."""
 
-    #: there is no file yet, or nothing in it
+    #: the file does not exist yet, or is empty
     WAITING = "waiting"
     OPEN = "open"
-    #: ``run.ended`` was read: that was all
+    #: ``run.ended`` was read
     ENDED = "ended"
-    #: nothing more will be read; `Feed.problem` says why
+    #: reading stopped; `Feed.problem` says why
     BROKEN = "broken"
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """What may be spent at once."""
+    """Limits of one pull."""
 
     events: int = 2000
     seconds: float = 0.010
 
 
 class Feed:
-    """Reads one trace as it grows. `path` none: the pipe `fd`, which must not be used by anybody else."""
+    """Reads one trace as it grows. Without `path` it reads the pipe `fd`, and owns it."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Feed:
         self.header: TraceHeader | None = None
         self.problem = ""
         self.flow = FeedState.WAITING
-        #: lines that were taken, and events among them
+        #: number of lines read, and of events among them
         self.lines = 0
         self.events = 0
         self._path = path
@@ -69,7 +69,7 @@ class Feed:
         self._regular = False
         self._limit = limit * _MIB
         self._clock = clock
-        #: bytes that were read, and those of them that are not taken yet
+        #: number of bytes read; the buffer, and where its unparsed part begins
         self._read = 0
         self._left = b""
         self._at = 0
@@ -78,24 +78,24 @@ class Feed:
 
     @property
     def over(self) -> bool:
-        """Nothing more will come."""
+        """Whether nothing more will come."""
         return self.flow in (FeedState.ENDED, FeedState.BROKEN)
 
     def unread(self) -> int:
-        """Bytes that wait in the file; of a pipe, those that were read and not taken."""
+        """Bytes that are not parsed yet: in the file and the buffer; for a pipe, only in the buffer."""
         rest = len(self._left) - self._at
         if self._fd is None or not self._regular:
             return rest
         return max(os.fstat(self._fd).st_size - self._read, 0) + rest
 
     def close(self) -> None:
-        """Read nothing more."""
+        """Stop reading."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
 
     def pull(self, budget: Budget) -> list[Event]:
-        """The events of the lines that are there by now, as many as the budget allows; none when there are none."""
+        """The events of the lines available now, as many as the budget allows."""
         found: list[Event] = []
         until = self._clock() + budget.seconds
         while not self.over and len(found) < budget.events:
@@ -123,21 +123,21 @@ class Feed:
             self._break(f"{self.name}:{self.lines}: {error.facts}")
             return
         except (ValueError, RecursionError) as error:
-            self._break(f"{self.name}:{self.lines}: this is no line of a trace, or it is corrupt ({error})")
+            self._break(f"{self.name}:{self.lines}: not a line of a trace, or corrupt ({error})")
             return
         self.events += 1
         found.append(event)
         if event.kind == "run.ended":
             self.flow = FeedState.ENDED
             if self._regular:
-                # The writer of a pipe sees by its other end that somebody still looks on.
+                # A pipe stays open: its writer waits until the reader closes it.
                 self.close()
 
     def _line(self) -> bytes | None:
-        """The next whole line, without its end; a line that is half written waits."""
+        """The next complete line, without its end; none while a line is incomplete."""
         while (end := self._left.find(b"\n", self._at)) < 0:
             if len(self._left) - self._at > LONGEST:
-                self._break(f"{self.name}:{self.lines + 1}: a line of more than {LONGEST // _MIB} MiB: not a trace")
+                self._break_here(f"a line of more than {LONGEST // _MIB} MiB: not a trace")
                 return None
             data = self._more()
             if not data:
@@ -147,34 +147,34 @@ class Feed:
         return line.rstrip(b"\r")
 
     def _more(self) -> bytes:
-        """What can be read without waiting; nothing where there is nothing, or where it broke."""
+        """Read without blocking; empty if nothing is available, or after an error."""
         if self._fd is None and not self._open():
             return b""
         assert self._fd is not None
         try:
             if self._regular and os.fstat(self._fd).st_size < self._read:
-                self._break(self._told("the file became shorter than what was read of it: it was truncated"))
+                self._break_here("the file was truncated while it was read")
                 return b""
             data = os.read(self._fd, CHUNK)
         except BlockingIOError:
             return b""
         except OSError as error:
-            self._break(self._told(error.strerror or str(error)))
+            self._break_here(error.strerror or str(error))
             return b""
         if data:
             self._read += len(data)
             if self._read > self._limit:
                 mib = self._limit // _MIB
-                self._break(self._told(f"more than {mib} MiB: a larger --limit reads on, at 16 times that in memory"))
+                self._break_here(f"more than {mib} MiB: use a larger --limit, at 16 times that in memory")
                 return b""
         elif self._regular:
-            self._look()
+            self._check_path()
         elif self._read:
             rest = len(self._left) - self._at
-            half = f", with {rest} bytes of a line that never ended" if rest else ""
-            self._break(self._told(f"the writer is gone before 'run.ended'{half}"))
+            half = f", with {rest} bytes of an unfinished line" if rest else ""
+            self._break_here(f"the writer is gone before 'run.ended'{half}")
         elif self._path is None:
-            self._break(self._told("nothing came, and the writer is gone"))
+            self._break_here("the writer is gone and wrote nothing")
         return data
 
     # ------------------------------------------------------------ the file
@@ -196,30 +196,30 @@ class Feed:
         self._fd, self._regular = fd, stat.S_ISREG(mode)
         return True
 
-    def _look(self) -> None:
-        """At its end: is it still the file that has this name?"""
+    def _check_path(self) -> None:
+        """At the end of the file, check that the path still names the same file."""
         assert self._path is not None
         assert self._fd is not None
         try:
             named = self._path.stat()
         except FileNotFoundError:
             if self._read:
-                self._break(self._told("the file was removed while it was read"))
+                self._break_here("the file was removed while it was read")
             else:
                 self.close()
             return
         except OSError as error:
-            self._break(self._told(error.strerror or str(error)))
+            self._break_here(error.strerror or str(error))
             return
         opened = os.fstat(self._fd)
         if (named.st_dev, named.st_ino) != (opened.st_dev, opened.st_ino):
             if self._read:
-                self._break(self._told("another file has this name now: watch it again to see that one"))
+                self._break_here("the file was replaced: watch it again to see the new one")
             else:
                 self.close()
 
-    def _told(self, what: str) -> str:
-        return f"{self.name}:{self.lines + 1}: {what}"
+    def _break_here(self, what: str) -> None:
+        self._break(f"{self.name}:{self.lines + 1}: {what}")
 
     def _break(self, problem: str) -> None:
         self.problem, self.flow = problem, FeedState.BROKEN

@@ -131,7 +131,7 @@ def test_a_truncated_file(path: Path):
     assert len(feed.pull(ALL)) == 5
     os.truncate(path, 10)
     assert feed.pull(ALL) == []
-    assert feed.problem == f"{path}:7: the file became shorter than what was read of it: it was truncated"
+    assert feed.problem == f"{path}:7: the file was truncated while it was read"
 
 
 def test_a_file_that_was_replaced(path: Path):
@@ -142,7 +142,7 @@ def test_a_file_that_was_replaced(path: Path):
     append(other, HEADER, *LINES)
     other.replace(path)
     assert feed.pull(ALL) == []
-    assert feed.problem == f"{path}:7: another file has this name now: watch it again to see that one"
+    assert feed.problem == f"{path}:7: the file was replaced: watch it again to see the new one"
 
 
 def test_a_file_that_was_removed_and_one_that_was_replaced_before_anything_was_read(path: Path):
@@ -164,7 +164,7 @@ def test_what_is_above_the_limit_is_not_read(path: Path, monkeypatch: pytest.Mon
     append(path, HEADER, text + b" " * (1 << 20) + b"\n")
     feed = Feed(path, limit=1)
     assert feed.pull(ALL) == []
-    assert feed.problem.startswith(f"{path}:2: more than 1 MiB: a larger --limit reads on")
+    assert feed.problem.startswith(f"{path}:2: more than 1 MiB: use a larger --limit")
 
 
 def test_a_folder_and_a_place_that_cannot_be_read(tmp_path: Path):
@@ -184,17 +184,14 @@ def test_a_pipe_is_never_waited_for(pipe: tuple[int, int]):
     assert feed.pull(ALL) == []
     os.close(pipe[1])
     assert feed.pull(ALL) == []
-    assert (
-        feed.problem
-        == "standard input:3: the writer is gone before 'run.ended', with 9 bytes of a line that never ended"
-    )
+    assert feed.problem == "standard input:3: the writer is gone before 'run.ended', with 9 bytes of an unfinished line"
 
 
 def test_a_pipe_whose_writer_said_nothing(pipe: tuple[int, int]):
     feed = Feed(None, fd=pipe[0])
     os.close(pipe[1])
     assert feed.pull(ALL) == []
-    assert feed.problem == "standard input:1: nothing came, and the writer is gone"
+    assert feed.problem == "standard input:1: the writer is gone and wrote nothing"
 
 
 def test_a_named_pipe_waits_for_its_writer(tmp_path: Path):
