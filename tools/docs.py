@@ -40,13 +40,12 @@ _HOW_TO = re.compile(r"```yaml\n(scenario: 1\n.*?)```", re.DOTALL)
 
 
 def how_to_report() -> str:
-    """What `trunkline run twice.yaml --bug own` prints for the scenario of the how-to, without its last lines."""
+    """What `trunkline run twice.yaml --bug own` prints for the scenario of the how-to."""
     found = _HOW_TO.search((DOCS / "catching-a-bug.md").read_text("utf-8"))
     assert found is not None
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("twice.yaml").write_text(found[1], "utf-8")
-        printed = _printed(["run", "twice.yaml", "--bug", "own"])
-    return f"```\n{printed[: printed.index('  repro ')]}```\n"
+        return f"```\n{_printed(['run', 'twice.yaml', '--bug', 'own'])}```\n"
 
 
 REGIONS: dict[str, Callable[[], str]] = {
