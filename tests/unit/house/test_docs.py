@@ -1,64 +1,23 @@
-"""The pages say what the program does: generated parts are fresh, links and commands exist, examples run."""
+"""The generated parts of the pages are fresh, their links resolve, and the commands in them exist."""
 
-import ast
-import importlib.util
-import pkgutil
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import NamedTuple
 
-import anyio
 import pytest
 from cyclopts import CycloptsError, MissingArgumentError
 
+from tests.support.pages import BY_NAME, DOCS, FENCE, PAGES, blocks, prose
 from tests.support.paths import ROOT
+from tools import docs
 from trunkline.app.cli.commands import app
 from trunkline.core.delivery.states import TRANSITIONS
-from trunkline.core.events import BODIES, read_trace
-from trunkline.core.events.delivery import IntentSettled
-from trunkline.core.events.gateway import InboundDropped
+from trunkline.core.events import BODIES
 from trunkline.core.hands.states import DELEGATION_TRANSITIONS
-from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
+from trunkline.sim import INVARIANTS
 from trunkline.sim.invariants import CHECKERS
-
-DOCS = ROOT / "docs"
-PAGES = [path for path in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))) if path.is_file()]
-BY_NAME = [pytest.param(path, id=path.name) for path in PAGES]
-
-
-def load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"_{path.stem}_under_test", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-docs = load(ROOT / "tools" / "docs.py")
-
-
-class Block(NamedTuple):
-    language: str
-    text: str
-    line: int
-
-
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks(text: str) -> list[Block]:
-    return [Block(found[1], found[2], text.count("\n", 0, found.start()) + 2) for found in FENCE.finditer(text)]
-
-
-def prose(text: str) -> str:
-    return FENCE.sub("", text)
-
 
 # Generated parts
 
@@ -235,196 +194,3 @@ def test_no_page_names_a_path_of_a_machine(path: Path) -> None:
 @pytest.mark.parametrize("text", ["in /tmp/x", "`/usr/bin/python`", "C:\\x", "see ../sha" + "red/x", "(file:/x)"])
 def test_a_path_of_a_machine_is_found(text: str) -> None:
     assert ABSOLUTE.search(text)
-
-
-# Modules and terms that pages name
-
-
-PATH = re.compile(r"(?<![\w/.:-])(?:[\w-]+/)*[\w-]+\.(?:py|sql|tcss|sh)\b")
-
-
-def missing_files(text: str) -> list[str]:
-    """Paths that exist neither in the clone nor beside the pages or examples. `NAME` is a placeholder for a name."""
-    paths = sorted(path for path in set(PATH.findall(text)) if "NAME" not in path)
-    return [path for path in paths if not any((base / path).exists() for base in (ROOT, DOCS, DOCS / "examples"))]
-
-
-def unknown_names(text: str) -> list[str]:
-    """Dotted names that cannot be imported; `core.X` is short for `trunkline.X`, a name of the front door."""
-    found = []
-    for name in sorted(
-        set(re.findall(r"`(trunkline\.[\w.]+|core\.[A-Z]\w+)", text)) - {"trunkline.db", "trunkline.db.lock"}
-    ):
-        try:
-            pkgutil.resolve_name(name.replace("core.", "trunkline.", 1) if name.startswith("core.") else name)
-        except (ImportError, AttributeError):
-            found.append(name)
-    return found
-
-
-@pytest.mark.parametrize("path", BY_NAME)
-def test_modules_that_a_page_names_exist(path: Path) -> None:
-    text = docs.without_generated(path.read_text("utf-8"))
-    assert (missing_files(text), unknown_names(text)) == ([], [])
-
-
-def test_a_missing_module_is_found() -> None:
-    assert missing_files("see `core/shell/intake.py`, `intake.py` and core/gateway.py") == [
-        "core/shell/intake.py",
-        "intake.py",
-    ]
-    assert unknown_names("`trunkline.core.nowhere`, `core.Nothing`, `core.Gateway` and `trunkline.core.env.Env`") == [
-        "core.Nothing",
-        "trunkline.core.nowhere",
-    ]
-
-
-CLASS = re.compile(r"(?<![.\w])[A-Z][a-z]+(?:[A-Z][a-z]+)+\b")
-
-
-def unknown_classes(text: str, known: set[str]) -> list[str]:
-    """Names of two or more capitalised words, in code spans, that no module of ours declares."""
-    spans = re.findall(r"`([^`\n]+)`", prose(text))
-    return sorted({name for span in spans for name in CLASS.findall(span)} - known)
-
-
-@pytest.mark.parametrize("path", [path for path in BY_NAME if path.id not in ("CHANGELOG.md", "keys.md")])
-def test_classes_that_a_page_names_exist(path: Path, classes: set[str]) -> None:
-    assert unknown_classes(docs.without_generated(path.read_text("utf-8")), classes) == []
-
-
-@pytest.fixture(scope="module")
-def classes() -> set[str]:
-    sources = [path for package in ("core", "sim", "app") for path in (ROOT / package).rglob("*.py")]
-    return {name for path in sources for name in re.findall(r"^class (\w+)", path.read_text("utf-8"), re.MULTILINE)}
-
-
-def test_an_unknown_class_is_found() -> None:
-    assert unknown_classes("a `Gateway`, a `Gateway.run()` and `RouteRule(agent=...)`", {"Gateway"}) == ["RouteRule"]
-
-
-def test_the_architecture_page_lists_every_folder_of_the_packages() -> None:
-    page = (DOCS / "architecture.md").read_text("utf-8")
-    folders = [
-        f"{package}/{path.name}/"
-        for package in ("core", "sim", "app", "tests")
-        for path in sorted((ROOT / package).iterdir())
-        if path.is_dir() and path.name != "__pycache__" and any(path.rglob("*.py"))
-    ]
-    assert [name for name in folders if f"| `{name}` |" not in page] == []
-    listed = re.findall(r"^\| `((?:core|sim|app|tests)/\w+/)` \|", page, re.MULTILINE)
-    assert [name for name in listed if not (ROOT / name).is_dir()] == []
-
-
-GLOSSARY = DOCS / "glossary.md"
-TERMS = re.findall(r"^\*\*([a-z ]+)\*\*: ", GLOSSARY.read_text("utf-8"), re.MULTILINE)
-
-
-def test_every_term_of_the_glossary_is_explained_once_and_used() -> None:
-    pages = [path.read_text("utf-8").lower() for path in PAGES if path.name not in ("glossary.md", "CHANGELOG.md")]
-    unused = [term for term in TERMS if not any(re.search(rf"\b{term}(s|es)?\b", page) for page in pages)]
-    assert (unused, len(TERMS)) == ([], len(set(TERMS)))
-    assert len(TERMS) >= 48
-
-
-@pytest.mark.parametrize(
-    "path", [path for path in BY_NAME if path.id not in ("glossary.md", "CHANGELOG.md", "keys.md")]
-)
-def test_every_page_links_to_the_glossary(path: Path) -> None:
-    assert "glossary.md" in path.read_text("utf-8")
-
-
-# Examples
-
-
-PYTHON = [
-    pytest.param(path, block, id=f"{path.name}:{block.line}")
-    for path in PAGES
-    for block in blocks(path.read_text("utf-8"))
-    if block.language == "python"
-]
-
-
-@pytest.mark.parametrize(("path", "block"), PYTHON)
-def test_python_examples_compile_and_their_imports_work(path: Path, block: Block, monkeypatch) -> None:
-    monkeypatch.syspath_prepend(DOCS / "examples")
-    compile(block.text, f"{path.name}:{block.line}", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    imports = [node for node in ast.parse(block.text).body if isinstance(node, ast.Import | ast.ImportFrom)]
-    exec(compile(ast.Module([*imports], []), path.name, "exec"), {})
-
-
-def only_block(page: str, language: str, word: str) -> Block:
-    (found,) = [b for b in blocks((DOCS / page).read_text("utf-8")) if b.language == language and word in b.text]
-    return found
-
-
-@pytest.fixture
-def twice(tmp_path: Path) -> Path:
-    path = tmp_path / "twice.yaml"
-    path.write_text(only_block("catching-a-bug.md", "yaml", "scenario: 1").text, "utf-8")
-    return path
-
-
-def test_the_gateway_of_the_readme_answers_once(tmp_path: Path, monkeypatch, capsys) -> None:
-    (block,) = (block for block in blocks((ROOT / "README.md").read_text("utf-8")) if block.language == "python")
-    monkeypatch.syspath_prepend(DOCS / "examples")
-    monkeypatch.chdir(tmp_path)
-    for printed in ("['HELLO']", "[]"):
-        exec(compile(block.text, "README.md", "exec"), {})
-        assert capsys.readouterr().out.strip() == printed
-        assert f"prints `{printed}`" in (ROOT / "README.md").read_text("utf-8")
-
-
-def test_the_scenario_of_the_how_to_holds_and_catches_its_bug(twice: Path) -> None:
-    file = load_scenario(twice, known_bugs=BUGS, known_invariants=INVARIANTS)
-    assert run_scenario(file).holds
-    (bug,) = file.scenario.bugs
-    broken = [v.id for v in run_scenario(file, bugs=[bug]).verdicts if v.status is Status.VIOLATED]
-    assert broken == list(file.scenario.breaks)
-
-
-def test_the_report_of_the_how_to_shows_both_violations() -> None:
-    report = docs.how_to_report()
-    assert report.startswith("```\n✗ twice ") and "violated: D1 D4" in report
-    assert report.count("← first wrong step") == 2
-    assert report.endswith("\n```\n")
-
-
-def test_the_python_of_the_how_to_runs(twice: Path, monkeypatch) -> None:
-    monkeypatch.chdir(twice.parent)
-    monkeypatch.setitem(BUGS, "mine", BUGS["silent-drops"])
-    exec(only_block("catching-a-bug.md", "python", "my_recover").text, {"__name__": "how_to"})
-
-
-def test_the_sweep_of_the_simulation_page_runs(monkeypatch) -> None:
-    monkeypatch.chdir(ROOT)
-    exec(only_block("simulation.md", "python", "CrashAt").text, {})
-
-
-def test_the_echo_example_drops_after_a_restart_the_message_that_it_answered(tmp_path: Path) -> None:
-    folder = shutil.copytree(DOCS / "examples", tmp_path / "examples")
-    echo = load(folder / "echo.py")
-    with anyio.from_thread.start_blocking_portal("asyncio") as portal:
-        first = portal.call(within_five_seconds, echo.main, tmp_path)
-        second = portal.call(within_five_seconds, echo.main, tmp_path)
-    assert first == ["Ana said: hello", "Ana said: is anybody there?"]
-    assert second == ["Ana said: is anybody there?"]
-    one, two = (read_trace(tmp_path / f"process-{n}.jsonl", whole=False).events for n in (1, 2))
-    assert [e.body.state for e in one if isinstance(e.body, IntentSettled)] == ["delivered", "delivered"]
-    assert [e.body.reason for e in two if isinstance(e.body, InboundDropped)] == ["duplicate-message"] * 2
-
-
-def test_the_check_example_runs_and_its_adapter_keeps_the_contract(tmp_path: Path, monkeypatch) -> None:
-    folder = shutil.copytree(DOCS / "examples", tmp_path / "examples")
-    monkeypatch.syspath_prepend(folder)
-    monkeypatch.setitem(sys.modules, "echo", load(folder / "echo.py"))
-    report = anyio.run(load(folder / "check_adapter.py").main)
-    report.raise_for_failures()
-    passed = {check.id for check in report.checks if check.verdict == "passed"}
-    assert passed >= {"send", "same-key", "too-long", "unsupported", "nowhere", "side-by-side", "inbound", "unacked"}
-    assert "lost-response" in {check.id for check in report.not_tried}
-
-
-async def within_five_seconds(main, folder: Path) -> list[str]:
-    with anyio.fail_after(5):
-        return await main(folder)
