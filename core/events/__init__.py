@@ -1,4 +1,4 @@
-"""Events: what happened, in order, and the file format that keeps it."""
+"""Events, the log that orders them, and the trace file format."""
 
 from trunkline.core.events import bindings, delivery, gateway, leases
 from trunkline.core.events.base import BODIES, Body

@@ -1,4 +1,4 @@
-"""Events of session bindings, of the bound-delivery router, and of who speaks where (seed 002)."""
+"""Events of session bindings, the completion router, identities and chat commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trunkline.core.values import Address
 
 
 class BindingBound(Body, frozen=True, kw_only=True):
-    """Committed: from now on the conversation belongs to the session."""
+    """Committed: the conversation belongs to the session from now on."""
 
     kind: ClassVar[str] = "binding.bound"
     conversation: Address
@@ -25,14 +25,14 @@ class BindingBound(Body, frozen=True, kw_only=True):
     idle_timeout: float = 0.0
     max_age: float = 0.0
     expires_at: float | None = None
-    #: who speaks there; none: the bot
+    #: the identity that posts there; none for the bot
     identity: str | None = None
-    #: the binding that the conversation had until now
+    #: the conversation's previous binding
     instead_of: str | None = None
 
 
 class BindingTouched(Body, frozen=True, kw_only=True):
-    """Something was said in a bound conversation: its idle deadline moves."""
+    """A message in a bound conversation moved its idle deadline."""
 
     kind: ClassVar[str] = "binding.touched"
     #: ``inbound`` or ``outbound``
@@ -42,35 +42,35 @@ class BindingTouched(Body, frozen=True, kw_only=True):
 
 
 class BindingEnding(Body, frozen=True, kw_only=True):
-    """Committed: the binding takes nothing new; what is under way for it is finished."""
+    """Committed: the binding accepts nothing new; work in flight is finished."""
 
     kind: ClassVar[str] = "binding.ending"
     conversation: Address
     session_key: str
     reason: Reason
-    #: turns and messages that are under way
+    #: number of turns and messages in flight
     under_way: int
 
 
 class BindingEnded(Body, frozen=True, kw_only=True):
-    """Committed: the binding is over; its conversation goes its default route again."""
+    """Committed: the binding has ended; its conversation follows its default route again."""
 
     kind: ClassVar[str] = "binding.ended"
     conversation: Address
     session_key: str
     reason: Reason
-    #: who did it, as in `BindingBound`; none: nobody, it came about
+    #: who ended it, as in `BindingBound`; none if it expired or was cleaned up
     by: str | None = None
     detail: str = ""
 
 
 class BindingRefused(Body, frozen=True, kw_only=True):
-    """A conversation could not be bound or unbound; nothing was changed, and whoever asked was told."""
+    """A bind or unbind request was refused: nothing changed, and the caller gets the reason."""
 
     kind: ClassVar[str] = "binding.refused"
     #: ``bind`` or ``unbind``
     verb: str
-    #: as it was asked for
+    #: as requested
     conversation: str
     session_key: str
     reason: Reason
@@ -79,17 +79,17 @@ class BindingRefused(Body, frozen=True, kw_only=True):
 
 
 class BindingDegraded(Body, frozen=True, kw_only=True):
-    """A bound conversation has lost the identity that spoke there: from now on it is the bot (B134)."""
+    """A bound conversation has lost its identity: the bot posts there from now on (B134)."""
 
     kind: ClassVar[str] = "binding.degraded"
     identity: str
     reason: Reason
-    #: sends in a row that had to go out as the bot
+    #: consecutive sends that went out as the bot
     fallbacks: int
 
 
 class RouterCandidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A binding of the session that the router looked at, and the first reason it won or lost."""
+    """A binding that the router considered, and the first reason why it won or lost."""
 
     binding: str
     conversation: Address
@@ -99,7 +99,7 @@ class RouterCandidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class RouterDecided(Body, frozen=True, kw_only=True):
-    """Where a completion goes: to a bound conversation, or nowhere of that kind, and why (seed 002)."""
+    """The router's decision on a completion: a bound conversation, or a fallback, and why."""
 
     kind: ClassVar[str] = "router.decided"
     event_kind: str
@@ -109,18 +109,18 @@ class RouterDecided(Body, frozen=True, kw_only=True):
     #: ``bound`` or ``fallback``
     mode: str
     reason: Reason
-    #: the conversation that was chosen
+    #: the chosen conversation
     conversation: Address | None = None
     candidates: tuple[RouterCandidate, ...] = ()
 
 
 class FallbackDenied(Body, frozen=True, kw_only=True):
-    """A message cannot go where it belongs, and it goes nowhere else: at most a short notice does (invariant R2)."""
+    """A message cannot reach its place and goes nowhere else, except for a short notice (invariant R2)."""
 
     kind: ClassVar[str] = "fallback.denied"
-    #: where it belongs; none: that place is not there any more
+    #: its place; none if that is gone
     asked: Address | None
-    #: where it would have gone
+    #: the place that was denied
     refused: Address | None
     reason: Reason
     #: a short notice without its content goes to `refused`
@@ -128,7 +128,7 @@ class FallbackDenied(Body, frozen=True, kw_only=True):
 
 
 class IdentityFallback(Body, frozen=True, kw_only=True):
-    """A chunk goes out as the bot, since its own identity cannot be used; recorded before the send (B134)."""
+    """A chunk is sent as the bot because its identity is unusable; recorded before the send (B134)."""
 
     kind: ClassVar[str] = "fallback.identity"
     chunk: int
@@ -139,14 +139,14 @@ class IdentityFallback(Body, frozen=True, kw_only=True):
 
 
 class PlaceReopened(Body, frozen=True, kw_only=True):
-    """The gateway unarchived a bound conversation, to say something there."""
+    """The gateway unarchived a bound conversation to post there."""
 
     kind: ClassVar[str] = "place.reopened"
     address: Address
 
 
 class ControlCalled(Body, frozen=True, kw_only=True):
-    """A peer gave the gateway itself a command."""
+    """A peer sent a chat command to the gateway itself."""
 
     kind: ClassVar[str] = "control.called"
     command: str
@@ -155,7 +155,7 @@ class ControlCalled(Body, frozen=True, kw_only=True):
 
 
 class ControlEnded(Body, frozen=True, kw_only=True):
-    """A command of a peer was done or refused. The text goes back to where it was given."""
+    """A chat command was done or refused. Its answer goes back to its place."""
 
     kind: ClassVar[str] = "control.ended"
     command: str

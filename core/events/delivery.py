@@ -1,4 +1,4 @@
-"""Events that the gateway records on the way out: sends that name a target, intents, attempts, receipts, mirrors."""
+"""Outbound events of the gateway: explicit sends, hooks, intents, attempts, receipts, mirrors."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from trunkline.core.events.base import Body
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, IntentState, Transport
 
-# ---------------------------------------------------------------- sends that name a target
+# ---------------------------------------------------------------- explicit sends
 
 
 class TargetResolved(Body, frozen=True, kw_only=True):
-    """A target became a place and a session; `steps` tell how (seed 000)."""
+    """A target was resolved to a place and a session; `steps` says how."""
 
     kind: ClassVar[str] = "target.resolved"
     channel: str
@@ -23,7 +23,7 @@ class TargetResolved(Body, frozen=True, kw_only=True):
 
 
 class SendRequested(Body, frozen=True, kw_only=True):
-    """A client asks the gateway to send something, outside of any turn. `key`: its idempotency key."""
+    """A client asks the gateway to send a message, outside of any turn. `key` is its idempotency key."""
 
     kind: ClassVar[str] = "send.requested"
     key: str
@@ -34,17 +34,17 @@ class SendRequested(Body, frozen=True, kw_only=True):
 
 
 class SendJoined(Body, frozen=True, kw_only=True):
-    """The same idempotency key came again: nothing is sent for it, it gets the first one's result."""
+    """An idempotency key was used again: nothing is sent, and the caller gets the first result."""
 
     kind: ClassVar[str] = "send.joined"
     key: str
     reason: Reason
-    #: the first one has ended already
+    #: the first send has already ended
     ended: bool
 
 
 class SendRefused(Body, frozen=True, kw_only=True):
-    """A send cannot be done as asked: nothing was sent and nothing stored; whoever asked was told."""
+    """A send request was refused: nothing was sent or stored, and the caller gets the reason."""
 
     kind: ClassVar[str] = "send.refused"
     key: str
@@ -53,7 +53,7 @@ class SendRefused(Body, frozen=True, kw_only=True):
 
 
 class SendPreviewed(Body, frozen=True, kw_only=True):
-    """A dry run: what a send would do. Nothing was stored, mirrored or sent (invariant P2)."""
+    """A dry run of a send. Nothing was stored, mirrored or sent (invariant P2)."""
 
     kind: ClassVar[str] = "send.previewed"
     key: str
@@ -69,7 +69,7 @@ class SendPreviewed(Body, frozen=True, kw_only=True):
 
 
 class HookSending(Body, frozen=True, kw_only=True):
-    """The `message_sending` hooks have seen something that is to be said: ``kept``, ``modified`` or ``cancelled``."""
+    """The `message_sending` hooks decided on a message: ``kept``, ``modified`` or ``cancelled``."""
 
     kind: ClassVar[str] = "hook.sending"
     verdict: str
@@ -79,7 +79,7 @@ class HookSending(Body, frozen=True, kw_only=True):
 
 
 class HookFailed(Body, frozen=True, kw_only=True):
-    """A hook raised an error or answered nonsense; the message goes on without its change."""
+    """A hook raised an error or returned an invalid answer; the message continues without its change."""
 
     kind: ClassVar[str] = "hook.failed"
     hook: str
@@ -90,7 +90,7 @@ class HookFailed(Body, frozen=True, kw_only=True):
 
 
 class HookSent(Body, frozen=True, kw_only=True):
-    """The `message_sent` hooks are told the outcome of what had entered `message_sending` (invariant V1)."""
+    """The `message_sent` hooks are notified of the outcome of a message that they saw (invariant V1)."""
 
     kind: ClassVar[str] = "hook.sent"
     state: IntentState
@@ -102,7 +102,7 @@ class HookSent(Body, frozen=True, kw_only=True):
 
 
 class IntentPrepared(Body, frozen=True, kw_only=True):
-    """Committed: one thing to be said, final in its bytes, with its destination and the reason for it."""
+    """Committed: one outbound message, its text final, with its destination and the reason for it."""
 
     kind: ClassVar[str] = "intent.prepared"
     intent_kind: IntentKind
@@ -113,19 +113,18 @@ class IntentPrepared(Body, frozen=True, kw_only=True):
     chunks: int
     key: str
     reason: Reason
-    #: session that will hold the mirrored text; none when mirroring is off for it
+    #: session that will hold the mirrored text; none if it is not mirrored
     mirror_key: str | None
-    #: the caller named the session itself, so it need not be that of the place
+    #: the caller named the session, which need not be that of the place
     named_session: bool = False
-    #: names of files that go with it
+    #: names of the attached files
     media: tuple[str, ...] = ()
-
-    #: who says it, as people will see it; none: the bot
+    #: the identity that posts it; none for the bot
     identity: str | None = None
 
 
 class IntentReopened(Body, frozen=True, kw_only=True):
-    """Committed: an operator had an intent that had ended tried again; its next chunk is number `chunk`."""
+    """Committed: an operator reopened an ended intent; its next chunk is number `chunk`."""
 
     kind: ClassVar[str] = "intent.reopened"
     before: IntentState
@@ -134,7 +133,7 @@ class IntentReopened(Body, frozen=True, kw_only=True):
 
 
 class OperatorActed(Body, frozen=True, kw_only=True):
-    """An operator did something to the queue: ``retry``, ``resolve`` or ``purge``."""
+    """An operator changed the queue: ``retry``, ``resolve`` or ``purge``."""
 
     kind: ClassVar[str] = "operator.acted"
     verb: str
@@ -142,7 +141,7 @@ class OperatorActed(Body, frozen=True, kw_only=True):
 
 
 class TransportFallback(Body, frozen=True, kw_only=True):
-    """Committed: the direct attempt provably did not reach the platform, and the gateway path takes over."""
+    """Committed: the direct attempt provably did not reach the platform; the gateway path takes over."""
 
     kind: ClassVar[str] = "transport.fallback"
     chunk: int
@@ -153,18 +152,18 @@ class TransportFallback(Body, frozen=True, kw_only=True):
 
 
 class LaneWaiting(Body, frozen=True, kw_only=True):
-    """A conversation has something to send and cannot: not ready, no adapter, paced. It costs no attempt."""
+    """A lane cannot send yet: not ready, no adapter, or rate limited. Waiting costs no attempt."""
 
     kind: ClassVar[str] = "lane.waiting"
     address: Address
     reason: Reason
-    #: looked at again then
+    #: time of the next check
     until: float
     detail: str = ""
 
 
 class BacklogWaiting(Body, frozen=True, kw_only=True):
-    """The queue is full: whoever wants to say something waits until there is room."""
+    """The queue is full: new messages wait until there is room."""
 
     kind: ClassVar[str] = "backlog.waiting"
     open: int
@@ -172,7 +171,7 @@ class BacklogWaiting(Body, frozen=True, kw_only=True):
 
 
 class IntentSuppressed(Body, frozen=True, kw_only=True):
-    """Something was not said, on purpose."""
+    """A message was deliberately not sent."""
 
     kind: ClassVar[str] = "intent.suppressed"
     reason: Reason
@@ -180,7 +179,7 @@ class IntentSuppressed(Body, frozen=True, kw_only=True):
 
 
 class AttemptStarted(Body, frozen=True, kw_only=True):
-    """A chunk is handed to the adapter."""
+    """A chunk was handed to the adapter."""
 
     kind: ClassVar[str] = "attempt.started"
     chunk: int
@@ -189,7 +188,7 @@ class AttemptStarted(Body, frozen=True, kw_only=True):
 
 
 class AttemptEnded(Body, frozen=True, kw_only=True):
-    """What came of an attempt, and what comes next: ``settle retry lookup fallback misplaced park fail``."""
+    """The outcome of an attempt and the next step: ``settle retry lookup fallback misplaced park fail``."""
 
     kind: ClassVar[str] = "attempt.ended"
     chunk: int
@@ -201,7 +200,7 @@ class AttemptEnded(Body, frozen=True, kw_only=True):
 
 
 class RecoveryDecided(Body, frozen=True, kw_only=True):
-    """An intent that an earlier process left open: ``send resend lookup park expire``, not before `at`."""
+    """What to do with an intent of an earlier process: ``send resend lookup park expire``, not before `at`."""
 
     kind: ClassVar[str] = "recovery.decided"
     decision: str
@@ -221,7 +220,7 @@ class ChunkAcked(Body, frozen=True, kw_only=True):
 
 
 class IntentSettled(Body, frozen=True, kw_only=True):
-    """Committed: the intent reached this state. `delivered`, `failed`, `dead`, `unknown`... end it."""
+    """Committed: the intent reached this final state."""
 
     kind: ClassVar[str] = "intent.settled"
     state: IntentState
@@ -231,7 +230,7 @@ class IntentSettled(Body, frozen=True, kw_only=True):
 
 
 class MirrorAppended(Body, frozen=True, kw_only=True):
-    """Committed with the receipt: what was accepted is in the transcript of the conversation's session."""
+    """Committed with the receipt: the accepted text is in the transcript of the conversation's session."""
 
     kind: ClassVar[str] = "mirror.appended"
     session_id: str
@@ -241,7 +240,7 @@ class MirrorAppended(Body, frozen=True, kw_only=True):
 
 
 class MirrorRefused(Body, frozen=True, kw_only=True):
-    """A message was accepted, and its transcript line could not be stored with the receipt: it is tried again."""
+    """The transcript entry of an accepted message could not be stored with the receipt; it is retried."""
 
     kind: ClassVar[str] = "mirror.refused"
     session_key: str
@@ -250,7 +249,7 @@ class MirrorRefused(Body, frozen=True, kw_only=True):
 
 
 class Fallback(Body, frozen=True, kw_only=True):
-    """A message goes elsewhere than asked, by configuration; recorded before the send (invariant R2)."""
+    """The configuration sends a message elsewhere than requested; recorded before the send (invariant R2)."""
 
     kind: ClassVar[str] = "fallback"
     asked: Address

@@ -1,4 +1,4 @@
-"""Events that the gateway records: what it decided, what it did, and what became durable."""
+"""Events of the gateway: processes, inbound messages, sessions, turns and hands."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class ProcessStarted(Body, frozen=True, kw_only=True):
     group_scope: str = ""
     #: canonical name -> ids of one person on several platforms
     identity_links: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict[str, tuple[str, ...]])
-    #: whose rules: ``trunkline`` or one of the upstream profiles
+    #: the rule set: ``trunkline`` or an upstream profile
     profile: str = "trunkline"
-    #: number of the configuration; it counts up with each reload
+    #: number of the configuration, incremented by each reload
     revision: int = 1
 
 
 class ConfigReloaded(Body, frozen=True, kw_only=True):
-    """The configuration was replaced: the next inbound follows the new one, running turns keep their route (B2, R3)."""
+    """The configuration was replaced. New inbound messages follow it; running turns keep their route (B2, R3)."""
 
     kind: ClassVar[str] = "config.reloaded"
     revision: int
@@ -42,7 +42,7 @@ class ConfigReloaded(Body, frozen=True, kw_only=True):
 
 
 class ProcessRecovered(Body, frozen=True, kw_only=True):
-    """The process read what an earlier one left unfinished."""
+    """The process loaded the unfinished work of an earlier one."""
 
     kind: ClassVar[str] = "process.recovered"
     inbounds: int
@@ -51,7 +51,7 @@ class ProcessRecovered(Body, frozen=True, kw_only=True):
 
 
 class StoreFailed(Body, frozen=True, kw_only=True):
-    """The store refused a write; it is tried again after `retry_in` seconds."""
+    """The store refused a write, which is retried after `retry_in` seconds."""
 
     kind: ClassVar[str] = "store.failed"
     reason: Reason
@@ -60,7 +60,7 @@ class StoreFailed(Body, frozen=True, kw_only=True):
 
 
 class AdapterFailed(Body, frozen=True, kw_only=True):
-    """The connection of an account failed; it is opened again after `retry_in` seconds."""
+    """The connection of an account failed; it is reopened after `retry_in` seconds."""
 
     kind: ClassVar[str] = "adapter.failed"
     channel: str
@@ -71,7 +71,7 @@ class AdapterFailed(Body, frozen=True, kw_only=True):
 
 
 class AdapterEnded(Body, frozen=True, kw_only=True):
-    """The stream of an account ended in order: nothing more comes from it in this process."""
+    """The stream of an account ended normally; this process receives nothing more from it."""
 
     kind: ClassVar[str] = "adapter.ended"
     channel: str
@@ -82,19 +82,19 @@ class AdapterEnded(Body, frozen=True, kw_only=True):
 
 
 class InboundReceived(Body, frozen=True, kw_only=True):
-    """The gateway took an inbound message from an adapter."""
+    """The gateway received an inbound message from an adapter."""
 
     kind: ClassVar[str] = "inbound.received"
     address: Address
     peer: Peer
     message_id: str
     text: str
-    #: a thread id of the platform that is no thread of the conversation, and was left out of `address` (B090)
+    #: a platform thread id that names a reply chain, not a thread, and is left out of `address` (B090)
     reply_chain: str | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A route binding that was looked at: the tier it stands for and the first reason it won or lost."""
+    """A route rule that was considered: its tier, and the first reason why it won or lost."""
 
     binding: str
     tier: str
@@ -103,7 +103,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RouteDecided(Body, frozen=True, kw_only=True):
-    """An inbound message was given to an agent and a session (seed 001), with every binding that was looked at."""
+    """An inbound message was routed to an agent and a session, with every route rule that was considered."""
 
     kind: ClassVar[str] = "route.decided"
     agent: str
@@ -112,19 +112,19 @@ class RouteDecided(Body, frozen=True, kw_only=True):
     matched_by: str
     binding: str | None
     candidates: tuple[Candidate, ...]
-    #: bindings that are not among `candidates`: none of their constraints has anything to do with the message
+    #: number of rules left out of `candidates`, because no constraint of theirs concerns the message
     others: int = 0
     #: scope of the conversation's session, e.g. ``per-account-channel-peer`` or ``per-group``
     scope: str = ""
-    #: number of the configuration that decided
+    #: number of the deciding configuration
     revision: int = 1
-    #: where an answer without a target will go, frozen here (invariant R3)
+    #: destination of answers without a target, frozen here (invariant R3)
     reply_to: Address | None
     reply_reason: Reason
 
 
 class InboundAdmitted(Body, frozen=True, kw_only=True):
-    """Committed: this message has its session and will start or join exactly one turn."""
+    """Committed: this message has a session and will start or join exactly one turn."""
 
     kind: ClassVar[str] = "inbound.admitted"
     work: WorkKind
@@ -133,14 +133,14 @@ class InboundAdmitted(Body, frozen=True, kw_only=True):
 
 
 class InboundAckFailed(Body, frozen=True, kw_only=True):
-    """The platform could not be told that a message is safe here; it may deliver it again, to be dropped."""
+    """A stored message could not be acknowledged to the platform; a repeated delivery will be dropped."""
 
     kind: ClassVar[str] = "inbound.ack_failed"
     detail: str
 
 
 class InboundDropped(Body, frozen=True, kw_only=True):
-    """This message starts nothing, and why. `first` is the inbound it repeats."""
+    """This message starts no turn, for this reason. `first` is the inbound that it repeats."""
 
     kind: ClassVar[str] = "inbound.dropped"
     reason: Reason
@@ -148,7 +148,7 @@ class InboundDropped(Body, frozen=True, kw_only=True):
 
 
 class SessionCreated(Body, frozen=True, kw_only=True):
-    """Committed: a session exists for a conversation, created by the first inbound or the first outbound."""
+    """Committed: a session was created for a conversation, by its first inbound or outbound message."""
 
     kind: ClassVar[str] = "session.created"
     agent: str
@@ -161,7 +161,7 @@ class SessionCreated(Body, frozen=True, kw_only=True):
 
 
 class SessionReset(Body, frozen=True, kw_only=True):
-    """Committed: the conversation starts anew, with another session; what belongs to `before` is not applied to it."""
+    """Committed: the conversation starts over with a new session; nothing of session `before` is applied to it."""
 
     kind: ClassVar[str] = "session.reset"
     session_key: str
@@ -171,7 +171,7 @@ class SessionReset(Body, frozen=True, kw_only=True):
 
 
 class SessionMoved(Body, frozen=True, kw_only=True):
-    """Committed: a session goes on under another key: its conversation, and no other, has that key now (S1)."""
+    """Committed: a session got another key, which only its conversation has from now on (S1)."""
 
     kind: ClassVar[str] = "session.moved"
     old_key: str
@@ -182,7 +182,7 @@ class SessionMoved(Body, frozen=True, kw_only=True):
 
 
 class SessionLeft(Body, frozen=True, kw_only=True):
-    """Committed: a conversation has another session from now on; `old_key` keeps what was said in the old one."""
+    """Committed: a conversation has another session from now on; `old_key` keeps the old transcript."""
 
     kind: ClassVar[str] = "session.left"
     old_key: str
@@ -193,18 +193,18 @@ class SessionLeft(Body, frozen=True, kw_only=True):
 
 
 class SessionShared(Body, frozen=True, kw_only=True):
-    """A warning: somebody who is not linked with those before comes into their session, by the scope ``main`` (S3)."""
+    """A warning: under the scope ``main``, a person who is not linked to the others joins their session (S3)."""
 
     kind: ClassVar[str] = "session.shared"
     session_key: str
     reason: Reason
     peer: Peer
-    #: how many different people the session has had
+    #: number of different people in the session so far
     people: int
 
 
 class TranscriptAppended(Body, frozen=True, kw_only=True):
-    """Committed: something said to the agent is in its transcript. Role is ``user`` or ``hand``."""
+    """Committed: an entry of the agent's transcript. The role is ``user`` or ``hand``."""
 
     kind: ClassVar[str] = "transcript.appended"
     session_id: str
@@ -217,7 +217,7 @@ class TranscriptAppended(Body, frozen=True, kw_only=True):
 
 
 class TurnStarted(Body, frozen=True, kw_only=True):
-    """The agent works on one message, callback or wake-up."""
+    """The agent started to work on one message, callback or wake-up."""
 
     kind: ClassVar[str] = "turn.started"
     agent: str
@@ -228,7 +228,7 @@ class TurnStarted(Body, frozen=True, kw_only=True):
 
 
 class TurnEnded(Body, frozen=True, kw_only=True):
-    """The agent is done. `outcome` is ``replied``, ``silent`` or ``failed``."""
+    """The agent has finished. `outcome` is ``replied``, ``silent`` or ``failed``."""
 
     kind: ClassVar[str] = "turn.ended"
     outcome: str
@@ -245,7 +245,7 @@ class ToolCalled(Body, frozen=True, kw_only=True):
 
 
 class ToolRefused(Body, frozen=True, kw_only=True):
-    """A tool call was refused before it had any effect; the agent was told."""
+    """A tool call was refused before it had any effect; the agent gets the reason."""
 
     kind: ClassVar[str] = "tool.refused"
     tool: str
@@ -254,10 +254,10 @@ class ToolRefused(Body, frozen=True, kw_only=True):
 
 
 class DelegationAccepted(Body, frozen=True, kw_only=True):
-    """Committed: a hand will work on a task; `origin` is frozen here (seed 004, S1-S4).
+    """Committed: a hand will work on a task; `origin` is frozen here.
 
-    `deadline`: when its run ends as timed out if it is started at once; one that is started later, or again, has as
-    long from then on. Traces written before there was this field have none.
+    `deadline` is when the run times out if it starts at once; a later start, or a restart, moves it by the delay.
+    Traces of older versions have none.
     """
 
     kind: ClassVar[str] = "delegation.accepted"
@@ -286,7 +286,7 @@ class DelegationFinished(Body, frozen=True, kw_only=True):
 
 
 class DelegationIgnored(Body, frozen=True, kw_only=True):
-    """A later result of a hand that had ended; the first one counts (S7)."""
+    """A later result of a hand that had already ended; only the first one counts."""
 
     kind: ClassVar[str] = "delegation.ignored"
     hand: str
@@ -295,9 +295,9 @@ class DelegationIgnored(Body, frozen=True, kw_only=True):
 
 
 class CompletionStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One way in which a hand's result is told to somebody.
+    """One step of announcing a hand's result.
 
-    `mode` is ``turn`` or ``direct``; ``notice`` and ``kept`` where it cannot be told where it belongs.
+    `mode` is ``turn`` or ``direct``; ``notice`` or ``kept`` if it cannot be announced at its place.
     """
 
     mode: str
@@ -308,7 +308,7 @@ class CompletionStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class CompletionPlanned(Body, frozen=True, kw_only=True):
-    """How the result of a hand will be told: destination and path, decided apart from the content (seed 002)."""
+    """How the result of a hand will be announced: destination and path, decided apart from the content."""
 
     kind: ClassVar[str] = "completion.planned"
     steps: tuple[CompletionStep, ...]

@@ -1,4 +1,4 @@
-"""Events of a process that keeps itself and its store in order: leases, retention, adapters that come later."""
+"""Events of maintenance: leases, retention, and adapters that are installed later."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ class LeaseTaken(Body, frozen=True, kw_only=True):
     owner: str
     #: counts the holders; a write with an older one is refused
     token: int
-    #: who held it before
+    #: the previous holder
     before: str | None
-    #: it ends then, unless it is renewed; renewals are not told
+    #: expiry unless renewed; renewals are not recorded
     until: float
     reason: Reason
 
 
 class LeaseAwaited(Body, frozen=True, kw_only=True):
-    """Another process holds the store: this one stands by, and does nothing before it holds the store itself."""
+    """Another process holds the store: this one stands by until it gets the lease."""
 
     kind: ClassVar[str] = "lease.awaited"
     holder: str
-    #: the holder's lease ends then, unless it is renewed
+    #: expiry of the holder's lease unless renewed
     until: float
     reason: Reason
 
 
 class LeaseGone(Body, frozen=True, kw_only=True):
-    """Another process holds the store now: this one ends, and none of its writes is stored any more."""
+    """Another process holds the store now: this one stops, and none of its writes is stored any more."""
 
     kind: ClassVar[str] = "lease.lost"
     owner: str
@@ -42,19 +42,19 @@ class LeaseGone(Body, frozen=True, kw_only=True):
 
 
 class StorePruned(Body, frozen=True, kw_only=True):
-    """Committed: what ended longer ago than it is kept was removed; how many rows of each kind."""
+    """Committed: rows past their retention were removed; the numbers of each kind."""
 
     kind: ClassVar[str] = "store.pruned"
     intents: int
     inbounds: int
     sends: int
     reason: Reason
-    #: session bindings that have ended
+    #: ended session bindings
     bindings: int = 0
 
 
 class AdapterInstalled(Body, frozen=True, kw_only=True):
-    """An adapter came to a gateway that runs: what waited for it goes on."""
+    """An adapter was installed in a running gateway; messages that waited for it continue."""
 
     kind: ClassVar[str] = "adapter.installed"
     channel: str

@@ -1,4 +1,4 @@
-"""One ordered story: the event, the log that numbers events, and the recorder that each node writes with."""
+"""The event, the log that numbers events, and the recorder that a node writes with."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from trunkline.core.events import Body
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Something that happened. `at` is in seconds (virtual in a simulation, wall clock otherwise)."""
+    """One event. `at` is in seconds: virtual in a simulation, wall clock otherwise."""
 
-    #: position in the story, from 1
+    #: position in the log, from 1
     seq: int
     at: float
     #: who recorded it: ``gateway``, ``discord``, ``sim``, ``hand:<id>``
     node: str
     #: incarnation of the process that recorded it; 0 where there are none
     generation: int = 0
-    #: seq of the event that made this one happen
+    #: seq of the event that caused this one
     cause: int | None = None
     inbound: str | None = None
     turn: str | None = None
@@ -39,7 +39,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
 
 class EventSink(Protocol):
-    """Where a part of the system tells what it did. Safe to call from any thread."""
+    """Records the events of one part of the system. Safe to call from any thread."""
 
     def record(
         self,
@@ -70,14 +70,14 @@ class EventLog:
         self._keep = keep
         self.events: list[Event] = []
         self._subscriptions = 0
-        #: body, or none for all -> who wants to see it, by number of subscription
+        #: body, or none for all -> subscribers, by subscription number
         self._subscribers: dict[type[Body] | None, list[tuple[int, Callable[[Event], None]]]] = {}
         self._by_body: dict[type[Body], tuple[Callable[[Event], None], ...]] = {}
-        self._telling = False
-        self._untold: deque[Event] = deque()
+        self._delivering = False
+        self._pending: deque[Event] = deque()
 
     def subscribe(self, see: Callable[[Event], None], *bodies: type[Body]) -> None:
-        """Call `see` with every event from now on, in order, inside the append; or only with such bodies."""
+        """Call `see` with every later event, in order, within the append; optionally only for some bodies."""
         with self._lock:
             self._subscriptions += 1
             for body in dict.fromkeys(bodies or (None,)):
@@ -89,13 +89,13 @@ class EventLog:
         return Recorder(self, node, generation)
 
     def append(self, node: str, generation: int, body: Body, cause: int | None, ids: tuple[str | None, ...]) -> int:
-        """Number an event and show it to the subscribers. `ids`: inbound, turn, intent, delegation, binding."""
+        """Number an event and deliver it to the subscribers. `ids`: inbound, turn, intent, delegation, binding."""
         inbound, turn, intent, delegation, binding = ids
         with self._lock:
             self._seq = seq = self._seq + 1
             event = Event(
                 seq=seq,
-                # Microseconds; `round` would take longer than all the rest.
+                # Rounds to microseconds; `round` would take longer than everything else here.
                 at=int(self._clock() * 1e6 + 0.5) / 1e6,
                 node=node,
                 generation=generation,
@@ -109,34 +109,34 @@ class EventLog:
             )
             if self._keep:
                 self.events.append(event)
-            if self._telling:
-                self._untold.append(event)
+            if self._delivering:
+                self._pending.append(event)
                 return seq
-            told = self._by_body.get(type(body))
-            if told is None:
-                told = self._wanted_by(type(body))
-            if told:
-                self._tell(event, told)
+            subscribers = self._by_body.get(type(body))
+            if subscribers is None:
+                subscribers = self._subscribers_of(type(body))
+            if subscribers:
+                self._deliver(event, subscribers)
         return seq
 
-    def _tell(self, event: Event, told: tuple[Callable[[Event], None], ...]) -> None:
-        """Show an event to its subscribers; what they append meanwhile comes after it, for all of them."""
-        self._telling = True
+    def _deliver(self, event: Event, subscribers: tuple[Callable[[Event], None], ...]) -> None:
+        """Deliver an event to its subscribers; events that they append are delivered after it."""
+        self._delivering = True
         try:
             while True:
-                for see in told:
+                for see in subscribers:
                     see(event)
-                if not self._untold:
+                if not self._pending:
                     return
-                event = self._untold.popleft()
-                told = self._wanted_by(type(event.body))
+                event = self._pending.popleft()
+                subscribers = self._subscribers_of(type(event.body))
         finally:
-            self._telling = False
-            if self._untold:
-                self._untold.clear()
+            self._delivering = False
+            if self._pending:
+                self._pending.clear()
 
-    def _wanted_by(self, body: type[Body]) -> tuple[Callable[[Event], None], ...]:
-        """Who wants to see events with such a body, in the order of subscription."""
+    def _subscribers_of(self, body: type[Body]) -> tuple[Callable[[Event], None], ...]:
+        """The subscribers of a body, in the order of subscription."""
         found = self._by_body.get(body)
         if found is None:
             wanted = (*self._subscribers.get(None, ()), *self._subscribers.get(body, ()))

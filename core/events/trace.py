@@ -38,9 +38,9 @@ class TraceHeader(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     source: str = ""
     seed: int = 0
     bugs: tuple[str, ...] = ()
-    #: where the process was ended beyond what the script does, in order: ``kill commit:17``, ``stop step:40``
+    #: where the process was ended in addition to the script, in order: ``kill commit:17``, ``stop step:40``
     crashes: tuple[str, ...] = ()
-    #: steps that were added to the script of the file, in order, each as a line of a scenario file
+    #: steps added to the script of the file, in order, each as a line of a scenario file
     steps: tuple[str, ...] = ()
 
 
@@ -49,7 +49,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
 
     header: TraceHeader
     events: tuple[Event, ...]
-    #: of a file that was cut, and read as far as it goes: where and why it ends early
+    #: for a truncated file: where and why it ends early
     cut: str = ""
 
 
@@ -72,7 +72,7 @@ class _RawLine(_Line, kw_only=True, omit_defaults=True):
     body: msgspec.Raw  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
 
 
-#: what the decoder raises: also its own limit of nesting, and text inside of a value that is no UTF-8
+#: errors of the decoder, including its nesting limit and text that is no UTF-8
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _encode = msgspec.json.Encoder().encode
@@ -112,7 +112,7 @@ def encode_trace(trace: Trace) -> bytes:
 
 
 def decode_event(line: bytes) -> Event:
-    """Read one line back. Raises `TraceError` with what is wrong with it."""
+    """Read one line. Raises `TraceError` that says what is wrong."""
     try:
         raw = _decode_line(line)
     except _UNREADABLE as error:
@@ -138,7 +138,7 @@ def decode_event(line: bytes) -> Event:
 
 
 def _decoder_of(kind: str) -> msgspec.json.Decoder[Body]:
-    """Make the decoder of a kind when the first event of that kind is read."""
+    """Create the decoder of a kind when its first event is read."""
     body = BODIES.get(kind)
     if body is None:
         raise TraceError(f"unknown event kind {kind!r}: written by another version of Trunkline?")
@@ -182,18 +182,18 @@ def parse_trace(lines: Iterable[bytes], *, name: str = "trace", whole: bool = Tr
             elif event := _next(line, events):
                 events.append(event)
         except TraceError as error:
-            told = f"{name}:{number}: {error.facts}"
+            problem = f"{name}:{number}: {error.facts}"
             if whole or header is None:
-                raise TraceError(told) from error
-            return Trace(header=header, events=tuple(events), cut=told)
+                raise TraceError(problem) from error
+            return Trace(header=header, events=tuple(events), cut=problem)
     if header is None:
         raise TraceError(f"{name}:1: the file is empty")
     if events and type(events[-1].body) is RunEnded:
         return Trace(header=header, events=tuple(events))
-    told = f"{name}:{number}: the trace ends before 'run.ended': the file was cut"
+    problem = f"{name}:{number}: the trace ends before 'run.ended': the file was cut"
     if whole:
-        raise TraceError(f"{told}; copy or record it again")
-    return Trace(header=header, events=tuple(events), cut=told)
+        raise TraceError(f"{problem}; copy or record it again")
+    return Trace(header=header, events=tuple(events), cut=problem)
 
 
 def _next(line: bytes, events: list[Event]) -> Event | None:

@@ -1,16 +1,16 @@
-"""Writing a trace while it happens: for a gateway whose run is to be watched, or kept.
+"""Writes the trace of a running gateway, to be watched or kept.
 
     recording = Recording(Path("run.jsonl"), TraceHeader(scenario="my gateway"))
     recording.follow(log)
     ...
     recording.close()
 
-The log only puts events into a queue; a thread of its own encodes and writes them, whole lines at once. So neither a
-slow disk nor a reader that stops reading a pipe holds the gateway up, and what goes wrong with the file is told once
-and hurts nobody. Not for simulations: they return their trace.
+The log only puts events into a queue; a separate thread encodes and writes them, whole lines at a time. Neither a slow
+disk nor a stalled reader of a pipe delays the gateway, and a problem with the file is reported once. Simulations do
+not use this: they return their trace.
 
-Nothing is synced to the disk: what was written outlives the process, and no trace is worth a store that has to wait for
-it. A process that is killed leaves the last moments out, or half a line: `trunkline report --cut` reads such a trace.
+Nothing is synced to disk, so that the store never waits for a trace. Written lines survive the process; a killed
+process may lose the last ones or half a line, and `trunkline report --cut` reads such a trace.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from trunkline.core.events.delivery import IntentPrepared, IntentReopened, Inten
 from trunkline.core.events.log import Event, EventLog
 from trunkline.core.events.trace import TraceError, TraceHeader, encode_event, encode_header
 
-#: seconds that lines are gathered before they are written
+#: seconds for which lines are collected before a write
 GATHERED = 0.05
-#: events that may wait for the disk; then it is given up
+#: events that may wait for the disk before the recording is given up
 MOST_WAITING = 200_000
-#: seconds that `close` waits for what is still to be written
+#: seconds that `close` waits for the remaining lines
 PATIENCE = 5.0
 
 
-def _tell(problem: str) -> None:
-    # A service may have no standard error, or one that is full; nobody is to be hurt by that.
+def _report(problem: str) -> None:
+    # A service may have no standard error, or a full one; that must not do any harm.
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"trunkline: {problem}\n")
 
@@ -47,20 +47,20 @@ def _tell(problem: str) -> None:
 if sys.platform == "win32":
 
     def _lock(descriptor: int) -> None:
-        """Windows has no lock that goes with the process: there nobody is kept from giving one file to two."""
+        """Windows has no lock that ends with its process, so two recordings may share a file there."""
         del descriptor
 
 else:
     import fcntl
 
     def _lock(descriptor: int) -> None:
-        """Two recordings would write over each other. The lock goes with the process. Raises `BlockingIOError`."""
+        """Keep a second recording from the file; the lock ends with the process. Raises `BlockingIOError`."""
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _open(path: Path) -> FileIO:
-    """The file, emptied, for its owner only: it has what people said. Raises `OSError`, `BlockingIOError` if in use."""
-    # Python closes it in programs that the process starts.
+    """Open the file empty and private: it holds messages. Raises `OSError`, `BlockingIOError` if in use."""
+    # Python closes it in child processes.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     try:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -73,22 +73,22 @@ def _open(path: Path) -> FileIO:
 
 
 class Recording:
-    """One trace file of one process, made anew. Raises `TraceError` when it cannot be made; later nothing raises.
+    """The trace file of one process, created empty. Raises `TraceError` if that fails; later calls never raise.
 
-    A process that is forked off does not write: what it tells is not of this run.
+    A forked process does not write: its events are not of this run.
     """
 
-    def __init__(self, path: Path, header: TraceHeader, *, tell: Callable[[str], None] = _tell) -> None:
+    def __init__(self, path: Path, header: TraceHeader, *, report: Callable[[str], None] = _report) -> None:
         self._path = path
-        self._tell = tell
+        self._report = report
         self._waiting: list[Event] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._closing = threading.Event()
-        #: what went wrong; nothing is written any more
+        #: why recording was given up
         self.problem = ""
         self._log: EventLog | None = None
-        #: what was to be said and has not ended
+        #: open intents
         self._open: dict[str, None] = {}
         self._last = 0
         self._ended = False
@@ -108,7 +108,7 @@ class Recording:
         self._thread.start()
 
     def follow(self, log: EventLog) -> None:
-        """Write what a log tells from now on. It must not have told anything yet: a trace begins with event 1."""
+        """Write the events of a log, which must be empty so far: a trace begins with event 1."""
         self._log = log
         log.subscribe(self._see)
 
@@ -121,7 +121,7 @@ class Recording:
         self.close()
 
     def close(self) -> None:
-        """Say that the run is over, with what is open by now, and write what is left. Waits `PATIENCE` at most."""
+        """Record the end of the run with the open intents, and write the rest. Waits `PATIENCE` at most."""
         if self._closing.is_set() or os.getpid() != self._process:
             return
         if self._log is not None and not self._ended:
@@ -132,10 +132,10 @@ class Recording:
         if self._thread.is_alive():
             self._fail("it was not written to its end in time")
 
-    # ------------------------------------------------------------ in the thread that tells
+    # ------------------------------------------------------------ in the recording thread
 
     def _see(self, event: Event) -> None:
-        # After its end a run has no more events, and what reads them would refuse all of them.
+        # A run has no events after its end; readers would refuse the file.
         if self.problem or self._ended or self._closing.is_set() or os.getpid() != self._process:
             return
         if isinstance(event.body, IntentPrepared | IntentReopened):
@@ -159,9 +159,9 @@ class Recording:
     def _fail(self, problem: str) -> None:
         if not self.problem:
             self.problem = f"{self._path}: {problem}; the trace ends there, the gateway goes on"
-            self._tell(self.problem)
+            self._report(self.problem)
 
-    # ------------------------------------------------------------ in the thread that writes
+    # ------------------------------------------------------------ in the writing thread
 
     def _run(self) -> None:
         while True:

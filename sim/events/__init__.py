@@ -1,4 +1,4 @@
-"""Events that only the simulator records. Importing this package registers all of them, so their traces can be read."""
+"""Events that only simulated runs have. Importing this package registers them, so that their traces can be read."""
 
 from trunkline.sim.events import processes, script, wire, world
 

@@ -1,4 +1,4 @@
-"""How gateway processes end, freeze and go on, as the simulator makes them."""
+"""Simulated crashes, stops and freezes of gateway processes."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ class ProcessCrashed(SimBody, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "process.crashed"
     why: str
-    #: of an error of its own: where it was raised and through what, the outermost call first
+    #: the call stack of an unhandled error, the outermost call first
     frames: tuple[str, ...] = ()
 
 
 class ProcessFrozen(SimBody, frozen=True, kw_only=True):
-    """The gateway process stands still, as if suspended: it does nothing, and does not know it."""
+    """The gateway process is frozen, as if suspended, without noticing."""
 
     kind: ClassVar[str] = "process.frozen"
     why: str
 
 
 class ProcessThawed(SimBody, frozen=True, kw_only=True):
-    """The gateway process goes on where it stood still."""
+    """The frozen gateway process resumes."""
 
     kind: ClassVar[str] = "process.thawed"
 
 
 class ProcessStopped(SimBody, frozen=True, kw_only=True):
-    """The process ended in order."""
+    """The process ended normally."""
 
     kind: ClassVar[str] = "process.stopped"
     why: str

@@ -1,4 +1,4 @@
-"""What the script and the run do: phases, bug switches, faults, clients."""
+"""Events of the runner: phases, bug switches, faults, clients."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FaultFired(SimBody, frozen=True, kw_only=True):
 
 
 class ScriptSkipped(SimBody, frozen=True, kw_only=True):
-    """A step of the script could not happen; the run does not show what the scenario meant."""
+    """A step of the script could not be executed, so the run does not show what the scenario intends."""
 
     kind: ClassVar[str] = "script.skipped"
     step: str
@@ -39,7 +39,7 @@ class ScriptSkipped(SimBody, frozen=True, kw_only=True):
 
 
 class ClientRequested(SimBody, frozen=True, kw_only=True):
-    """A client outside of the gateway asks it to send something; with `dry_run`, only to say what it would do."""
+    """A client asks the gateway for a send, or with `dry_run` for a preview of one."""
 
     kind: ClassVar[str] = "client.asked"
     #: idempotency key
@@ -48,13 +48,13 @@ class ClientRequested(SimBody, frozen=True, kw_only=True):
 
 
 class ClientAnswered(SimBody, frozen=True, kw_only=True):
-    """What a client was told of its send: the status of its outcome, or ``failed`` or ``refused``."""
+    """The answer that a client got to its send: the final status, ``failed`` or ``refused``."""
 
     kind: ClassVar[str] = "client.told"
     key: str
     status: str
-    #: the platform's id of the message that it became
+    #: the platform's id of the message
     provider_id: str | None = None
     detail: str = ""
-    #: another call with the same key did it
+    #: the result of an earlier call with the same key
     cached: bool = False

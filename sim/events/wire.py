@@ -1,6 +1,6 @@
-"""The wire truth: what a platform accepted, refused, or accepted without the gateway seeing its response.
+"""The wire truth: requests that a platform accepted, refused, or accepted without the gateway seeing the response.
 
-Recorded by the fake platforms, never by the gateway: invariants compare the two accounts.
+Recorded by the simulated platforms, never by the gateway: invariants compare the two records.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from trunkline.sim.events.base import PlatformBody
 
 
 class WireAccepted(PlatformBody, frozen=True, kw_only=True):
-    """The platform accepted a chunk: it is visible to people at `address` from now on."""
+    """The platform accepted a chunk: people at `address` can see it from now on."""
 
     kind: ClassVar[str] = "wire.accepted"
-    #: where it really is
+    #: where it is visible
     address: Address
-    #: where the request asked it to be
+    #: the requested place
     requested: Address
     text: str
     provider_id: str
@@ -27,20 +27,20 @@ class WireAccepted(PlatformBody, frozen=True, kw_only=True):
     attempt: int
     reply_to: str | None = None
     media: tuple[str, ...] = ()
-    #: by which way it came
+    #: the transport of the request
     transport: Transport = Transport.DIRECT
-    #: who has said it, as people see it; none: the bot
+    #: the visible author; none for the bot
     identity: str | None = None
-    #: number of the token that the request had, where the platform counts them
+    #: number of the request's token, on platforms that count tokens
     credential: int = 0
-    #: the question of a poll and its options, one a line
+    #: the question of a poll, then its options
     poll: tuple[str, ...] = ()
-    #: JSON that only this platform knows
+    #: platform-specific JSON
     payload: str | None = None
 
 
 class WireDeduplicated(PlatformBody, frozen=True, kw_only=True):
-    """The platform recognised an idempotency key and gave the first receipt again; nothing new is visible."""
+    """The platform recognised an idempotency key and repeated the first receipt; nothing new is visible."""
 
     kind: ClassVar[str] = "wire.deduplicated"
     address: Address
@@ -59,14 +59,14 @@ class WireRefused(PlatformBody, frozen=True, kw_only=True):
     chunk: int
     attempt: int
     detail: str = ""
-    #: seconds that the platform asks to wait
+    #: seconds to wait, if the platform asks for that
     retry_after: float | None = None
-    #: number of the token that the request had, where the platform counts them
+    #: number of the request's token, on platforms that count tokens
     credential: int = 0
 
 
 class WireResponseLost(PlatformBody, frozen=True, kw_only=True):
-    """The platform's answer to a request never reached the gateway."""
+    """The platform's response to a request never reached the gateway."""
 
     kind: ClassVar[str] = "wire.response_lost"
     address: Address
@@ -75,7 +75,7 @@ class WireResponseLost(PlatformBody, frozen=True, kw_only=True):
 
 
 class WireLookedUp(PlatformBody, frozen=True, kw_only=True):
-    """The platform was asked whether it has a send with this key."""
+    """The gateway looked up a send by its key on the platform."""
 
     kind: ClassVar[str] = "wire.looked_up"
     address: Address

@@ -1,6 +1,6 @@
-"""The world around the gateway: accounts, people, places, what people say, what platforms hand over.
+"""The simulated world: accounts, people, places, posts and pushes.
 
-Recorded by the simulator and by the fake platforms, never by the gateway.
+Recorded by the runner and by the simulated platforms, never by the gateway.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from trunkline.sim.events.base import PlatformBody, SimBody
 
 
 class WorldLimits(SimBody, frozen=True, kw_only=True):
-    """What the operator has configured about delivery: the bounds that invariants hold the gateway to."""
+    """The configured limits of delivery, which invariants enforce."""
 
     kind: ClassVar[str] = "world.limits"
     max_attempts: int
-    #: seconds after which nothing is sent any more
+    #: seconds after which an intent expires
     max_age: float
-    #: what is put before a text that is sent once more because nobody can tell; none: nothing is
+    #: prefix of a text that is resent although it may have arrived; none: such texts are parked
     mark: str | None = None
-    #: recovered messages a second of each account; none: no limit
+    #: recovered messages per second and account; none: unlimited
     recovery_rate: float | None = None
 
 
@@ -31,9 +31,9 @@ class WorldAccount(SimBody, frozen=True, kw_only=True):
     channel: str
     account: str
     bot: Peer
-    #: what the platform offers for lost responses; none: not told
+    #: the platform's support for lost responses; none if unknown
     idempotency: Idempotency | None = None
-    #: its answers do not name the message that they accept
+    #: its responses carry no message id
     nameless: bool = False
 
 
@@ -46,22 +46,22 @@ class WorldPerson(SimBody, frozen=True, kw_only=True):
 
 
 class WorldPlace(PlatformBody, frozen=True, kw_only=True):
-    """A conversation, thread or topic exists; `name` is what people and scenario files call it."""
+    """A conversation, thread or topic exists; `name` is its name in scenario files."""
 
     kind: ClassVar[str] = "world.place"
     address: Address
     name: str
-    #: the name of the place it hangs under, for threads and topics
+    #: the name of the parent, for threads and topics
     under: str | None = None
 
 
 class WorldSession(SimBody, frozen=True, kw_only=True):
-    """A session is in the store before the first process starts, as an earlier version wrote it."""
+    """A session of an earlier version is in the store before the first process starts."""
 
     kind: ClassVar[str] = "world.session"
     session_key: str
     session_id: str
-    #: the conversation that it is of, where the scenario says so
+    #: its conversation, if the scenario names it
     address: Address | None = None
 
 
@@ -73,24 +73,24 @@ class PeerSaid(PlatformBody, frozen=True, kw_only=True):
     peer: Peer
     message_id: str
     text: str
-    #: words of the text that only this conversation's people may ever see (invariant P1)
+    #: words that only the people of this conversation may see (invariant P1)
     secret: str = ""
-    #: a bot or a webhook said it
+    #: posted by a bot or a webhook
     bot: bool = False
-    #: the gateway itself did, by this webhook of its own, and the platform brings it back
+    #: the gateway's own webhook that posted it, if this is an echo
     echo_of: str | None = None
-    #: the message that a proxy took away and posted this instead
+    #: the message that a proxy replaced by this one
     stands_for: str | None = None
 
 
 class PlatformPushed(PlatformBody, frozen=True, kw_only=True):
-    """The platform handed an inbound message to the gateway's live connection."""
+    """The platform delivered an inbound message to the gateway's live connection."""
 
     kind: ClassVar[str] = "platform.pushed"
     address: Address
-    #: id under which it is delivered now
+    #: id of this delivery
     message_id: str
-    #: id under which it was first posted; differs where replay makes new ids
+    #: id of the original post; differs if a replay assigns new ids
     original_id: str
     replay: bool = False
 
@@ -104,7 +104,7 @@ class PlatformConnected(PlatformBody, frozen=True, kw_only=True):
 
 
 class ThreadOpened(PlatformBody, frozen=True, kw_only=True):
-    """A thread was opened, by a person or on behalf of the gateway, maybe on a message."""
+    """A thread was opened by a person or for the gateway, possibly on a message."""
 
     kind: ClassVar[str] = "thread.opened"
     address: Address
@@ -121,25 +121,25 @@ class ThreadClosed(PlatformBody, frozen=True, kw_only=True):
 
 
 class ThreadReopened(PlatformBody, frozen=True, kw_only=True):
-    """An archived thread takes messages again: somebody posted in it, or unarchived it."""
+    """An archived thread accepts messages again, after a post or an unarchive."""
 
     kind: ClassVar[str] = "thread.reopened"
     address: Address
 
 
 class CredentialRotated(PlatformBody, frozen=True, kw_only=True):
-    """An account has a new token; older ones are not accepted any more. `number` counts them, from 1."""
+    """An account has a new token and older ones are refused. `number` counts the tokens from 1."""
 
     kind: ClassVar[str] = "credential.rotated"
     channel: str
     account: str
     number: int
-    #: seconds until the gateway is given it
+    #: seconds until the gateway gets it
     tell: float = 0.0
 
 
 class WebhookGone(PlatformBody, frozen=True, kw_only=True):
-    """A webhook was deleted, or the account lost the right to use it. `how`: ``deleted`` or ``forbidden``."""
+    """A webhook was deleted, or the account lost access to it. `how` is ``deleted`` or ``forbidden``."""
 
     kind: ClassVar[str] = "webhook.gone"
     channel: str

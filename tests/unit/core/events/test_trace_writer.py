@@ -79,32 +79,32 @@ def test_a_file_that_cannot_be_made_is_told_at_once(tmp_path: Path):
 
 
 def test_a_full_disk_is_told_once_and_the_log_goes_on():
-    told: list[str] = []
+    reported: list[str] = []
     log = EventLog(lambda: 0.0)
     path = Path("/dev/full")
     with pytest.raises(TraceError, match="/dev/full: No space left on device"):
         Recording(path, HEADER)
     reader, writer = os.pipe()
-    recording = Recording(Path(f"/dev/fd/{writer}"), HEADER, tell=told.append)
+    recording = Recording(Path(f"/dev/fd/{writer}"), HEADER, report=reported.append)
     os.close(writer)
     recording.follow(log)
     os.close(reader)
     for _ in range(3):
         log.recorder("gateway", 1).record(ProcessStarted())
-        until(lambda: bool(told))
+        until(lambda: bool(reported))
     recording.close()
-    assert len(told) == 1
-    assert "Broken pipe; the trace ends there, the gateway goes on" in told[0]
+    assert len(reported) == 1
+    assert "Broken pipe; the trace ends there, the gateway goes on" in reported[0]
     assert [event.kind for event in log.events] == ["process.started"] * 3 + ["run.ended"]
 
 
 def test_a_log_that_had_begun_is_no_trace(tmp_path: Path):
-    told: list[str] = []
+    reported: list[str] = []
     log = EventLog(lambda: 0.0, start=7)
-    with Recording(tmp_path / "run.jsonl", HEADER, tell=told.append) as recording:
+    with Recording(tmp_path / "run.jsonl", HEADER, report=reported.append) as recording:
         recording.follow(log)
         log.recorder("gateway", 1).record(ProcessStarted())
-    assert told == [
+    assert reported == [
         f"{tmp_path}/run.jsonl: event 8 follows event 0: the log had begun before it was followed; "
         "the trace ends there, the gateway goes on"
     ]
@@ -113,21 +113,21 @@ def test_a_log_that_had_begun_is_no_trace(tmp_path: Path):
 def test_a_reader_that_stops_reading_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("trunkline.core.events.trace_writer.PATIENCE", 0.2)
     monkeypatch.setattr("trunkline.core.events.trace_writer.MOST_WAITING", 2000)
-    told: list[str] = []
+    reported: list[str] = []
     reader, writer = os.pipe()
-    recording = Recording(Path(f"/dev/fd/{writer}"), HEADER, tell=told.append)
+    recording = Recording(Path(f"/dev/fd/{writer}"), HEADER, report=reported.append)
     os.close(writer)
     log = EventLog(lambda: 0.0, keep=False)
     recording.follow(log)
     sink = log.recorder("gateway", 1)
     for _ in range(20_000):
         sink.record(ProcessStarted())
-        if told:
+        if reported:
             break
     recording.close()
     os.close(reader)
-    assert len(told) == 1
-    assert "too slow" in told[0] or "in time" in told[0]
+    assert len(reported) == 1
+    assert "too slow" in reported[0] or "in time" in reported[0]
 
 
 def test_only_its_owner_can_read_it(tmp_path: Path):
@@ -168,14 +168,14 @@ def test_what_is_told_after_the_end_is_not_written(tmp_path: Path):
 
 
 def test_a_text_that_cannot_be_written_is_told(tmp_path: Path):
-    told: list[str] = []
+    reported: list[str] = []
     log = EventLog(lambda: 0.0)
-    with Recording(tmp_path / "run.jsonl", HEADER, tell=told.append) as recording:
+    with Recording(tmp_path / "run.jsonl", HEADER, report=reported.append) as recording:
         recording.follow(log)
         log.recorder("gateway", 1).record(ProcessStopped(why="half a pair: \ud83d"))
-        until(lambda: bool(told))
-    assert len(told) == 1
-    assert "an event cannot be written" in told[0]
+        until(lambda: bool(reported))
+    assert len(reported) == 1
+    assert "an event cannot be written" in reported[0]
 
 
 FORKS = """
