@@ -18,7 +18,7 @@ for _name in list(os.environ):
 
 # The same examples on every machine, however slow or busy it is.
 settings.register_profile("trunkline", deadline=None, derandomize=True)
-settings.load_profile("trunkline")
+settings.register_profile("sample", settings.get_profile("trunkline"), max_examples=25)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,6 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     named = any("::" in argument for argument in config.invocation_params.args)
     if config.getoption("all") or named or config.getoption("update_snapshots", default=False):
         os.environ[VARIABLE] = "all"
+    settings.load_profile("trunkline" if run_all() else "sample")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -166,6 +166,7 @@ def test_quitting_leaves_the_terminal_as_it_was():
         assert shown.after.strip() == ""
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_leaves_the_terminal_as_it_was(number):
     with trunkline("tour") as shown:
@@ -192,6 +193,7 @@ def state(shown: Terminal) -> str:
     return Path(f"/proc/{shown.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
+@pytest.mark.slow(every=2)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux whether a process stands still")
 @pytest.mark.parametrize(("number", "taken"), [(signal.SIGTSTP, 2), (signal.SIGSTOP, 1)])
 def test_a_stopped_app_goes_on_with_a_fresh_picture_and_ends_in_order(number, taken):

@@ -30,6 +30,7 @@ def parked(result: RunResult) -> int:
     return sum(isinstance(body, IntentSettled) and body.state is IntentState.UNKNOWN for body in bodies)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize(("count", "every"), COUNTS)
 @pytest.mark.parametrize("script", [(), ROTATED], ids=["plain", "rotated"])
 @pytest.mark.parametrize("announce", ["turn", "direct"])
@@ -43,6 +44,7 @@ def test_people_see_the_same_wherever_the_gateway_ends(count: int, every: int, s
         assert seen(result.trace.events) == asked(count) + told(range(1, count + 1)), crash
 
 
+@pytest.mark.slow(every=2)
 @pytest.mark.parametrize(("count", "every"), COUNTS)
 def test_a_hand_that_was_lost_is_told_in_its_thread_too(count: int, every: int) -> None:
     """Without a second run the words are others; the places are not."""
@@ -61,6 +63,7 @@ def test_a_hand_that_was_lost_is_told_in_its_thread_too(count: int, every: int) 
     assert lost
 
 
+@pytest.mark.slow(every=2)
 @pytest.mark.parametrize("how", ["archive: true, locked: true", "delete: true"])
 @pytest.mark.parametrize(("count", "every"), COUNTS)
 def test_a_thread_that_is_gone_brings_nothing_into_the_channel(count: int, every: int, how: str) -> None:
@@ -79,6 +82,7 @@ def test_a_thread_that_is_gone_brings_nothing_into_the_channel(count: int, every
     assert missing <= 3
 
 
+@pytest.mark.slow(every=2)
 @pytest.mark.parametrize(("count", "every"), COUNTS)
 def test_an_archived_thread_is_opened_again(count: int, every: int) -> None:
     file = many(count, hands=RERUN, script=["{at: 50s, in: ops/m1.hand1, archive: true}"])
@@ -88,6 +92,7 @@ def test_an_archived_thread_is_opened_again(count: int, every: int) -> None:
         assert seen(result.trace.events) == asked(count) + told(range(1, count + 1)), crash
 
 
+@pytest.mark.slow(every=2)
 @pytest.mark.parametrize(("count", "every"), COUNTS)
 def test_what_a_webhook_may_have_said_is_not_said_again(count: int, every: int) -> None:
     """No platform recognises it: nobody can tell, and nothing is said twice or elsewhere."""
@@ -108,6 +113,7 @@ def test_a_defect_is_found_wherever_the_gateway_ends() -> None:
     assert all(result.violations for result in results)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_a_hundred_at_some_points(order: int) -> None:
     file = many(100, order=order, hands=RERUN)

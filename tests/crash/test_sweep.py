@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from tests.support.paths import SCENARIO_FILES
+from tests.support.scale import scaled
 from trunkline.core.delivery.policy import RecoveryDecision
 from trunkline.core.events import encode_trace
 from trunkline.core.events.delivery import RecoveryDecided
@@ -43,6 +44,7 @@ def causes(tried: list[CrashRun]) -> set[DifferenceCause | None]:
     return {difference.cause for one in tried for difference in one.differences}
 
 
+@pytest.mark.slow(every=6)
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_everything_holds_wherever_the_gateway_ends(path):
     explorer = Explorer(load_scenario(path))
@@ -52,12 +54,14 @@ def test_everything_holds_wherever_the_gateway_ends(path):
     assert all(one.fired + one.overtaken == len(one.crashes) for one in tried)
 
 
+@pytest.mark.slow(every=2)
 @pytest.mark.parametrize("stem", SURE)
 def test_people_see_exactly_the_same_on_platforms_that_recognise_a_send(stem):
-    tried = explored(Explorer(named(stem)), Sampling(every_step=3, stops=20, second=20))
+    tried = explored(Explorer(named(stem)), scaled(Sampling(every_step=3, stops=20, second=20), SMALL))
     assert [one for one in tried if one.breaches or one.differences] == []
 
 
+@pytest.mark.slow
 def test_a_whole_exploration_has_a_kill_and_a_stop_everywhere():
     explorer = Explorer(named("B076-keys-collide"))
     tried = explored(explorer, Sampling(stops=1000, second=0))

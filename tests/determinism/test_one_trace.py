@@ -11,10 +11,11 @@ import pytest
 
 from tests.determinism._storm import SEEDS, Storm, digest, on_sim, on_sim_fifo, on_stock
 from tests.support.paths import ROOT
+from tests.support.scale import scaled
 from trunkline.sim.loop import run
 
-PROCESSES = 12
-REPEATS = 20
+PROCESSES = scaled(12, 4)
+REPEATS = scaled(20, 6)
 
 
 def report_of(number: int) -> dict[str, list[str]]:

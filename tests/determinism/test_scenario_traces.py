@@ -8,11 +8,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.support.paths import ROOT
+from tests.support.scale import scaled
 from trunkline.core.events import encode_trace
 from trunkline.sim import load_scenario, run_scenario
 
-PROCESSES = 12
-REPEATS = 20
+PROCESSES = scaled(12, 3)
+REPEATS = scaled(20, 4)
 #: hands, crash, recovery, threads, faults of the store and of the wire
 CHOSEN = (
     "scenarios/tour/told-twice.yaml",

@@ -8,11 +8,12 @@ from tests.kill.child import Fuse
 from tests.kill.platform import Lies, Manners, Point
 from tests.kill.stage import Setting
 from tests.kill.storm import Blow, Plan, Report, run_storm
+from tests.support.scale import scaled
 from trunkline import Idempotency
 
 #: kills of a gateway whose platform has keys; after each of the others there is more to wait for
-KILLS = 220
-FEWER = 60
+KILLS = scaled(220, 60)
+FEWER = scaled(60, 16)
 SEED = 4
 
 _WELL_BEHAVED = Manners(mute=0.0, cut=0.0, busy=0.0)

@@ -19,12 +19,13 @@ from tests.kill.stage import Setting, Stage
 from tests.kill.starter import Starter, starter
 from tests.kill.stored import dump
 from tests.kill.verdict import Verdict
+from tests.support.scale import scaled
 
 pytestmark = pytest.mark.anyio
 
 SEED = 4
 #: holders that are killed
-KILLS = 10
+KILLS = scaled(10, 3)
 #: seconds, for a machine that does much else
 LONG = 120.0
 #: events after which a holder is frozen: it has committed, and holds no lock of SQLite that others would wait for

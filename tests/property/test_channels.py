@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.property.channel_places import GENERIC, STRATEGIES
+from tests.support.scale import scaled
 from trunkline.core.channels import Hints, known_channels, rules_for
 from trunkline.core.config import DmScope, GatewayConfig
 from trunkline.core.errors import TargetError
@@ -35,7 +36,7 @@ def test_every_platform_has_its_places() -> None:
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
-@settings(BUSY, max_examples=50)
+@settings(BUSY, max_examples=scaled(50, 15))
 @given(st.data())
 def test_what_is_written_for_a_place_leads_back_to_it_and_to_its_session(channel: str, data: st.DataObject) -> None:
     place = data.draw(STRATEGIES.get(channel, GENERIC))
@@ -48,7 +49,7 @@ def test_what_is_written_for_a_place_leads_back_to_it_and_to_its_session(channel
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
-@settings(BUSY, max_examples=25)
+@settings(BUSY, max_examples=scaled(25, 8))
 @given(st.data())
 def test_to_and_from_lead_back_too_with_the_thread_beside_them(channel: str, data: st.DataObject) -> None:
     place = data.draw(STRATEGIES.get(channel, GENERIC))
@@ -70,7 +71,7 @@ texts = st.text(max_size=30) | st.lists(st.sampled_from(_PIECES) | st.text(max_s
 hints = st.builds(Hints, kind=st.none() | st.sampled_from(ChatKind))
 
 
-@settings(max_examples=1000)
+@settings(max_examples=scaled(1000, 100))
 @given(channels, texts, hints, st.booleans())
 def test_any_text_is_a_target_with_an_id_or_an_error(channel: str, text: str, hint: Hints, named: bool) -> None:
     text = f"{channel}:{text}" if named else text
@@ -86,7 +87,7 @@ def test_any_text_is_a_target_with_an_id_or_an_error(channel: str, text: str, hi
         assert target.id in text
 
 
-@settings(max_examples=1000)
+@settings(max_examples=scaled(1000, 100))
 @given(channels, texts, texts, texts, st.sampled_from(Profile))
 def test_any_send_has_a_route_or_an_error(
     channel: str, target: str, thread: str, reply_to: str, profile: Profile

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.property.channel_places_more import STRATEGIES
+from tests.support.scale import scaled
 from trunkline.core.channels import ChannelRules, Hints
 from trunkline.core.channels.platforms import (
     bluebubbles,
@@ -23,7 +24,7 @@ from trunkline.core.profiles import Profile
 
 OURS = Profile.TRUNKLINE
 #: each law runs for every channel
-few = settings(max_examples=25)
+few = settings(max_examples=scaled(25, 8))
 RULES: dict[str, ChannelRules] = {
     module.RULES.channel: module.RULES
     for module in (

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from tests.support.scale import scaled
 from tests.support.scenario.bound import APART, FIRST, asked, many, notices, seen, told
 from trunkline.core.events import Event
 from trunkline.core.events.bindings import BindingEnded, FallbackDenied, RouterDecided
@@ -19,7 +20,7 @@ from trunkline.sim import RunResult, run_scenario
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import CredentialRotated
 
-COUNTS = (2, 10, 100)
+COUNTS = scaled((2, 10, 100), (2, 10))
 #: in the middle: after every work was asked for and bound, before the first one is done
 BETWEEN = "50s"
 
@@ -105,6 +106,7 @@ def closed(count: int, when: str, how: str, bindings: str = "") -> RunResult:
     return run_scenario(many(count, think="5s", script=[step], bindings=bindings))
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize("identity", ["bot", "webhook"])
 @pytest.mark.parametrize("when", WHEN)
 @pytest.mark.parametrize("how", ["archive: true, locked: true", "delete: true"])

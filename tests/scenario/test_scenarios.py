@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.support.paths import SCENARIO_FILES
+from tests.support.scale import scaled
 from trunkline.sim import BUGS, INVARIANTS, Status, load_scenario, run_scenario
 
 FILES = {path: load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS) for path in SCENARIO_FILES}
@@ -41,6 +42,7 @@ def test_it_holds(path, seed):
     assert (violated(result), result.unmet) == (set(), ())
 
 
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
 def test_it_holds_in_plain_order_too(path):
     assert run_scenario(FILES[path], order="fifo").holds
@@ -101,7 +103,7 @@ def test_the_tour_is_commented_line_by_line():
 @pytest.mark.parametrize("report", ["B098", "B099"])
 def test_whatever_the_latencies_are_the_order_is_kept(report):
     file = next(file for path, file in FILES.items() if path.stem.startswith(report))
-    assert [seed for seed in range(100) if not run_scenario(file, seed=seed).holds] == []
+    assert [seed for seed in range(scaled(100, 10)) if not run_scenario(file, seed=seed).holds] == []
 
 
 def test_bug_switches_do_nothing_to_runs_that_do_not_name_them():

@@ -145,6 +145,7 @@ _STRUCK = (
 )
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.parametrize(
     "name",
     [
@@ -242,6 +243,7 @@ def test_faults_add_up_in_the_order_in_which_they_were_placed():
 # ---------------------------------------------------------------- what is kept
 
 
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("path", find_scenarios((SCENARIOS,)), ids=lambda path: path.stem)
 def test_what_is_written_holds_and_each_defect_fails_it(path):
     file = load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)
@@ -268,6 +270,7 @@ def test_what_is_expected_catches_the_defects_by_itself():
 KEPT = ("tour/told-twice", "faults/dead-thread", "museum/B050-topic-lost", "faults/two-bound-sessions")
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("name", [*KEPT, "faults/hands-lost", "faults/stale-token", "faults/two-processes"])
 def test_a_branch_that_is_written_holds_and_fails_without_its_fault(name):
     file = scenario(name)

@@ -29,6 +29,7 @@ from tests.support.app.traces import (
     bound_completion,
     foreign_mirror,
 )
+from tests.support.scale import scaled
 from tests.unit.app.view.index.test_growth import SCENARIOS, at_once, check, told, trace_of
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.state.workspace import OpenRun
@@ -298,7 +299,7 @@ def test_some_orders_grow_to_the_same(name: str):
         try_order(name, seed, always=True)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=scaled(25, 8), deadline=None)
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 2**32))
 def test_any_order_grows_to_the_same(name: str, seed: int):
     try_order(name, seed)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.app.changes import changed_sessions
 from tests.support.app.traces import bound_completion, foreign_mirror
 from tests.support.bench.long_runs import long_trace
+from tests.support.scale import scaled
 from trunkline.app.runs.model import Run
 from trunkline.app.runs.scenario_source import load
 from trunkline.app.tui.state.workspace import OpenRun
@@ -137,7 +138,7 @@ def test_event_by_event(path: Path):
     check(whole(path, len(trace.events)), told(grown(trace, sizes)))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=scaled(25, 8), deadline=None)
 @given(
     path=st.sampled_from(SCENARIOS),
     sizes=st.lists(st.integers(1, 60), min_size=1, max_size=6),
