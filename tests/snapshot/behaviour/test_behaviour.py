@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.events import MouseScrollDown
 
-from tests.support.app.pilot import SIZES, app, play_out, press, settle, text_of, until
+from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, play_out, press, settle, text_of, until
 from tests.support.app.traces import DEFECT, ENTRIES, ListedRuns
 from trunkline.app.tui.app import TrunklineApp, launch
 from trunkline.app.tui.screens.dialogs.help import HelpDialog, KeyList
@@ -278,7 +278,7 @@ async def test_a_footer_key_can_be_clicked():
         assert one.workspace.cursor == 58
 
 
-@pytest.mark.parametrize("size", [(60, 16), (80, 24), (100, 30), (120, 40), (200, 60)])
+@pytest.mark.parametrize("size", [(60, 16), (80, 24), (100, 30), (120, 40), WIDE_SCREEN])
 async def test_bars_never_wrap_and_the_verdict_is_never_cut(size):
     one = app()
     async with one.run_test(size=size) as pilot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input
 
-from tests.support.app.pilot import app, press, settle, text_of, until
+from tests.support.app.pilot import WIDE_SCREEN, app, press, settle, text_of, until
 from trunkline.app.tui.screens.dialogs.alternatives import AlternativesDialog
 from trunkline.app.tui.screens.dialogs.breakpoints import BreakpointsDialog
 from trunkline.app.tui.screens.dialogs.filter import FilterDialog
@@ -16,7 +16,7 @@ from trunkline.app.view.timeline.breakpoints import BreakpointKind
 from trunkline.app.view.timeline.status_line import PlaybackMode
 
 pytestmark = pytest.mark.anyio
-ALL = pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+ALL = pytest.mark.parametrize("size", [(80, 24), (120, 40), WIDE_SCREEN], ids=lambda size: f"{size[0]}x{size[1]}")
 
 
 def typing(*keys: str):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.app.pilot import app, press, settle, text_of
+from tests.support.app.pilot import WIDE_SCREEN, app, press, settle, text_of
 from tests.support.app.traces import DEFECT, ENTRIES
 from trunkline.app.tui.platform import clipboard
 from trunkline.app.tui.platform import file_export as export
@@ -19,7 +19,7 @@ from trunkline.app.view.explain.explanation import explain
 from trunkline.core.events import encode_trace, read_trace
 
 COMMAND = f"trunkline run scenarios/tour/bound-completion-twice.yaml --seed 7 --bug {DEFECT}"
-ALL_SIZES = ((80, 24), (120, 40), (200, 60))
+ALL_SIZES = ((80, 24), (120, 40), WIDE_SCREEN)
 SIZES = pytest.mark.parametrize("size", ALL_SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 

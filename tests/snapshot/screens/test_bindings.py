@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Input
 
 from tests.support.app.bound_runs import bound_threads
-from tests.support.app.pilot import SIZES, app, press, settle, text_of
+from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, settle, text_of
 from tests.support.app.traces import ENTRIES
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.bindings.binding_list import BindingList, BindingRecord
@@ -17,7 +17,7 @@ from trunkline.app.tui.screens.timeline.swimlane import Swimlane
 
 pytestmark = pytest.mark.anyio
 
-ALL = pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+ALL = pytest.mark.parametrize("size", [*SIZES, WIDE_SCREEN], ids=lambda size: f"{size[0]}x{size[1]}")
 #: a moment at which three are bound, one of them touched
 REWOUND = ("$", "5", *["["] * 39)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.app.pilot import SIZES, app, press, settle, text_of
+from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, settle, text_of
 from trunkline.app.runs.scenario_source import SimSource, load
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.dialogs.fault_list import FaultList
@@ -26,7 +26,7 @@ from trunkline.sim.events.processes import ProcessCrashed
 
 pytestmark = pytest.mark.anyio
 
-ALL = pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+ALL = pytest.mark.parametrize("size", [*SIZES, WIDE_SCREEN], ids=lambda size: f"{size[0]}x{size[1]}")
 
 
 def told_twice(*, bugs: bool = True, **settings) -> TrunklineApp:

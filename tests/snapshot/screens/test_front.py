@@ -8,7 +8,7 @@ import pytest
 
 import trunkline.app.runs.scenario_source
 from tests.support.app.front import WIDE, notes
-from tests.support.app.pilot import SIZES, press, settle, text_of
+from tests.support.app.pilot import SIZES, WIDE_SCREEN, press, settle, text_of
 from tests.support.app.pilot import app as open_app
 from tests.support.app.traces import ENTRIES, ListedRuns
 from trunkline.app.runs.model import Run, ScenarioEntry
@@ -24,7 +24,7 @@ from trunkline.app.tui.theme import CYCLE
 from trunkline.core.errors import UsageError
 
 pytestmark = pytest.mark.anyio
-ALL_SIZES = (*SIZES, (200, 60))
+ALL_SIZES = (*SIZES, WIDE_SCREEN)
 ALL = pytest.mark.parametrize("size", ALL_SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 

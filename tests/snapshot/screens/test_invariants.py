@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.app.pilot import SIZES, app, press, settle, text_of
+from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, settle, text_of
 from tests.support.app.traces import ENTRIES, bound_completion
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.app import TrunklineApp
@@ -15,7 +15,7 @@ from trunkline.core.events import Trace
 
 pytestmark = pytest.mark.anyio
 
-ALL = pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+ALL = pytest.mark.parametrize("size", [*SIZES, WIDE_SCREEN], ids=lambda size: f"{size[0]}x{size[1]}")
 
 
 def pressing(*keys: str):

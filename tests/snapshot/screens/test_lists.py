@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.app.bound_runs import bound_threads
 from tests.support.app.claimed_runs import claimed, near_keys
-from tests.support.app.pilot import SIZES, app, press, settle, text_of
+from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, settle, text_of
 from tests.support.app.queued_runs import helpers, silence
 from tests.support.app.traces import ENTRIES
 from trunkline.app.tui.screens.bindings.screen import BindingsScreen
@@ -19,7 +19,7 @@ from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 
 pytestmark = pytest.mark.anyio
 
-ALL = pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+ALL = pytest.mark.parametrize("size", [*SIZES, WIDE_SCREEN], ids=lambda size: f"{size[0]}x{size[1]}")
 WIDE = (200, 60)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.app.pilot import SIZES, app, press, text_of
+from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, press, text_of
 from tests.support.app.queued_runs import queued, silence
 from trunkline.app.tui.app import TrunklineApp
 from trunkline.app.tui.screens.messages.message_list import MessageList
@@ -13,7 +13,7 @@ from trunkline.app.tui.screens.timeline.screen import TimelineScreen
 
 pytestmark = pytest.mark.anyio
 
-ALL = pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+ALL = pytest.mark.parametrize("size", [*SIZES, WIDE_SCREEN], ids=lambda size: f"{size[0]}x{size[1]}")
 #: the process has just died
 REWOUND = ("$", "3", *["["] * 17)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.app.bound_runs import bound_threads
-from tests.support.app.pilot import SIZES, app, play_out, press, settle, text_of
+from tests.support.app.pilot import SIZES, WIDE_SCREEN, app, play_out, press, settle, text_of
 from tests.support.app.traces import ENTRIES, bound_completion
 from trunkline.app.runs.model import Run
 from trunkline.app.tui.app import TrunklineApp
@@ -21,7 +21,7 @@ from trunkline.core.events import Trace
 
 pytestmark = pytest.mark.anyio
 
-ALL = pytest.mark.parametrize("size", [*SIZES, (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+ALL = pytest.mark.parametrize("size", [*SIZES, WIDE_SCREEN], ids=lambda size: f"{size[0]}x{size[1]}")
 
 
 def pressing(*keys: str):
@@ -219,7 +219,7 @@ async def test_without_a_run_nothing_breaks():
 # ---------------------------------------------------------------- tabs
 
 
-@pytest.mark.parametrize("size", [(60, 16), (80, 24), (99, 30), (100, 30), (120, 40), (200, 60)])
+@pytest.mark.parametrize("size", [(60, 16), (80, 24), (99, 30), (100, 30), (120, 40), WIDE_SCREEN])
 async def test_tabs_fit_at_every_size_even_all_nine_with_a_badge(size):
     one = app()
     async with one.run_test(size=size) as pilot:

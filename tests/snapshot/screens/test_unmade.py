@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import trunkline.app.tui.state.workspace as workspace
-from tests.support.app.pilot import app, press, settle, text_of
+from tests.support.app.pilot import WIDE_SCREEN, app, press, settle, text_of
 from trunkline.app.view.index.messages import MessageHistories
 from trunkline.app.view.timeline.timeline import Timeline
 
@@ -34,7 +34,7 @@ def breaks(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("size", [(80, 24), WIDE_SCREEN], ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("name", LATE)
 async def test_a_screen_says_that_it_cannot_be_made(name, size, monkeypatch):
     breaks(monkeypatch, name)

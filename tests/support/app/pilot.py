@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from textual._context import active_app
 from textual.app import App
 from textual.events import Key
@@ -21,6 +22,8 @@ from trunkline.app.tui.state.playback import Playback
 from trunkline.app.tui.state.workspace import Workspace
 
 SIZES = ((80, 24), (120, 40))
+#: for `parametrize("size", ...)`: left to `pytest --all`
+WIDE_SCREEN = pytest.param((200, 60), marks=pytest.mark.slow, id="200x60")
 ROUNDS = 3
 PATIENCE = 30
 MOST_FRAMES = 10_000
