@@ -1,4 +1,4 @@
-"""What all parts of the shell share, and the parts that need one another."""
+"""The state that all parts of the runtime share: configuration, ports, decisions and caches."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from trunkline.core.store.port import Store
 from trunkline.core.store.records import IntentRow, NewSession, Participant, SessionRow
 from trunkline.core.values import Address, Capabilities, Idempotency, IntentId, IntentState, Piece, Receipt
 
-#: sessions that are remembered
+#: size of the cache of new sessions
 _MOST_KNOWN = 20_000
 _Accounts = tuple[str, str]
 
 
 @dataclass(slots=True, kw_only=True)
 class _Memo:
-    """What was worked out for one configuration and its adapters."""
+    """Caches that are valid for one configuration and set of adapters."""
 
     config: GatewayConfig
     adapters: Mapping[_Accounts, ChannelAdapter]
@@ -52,7 +52,7 @@ class _Memo:
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """Configuration, ports and decisions of one gateway process. Only the configuration is ever replaced."""
+    """Configuration, ports and decisions of one gateway process. Configuration and adapters may be replaced."""
 
     config: GatewayConfig
     store: Store
@@ -70,7 +70,7 @@ class Context:
     def new_session(
         self, key: str, agent: str, address: Address | None, *, person: Participant | None = None
     ) -> NewSession:
-        """A session to be created if its key has none yet; its place is tied to it."""
+        """The session to create if its key has none yet."""
         if person is not None:
             return self._new_session(key, agent, address, person)
         memo = self._memo()
@@ -91,28 +91,28 @@ class Context:
         return new_session(self.env, key, agent, address, key_of, person=person, codec=codec_of(config.profile))
 
     def _memo(self) -> _Memo:
-        """What is remembered for as long as configuration and adapters stay as they are."""
+        """The caches for the current configuration and adapters."""
         memo = self.memo
         if memo is None or memo.config is not self.config or memo.adapters is not self.adapters:
             memo = self.memo = _Memo(config=self.config, adapters=self.adapters)
         return memo
 
     def key_text(self, key: SessionKey) -> str:
-        """A session key in the form that the configuration's profile has."""
+        """A session key as text, in the form of the configuration's profile."""
         return config_key(key, self.config)
 
     def accounts(self, channel: str) -> tuple[str, ...]:
-        """The accounts that the gateway has on a channel."""
+        """The gateway's accounts on a channel."""
         return tuple(sorted(account for name, account in self.adapters if name == channel))
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The channels that are served."""
+        """The channels that have an adapter."""
         return tuple(sorted({channel for channel, _ in self.adapters}))
 
     @property
     def default_accounts(self) -> dict[str, str]:
-        """The account of each channel that is meant where none is named."""
+        """The default account of each channel."""
         return {channel: self._default_account(channel) for channel in self.channels}
 
     def _default_account(self, channel: str) -> str:
@@ -123,7 +123,7 @@ class Context:
             return accounts[0]
 
     def pieces(self, text: str, to: Address) -> tuple[Piece, ...]:
-        """A text as it is sent to a place, in chunks; none for one without anything visible."""
+        """The chunks of a text for a place; empty for a text without visible characters."""
         recipes, account = self._memo().recipes, (to.channel, to.account)
         recipe = recipes.get(account)
         if recipe is None:
@@ -136,11 +136,11 @@ class Context:
         recipe = recipe_for(channel, account, self.config, can)
         if can.idempotency is not Idempotency.NONE or self.config.delivery.ambiguous != "resend-marked":
             return recipe
-        # A chunk that is sent once more has to carry the mark as well.
+        # Leave room for the mark of a chunk that is resent.
         return msgspec.structs.replace(recipe, limit=max(recipe.limit - len(self.config.delivery.mark), 1))
 
     def record_session(self, row: SessionRow, agent: str, address: Address | None, by: str, cause: int | None) -> None:
-        """Record what a write did to a session: created it, moved it under its new key, or left the one before."""
+        """Record what a write did to a session: created it, moved it to a new key, or left the previous one behind."""
         if row.moved_from is not None:
             self.bindings.moved(row.moved_from, row.key)
             self.events.record(session_moved(row, row.moved_from, row.id), cause)
@@ -157,7 +157,7 @@ class Context:
             self.events.record(session_created(row, agent, address, by), cause)
 
     def record_prepared(self, intent: IntentRow, *, targeted: bool, reason: Reason, cause: int | None) -> int:
-        """Record that an intent is durable: prepared, or cancelled by a hook."""
+        """Record that an intent is durable: prepared, or cancelled by a hook. Returns the seq."""
         if intent.state is IntentState.CANCELLED:
             assert intent.reason is not None
             body: Body = IntentSettled(state=intent.state, reason=intent.reason, attempts=0)
@@ -190,23 +190,24 @@ _UNKNOWN = Capabilities()
 
 
 class QueuedIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent in its lane, with the event that put it there."""
+    """An intent in its lane."""
 
     id: IntentId
-    #: none: it is loaded when its turn comes
+    #: None: it is loaded when it reaches the head of its lane
     row: IntentRow | None
+    #: seq of the event that queued it
     cause: int | None
-    #: an earlier process left it: what is to be done is decided when its turn comes. `head`: it was the first open one
+    #: an earlier process left it open; recovery is decided when it reaches the head. `head`: it was the first open one
     left: bool = False
     head: bool = False
-    #: other than an ordinary attempt: what is to be done when its turn comes
+    #: the first step at the head of the lane
     action: RecoveryAction = RecoveryAction.SEND
-    #: nothing happens before (seconds on the gateway's clock)
+    #: seconds on the gateway's clock
     not_before: float | None = None
-    #: it counts as one that is held with its texts
+    #: it counts as an intent that is held in memory with its texts
     held: bool = False
-    #: the platform has its last chunk, by this receipt, reason and event; the store refused that with `error`
+    #: receipt, reason and event of the last chunk, which the platform accepted; the store refused it with `error`
     accepted: tuple[Receipt, Reason, int] | None = None
     error: Exception | None = None
-    #: it waits for its adapter, for this reason; told once
+    #: why it waits for its adapter; recorded once
     waiting: Reason | None = None

@@ -1,7 +1,7 @@
-"""Time limits for many short waits at once: one timer for all of them.
+"""Deadlines for many short waits that share one timer.
 
-A cancel scope of its own for each attempt costs as much as a fifth of a whole delivery. This is `asyncio.timeout` with
-the timer shared; anyio runs on asyncio here, and both may be mixed (aiosqlite needs asyncio anyway).
+A cancel scope per attempt would cost a fifth of a whole delivery. This is `asyncio.timeout` with a shared timer; anyio
+runs on asyncio here, and both may be mixed (aiosqlite needs asyncio anyway).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from types import TracebackType
 
 
 class Deadline:
-    """A wait that may take until a time. Leaving it by that time's cancellation is no error: look at `expired`."""
+    """A context manager that cancels its body at a time. It suppresses that cancellation and sets `expired`."""
 
     __slots__ = ("_cancelling", "_limits", "_task", "at", "expired")
 
@@ -21,9 +21,9 @@ class Deadline:
         assert task is not None
         self._task = task
         self._cancelling = task.cancelling()
-        #: on the loop's clock
+        #: time on the event loop's clock
         self.at = at
-        #: the time came before the end
+        #: whether the body was cancelled because of the deadline
         self.expired = False
 
     def __enter__(self) -> Deadline:
@@ -34,38 +34,38 @@ class Deadline:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
         self._limits.remove(self)
-        # Somebody else may have cancelled the task meanwhile: that goes on.
+        # Another cancellation of the task, by someone else, must propagate.
         return self.expired and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError
 
     def expire(self) -> None:
-        """The time has come."""
+        """Cancel the body."""
         self.expired = True
         self._task.cancel()
 
 
 class Deadlines:
-    """All limits that run. Those that begin later end later, or are looked at a little late."""
+    """All running deadlines. A deadline that begins later but ends earlier than another may fire a little late."""
 
     def __init__(self) -> None:
         self._running: dict[Deadline, None] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def within(self, seconds: float) -> Deadline:
-        """A limit from now on."""
+        """A deadline in a number of seconds from now."""
         return Deadline(self, asyncio.get_running_loop().time() + seconds)
 
     def add(self, limit: Deadline) -> None:
-        """A limit begins."""
+        """Register a deadline."""
         self._running[limit] = None
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_at(limit.at, self._look)
 
     def remove(self, limit: Deadline) -> None:
-        """A limit is left."""
+        """Unregister a deadline."""
         self._running.pop(limit, None)
 
     def _look(self) -> None:
-        """Expire what is over; the timer of the others comes with the first of them."""
+        """Fire the deadlines that have passed, and set the timer for the next one."""
         self._timer, loop = None, asyncio.get_running_loop()
         now = loop.time()
         for limit in list(self._running):

@@ -1,8 +1,8 @@
-"""Work in lanes: strictly one after another inside a lane, side by side between lanes.
+"""Lanes of work: strictly ordered inside a lane, concurrent between lanes.
 
-Sessions are lanes of turns, conversations are lanes of deliveries. A fixed number of workers serves all lanes that have
-something to do, so ten thousand quiet lanes cost nothing, and a lane that waits blocks no other (invariants O1, L6).
-Order inside a lane is the order of `put`, never the order in which workers wake.
+Sessions are lanes of turns, conversations are lanes of deliveries. A fixed number of workers serves all lanes with
+work, so ten thousand idle lanes cost nothing, and a waiting lane blocks no other (invariants O1, L6). The order inside
+a lane is the order of `put`, never the order in which workers wake.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import anyio
 import anyio.abc
 
-#: what a handler returns to keep its lane; no time
+#: a handler returns this, which is not a time, to keep its lane held
 HELD = float("inf")
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -24,9 +24,8 @@ T = TypeVar("T")
 class Lanes(Generic[K, T]):
     """Lanes of items with a handler.
 
-    The handler gets lane and item. It returns none when the item is done; the time (seconds on `now`'s clock) until
-    which the lane rests before the same item is handled again; or `HELD`: the item is done, or handled again, when
-    somebody says so with `done` or `again`. Nothing else of the lane is handled before that.
+    The handler gets lane and item. It returns None when the item is done; a time (seconds on `now`'s clock) to handle
+    the same item again then; or `HELD` to hold the lane until `done` or `again` is called for it.
     """
 
     def __init__(
@@ -43,9 +42,9 @@ class Lanes(Generic[K, T]):
         self._now = now
         self._lanes: dict[K, deque[T]] = {}
         self._ready: deque[K] = deque()
-        # One permit for each ready lane; one semaphore is far cheaper than an event for each pause of a worker.
+        # One permit per ready lane. A semaphore is far cheaper than an event for each pause of a worker.
         self._permits = anyio.Semaphore(0)
-        #: workers that wait and are not called yet
+        #: number of waiting workers that have not been signalled yet
         self._idle = 0
         self._resting: list[tuple[float, int, K]] = []
         self._rests = 0
@@ -54,14 +53,14 @@ class Lanes(Generic[K, T]):
         self._group: anyio.abc.TaskGroup | None = None
 
     def start(self, group: anyio.abc.TaskGroup) -> None:
-        """Work inside a task group; what was put before is handled now."""
+        """Start the workers in a task group; items that were put before are handled now."""
         self._group = group
         group.start_soon(self._wake_rested, name=f"{self._name} clock")
         for _ in range(min(len(self._ready), self._limit)):
             self._spawn(group)
 
     def put(self, lane: K, item: T) -> None:
-        """Add an item at the end of a lane."""
+        """Append an item to a lane."""
         waiting = self._lanes.get(lane)
         if waiting is None:
             self._lanes[lane] = deque((item,))
@@ -70,11 +69,11 @@ class Lanes(Generic[K, T]):
             waiting.append(item)
 
     def replace_head(self, lane: K, item: T) -> None:
-        """Put an item in the place of the one being handled: the same thing in a later state."""
+        """Replace the item being handled by a later state of itself."""
         self._lanes[lane][0] = item
 
     def done(self, lane: K) -> None:
-        """The head of a lane that is held is done."""
+        """The head of a held lane is done."""
         waiting = self._lanes[lane]
         waiting.popleft()
         if waiting:
@@ -83,15 +82,15 @@ class Lanes(Generic[K, T]):
             del self._lanes[lane]
 
     def again(self, lane: K) -> None:
-        """The head of a lane that is held is to be handled again."""
+        """Handle the head of a held lane again."""
         self._make_ready(lane)
 
     def busy(self, lane: K) -> bool:
-        """Whether a lane has anything to do or is doing it."""
+        """Whether a lane has queued or running items."""
         return lane in self._lanes
 
     def wake(self, wanted: Callable[[K], bool]) -> None:
-        """Have lanes that rest handled now."""
+        """Handle resting lanes now."""
         awake = [lane for _, _, lane in self._resting if wanted(lane)]
         self._resting = [rest for rest in self._resting if not wanted(rest[2])]
         heapq.heapify(self._resting)
@@ -111,7 +110,7 @@ class Lanes(Generic[K, T]):
         group.start_soon(self._work, name=f"{self._name} {self._workers}")
 
     async def _work(self) -> None:
-        # A worker that puts its lane back keeps the permit for it: nobody has counted on another worker.
+        # A worker that puts its lane back keeps the permit for it.
         holds_permit = False
         while True:
             if not holds_permit:
@@ -142,7 +141,7 @@ class Lanes(Generic[K, T]):
         self._rest_changed.set()
 
     async def _wake_rested(self) -> None:
-        """One timer for all lanes that rest."""
+        """One timer for all resting lanes."""
         while True:
             while self._resting and self._resting[0][0] <= self._now():
                 self._make_ready(heapq.heappop(self._resting)[2])

@@ -1,7 +1,7 @@
-"""The lease of this process on its store: claimed before anything else is done, renewed while the process works.
+"""The lease of this process on its store: claimed before any other work, and renewed while the process runs.
 
-Nothing is sent once the lease may have run out, by the own clock: a process that was frozen asks the store first, which
-then tells it whether it still is the one that works. `core.store.sqlite.lease` has the other half: writes are refused.
+Nothing is sent once the lease may have expired by the process's own clock: a process that was frozen renews the lease
+first, which fails if another process has taken over. The store itself refuses writes with an old fencing token.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from trunkline.core.reasons import Reason
 from trunkline.core.store.lease import LeaseClaim
 from trunkline.core.store.port import Store
 
-#: most seconds between two looks of a process that stands by
+#: maximum seconds between two attempts of a waiting process to claim the lease
 _LOOK = 1.0
 
 
 class LeaseKeeper:
-    """Holds the store for one process."""
+    """Claims and renews the lease of one process."""
 
     def __init__(self, config: GatewayConfig, store: Store, env: Env, events: EventSink) -> None:
         self._store = store
         self._env = env
         self._events = events
         delivery = config.delivery
-        #: as it was at the start: other processes go by what is in the store
+        #: duration of the lease, fixed at start: other processes rely on what is stored
         self._lasts = max(delivery.lease, 3 * delivery.request_timeout)
         self._look = min(_LOOK, self._lasts / 4)
-        # What is sent before the end has its answer, or has been given up, when another process may take over.
+        # A send that starts before `until` has ended when another process may take over.
         self._margin = delivery.request_timeout
-        #: nothing is sent from then on, unless the lease was renewed
+        #: nothing is sent from then on unless the lease is renewed
         self.until = float("-inf")
 
     async def claim(self, started: int) -> None:
-        """Take the store, standing by for as long as another process holds it."""
-        told = False
+        """Claim the lease, waiting for as long as another process holds it."""
+        recorded = False
         while True:
             now = self._env.now()
             claim = await self._store.claim(now, self._lasts)
@@ -48,22 +48,22 @@ class LeaseKeeper:
                 self._extend(now)
                 self._events.record(_taken(claim), started)
                 return
-            if not told:
-                told = True
+            if not recorded:
+                recorded = True
                 held = LeaseAwaited(holder=claim.lease.owner, until=round(claim.lease.until, 6), reason=claim.reason)
                 self._events.record(held, started)
-            # Not only at its end: a holder that stops gives it back, and one that dies leaves its lock.
+            # Poll, since a holder that stops releases the lease early, and a dead one releases its file lock.
             await anyio.sleep(self._look)
 
     async def keep(self) -> None:
-        """Renew, three times as often as needed. Raises `LeaseLost` when another process has taken the store."""
+        """Renew the lease, three times per duration. Raises `LeaseLost` when another process has taken over."""
         wait = self._lasts / 3
         while True:
             await anyio.sleep(wait)
             wait = self._lasts / 3 if await self._renew() else self._look
 
     async def assure(self) -> None:
-        """Return when the lease has not run out, and will not before a send that begins now has ended."""
+        """Return once the lease is valid for the duration of a send."""
         while self._env.now() >= self.until:
             if not await self._renew():
                 await anyio.sleep(self._look)
@@ -91,7 +91,7 @@ def _taken(claim: LeaseClaim) -> LeaseTaken:
 
 
 def lost_lease(group: ExceptionGroup[Exception]) -> LeaseLost | None:
-    """The one error that matters, where every task of a group ended because the lease is lost."""
+    """The `LeaseLost` in a group that contains no other errors, else None."""
     _, others = group.split(LeaseLost)
     error: Exception = group
     while isinstance(error, ExceptionGroup):

@@ -1,4 +1,4 @@
-"""What a process does beside its work: takes up what operators have changed, and removes what is old enough."""
+"""Background maintenance: applies operators' changes, stores refused transcript lines, and prunes old rows."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from trunkline.core.store.records import IntentRow, Unfinished
 from trunkline.core.values import HandOutcome
 from trunkline.core.well_formed import well_formed
 
-#: seconds between two rounds of removing
+#: seconds between two prunings
 _PRUNE_EVERY = 3600.0
-#: seconds after the start until the first one
+#: seconds after start until the first pruning
 _PRUNE_FIRST = 600.0
-#: least and most seconds between two tries of transcript lines that were refused
+#: minimum and maximum seconds between two tries to store refused transcript lines
 _MIRROR_FIRST = 5.0
 _MIRROR_LAST = 3600.0
-#: least seconds between two looks
+#: minimum seconds between two rounds
 _LEAST = 0.01
 
 
 class Maintenance:
-    """Keeps the queue and its store in order."""
+    """Maintains the queue and its store, and serves operators inside the process."""
 
     def __init__(self, context: Context, delivery: Delivery) -> None:
         self._ctx = context
@@ -53,7 +53,7 @@ class Maintenance:
         self._mirror_wait = _MIRROR_FIRST
 
     async def run(self) -> None:
-        """Look again and again, and at once when an operator inside of the process has done something."""
+        """Run rounds periodically, and at once after an operator's change inside the process."""
         while True:
             acted, self._acted = self._acted, anyio.Event()
             if acted.is_set() or await self._ctx.store.read(HasNudges()):
@@ -73,12 +73,12 @@ class Maintenance:
         self._mirror_at = self._ctx.env.now() + self._mirror_wait if refused else 0.0
 
     async def begin(self) -> None:
-        """Tell what operators have changed while nobody worked the store. It is found among what is open."""
+        """Record the changes that operators made while no process ran. Recovery finds the reopened intents itself."""
         if await self._ctx.store.read(HasNudges()):
             await self.take_up(queue=False)
 
     async def set_aside(self, left: Unfinished, cause: int) -> None:
-        """What an earlier process left and nobody can read is over, visibly: it stops neither the rest nor a start."""
+        """Visibly end unreadable work of an earlier process, so that it blocks nothing else."""
 
         def story(_: None) -> None:
             for row in left.broken_works:
@@ -92,7 +92,7 @@ class Maintenance:
         await self._ctx.store.write(SetAsideBroken(left=left, now=self._ctx.env.now()), story)
 
     async def take_up(self, *, queue: bool = True) -> None:
-        """Tell what operators have changed, and send what they have reopened."""
+        """Record operators' changes and queue the intents that they reopened."""
 
         def story(nudges: tuple[Nudge, ...]) -> list[tuple[Nudge, int]]:
             return [
@@ -101,9 +101,9 @@ class Maintenance:
             ]
 
         while told := await self._ctx.store.write(TakeNudges(), story):
-            # Where an intent was changed twice meanwhile, it is what the last change has made of it.
+            # If an intent was changed several times, the last change counts.
             last = {nudge.intent: (nudge, seq) for nudge, seq in told if nudge.intent is not None}
-            # One that was purged since, or that cannot be read, is no matter of the delivery loop.
+            # Intents that were purged since, or cannot be read, are skipped.
             for row in (await self._ctx.store.read(LoadIntents(ids=tuple(last)))).rows:
                 await self._take_up(row, *last[row.id], queue=queue)
             if queue and self._mirrors.mirrors_due:
@@ -126,7 +126,7 @@ class Maintenance:
             self._delivery.take(row, seq)
 
     async def _acked(self, row: IntentRow) -> ChunkAcked:
-        """The receipt that an operator's word is."""
+        """The event of a chunk that an operator confirmed as sent."""
         fate = await self._ctx.store.read(FindIntentFate(intent=row.id))
         receipt = None if fate is None or not fate.receipts else fate.receipts[-1]
         return ChunkAcked(
@@ -137,7 +137,7 @@ class Maintenance:
         )
 
     async def prune(self) -> None:
-        """Remove what ended longer ago than it is kept, a little at a time."""
+        """Remove rows older than the retention period, in batches."""
         cutoff = self._ctx.env.now() - self._ctx.config.delivery.retention
 
         def story(pruned: PruneCounts) -> bool:
@@ -156,26 +156,26 @@ class Maintenance:
         while await self._ctx.store.write(Prune(cutoff=cutoff), story):
             pass
 
-    # ------------------------------------------------------------ an operator inside of the process
+    # ------------------------------------------------------------ operators inside the process
 
     async def intents(self, which: QueueFilter, *, after: int = 0, limit: int = 100) -> tuple[QueueRow, ...]:
-        """Intents, open and ended."""
+        """The intents that match a filter, open and ended."""
         return await self._ctx.store.read(ListIntents(which=which, after=after, limit=limit))
 
     async def show(self, intent: str) -> IntentDetails:
-        """One intent with its receipts. Raises `UnknownName`, and `StoreError` for a row that cannot be read."""
+        """One intent with its receipts. Raises `UnknownName`, or `StoreError` for an unreadable row."""
         return await self._ctx.store.read(ShowIntent(intent=intent))
 
     async def retry(self, intent: str) -> None:
-        """Have an intent that has ended tried again, now. Raises `UnknownName` or `IllegalTransition`."""
+        """Retry an ended intent now. Raises `UnknownName` or `IllegalTransition`."""
         try:
             await self._ctx.store.write(RetryIntent(intent=intent, now=self._ctx.env.now()), answer)
         finally:
-            # Also when the caller goes away meanwhile: it may be stored all the same.
+            # Even if the caller is cancelled: the change may be stored nevertheless.
             self._acted.set()
 
     async def resolve(self, intent: str, verdict: QueueVerdict, provider_id: str = "") -> None:
-        """Say what became of a chunk in doubt. Raises `UnknownName` or `IllegalTransition`."""
+        """Resolve a chunk in doubt. Raises `UnknownName` or `IllegalTransition`."""
         try:
             await self._ctx.store.write(
                 ResolveIntent(intent=intent, verdict=verdict, now=self._ctx.env.now(), provider_id=provider_id), answer
@@ -184,7 +184,7 @@ class Maintenance:
             self._acted.set()
 
     async def purge(self, which: QueueFilter) -> int:
-        """Remove intents that have ended, a little at a time; how many."""
+        """Remove ended intents in batches; returns their number."""
 
         def story(count: int) -> int:
             if count:

@@ -1,7 +1,7 @@
-"""What ends bindings by itself: their deadlines, and conversations that are not there any more (seed 002).
+"""Ends bindings whose deadline has passed or whose conversation no longer exists.
 
-The two are apart: a platform that does not answer holds up no deadline. An expired binding routes nothing even before
-it is swept; the sweep makes its end durable, and told.
+Deadlines and probes are separate tasks, so a slow platform delays no deadline. An expired binding routes nothing even
+before its end is stored and recorded here.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from trunkline.core.reasons import Reason
 from trunkline.core.runtime.context import Context
 from trunkline.core.values import ChatKind
 
-#: conversations that are looked at in one sweep
+#: number of conversations to probe per sweep
 _PROBES = 50
-#: least seconds between two looks at the deadlines
+#: minimum seconds between two checks of the deadlines
 _LEAST = 0.001
 
 
 class BindingExpiry:
-    """Ends what is over."""
+    """Ends expired bindings and those of missing conversations."""
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
         self._bound = context.bindings
         self._wake = anyio.Event()
-        #: there is something to be probed
+        #: set when there are bindings to probe
         self._some = anyio.Event()
 
     def changed(self) -> None:
-        """Bindings, and so their deadlines, have changed."""
+        """Wake the tasks after a change of bindings."""
         self._wake.set()
         if len(self._bound.index):
             self._some.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run both tasks until cancelled."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._expire, name="expiry of bindings")
             group.start_soon(self._probe, name="probes of bindings")
 
     async def _expire(self) -> None:
-        """End what is over by its deadlines, at the cost of what ends."""
+        """End bindings when their deadline passes."""
         while True:
             self._wake = anyio.Event()
             for record in self._bound.index.due(self._ctx.env.now()):
@@ -57,7 +57,7 @@ class BindingExpiry:
                 await self._wake.wait()
 
     async def _probe(self) -> None:
-        """Now and then ask for some bound conversations whether they are there. The cost is bounded."""
+        """Periodically probe whether some bound conversations still exist."""
         after = ""
         while True:
             self._some = anyio.Event()
@@ -85,7 +85,7 @@ class BindingExpiry:
             return
         except PlaceGone:
             state = PlaceState.GONE
-        except Exception:  # noqa: BLE001 -- what a platform does not tell now, it tells another time
+        except Exception:  # noqa: BLE001 -- the next probe asks again
             return
         if state is PlaceState.GONE:
             self._bound.gone(record.binding_id, Reason.THREAD_GONE, None)

@@ -1,7 +1,7 @@
-"""The last word in a conversation whose binding has expired, where one is configured (seed 002).
+"""Posts the configured message in a conversation when its binding expires.
 
-It is said by the bot, and belongs to no binding any more. It is no promise: where the process dies before it is stored,
-nothing is said.
+The bot posts it, since the binding has ended. It is best effort: if the process dies before storing it, nothing is
+posted.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentState
 
 _Lane = tuple[str, str, str, str]
-#: conversations that are told at the same time
+#: number of notices prepared concurrently
 _WORKERS = 16
 
 
 class ExpiryNotice:
-    """Says farewell."""
+    """Posts the configured message when a binding expires."""
 
     def __init__(self, context: Context, preparer: Preparer, deliver: Callable[[IntentRow, int | None], None]) -> None:
         self._ctx = context
@@ -38,7 +38,7 @@ class ExpiryNotice:
         )
 
     def post(self, record: SessionBindingRecord, reason: Reason, cause: int | None) -> None:
-        """Have farewell said, in a conversation that nobody has bound again."""
+        """Queue the message, if one is configured."""
         if self._text(record):
             self.lanes.put(record.conversation.lane, (record, reason, cause))
 
@@ -49,7 +49,7 @@ class ExpiryNotice:
         ctx, (record, reason, cause), text = self._ctx, item, self._text(item[0])
         draft = self._drafts.farewell(record)
         if draft.binding is not None:
-            # Somebody has bound it again, and goes on there.
+            # The conversation has been bound again.
             return
         try:
             row = await self._preparer.prepare(draft, text, cause)

@@ -1,7 +1,7 @@
-"""Bound conversations while the gateway runs: which session a place belongs to, who speaks there, when that ends.
+"""The in-memory state of the session bindings of a running gateway.
 
-What is held here is durable: the book changes with the commit, never before. So a message is routed by what the trace
-says at that moment (invariant B1).
+It holds only durable bindings: the index changes with the commit, never before. So a message is routed by the bindings
+that the trace shows at that moment (invariant B1).
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from trunkline.core.store.commands import ChangeBinding, TouchBinding
 from trunkline.core.store.port import Store
 from trunkline.core.values import Address, Envelope, Identity
 
-#: the entry of a record's metadata that names what has ended it
+#: metadata entry of a record: the request that ended it
 ENDED_BY = "ended_by"
 
 
 class LiveBindings:
-    """The bindings of a gateway, as its other parts need them."""
+    """The bindings of a running gateway, for its other parts."""
 
     def __init__(self, store: Store, env: Env, events: EventSink, index: BindingIndex | None = None) -> None:
         self._store = store
         self._env = env
         self._events = events
         self._index = BindingIndex() if index is None else index
-        #: old and new keys of sessions that were moved; told by the thread that committed
+        #: old and new keys of moved sessions, added by the committing thread
         self._moves: deque[tuple[str, str]] = deque()
-        #: turns and messages that are under way for a binding
+        #: number of turns and messages in progress for each binding
         self._under_way: dict[str, int] = {}
-        #: touches that are durable; told by the thread that committed
+        #: durable touches, added by the committing thread
         self._touched: deque[SessionBindingRecord] = deque()
-        #: webhooks that the gateway speaks or has spoken through
+        #: webhooks that the gateway posts or has posted through
         self._own: set[tuple[str, str]] = set()
-        #: the event that tells of an end, until the book follows it
+        #: seqs of the events of ended bindings, until the index removes them
         self._ends: dict[str, int] = {}
         self._ended: list[Callable[[SessionBindingRecord, int | None], None]] = []
         self._changed: Callable[[], None] = _nothing
@@ -52,60 +52,60 @@ class LiveBindings:
     def connect(
         self, *, changed: Callable[[], None], ended: Callable[[SessionBindingRecord, int | None], None]
     ) -> None:
-        """Who is told that deadlines have changed, and of each binding that has ended, with the event that tells it."""
+        """Set the callbacks for changed deadlines, and for each ended binding with the seq of its end."""
         self._changed = changed
         self._ended.append(ended)
 
-    # ------------------------------------------------------------ what holds now
+    # ------------------------------------------------------------ current bindings
 
     @property
     def index(self) -> BindingIndex:
-        """What is bound, as of the last commit."""
+        """The index of bindings as of the last commit."""
         while self._moves:
             self._index.move(*self._moves.popleft())
         return self._index
 
     def moved(self, before: str, after: str) -> None:
-        """A session has another key, durably. May be called by any thread."""
+        """A session's key has durably changed. Thread-safe."""
         self._moves.append((before, after))
 
     def at(self, place: Address) -> SessionBindingRecord | None:
-        """The binding by which a place belongs to a session now."""
+        """The active binding of a place, if any."""
         record = self.index.at(place)
         return record if record is not None and record.routes(self._env.now()) else None
 
     def speaking(self, place: Address, binding: str | None) -> SessionBindingRecord | None:
-        """The binding that something is said for at a place: the one that it was promised, else today's."""
+        """The binding for a message to a place: the given one if it is of that place, else the active one."""
         promised = None if binding is None else self.index.get(binding)
         if promised is not None and place_id(promised.conversation) == place_id(place):
             return promised
         return self.at(place)
 
     def is_echo(self, envelope: Envelope) -> bool:
-        """Whether a message is one of the gateway's own, brought back by the platform (invariant D8)."""
+        """Whether an inbound message is one that the gateway itself posted through a webhook (invariant D8)."""
         webhook = envelope.webhook
         return webhook is not None and (envelope.address.channel, webhook) in self._own
 
     def own(self, channel: str, webhook: str) -> None:
-        """A webhook that the gateway speaks or has spoken through."""
+        """Remember a webhook as the gateway's own."""
         self._own.add((channel, webhook))
 
     def add(self, record: SessionBindingRecord) -> None:
-        """A binding is durable."""
+        """Add or update a durable binding."""
         self.index.add(record)
         if record.identity is not None:
             self.own(record.conversation.channel, record.identity.id)
         self._changed()
 
-    # ------------------------------------------------------------ what is under way
+    # ------------------------------------------------------------ work in progress
 
     def hold(self, binding: str | None, count: int = 1) -> None:
-        """Something is under way for a binding: until it is finished, the binding does not end."""
+        """Count work in progress for a binding, which does not end before the work is released."""
         if binding is not None:
             self._under_way[binding] = self._under_way.get(binding, 0) + count
 
     def release(self, binding: str | None, cause: int | None = None) -> None:
-        """It is finished."""
+        """Release work in progress; the last release ends an ending binding."""
         if binding is None:
             return
         left = self._under_way.get(binding, 0) - 1
@@ -116,17 +116,17 @@ class LiveBindings:
         self.drained(binding, cause)
 
     def drained(self, binding: str, cause: int | None) -> None:
-        """Nothing is under way any more: a binding that is ending has ended."""
+        """End a binding that is ending and has no more work in progress."""
         record = self.index.get(binding)
         if record is None or record.status is not BindingStatus.ENDING or binding in self._under_way:
             return
         changes = {"ended_at": self._env.now()}
         self._note(binding, BindingEvent.DRAINED, changes, lambda after: self._record_end(after, None, "", cause))
 
-    # ------------------------------------------------------------ what happens to it
+    # ------------------------------------------------------------ changes
 
     def touch(self, binding: str | None, by: str, cause: int | None, at: float | None = None) -> None:
-        """Something was said in a bound conversation: its idle deadline moves (seed 002, invariant B2)."""
+        """Record activity in a bound conversation, which moves its idle deadline (invariant B2)."""
         if binding is None or self.index.get(binding) is None:
             return
         when = self._env.now() if at is None else at
@@ -137,14 +137,14 @@ class LiveBindings:
         self._store.submit(TouchBinding(binding=binding, at=when), story, then=lambda _: self.apply_touches())
 
     def record_touch(self, after: SessionBindingRecord | None, by: str, cause: int | None) -> None:
-        """Record that a deadline has moved, with the write that moved it; the book follows with `apply_touches`."""
+        """Record a moved deadline in the story of its write; `apply_touches` updates the index later."""
         if after is not None:
             body = BindingTouched(by=by, last_activity_at=after.last_activity_at, expires_at=after.expires_at)
             self._events.record(body, cause, binding=after.binding_id)
             self._touched.append(after)
 
     def apply_touches(self) -> None:
-        """Have the book follow what was told of touches."""
+        """Apply committed activity times to the index."""
         while self._touched:
             touched = self._touched.popleft()
             record = self.index.get(touched.binding_id)
@@ -161,7 +161,7 @@ class LiveBindings:
         cause: int | None,
         request: str | None = None,
     ) -> SessionBindingRecord | None:
-        """End a binding, or let it end when what is under way is finished; none where it had ended already."""
+        """End a binding, or let it end after its work in progress; None if it had already ended."""
         event, changes, story = self._ending(record, reason, by, cause, "")
         if request is not None:
             changes["metadata"] = {**record.metadata, ENDED_BY: request}
@@ -170,12 +170,12 @@ class LiveBindings:
         )
 
     def end_soon(self, record: SessionBindingRecord, reason: Reason, *, cause: int | None, detail: str = "") -> None:
-        """As `end`, without anybody who waits: it came about."""
+        """Like `end`, without waiting for the write."""
         event, changes, story = self._ending(record, reason, None, cause, detail)
         self._note(record.binding_id, event, changes, story)
 
     def gone(self, binding: str | None, reason: Reason, cause: int | None, detail: str = "") -> None:
-        """The conversation of a binding is not there any more: there is nothing to wait for."""
+        """End a binding at once because its conversation no longer exists."""
         record = None if binding is None else self.index.get(binding)
         if record is None:
             return
@@ -189,7 +189,7 @@ class LiveBindings:
     def _ending(
         self, record: SessionBindingRecord, reason: Reason, by: str | None, cause: int | None, detail: str
     ) -> tuple[BindingEvent, dict[str, Any], Callable[[SessionBindingRecord | None], SessionBindingRecord | None]]:
-        """By which event a binding ends, what changes with it, and how it is told."""
+        """The event that ends a binding, the changed fields, and the story of the write."""
         under_way = self._under_way.get(record.binding_id, 0)
         if not under_way:
             changes = {"reason": reason, "ended_at": self._env.now()}
@@ -209,7 +209,7 @@ class LiveBindings:
         return BindingEvent.DRAIN, {"reason": reason}, story
 
     def record_end(self, after: SessionBindingRecord, by: str | None, cause: int | None) -> None:
-        """Record that a binding ended with the write that made another one."""
+        """Record the end of a binding that another one replaced."""
         self._record_end(after, by, "", cause)
 
     def _record_end(
@@ -226,10 +226,10 @@ class LiveBindings:
             self._ends[after.binding_id] = self._events.record(body, cause, binding=after.binding_id)
         return after
 
-    # ------------------------------------------------------------ who speaks
+    # ------------------------------------------------------------ webhook identities
 
     def identity_failed(self, binding: str | None, most: int, cause: int | None) -> None:
-        """A message of a binding had to go out as the bot; after so many in a row that is how it stays (B134)."""
+        """Count a message that the bot had to post for a webhook; after `most` in a row the binding is degraded."""
         record = None if binding is None else self.index.get(binding)
         if record is None or record.identity is None:
             return
@@ -250,12 +250,12 @@ class LiveBindings:
         self._events.record(body, cause, binding=after.binding_id)
 
     def identity_worked(self, binding: str | None) -> None:
-        """A message of a binding went out under its identity: those before it do not count any more."""
+        """Reset the count of messages that the bot had to post."""
         record = None if binding is None else self.index.get(binding)
         if record is not None and record.fallbacks:
             self._note(record.binding_id, BindingEvent.IDENTITY, {"fallbacks": 0}, lambda after: after)
 
-    # ------------------------------------------------------------ keeping the book
+    # ------------------------------------------------------------ keeping the index
 
     def _note(
         self,
@@ -267,20 +267,20 @@ class LiveBindings:
         self._store.submit(ChangeBinding(binding=binding, event=event, changes=changes), story, then=self._became)
 
     def _became(self, after: SessionBindingRecord | None) -> None:
-        """How a binding is since the last commit."""
+        """Update the index after a commit, and notify the callbacks of an end."""
         if after is None:
             return
         self.add(after)
         if after.status is BindingStatus.ENDED:
             cause = self._ends.pop(after.binding_id, None)
-            for tell in self._ended:
-                tell(after, cause)
+            for notify in self._ended:
+                notify(after, cause)
         elif after.status is BindingStatus.ENDING:
-            # What was under way may have been finished meanwhile.
+            # The work in progress may have finished meanwhile.
             self.drained(after.binding_id, None)
 
     def apply_end(self, record: SessionBindingRecord) -> None:
-        """A binding has ended with the write that made another one."""
+        """Update the index for a binding that another one replaced."""
         self._became(record)
 
 

@@ -1,7 +1,7 @@
-"""The session-binding service: bind, list, resolve, touch, unbind; and what ends bindings by itself (seed 002).
+"""The session-binding service: bind, list, resolve, touch and unbind conversations (docs/bindings.md).
 
-Each binding is durable before a message follows it, and each end before a message stops to. What the platform has to
-be asked for, threads and webhooks, is asked for before anything is stored: a binding that fails leaves nothing behind.
+A binding, or its end, is durable before any message is routed by it. Threads and webhooks are requested from the
+platform before anything is stored, so a failed binding leaves nothing in the store.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ T = TypeVar("T")
 
 
 class SessionBindingService:
-    """Bindings of conversations to sessions, whatever the channel."""
+    """Binds conversations of any channel to sessions."""
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
         self._bound = context.bindings
-        #: conversations that are being bound
+        #: locks of the conversations that are being bound
         self._busy: dict[PlaceId, anyio.Lock] = {}
         self._expiry = BindingExpiry(context)
         #: called with each expired binding and the seq of its end
         self._expired: Callable[[SessionBindingRecord, Reason, int | None], None] = _nobody
-        #: until the store was read
+        #: set once the bindings are loaded
         self.up = anyio.Event()
         context.bindings.connect(changed=self._expiry.changed, ended=self._ended)
 
@@ -73,7 +73,7 @@ class SessionBindingService:
         self._expired = expired
 
     async def load(self, cause: int | None) -> None:
-        """Read what is bound; what has ended does not come back (B131)."""
+        """Load the bindings that have not ended."""
         stored = await self._ctx.store.read(ListBindings())
         for binding, problem in stored.broken.items():
             self._not_loaded(binding, "", "", BindingError(problem, Reason.BROKEN_ROW), cause)
@@ -92,37 +92,34 @@ class SessionBindingService:
             self._bound.own(channel, webhook)
 
     def _not_loaded(self, binding: str, place: str, key: str, error: BindingError, cause: int | None) -> None:
-        """A binding that cannot be followed stops no start; its conversation goes its default route."""
+        """Record an unusable binding, which does not prevent the start; its conversation takes the default route."""
         body = BindingRefused(
             verb="load", conversation=place, session_key=key, reason=error.reason, detail=well_formed(error.facts)
         )
         self._ctx.events.record(body, cause, binding=binding)
 
     def settle(self, cause: int | None) -> None:
-        """After the start: those that were ending and have nothing under way any more have ended."""
+        """After start, end the ending bindings without work in progress."""
         for record in self._bound.index:
             self._bound.drained(record.binding_id, cause)
 
-    # ------------------------------------------------------------ the contract of seed 002
+    # ------------------------------------------------------------ public API
 
     async def bind(
         self, asked: BindRequest | None = None, cause: int | None = None, **fields: Unpack[BindFields]
     ) -> SessionBindingRecord:
-        """Bind a conversation to a session, as a request says or as its fields do. Durable when it returns.
+        """Bind a conversation to a session, by a request or its fields. Durable on return.
 
-        Raises `BindingError` for what cannot be done as asked: nothing was changed. Bound to the same session already,
-        it is left as it is.
+        Raises `BindingError`; then nothing was changed. A conversation that is already bound to that session is left
+        unchanged.
         """
         await self.up.wait()
         try:
             asked = normal(request_of(asked, fields))
-            before = (
-                None
-                if asked.request is None
-                else await self._ctx.store.read(FindBindingOfRequest(request=asked.request))
-            )
-            if before is not None:
-                return before
+            if asked.request is not None:
+                before = await self._ctx.store.read(FindBindingOfRequest(request=asked.request))
+                if before is not None:
+                    return before
             place = check_request(asked, self._ctx.config)
             return await self._in_turn(asked, place, cause)
         except BindingError as error:
@@ -131,15 +128,15 @@ class SessionBindingService:
             raise
 
     def list_by_session(self, target_session_key: str) -> tuple[SessionBindingRecord, ...]:
-        """The bindings of a session that have not ended, in the order in which they were made."""
+        """The bindings of a session that have not ended, in the order of creation."""
         return self._bound.index.of_session(target_session_key.strip())
 
     def all(self) -> tuple[SessionBindingRecord, ...]:
-        """All bindings that have not ended, in the order in which they were made."""
+        """All bindings that have not ended, in the order of creation."""
         return tuple(self._bound.index)
 
     def resolve_by_conversation(self, conversation: Address | ConversationRef) -> SessionBindingRecord | None:
-        """The binding by which a conversation belongs to a session now; none: it goes its default route."""
+        """The active binding of a conversation, or None."""
         try:
             place = conversation if isinstance(conversation, Address) else place_of(conversation)
         except TargetError:
@@ -147,10 +144,9 @@ class SessionBindingService:
         return self._bound.at(place)
 
     def touch(self, binding_id: str, at: float | None = None, by: str = OPERATOR, cause: int | None = None) -> None:
-        """Something happened in a bound conversation, now or at a time: its idle deadline moves, never backwards.
+        """Record activity in a bound conversation, now or at a time; its idle deadline never moves backwards.
 
-        What is to come has not happened: it counts as now. What is over by its deadlines stays over. Raises
-        `BindingError` for a time that is none.
+        A future time counts as now. An expired binding stays expired. Raises `BindingError` for an invalid time.
         """
         now = self._ctx.env.now()
         if at is not None and not math.isfinite(at):
@@ -172,10 +168,10 @@ class SessionBindingService:
         request: str | None = None,
         cause: int | None = None,
     ) -> tuple[SessionBindingRecord, ...]:
-        """End bindings: all that every given selector names. Those with something under way are ending until then.
+        """End the bindings that match all given selectors; those with work in progress end after it.
 
-        `request` names what asks for it, and is kept with the record. Raises `BindingError` without any selector. What
-        names nothing changes nothing: the answer is empty.
+        `request` identifies the request and is stored with the record. Returns the changed bindings. Raises
+        `BindingError` without any selector.
         """
         await self.up.wait()
         binding_id, target_session_key = (binding_id or "").strip(), (target_session_key or "").strip()
@@ -201,7 +197,7 @@ class SessionBindingService:
     # ------------------------------------------------------------ binding
 
     async def _in_turn(self, asked: BindRequest, place: Address, cause: int | None) -> SessionBindingRecord:
-        """Of several who bind the same conversation the second one sees what the first one did."""
+        """Serialise requests that bind the same conversation."""
         what = place_id(place)
         lock = self._busy.setdefault(what, anyio.Lock())
         try:
@@ -244,21 +240,21 @@ class SessionBindingService:
         return adapter
 
     async def _check_session(self, asked: BindRequest) -> None:
-        """The session is there, or is made with the binding."""
+        """Raise `BindingError` if the session does not exist and is not created with the binding."""
         key = asked.target_session_key.strip()
         if asked.new_session or await self._ctx.store.read(FindSession(key=key)) is not None:
             return
-        facts = f"there is no session {key!r}: name one that there is, or have it made with `new_session`"
+        facts = f"there is no session {key!r}: name an existing one, or create it with `new_session`"
         raise BindingError(facts, Reason.UNKNOWN_SESSION)
 
     async def _check_place(self, adapter: BindsConversations, place: Address, cause: int | None) -> None:
-        """The conversation takes messages, if need be because it is unarchived now."""
+        """Raise `BindingError` unless the conversation accepts messages; unarchive it if allowed."""
         current = Placement.CURRENT
         if place.kind is ChatKind.DIRECT:
             return
         state = await self._asked(adapter.inspect(place), place, current)
         if state is PlaceState.GONE:
-            raise BindingError(f"{place} is not there: name another one", Reason.BINDING_CREATE_FAILED, current.value)
+            raise BindingError(f"{place} does not exist: name another", Reason.BINDING_CREATE_FAILED, current.value)
         if state is PlaceState.OPEN:
             return
         if not self._ctx.config.channel(place.channel).thread_bindings.unarchive:
@@ -268,7 +264,7 @@ class SessionBindingService:
         self._ctx.events.record(PlaceReopened(address=place), cause)
 
     async def _opened(self, adapter: BindsConversations, place: Address, title: str, key: str) -> Address:
-        """A thread under a conversation. Where no answer came it is asked for once more: it may be there already."""
+        """A thread under a conversation. After a lost response the request is repeated once: it is idempotent."""
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout):
                 return await adapter.open_child(place, title, key)
@@ -279,7 +275,7 @@ class SessionBindingService:
         return await self._asked(adapter.open_child(place, title, key), place, Placement.CHILD)
 
     async def _asked(self, call: Awaitable[T], place: Address, placement: Placement) -> T:
-        """What an adapter answers in time. Raises `BindingError`."""
+        """Await an adapter's answer with a timeout. Raises `BindingError`."""
         limit = self._ctx.config.delivery.request_timeout
         try:
             with anyio.fail_after(limit):
@@ -292,14 +288,14 @@ class SessionBindingService:
     async def _with_identity(
         self, adapter: BindsConversations, record: SessionBindingRecord, settings: ThreadBindingsConfig
     ) -> SessionBindingRecord:
-        """Who speaks there. Where there is no webhook now the bot does, visibly, if it may; else `BindingError`."""
+        """Add the webhook identity. Without a webhook, use the bot if the configuration allows, else raise."""
         limit = self._ctx.config.delivery.request_timeout
         try:
             with anyio.fail_after(limit):
                 identity = await adapter.identity(record.conversation, record.label)
         except Exception as error:
             if settings.identity_fallback == "none":
-                facts = f"{record.conversation}: there is no webhook to speak there: {_failure(error, limit)}"
+                facts = f"{record.conversation}: there is no webhook to post there: {_failure(error, limit)}"
                 raise BindingError(facts, Reason.IDENTITY_GONE) from error
             return msgspec.structs.replace(record, degraded=Reason.IDENTITY_GONE)
         return msgspec.structs.replace(record, identity=identity)
@@ -350,14 +346,14 @@ class SessionBindingService:
         )
         self._ctx.events.record(body, cause)
 
-    # ------------------------------------------------------------ what ends by itself
+    # ------------------------------------------------------------ expiry
 
     async def run(self) -> None:
-        """End what is over by itself, until cancelled; see `trunkline.core.runtime.bindings.expiry`."""
+        """End expired bindings until cancelled; see `trunkline.core.runtime.bindings.expiry`."""
         await self._expiry.run()
 
     def _ended(self, record: SessionBindingRecord, cause: int | None) -> None:
-        """A binding has ended: a word of farewell, where it came about by itself."""
+        """Notify the callback if a binding ended because it expired."""
         if record.reason is Reason.IDLE_EXPIRED or record.reason is Reason.MAX_AGE_EXPIRED:
             self._expired(record, record.reason, cause)
 
@@ -366,15 +362,15 @@ def _nobody(_record: SessionBindingRecord, _reason: Reason, _cause: int | None) 
 
 
 def _check_child(child: Address, parent: Address) -> None:
-    """Raise `BindingError` where an adapter gives something else than a conversation of its own for a thread."""
+    """Raise `BindingError` if an adapter returned something else than a new thread."""
     elsewhere = (child.channel, child.account) != (parent.channel, parent.account)
     if elsewhere or place_id(child) == place_id(parent):
-        facts = f"{parent}: its adapter gave {child}, and not a thread under it"
+        facts = f"{parent}: its adapter returned {child}, which is not a thread under it"
         raise BindingError(facts, Reason.BINDING_CREATE_FAILED, Placement.CHILD.value)
 
 
 def _failure(error: Exception, limit: float) -> str:
-    """What came of asking an adapter."""
+    """The description of an adapter's failure."""
     if isinstance(error, TimeoutError):
         return f"no answer within {limit:g} s: try again"
     return well_formed(error.facts if isinstance(error, PlatformError) else f"{type(error).__name__}: {error}")

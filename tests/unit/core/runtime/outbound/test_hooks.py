@@ -184,7 +184,7 @@ async def test_a_hook_may_leave_nothing_to_be_seen(
 async def test_a_text_that_a_hook_makes_too_long_is_not_sent(path: Path, platform: Platform) -> None:
     asked = hooks(sending("long", Change("x" * 101)))
     async with serving(path, platform, hooks=asked, delivery={"max_text": 100}) as running:
-        with pytest.raises(SendFailed, match="longer than the gateway takes"):
+        with pytest.raises(SendFailed, match="longer than the gateway accepts"):
             await running.gateway.send(message())
         [told] = running.told(HookSending)
     assert (told.verdict, told.reason, platform.sent) == ("cancelled", Reason.TEXT_TOO_LONG, [])
