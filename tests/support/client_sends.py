@@ -13,5 +13,5 @@ ANA = direct("100")
 
 
 async def failing(running: Running, asked: SendMessage) -> None:
-    with pytest.raises(SendFailed, match="ask again with the same key"):
+    with pytest.raises(SendFailed, match="retry with the same key"):
         await running.gateway.send(asked)

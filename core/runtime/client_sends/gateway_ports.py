@@ -1,8 +1,9 @@
-"""The gateway's own ports for sends of clients: its store, its adapters, its delivery loop for `sends`."""
+"""Connects client sends to the gateway's store, adapters and delivery loop."""
 
 from __future__ import annotations
 
 import msgspec
+from cachetools import LRUCache
 
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels.capabilities import check_poll, require
@@ -24,30 +25,30 @@ from trunkline.core.store.records import IntentFate, IntentRow, NewSession, Send
 from trunkline.core.values import Address, Capabilities, Capability, IntentKind, IntentState, Poll, SessionEntry
 from trunkline.core.well_formed import well_formed
 
-#: endings after which people may see the message, or a part of it
+#: final states in which the message, or a part of it, may be visible
 _MAY_BE_SEEN = frozenset({IntentState.PARTIAL, IntentState.UNKNOWN, IntentState.MISPLACED})
-#: session keys that are remembered to exist
+#: maximum number of cached keys of existing sessions
 _MOST_KNOWN = 100_000
-#: keys of sends that are remembered to have been seen by the hooks
+#: maximum number of cached send keys that hooks have seen
 _MOST_SEEN = 10_000
 
 
 class GatewaySendPorts:
-    """`trunkline.core.runtime.client_sends.sends.SendPorts` of a running gateway."""
+    """The `trunkline.core.runtime.client_sends.planner.SendPorts` of a running gateway."""
 
     def __init__(self, context: Context, delivery: Delivery, targets: TargetResolver, preparer: Preparer) -> None:
         self._ctx = context
         self._delivery = delivery
         self._targets = targets
         self._preparer = preparer
-        #: keys of sessions that are known to exist: a key is not lost again
-        self._known: dict[str, None] = {}
-        #: keys of sends that the hooks of this process have seen, oldest first
-        self._seen: dict[str, None] = {}
+        #: keys of sessions that exist
+        self._known: LRUCache[str, None] = LRUCache(_MOST_KNOWN)
+        #: keys of sends that the hooks of this process have seen
+        self._seen: LRUCache[str, None] = LRUCache(_MOST_SEEN)
 
     @property
     def config(self) -> GatewayConfig:
-        """Today's configuration."""
+        """The current configuration."""
         return self._ctx.config
 
     @property
@@ -64,11 +65,11 @@ class GatewaySendPorts:
         return self._targets.account(channel, named, None)
 
     async def look_up(self, channel: str, account: str, text: str) -> DirectoryAnswer:
-        """Ask the adapter's directory, where it has one."""
+        """Ask the adapter's directory, if it has one."""
         return await self._targets.look_up(channel, account, text)
 
     async def fate(self, key: str) -> SendResult | None:
-        """The fate of the latest try, waited for where it is open (from an earlier process, for one)."""
+        """The result of the latest try, waiting for an open one (perhaps of an earlier process)."""
         send = await self._ctx.store.read(FindSend(key=key))
         return None if send is None else await self._wait(send)
 
@@ -76,7 +77,7 @@ class GatewaySendPorts:
         """The end of a send's intent."""
         waited = False
         while True:
-            # Asked for before the state is read: an end in between is not missed.
+            # Registered before the state is read, so that an end in between is not missed.
             ended = self._delivery.on_end(send.intent)
             try:
                 fate = await self._ctx.store.read(FindIntentFate(intent=send.intent))
@@ -88,7 +89,7 @@ class GatewaySendPorts:
                 self._delivery.forget(send.intent, ended)
 
     async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
-        """Have the send durable and queued, unless its key has sent before."""
+        """Store and queue the send, unless its key was used before."""
         while True:
             draft = self._draft(plan)
             before = await self._seen_before(plan) if self._preparer.has_hooks else 1
@@ -99,7 +100,7 @@ class GatewaySendPorts:
                 return stored
 
     async def _store(self, plan: SendPlan, draft: IntentRow, tries: int, cause: int | None) -> StoredSend | None:
-        """Have a try durable and queued; none when hooks have seen it, and by now the next try is another one."""
+        """Store and queue a try; None if hooks have seen it but the next try has another number by now."""
         ctx, draft = self._ctx, msgspec.structs.replace(draft, id=send_intent(plan.key, tries))
         row = await self._preparer.prepare(draft, well_formed(plan.text), cause)
         send = SendRow(key=plan.key, intent=row.id, tries=tries, session_key=plan.session_key, channel=plan.channel)
@@ -111,13 +112,13 @@ class GatewaySendPorts:
                 ctx.record_session(begun.session, plan.agent, row.address, "outbound", cause)
             return begun, ctx.record_prepared(begun.intent, targeted=True, reason=Reason.CLIENT_SEND, cause=cause)
 
-        def then(told: tuple[SendAdmission, int]) -> None:
-            begun, prepared = told
+        def then(answer: tuple[SendAdmission, int]) -> None:
+            begun, prepared = answer
             if begun.intent is not None:
                 self._delivery.queue(begun.intent, prepared)
 
         now, again = ctx.env.now(), self._may_try_again
-        # What a hook took back makes no session.
+        # A message that a hook cancelled creates no session.
         entry = None if is_final(row.state) else self._entry(plan, row.address)
         begin = BeginSend(send=send, intent=row, entry=entry, again=again, now=now)
         try:
@@ -127,7 +128,7 @@ class GatewaySendPorts:
         except Exception as error:
             if entry is None:
                 raise
-            # A session that cannot be made now is made with the mirror.
+            # A session that cannot be created now is created with the mirror.
             facts = well_formed(f"{type(error).__name__}: {error}")
             ctx.events.record(StoreFailed(reason=Reason.STORE_ERROR, error=facts, retry_in=0.0), cause)
             begun, _ = await ctx.store.write(msgspec.structs.replace(begin, entry=None), story, then=then)
@@ -138,19 +139,17 @@ class GatewaySendPorts:
         if row.hooks_pending and not begun.new and fate is not None and again(fate.state):
             return None
         if begun.intent is not None and is_final(begun.intent.state):
-            # A hook has taken it back: that was all.
+            # A hook cancelled it.
             fate = IntentFate(state=begun.intent.state, reason=begun.intent.reason, receipts=())
         return _stored(plan, begun.send, fate, new=begun.new)
 
     async def _seen_before(self, plan: SendPlan) -> StoredSend | int:
-        """The number of the try that hooks are to see; or the send that its key does not send again: they saw it.
+        """The number of the try that hooks should see; or the stored send, if its key must not send again.
 
-        Only the latest keys are remembered here. The store would know all of them, and asking it costs each send. Where
-        it turns out to have tried the key before, `_store` stores nothing, and the hooks see the try that counts.
+        Only recent keys are cached here, because a query for each send is expensive. If the store turns out to know the
+        key, `_store` stores nothing, and the hooks see the try that counts.
         """
         if plan.key not in self._seen:
-            if len(self._seen) >= _MOST_SEEN:
-                del self._seen[next(iter(self._seen))]
             self._seen[plan.key] = None
             return 1
         send = await self._ctx.store.read(FindSend(key=plan.key))
@@ -160,7 +159,7 @@ class GatewaySendPorts:
         return send.tries + 1 if self._may_try_again(fate.state) else _stored(plan, send, fate, new=False)
 
     async def ended(self, stored: StoredSend) -> SendResult:
-        """How a send ends, waiting for that."""
+        """Wait for the end of a send."""
         send = SendRow(
             key=stored.plan.key,
             intent=stored.intent,
@@ -171,20 +170,20 @@ class GatewaySendPorts:
         return await self._wait(send)
 
     def bound(self, address: Address) -> SessionBindingRecord | None:
-        """The binding by which a place belongs to a session now."""
+        """The active binding of a place."""
         return self._ctx.bindings.at(address)
 
     def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
-        """Where a send would go, and its chunks."""
+        """The place and the chunks of a send, for a dry run."""
         row = self._preparer.preview(self._draft(plan), well_formed(plan.text))
         return row.address, row.chunks
 
     def _may_try_again(self, state: IntentState) -> bool:
-        # Upstream keeps failures too, so that a key never sends again.
+        # Upstream stores failures too, so a key never sends again.
         return not self._ctx.config.profile.upstream and may_try_again(state)
 
     def _entry(self, plan: SendPlan, address: Address) -> NewSession | None:
-        """The session of the target conversation, to be created where it is missing (seed 000)."""
+        """The session of the target conversation, to create if it is missing."""
         ctx, entry = self._ctx, plan.entry
         if plan.session_key is None or entry is None or plan.session_key in self._known:
             return None
@@ -193,12 +192,10 @@ class GatewaySendPorts:
         def entry_of(_: Address) -> SessionEntry:
             return entry
 
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
         return msgspec.structs.replace(new, entry_of=entry_of)
 
     def _draft(self, plan: SendPlan) -> IntentRow:
-        """The intent of the first try, without its text. Raises `InvalidSend` for what the adapter cannot do."""
+        """The draft of the first try. Raises `InvalidSend` if the adapter lacks a capability."""
         address, ctx = _address(plan), self._ctx
         poll = self._check_able(plan, address)
         bound = ctx.bindings.at(address)
@@ -221,7 +218,7 @@ class GatewaySendPorts:
         )
 
     def _check_able(self, plan: SendPlan, address: Address) -> Poll | None:
-        """Refuse what the adapter cannot do; the poll as it is sent."""
+        """Check the adapter's capabilities; returns the poll to send."""
         if not (plan.media or plan.poll or plan.payload):
             return None
         adapter = self._ctx.adapters.get((address.channel, address.account))
@@ -238,7 +235,7 @@ class GatewaySendPorts:
 
 
 def _address(plan: SendPlan) -> Address:
-    """Where a plan goes. Upstream sends to targets that have no route; there is no place to give an adapter then."""
+    """The place of a plan. Raises `InvalidSend` for a plan without a route, which only upstream allows."""
     if plan.route is None:
         raise InvalidSend(f"{plan.target!r} names no place on {plan.channel}", Reason.BAD_TARGET)
     return plan.route.address
@@ -269,7 +266,7 @@ def _fate(send: SendRow, fate: IntentFate | None, *, waited: bool) -> SendResult
 
 
 def _detail(fate: IntentFate) -> str:
-    """How a send failed."""
+    """The description of a failed send."""
     reason = "" if fate.reason is None else f": {fate.reason.sentence}"
     advice = "; nothing more is sent under this key" if fate.state in _MAY_BE_SEEN else ""
     return f"it ended as {fate.state.value}{reason}{advice}"

@@ -1,10 +1,11 @@
-"""Planning sends of clients: everything that is decided before anything is stored (see `trunkline.core.sends.api`)."""
+"""Plans client sends: everything that is decided before anything is stored (see `trunkline.core.sends.api`)."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 import msgspec
+from cachetools import LRUCache
 
 from trunkline.core.bindings.records import SessionBindingRecord
 from trunkline.core.channels import rules_for
@@ -20,29 +21,29 @@ from trunkline.core.sends.api import SendMessage, SendPlan, check_send, choose_a
 from trunkline.core.values import Address, IntentId, Receipt
 from trunkline.core.well_formed import well_formed
 
-#: upstream: failures that are remembered without a delivery
+#: upstream: maximum number of remembered failures that stored nothing
 _MOST_SPENT = 1000
-#: plans that are remembered
+#: maximum number of cached plans
 _MOST_KNOWN = 20_000
 _Asked = tuple[Address, str | None, str | None, str | None, str | None, str | None, str | None]
 
 
 class SendResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the latest try of a send. `receipt` none: it failed, and `detail` tells how."""
+    """The result of the latest try of a send. Without a receipt it failed, and `detail` says how."""
 
     tries: int
     receipt: Receipt | None
     channel: str
     session_key: str | None
     detail: str = ""
-    #: it failed, and may be seen all the same, at least in part: nothing is tried again
+    #: it failed but may be visible, at least in part, so nothing is retried
     final: bool = False
-    #: it was open still, and waited for
+    #: it was still open and was waited for
     waited: bool = False
 
 
 class StoredSend(msgspec.Struct, frozen=True, kw_only=True):
-    """A send that is durable. `new`: by this call. `fate`: of an earlier try with the key, where that has ended."""
+    """A durable send. `new`: stored by this call. `fate`: the result of an ended earlier try with the key."""
 
     plan: SendPlan
     intent: IntentId
@@ -53,20 +54,20 @@ class StoredSend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SendPorts(Protocol):
-    """What a send needs of the gateway around it."""
+    """The port of client sends to the gateway."""
 
     @property
     def config(self) -> GatewayConfig:
-        """Today's configuration."""
+        """The current configuration."""
         ...
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The channels that are served."""
+        """The channels that have an adapter."""
         ...
 
     def session(self, text: str | None) -> tuple[str, str] | None:
-        """The key, as it is stored, and the agent of a session that a client names. Raises `InvalidSend`."""
+        """The stored key and the agent of a session that a client names. Raises `InvalidSend`."""
         ...
 
     def account(self, channel: str, named: str | None) -> str | None:
@@ -74,45 +75,45 @@ class SendPorts(Protocol):
         ...
 
     async def look_up(self, channel: str, account: str, text: str) -> DirectoryAnswer:
-        """What a directory says of a target. May raise `TargetError`."""
+        """A directory's answer for a target. May raise `TargetError`."""
         ...
 
     async def fate(self, key: str) -> SendResult | None:
-        """What became of an earlier send with this key, waiting for one that is still open."""
+        """The result of an earlier send with this key, waiting for an open one."""
         ...
 
     async def store(self, plan: SendPlan, cause: int | None) -> StoredSend:
-        """Have the send durable and queued, unless its key has sent before. Raises `InvalidSend`."""
+        """Store and queue the send, unless its key was used before. Raises `InvalidSend`."""
         ...
 
     async def ended(self, stored: StoredSend) -> SendResult:
-        """How it ends, waiting for that."""
+        """Wait for the end of a send."""
         ...
 
     def bound(self, address: Address) -> SessionBindingRecord | None:
-        """The binding by which a place belongs to a session now."""
+        """The active binding of a place."""
         ...
 
     def preview(self, plan: SendPlan) -> tuple[Address, tuple[str, ...]]:
-        """Where a send would go, and its chunks. Raises `InvalidSend`."""
+        """The place and the chunks of a send, for a dry run. Raises `InvalidSend`."""
         ...
 
 
 class SendPlanner:
-    """Plans sends. Of exact places the plan is remembered: who writes to a place once often does so again."""
+    """Plans sends. Plans for exact places are cached, because clients often send to the same place again."""
 
     def __init__(self, ports: SendPorts, events: EventSink, decisions: Decisions) -> None:
         self._ports = ports
         self._events = events
         self._decisions = decisions
-        #: plans without what is said, with the events that tell of them; they hold for one configuration
-        self._known: dict[_Asked, tuple[SendPlan, TargetResolved]] = {}
+        #: plans and their events by target; valid for one configuration
+        self._known: LRUCache[_Asked, tuple[SendPlan, TargetResolved]] = LRUCache(_MOST_KNOWN)
         self._config = ports.config
         #: upstream: keys that failed before anything was stored
-        self.spent: dict[str, str] = {}
+        self.spent: LRUCache[str, str] = LRUCache(_MOST_SPENT)
 
     async def plan(self, message: SendMessage, asked: int) -> tuple[SendPlan, int]:
-        """Decide text, channel, agent, account, place and session; and the event that tells. Raises `UsageError`."""
+        """Decide text, channel, agent, account, place and session, and record the decision. Raises `UsageError`."""
         if self._config is not self._ports.config:
             self._known.clear()
             self._config = self._ports.config
@@ -130,11 +131,11 @@ class SendPlanner:
             )
             known = self._known.get(what)
             if known is not None:
-                plan, resolved = _said(known[0], message, self._config), known[1]
+                plan, resolved = _with_content(known[0], message, self._config), known[1]
             else:
                 plan, resolved = await self._planned(message, asked)
                 if resolved is not None:
-                    self._remember(what, plan, resolved)
+                    self._known[what] = plan, resolved
         if plan.route is not None and not plan.named_session:
             plan, resolved = self._at_home(plan, plan.route.address, resolved)
         return plan, asked if resolved is None else self._events.record(resolved, asked)
@@ -142,7 +143,7 @@ class SendPlanner:
     def _at_home(
         self, plan: SendPlan, address: Address, resolved: TargetResolved | None
     ) -> tuple[SendPlan, TargetResolved | None]:
-        """What goes to a bound conversation is remembered in the session that the conversation belongs to."""
+        """Mirror a send to a bound conversation into the bound session."""
         bound = self._ports.bound(address)
         if bound is None:
             return plan, resolved
@@ -152,11 +153,6 @@ class SendPlanner:
             steps = (*resolved.steps, f"that conversation is bound to the session {key}, by {bound.binding_id}")
             resolved = msgspec.structs.replace(resolved, session_key=key, steps=steps)
         return plan, resolved
-
-    def _remember(self, what: _Asked, plan: SendPlan, resolved: TargetResolved) -> None:
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[what] = plan, resolved
 
     async def _planned(self, message: SendMessage, asked: int) -> tuple[SendPlan, TargetResolved | None]:
         ports = self._ports
@@ -179,12 +175,12 @@ class SendPlanner:
             route=route,
             config=ports.config,
         )
-        return plan, None if route is None else self._told(question, route, note)
+        return plan, None if route is None else self._resolved(question, route, note)
 
     async def _question(
         self, message: SendMessage, agent: str, channel: str, account: str | None
     ) -> tuple[OutboundQuestion, str]:
-        """Where it is to go, after a directory was asked; and a note on that. An exact place is not looked up."""
+        """The routing question after the directory look-up, and a note on it. Exact places are not looked up."""
         question = OutboundQuestion(
             agent=agent,
             channel=channel,
@@ -201,26 +197,24 @@ class SendPlanner:
         return looked.answer(msgspec.structs.replace(question, target=message.to.strip())), looked.note
 
     def _route(self, message: SendMessage, question: OutboundQuestion, note: str, cause: int) -> OutboundRoute | None:
-        """The route of a send; none only in the upstream profiles, which then send without a mirror."""
+        """The route of a send; None only in the upstream profiles, which then send without a mirror."""
         try:
             return resolve(self._decisions, question, note, self._ports.config)
         except TargetError as error:
             if not self._ports.config.profile.upstream:
                 raise
             if isinstance(error, AmbiguousTarget) and not (message.session_key or "").strip():
-                # Upstream asks for the route where no session is named only, and fails then as a delivery does.
+                # Upstream resolves the route only if no session is named, and fails like a delivery.
                 self._events.record(refused(message.key, error), cause)
                 raise self._spend(message.key, error) from error
             return None
 
     def _spend(self, key: str, error: TargetError) -> SendFailed:
-        """Upstream: remember a failure of which nothing is stored."""
-        if len(self.spent) >= _MOST_SPENT:
-            del self.spent[next(iter(self.spent))]
+        """Upstream: remember a failure that stored nothing."""
         self.spent[key] = error.facts
         return SendFailed(error.facts, final=True)
 
-    def _told(self, question: OutboundQuestion, route: OutboundRoute, note: str) -> TargetResolved:
+    def _resolved(self, question: OutboundQuestion, route: OutboundRoute, note: str) -> TargetResolved:
         return TargetResolved(
             channel=question.channel,
             target=question.target,
@@ -230,8 +224,8 @@ class SendPlanner:
         )
 
 
-def _said(plan: SendPlan, message: SendMessage, config: GatewayConfig) -> SendPlan:
-    """A remembered plan with what is said this time. Raises `InvalidSend`."""
+def _with_content(plan: SendPlan, message: SendMessage, config: GatewayConfig) -> SendPlan:
+    """A cached plan with the content of another message. Raises `InvalidSend`."""
     text, media = check_send(message, config.profile)
     return msgspec.structs.replace(
         plan,
@@ -245,5 +239,5 @@ def _said(plan: SendPlan, message: SendMessage, config: GatewayConfig) -> SendPl
 
 
 def refused(key: str, error: UsageError) -> SendRefused:
-    """The event of a send that cannot be done as asked."""
+    """The event of a refused send."""
     return SendRefused(key=well_formed(key), reason=refusal(error), detail=well_formed(error.facts))

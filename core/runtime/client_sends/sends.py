@@ -1,4 +1,4 @@
-"""Sends of clients: one key is one send, whoever asks how often (see `trunkline.core.sends.api`)."""
+"""Client sends: one idempotency key is one send, however often it is requested (see `trunkline.core.sends.api`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from trunkline.core.well_formed import well_formed
 
 
 class _Flight:
-    """A send that runs: whoever comes with its key waits here."""
+    """A running send; further calls with its key wait for it."""
 
     def __init__(self) -> None:
         self.done = anyio.Event()
@@ -34,7 +34,7 @@ class _Flight:
 
 
 class Sends:
-    """Does sends of clients while the gateway is up; those that come before wait for it."""
+    """Executes client sends while the gateway is up; earlier ones wait for it."""
 
     def __init__(self, ports: SendPorts, events: EventSink, decisions: Decisions, up: anyio.Event) -> None:
         self._ports = ports
@@ -42,42 +42,41 @@ class Sends:
         self._decisions = decisions
         self._up = up
         self._stopped = False
-        #: in order, so that they end in order
+        #: ordered, so that calls are cancelled in order
         self._scopes: dict[anyio.CancelScope, None] = {}
         self._flights: dict[str, _Flight] = {}
         self._planner = SendPlanner(ports, events, decisions)
 
     def stop(self) -> None:
-        """The gateway ends: nobody waits any longer for what it will not do."""
+        """Cancel all waiting calls when the gateway ends."""
         self._stopped = True
         for scope in tuple(self._scopes):
             scope.cancel()
 
     async def send(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
-        """Send a message once for its key, and wait for its end.
+        """Send a message once per key, and wait for its end.
 
-        Raises `InvalidSend` or another `UsageError` for what cannot be done as asked: nothing is sent or stored, and
-        the key is free. Raises `SendFailed` when it was not delivered, or when the gateway ends before it knows; asked
-        again with the same key, after a restart too, it sends nothing twice. A best-effort send is not raised for: its
-        status tells.
+        Raises `InvalidSend` or another `UsageError` for an invalid request: nothing is sent or stored, and the key
+        stays unused. Raises `SendFailed` if the message was not delivered, or if the gateway ends first; repeating the
+        call with the same key, even after a restart, sends nothing twice. A failed best-effort send does not raise.
         """
         return await self._while_up(message, lambda: self._send(message, cause))
 
     async def enqueue(self, message: SendMessage, cause: int | None = None) -> SendOutcome:
-        """Have a message durable once for its key, and do not wait for its delivery: the status is ``queued``.
+        """Store a message once per key without waiting for its delivery: the status is ``queued``.
 
-        Raises as `send` does; for a key whose earlier send has ended, as that one did.
+        Raises like `send`. For a key whose earlier send has ended, the result is that of the earlier one.
         """
         if self._stopped or not self._up.is_set():
             return await self._while_up(message, lambda: self._first(message, cause, wait=False))
         try:
-            # Without a scope to cancel: the store tells whoever waits for it that the gateway has ended.
+            # No scope to cancel is needed: the store raises when the gateway has ended.
             return await self._first(message, cause, wait=False)
         except StoreError as error:
-            raise SendFailed(f"send {message.key!r}: {error.facts}; ask again with the same key") from error
+            raise SendFailed(f"send {message.key!r}: {error.facts}; retry with the same key") from error
 
     async def _while_up(self, message: SendMessage, do: Callable[[], Awaitable[SendOutcome]]) -> SendOutcome:
-        """Do something while the gateway serves; what comes before that waits."""
+        """Execute a call while the gateway is up, waiting for its start."""
         with anyio.CancelScope() as scope:
             self._scopes[scope] = None
             try:
@@ -87,11 +86,11 @@ class Sends:
                     await self._up.wait()
                 return await do()
             except StoreError as error:
-                # This process has ended, but for saying so.
+                # The process is ending.
                 raise SendFailed(f"send {message.key!r}: {error}") from error
             finally:
                 del self._scopes[scope]
-        raise SendFailed(f"send {message.key!r}: the gateway ended before it was known; ask again with the same key")
+        raise SendFailed(f"send {message.key!r}: the gateway ended before the result; retry with the same key")
 
     async def _send(self, message: SendMessage, cause: int | None) -> SendOutcome:
         if message.dry_run:
@@ -113,10 +112,10 @@ class Sends:
         return flight.outcome
 
     async def _join(self, message: SendMessage, flight: _Flight, cause: int | None) -> SendOutcome | None:
-        """Wait for the one that runs, and take its result.
+        """Wait for a running send and return its result.
 
-        None when it has none: it was refused for its own fault, or its caller went away. Then it is one's own turn,
-        and what was stored meanwhile is found by its key.
+        None if it has no result because it was refused or its caller was cancelled. Then this call sends itself, and
+        finds by its key what was stored meanwhile.
         """
         self._joined(message.key, cause, ended=False)
         await flight.done.wait()
@@ -152,12 +151,12 @@ class Sends:
         return _outcome(message, fate, cached=not stored.new)
 
     async def _planned(self, message: SendMessage, asked: int) -> tuple[SendPlan | SendOutcome, int]:
-        """The plan of a send; or the outcome of an earlier one with its key, where it cannot be planned any more."""
+        """The plan of a send, or the outcome of an earlier one with its key if it can no longer be planned."""
         try:
             return await self._planner.plan(message, asked)
         except UsageError:
             before = None if message.dry_run else await self._ports.fate(message.key)
-            # Upstream keeps failures too, so that a key never sends again.
+            # Upstream stores failures too, so a key never sends again.
             upstream = self._ports.config.profile.upstream
             if before is None or (before.receipt is None and not before.final and not upstream):
                 raise
@@ -165,14 +164,14 @@ class Sends:
             return _outcome(message, before, cached=True), asked
 
     def _check_spent(self, key: str, cause: int) -> None:
-        """Upstream: a key whose failure left nothing in the store never sends again."""
+        """Upstream: a key with a remembered failure never sends again."""
         spent = self._planner.spent
         if key in spent and self._ports.config.profile.upstream:
             self._joined(key, cause, ended=True)
             raise SendFailed(spent[key], cached=True, final=True)
 
     def _preview(self, plan: SendPlan, cause: int) -> SendOutcome:
-        """What a dry run tells; nothing else happens (invariant P2)."""
+        """The outcome of a dry run, which has no effects (invariant P2)."""
         address, chunks = self._ports.preview(plan)
         media = tuple(media_name(one) for one in plan.media)
         body = SendPreviewed(
@@ -228,7 +227,7 @@ def _outcome(message: SendMessage, fate: SendResult, *, cached: bool) -> SendOut
         raise SendFailed(f"send {message.key!r}: {fate.detail}", cached=cached, final=fate.final)
     return SendOutcome(
         key=message.key,
-        # Best effort changes what is tried, never what is said of it (B028).
+        # Best effort limits attempts, but the status stays truthful (scenario B028).
         status=SendStatus.NOT_DELIVERED if receipt is None else SendStatus.DELIVERED,
         message_id=None if receipt is None else receipt.provider_id,
         channel=fate.channel,

@@ -1,4 +1,4 @@
-"""Where a send goes: the account that sends, what a directory says of the target, the place, and the session."""
+"""Resolves the targets of sends: account, directory look-up, place and session."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from trunkline.core.runtime.context import Context
 from trunkline.core.sends.api import check_exact, named_session
 from trunkline.core.values import Address, SessionId
 
-#: seconds that a directory has
+#: timeout of a directory, seconds
 _DIRECTORY_TIMEOUT = 10.0
 
 
 class ToolSend(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool send as the agent asked for it."""
+    """The arguments of a tool send."""
 
-    #: the session that runs
+    #: the running session
     running: SessionId
     to: Address | str | None
     channel: str | None = None
     account: str | None = None
     thread: str | None = None
-    #: the session that shall remember it
+    #: key of the session to mirror it
     session: str | None = None
 
 
 class ResolvedTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a send goes, with the event that decided it."""
+    """The destination of a send, with the seq of the decision."""
 
     address: Address
     cause: int
@@ -54,13 +54,13 @@ class ResolvedTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DirectoryAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a directory says of a target. `resolved` none: nothing, and `note` tells why if it should have."""
+    """A directory's answer for a target. `note` explains a failed look-up."""
 
     resolved: Resolved | None = None
     note: str = ""
 
     def answer(self, question: OutboundQuestion) -> OutboundQuestion:
-        """The question, with what is known now."""
+        """The routing question with the directory's answer."""
         found = self.resolved
         if found is None:
             return question
@@ -68,7 +68,7 @@ class DirectoryAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def refusal(error: UsageError) -> Reason:
-    """The reason code of a send that cannot be done as asked."""
+    """The reason code of a refused send."""
     if isinstance(error, InvalidSend):
         return error.reason
     if isinstance(error, KeyFormatError):
@@ -79,7 +79,7 @@ def refusal(error: UsageError) -> Reason:
 
 
 def resolve(decisions: Decisions, question: OutboundQuestion, note: str, config: GatewayConfig) -> OutboundRoute:
-    """The route of a send. Raises `TargetError`, which says the note on the directory too."""
+    """The route of a send. Raises `TargetError`, with the note on the directory."""
     try:
         return decisions.resolve_outbound(question, config)
     except TargetError as error:
@@ -89,7 +89,7 @@ def resolve(decisions: Decisions, question: OutboundQuestion, note: str, config:
 
 
 class TargetResolver:
-    """Resolves targets, and tells how."""
+    """Resolves targets and records how."""
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
@@ -97,7 +97,7 @@ class TargetResolver:
     async def aim(
         self, agent: str, asked: ToolSend, origin: Address | None, cause: int, ids: Mapping[str, str | None]
     ) -> ResolvedTarget | None:
-        """Where a tool send goes; none without a target and an origin. Raises `UsageError`; nothing is sent then."""
+        """The destination of a tool send; None without a target and an origin. Raises `UsageError`."""
         session = self.session(asked.session)
         if not isinstance(asked.to, str):
             address = asked.to or origin
@@ -131,7 +131,7 @@ class TargetResolver:
     async def route(
         self, question: OutboundQuestion, cause: int | None, ids: Mapping[str, str | None]
     ) -> tuple[OutboundRoute, int]:
-        """Place and session of a target, told with its reasons. Raises `TargetError`."""
+        """Resolve a target and record the decision. Raises `TargetError`."""
         looked = await self.look_up(question.channel, question.account or "", question.target)
         question, ctx = looked.answer(question), self._ctx
         route = resolve(ctx.decisions, question, looked.note, ctx.config)
@@ -147,7 +147,7 @@ class TargetResolver:
         return route, ctx.events.record(body, cause, **ids)
 
     async def look_up(self, channel: str, account: str, text: str) -> DirectoryAnswer:
-        """What the platform's directory says of a target, where there is one. A failing directory says nothing."""
+        """Look a target up in the platform's directory, if it has one. A failing directory gives no answer."""
         adapter = self._ctx.adapters.get((channel, account))
         if not isinstance(adapter, Directory):
             return DirectoryAnswer()
@@ -160,13 +160,13 @@ class TargetResolver:
             why = f"no answer within {_DIRECTORY_TIMEOUT:g} s"
         except PlatformError as error:
             why = error.facts or error.reason.sentence
-        except Exception as error:  # noqa: BLE001 -- a directory with a defect: the text may be clear without it
+        except Exception as error:  # noqa: BLE001 -- the target may be clear without a broken directory
             why = f"{type(error).__name__}: {error}"
-        return DirectoryAnswer(note=f"the directory of {channel} could not be asked: {why}")
+        return DirectoryAnswer(note=f"the look-up in the directory of {channel} failed: {why}")
 
 
 def _current(origin: Address | None, channel: str) -> CurrentConversation | None:
-    """The conversation that the agent works in, where it is on the same channel."""
+    """The conversation that the agent works in, if it is on the same channel."""
     if origin is None or origin.channel != channel:
         return None
     # A turn in a thread keeps its sends to the same conversation in that thread.

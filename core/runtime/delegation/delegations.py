@@ -1,4 +1,4 @@
-"""Running hands: durable before the hand starts, one result, told by the plan of `core.hands.completion_plan`."""
+"""Runs delegations: durable before the hand starts; one result, reported as `core.hands.completion_plan` decides."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from trunkline.core.well_formed import well_formed
 
 
 class DelegationRunner:
-    """Runs delegations side by side and brings their results back."""
+    """Runs delegations concurrently and reports their results."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class DelegationRunner:
         self._group: anyio.abc.TaskGroup | None = None
 
     def connect(self, *, start_turn: Callable[[Work, SessionId, int], None], busy: Callable[[str], bool]) -> None:
-        """Whom to tell results: turns and hands need each other, so this comes after construction."""
+        """Set the callbacks into turns. Set late: turns and delegations depend on each other."""
         self._start_turn = start_turn
         self._busy = busy
 
@@ -83,9 +83,9 @@ class DelegationRunner:
     async def delegate(
         self, work: Work, session: SessionId, call: int, asked: DelegationRequest, cause: int
     ) -> DelegationId:
-        """Store the delegation with its session and its frozen origin, then start the hand.
+        """Store the delegation with its session and its fixed origin, then start the hand.
 
-        Raises `BindingError` where the work is to have a thread of its own, and it cannot be made.
+        Raises `BindingError` if the work should have its own thread and the thread cannot be created.
         """
         ctx, hand, task = self._ctx, asked.hand, asked.task
         id = DelegationId(f"{work.id}.hand{call}")  # noqa: A001 -- the word
@@ -121,14 +121,14 @@ class DelegationRunner:
         return row.id
 
     async def _spawn(self, id: DelegationId, work: Work, asked: DelegationRequest, cause: int) -> str | None:  # noqa: A002 -- the word
-        """Give work a session of its own and bind a thread to it, where that is asked for; the session's key."""
+        """Give the work its own session and bind a thread to it, if requested; returns the session's key."""
         ctx, origin = self._ctx, work.reply_to
         if origin is None or asked.thread is False:
             return None
         if not ctx.config.channel(origin.channel).thread_bindings.spawn_subagent_sessions:
             return None
         if origin.kind is ChatKind.DIRECT and not asked.thread:
-            # There are no threads: it is told where it was asked for, as ever.
+            # Direct conversations have no threads.
             return None
         key = ctx.key_text(SessionKey(agent=work.agent, subagent=id))
         request = BindRequest(
@@ -147,7 +147,7 @@ class DelegationRunner:
         return key
 
     def recover(self, row: DelegationRow, cause: int) -> None:
-        """A delegation whose process died: run again where that is allowed, else report it lost (S30)."""
+        """Run a delegation whose process died again if that is allowed, else report it as lost."""
         settings = self._ctx.config.hands.of(row.hand)
         if settings.on_restart == "rerun" or row.state == "accepted":
             self._run_in_background(row, cause)
@@ -168,7 +168,7 @@ class DelegationRunner:
         await self._finish(row, result, reason, started)
 
     async def _work(self, row: DelegationRow) -> tuple[HandResult, Reason | None]:
-        """Let the hand work until its deadline."""
+        """Run the hand until its deadline."""
         ctx = self._ctx
         deadline = ctx.config.hands.of(row.hand).deadline
         try:
@@ -179,40 +179,40 @@ class DelegationRunner:
             return HandResult(outcome=HandOutcome.TIMEOUT, text=text), Reason.HAND_DEADLINE
         except HandError as error:
             return HandResult(outcome=HandOutcome.ERROR, text=well_formed(error.facts)), Reason.HAND_RAISED
-        except Exception as error:  # noqa: BLE001 -- whatever a hand raises is reported to whoever asked
+        except Exception as error:  # noqa: BLE001 -- any error of a hand is reported to the requester
             return HandResult(outcome=HandOutcome.ERROR, text=f"{type(error).__name__}: {error}"), Reason.HAND_RAISED
         return HandResult(outcome=HandOutcome.OK, text=well_formed(text)), None
 
     async def _finish(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> None:
-        """Store the result together with everything that tells it."""
-        while not await self._told(row, result, reason, cause):
+        """Store the result together with everything that reports it."""
+        while not await self._report(row, result, reason, cause):
             # The requester's session was reset between the decision and the write: decide again.
             pass
 
     async def _requester(self, row: DelegationRow) -> tuple[str, bool]:
-        """The key that the session which delegated has today, and whether it was replaced by another one."""
+        """The current key of the session that delegated, and whether another session has replaced it."""
         if row.session is None:
             return row.session_key, False
         found = await self._ctx.store.read(FindSessionById(session=row.session))
         return (row.session_key, True) if found is None else (found.key, False)
 
-    async def _told(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> bool:
-        """Decide how a result is told and store both; false when the decision came too late."""
+    async def _report(self, row: DelegationRow, result: HandResult, reason: Reason | None, cause: int) -> bool:
+        """Decide how to report a result and store both; False if the requester's session was reset meanwhile."""
         ctx = self._ctx
         done, decided = await self._completed(row, result, cause)
         plan = ctx.decisions.plan_completion(done, ctx.config.hands)
         if done.requester_replaced and any(step.mode == TURN for step in plan.steps):
-            # A rule of somebody's own that knows of no resets: the store would refuse its turn for ever (S5).
+            # A custom decision that ignores resets: the store would refuse its turn forever (invariant S5).
             plan = plan_completion(done, ctx.config.hands)
         held = None if done.routed is None or done.routed.binding is None else done.routed.binding.binding_id
         ctx.bindings.hold(held)
         try:
-            return await self._tell(row, done, plan, reason, decided)
+            return await self._store(row, done, plan, reason, decided)
         finally:
             ctx.bindings.release(held, decided)
 
     async def _completed(self, row: DelegationRow, result: HandResult, cause: int) -> tuple[HandCompletion, int]:
-        """What a hand's end is, with the router's decision where the work has a session of its own (seed 002)."""
+        """The facts of the ended hand, with the router's decision if the work has its own session."""
         ctx = self._ctx
         key, replaced = await self._requester(row)
         done = HandCompletion(
@@ -255,10 +255,10 @@ class DelegationRunner:
         done = msgspec.structs.replace(done, routed=routed, may_fall_back=may_fall_back, may_notice=settings.notice)
         return done, decided
 
-    async def _tell(
+    async def _store(
         self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, reason: Reason | None, cause: int
     ) -> bool:
-        """Store a result with everything that tells it; false when the requester's session was reset meanwhile."""
+        """Store a result with everything that reports it; False if the requester's session was reset meanwhile."""
         ctx, result = self._ctx, done.result
         work = self._callback(row, done.session_key, result, plan)
         session = None if work is None else ctx.new_session(done.session_key, row.agent, row.origin)
@@ -301,7 +301,7 @@ class DelegationRunner:
             if work is None or session is None
             else Admit(work=work, identity=f"callback/{row.id}", session=session, now=now)
         )
-        told = await ctx.store.write(
+        stored = await ctx.store.write(
             FinishDelegation(
                 delegation=row.id,
                 result=result,
@@ -313,10 +313,10 @@ class DelegationRunner:
             story,
             then=then,
         )
-        return told is not None
+        return stored is not None
 
     async def _belongs(self, row: DelegationRow, done: HandCompletion) -> Address | None:
-        """The conversation that a result belongs to and that is bound no more."""
+        """The formerly bound conversation that a result belongs to."""
         if done.routed is None or done.routed.binding is not None:
             return None
         record = await self._ctx.store.read(FindBindingOfRequest(request=spawn_request(row.id)))
@@ -325,7 +325,7 @@ class DelegationRunner:
     def _elsewhere(
         self, row: DelegationRow, done: HandCompletion, plan: CompletionPlan, belongs: Address | None, cause: int
     ) -> int:
-        """Record that a result goes elsewhere than it belongs, or nowhere (invariant R2)."""
+        """Record that a result goes to another place than its bound conversation, or nowhere (invariant R2)."""
         if done.routed is None or done.routed.binding is not None:
             return cause
         reason, notice = done.routed.reason, any(step.mode == NOTICE for step in plan.steps)
@@ -338,11 +338,11 @@ class DelegationRunner:
         return self._ctx.events.record(used, cause, **_ids(row))
 
     def _callback(self, row: DelegationRow, session_key: str, result: HandResult, plan: CompletionPlan) -> Work | None:
-        """The result as one message to the requester's agent, spoken by ``hand:<id>`` (seed 004)."""
+        """The result as one message from ``hand:<id>`` to the requester's agent."""
         step = next((step for step in plan.steps if step.mode == TURN), None)
         if step is None:
             return None
-        # Without a binding, where the agent delegated, whatever a rule of somebody's own says.
+        # Without a binding, answer where the agent delegated, even if a custom decision says otherwise.
         place = row.origin if step.binding is None else step.address
         return Work(
             id=InboundId(f"{row.id}.back"),
@@ -362,7 +362,7 @@ class DelegationRunner:
     async def _announcement(
         self, row: DelegationRow, result: HandResult, step: CompletionStep, n: int, cause: int
     ) -> IntentRow:
-        """The result as it is, to one place, or a word instead of it. What is too long is cut, visibly."""
+        """The result for one place, or a notice instead of it. A result that is too long is visibly truncated."""
         assert step.address is not None
         draft = self._drafts.announcement(row, step.address, n, step.binding)
         text = _fitting(result.text, self._ctx.config.delivery.max_text)
@@ -373,7 +373,7 @@ class DelegationRunner:
 
 
 def _fitting(text: str, most: int) -> str:
-    """A text that is taken for sending: something to be seen, and not longer than allowed."""
+    """A text that can be sent: visible, and not longer than allowed."""
     if not text.strip():
         return "(no text)"
     if len(text) <= most:
@@ -383,7 +383,7 @@ def _fitting(text: str, most: int) -> str:
 
 
 def _nobody(_work: Work, _session: SessionId, _cause: int) -> None:
-    raise InvariantBroken("a hand ended before the turns were there")
+    raise InvariantBroken("a hand ended before the turns were connected")
 
 
 def _never(_session: str) -> bool:

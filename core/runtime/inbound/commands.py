@@ -1,6 +1,6 @@
-"""Commands of peers, done: each is work of its session like any message, so it is durable and in order (issue 5).
+"""Executes chat commands. Each is work of its session like any message, so it is durable and in order.
 
-A command that is run again after a crash finds what it did, and says the same.
+A command that runs again after a crash finds its earlier result and gives the same reply.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from trunkline.core.well_formed import well_formed
 
 
 class CommandRunner:
-    """Does what peers ask of the gateway itself."""
+    """Executes peers' commands to the gateway."""
 
     def __init__(self, context: Context, bindings: SessionBindingService) -> None:
         self._ctx = context
         self._bindings = bindings
 
     async def run(self, work: Work, cause: int) -> str:
-        """Do a command; the text of the answer. A refusal is an answer too."""
+        """Execute a command; returns the text of the reply. A refusal is a reply too."""
         ctx, command, place = self._ctx, read_command(work.text), work.place
         assert command is not None
         assert place is not None
@@ -56,7 +56,7 @@ class CommandRunner:
             decide.may_focus(who, config)
             return decide.focused(await self._focus(command, work, who, cause))
         if here is None:
-            # Done before the process died, or there was nothing.
+            # It was done before the process died, or nothing was bound.
             done = await self._done_by(work)
             return decide.unfocused(() if done is None else (done,))
         decide.may_unfocus(who, here, config)
@@ -76,7 +76,7 @@ class CommandRunner:
         return await self._bindings.bind(request, cause)
 
     async def _done_by(self, work: Work) -> SessionBindingRecord | None:
-        """The binding that this very command has ended already, before a crash."""
+        """The binding that this command already ended before a crash."""
         for record in (await self._ctx.store.read(ListBindings(ended=True))).rows:
             if record.metadata.get(ENDED_BY) == work.id:
                 return record

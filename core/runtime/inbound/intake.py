@@ -1,4 +1,4 @@
-"""Intake: inbound -> duplicate? -> route -> session -> durable -> ack -> turn."""
+"""The path of an inbound message: duplicate? -> route -> session -> durable -> ack -> turn."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ _Lane = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A message from an adapter: as it came, and as it is understood."""
+    """A message from an adapter: as received, and in canonical form."""
 
     adapter: ChannelAdapter
     came: Envelope
     envelope: Envelope
-    #: a thread id that was left out of the address
+    #: id of the reply chain that was removed from the address
     chain: str | None
 
 
 #: session of admitted work, and the seq of its admission
 Admitted = tuple[SessionId, int]
-#: seconds until a failed connection is opened again; doubles up to the last
+#: seconds until a failed connection is reopened; doubles up to the last
 _RECONNECT_FIRST = 1.0
 _RECONNECT_LAST = 60.0
-#: admissions that run at the same time
+#: number of concurrent admissions
 _WORKERS = 64
 
 
 class Intake:
-    """Takes envelopes from adapters; hands admitted work on, in order per conversation."""
+    """Admits envelopes from adapters, in order per conversation, and starts their turns."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Intake:
         self.lanes: Lanes[_Lane, _Taken] = Lanes("intake", self._handle, workers=_WORKERS, now=context.env.now)
 
     async def listen(self, adapter: ChannelAdapter) -> None:
-        """Take everything that an adapter brings, connecting again when it fails; ends when its stream does."""
+        """Receive from an adapter, reconnecting after failures, until its stream ends."""
         wait = _RECONNECT_FIRST
         while True:
             try:
@@ -100,14 +100,14 @@ class Intake:
     async def _handle(self, _lane: _Lane, item: _Taken) -> None:
         inbound, received = await self._admit(item.adapter, item.envelope, item.chain)
         try:
-            # The platform knows the message as it gave it.
+            # Acknowledge the original envelope, which the platform knows.
             await item.adapter.ack(item.came)
-        except Exception as error:  # noqa: BLE001 -- it is durable here; delivered again, it is dropped as a duplicate
+        except Exception as error:  # noqa: BLE001 -- it is durable; if redelivered, it is dropped as a duplicate
             detail = f"{type(error).__name__}: {error}"
             self._ctx.events.record(InboundAckFailed(detail=detail), received, inbound=inbound)
 
     async def _admit(self, adapter: ChannelAdapter, envelope: Envelope, chain: str | None) -> tuple[InboundId, int]:
-        """Make a message durable, or drop it; its id, and the seq at which it was received."""
+        """Make a message durable, or drop it; returns its id and the seq of its receipt."""
         ctx, place = self._ctx, envelope.address
         inbound = InboundId(ctx.env.ids.new("inbound", *place.lane, envelope.message_id))
         received = ctx.events.record(
@@ -129,40 +129,40 @@ class Intake:
         work, routed = self._route(inbound, envelope, received)
         identity = ctx.decisions.identify(envelope, adapter.capabilities)
         person = person_in_shared(work.agent, work.reply_to or place, envelope.peer, ctx.config)
-        # A session that a conversation is bound to has a place of its own, or none: it is not tied to this one.
+        # A bound session does not belong to this place.
         tied = work.reply_to if work.binding is None else None
         session = ctx.new_session(work.session_key, work.agent, tied, person=None if work.binding else person)
         repeated = _repeated(envelope, stable=adapter.capabilities.stable_ids)
 
         def story(admission: Admission) -> Admitted | None:
-            return self._tell(work, admission, routed, repeated)
+            return self._story(work, admission, routed, repeated)
 
-        # From now on it is under way for the binding: one that ends meanwhile is ending until it was answered.
+        # Work in progress from now on: if the binding ends meanwhile, it waits for the answer.
         ctx.bindings.hold(work.binding)
         now = ctx.env.now()
         try:
             await ctx.store.write(
                 Admit(work=work, identity=identity, session=session, now=now),
                 story,
-                then=lambda told: self._start(work, told),
+                then=lambda admitted: self._start(work, admitted),
             )
         finally:
             ctx.bindings.release(work.binding, received)
         return inbound, received
 
     def _dropped(self, envelope: Envelope) -> Reason | None:
-        """Why a message starts nothing, before anything else is asked; none: it may."""
+        """Why a message is dropped before admission; None: it is not."""
         if not envelope.text.strip():
             return Reason.EMPTY_MESSAGE
         if self._ctx.bindings.is_echo(envelope):
             return Reason.OWN_ECHO
-        # What a proxy posts for a person is a person's.
+        # A message that a proxy posts for a person counts as the person's.
         bot = envelope.bot and envelope.stands_for is None
         allowed = self._ctx.config.channel(envelope.address.channel).bots == "allow"
         return Reason.BOT_IGNORED if bot and not allowed else None
 
     def _route(self, inbound: InboundId, envelope: Envelope, cause: int) -> tuple[Work, int]:
-        """Decide agent, session and return address, and record all three."""
+        """Decide and record agent, session and return address."""
         ctx = self._ctx
         bound = ctx.bindings.at(envelope.address)
         route = ctx.decisions.resolve_route(envelope, ctx.config)
@@ -191,8 +191,8 @@ class Intake:
         )
         return work, ctx.events.record(decided, cause, inbound=inbound, binding=work.binding)
 
-    def _tell(self, work: Work, admission: Admission, cause: int | None, repeated: Reason) -> Admitted | None:
-        """The story of an admission: admitted, or dropped as a duplicate."""
+    def _story(self, work: Work, admission: Admission, cause: int | None, repeated: Reason) -> Admitted | None:
+        """Record an admission: admitted, or dropped as a duplicate."""
         events = self._ctx.events
         if admission.session is None:
             events.record(InboundDropped(reason=repeated, first=admission.first), cause, inbound=work.id)
@@ -202,7 +202,7 @@ class Intake:
         return admission.session.id, admitted
 
     async def wake(self, agent: str, text: str, cause: int | None = None) -> None:
-        """Start a turn that no peer asked for, in the agent's main session; its answer has nowhere to go."""
+        """Start a turn without an inbound message, in the agent's main session; its answer has no destination."""
         ctx = self._ctx
         inbound = InboundId(ctx.env.ids.new("wake", agent, text))
         work = Work(
@@ -216,32 +216,32 @@ class Intake:
         session = ctx.new_session(work.session_key, agent, None)
 
         def story(admission: Admission) -> Admitted | None:
-            return self._tell(work, admission, cause, Reason.DUPLICATE_MESSAGE)
+            return self._story(work, admission, cause, Reason.DUPLICATE_MESSAGE)
 
         identity = f"wake/{inbound}"
         await ctx.store.write(
             Admit(work=work, identity=identity, session=session, now=ctx.env.now()),
             story,
-            then=lambda told: self._start(work, told),
+            then=lambda admitted: self._start(work, admitted),
         )
 
-    def _start(self, work: Work, told: Admitted | None) -> None:
-        """Have admitted work done, in the order of admission."""
-        if told is not None:
+    def _start(self, work: Work, admitted: Admitted | None) -> None:
+        """Start the turn of admitted work, in the order of admission."""
+        if admitted is not None:
             if work.binding is not None:
                 self._ctx.bindings.apply_touches()
-            self._start_turn(work, *told)
+            self._start_turn(work, *admitted)
 
 
 def _repeated(envelope: Envelope, *, stable: bool) -> Reason:
-    """What a message is that is known already."""
+    """The reason to drop a known message."""
     if envelope.stands_for is not None:
         return Reason.DUPLICATE_PROXY
     return Reason.DUPLICATE_MESSAGE if stable else Reason.DUPLICATE_REPLAY
 
 
 def _well_formed(envelope: Envelope) -> Envelope:
-    """The envelope with texts that can be stored."""
+    """The envelope with storable texts."""
     text, name = well_formed(envelope.text), well_formed(envelope.peer.name)
     if text == envelope.text and name == envelope.peer.name:
         return envelope
@@ -249,7 +249,7 @@ def _well_formed(envelope: Envelope) -> Envelope:
 
 
 def record_admitted(ctx: Context, work: Work, session: SessionRow, cause: int | None) -> int:
-    """Record session, admission and transcript line of admitted work; returns the admission's seq."""
+    """Record the session, admission and transcript line of admitted work; returns the seq of the admission."""
     ctx.record_session(session, work.agent, None if work.binding else work.reply_to, "inbound", cause)
     if session.people:
         shared = SessionShared(

@@ -1,4 +1,4 @@
-"""Intents without their text: destination, session that remembers it, who speaks, and where a notice goes instead."""
+"""Creates drafts: intents with destination, mirror session, identity and notice address, but without their text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trunkline.core.values import Address, Identity, IntentId, IntentKind, Sessi
 
 
 class TurnMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that a turn says. `session`: key and agent of the session that the caller named to remember it."""
+    """A message of a turn. `session`: key and agent of the session that the caller named to mirror it."""
 
     kind: IntentKind
     id: IntentId
@@ -25,15 +25,15 @@ class TurnMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IntentDrafts:
-    """Makes intents of what is said; their text comes when they are prepared."""
+    """Creates drafts; preparation adds the text."""
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
 
     def of_turn(self, work: Work, session: SessionId, what: TurnMessage) -> IntentRow:
-        """What a turn says: its destination and its mirror are final."""
+        """The draft of a turn's message; its destination and mirror are final."""
         ctx = self._ctx
-        # A callback belongs to the session that delegated; what it says in a bound conversation, to that one's.
+        # A callback belongs to the session that delegated, but its messages to a bound conversation to the bound one.
         home = work.place if work.kind is WorkKind.CALLBACK else work.reply_to
         bound = ctx.bindings.speaking(what.to, work.binding)
         question = MirrorQuestion(
@@ -67,20 +67,20 @@ class IntentDrafts:
         )
 
     def _reference(self, work: Work, kind: IntentKind, to: Address) -> str | None:
-        """The message that an answer quotes, if it is to quote one."""
+        """The message that an answer quotes, if any."""
         quotes = self._ctx.config.channel(to.channel).reply_reference and kind is IntentKind.REPLY
         same_place = work.place is not None and work.place.lane == to.lane
         return work.message_id if quotes and same_place and work.kind is WorkKind.MESSAGE else None
 
     def _instead(self, work: Work, to: Address) -> Address | None:
-        """Where people look who wait for an answer that goes elsewhere than their question came from."""
+        """Where to post a notice if an answer cannot be delivered to another place than its question came from."""
         place = work.place
         if place is None or to != work.reply_to or place.lane == to.lane:
             return None
         return place if self._ctx.config.channel(to.channel).thread_bindings.notice else None
 
     def announcement(self, row: DelegationRow, to: Address, n: int, binding: str | None = None) -> IntentRow:
-        """A hand's result as it is, in a place whose session it is remembered in, whoever delegated."""
+        """The draft of a hand's result, mirrored into the session of its destination."""
         ctx = self._ctx
         bound = ctx.bindings.speaking(to, binding)
         question = MirrorQuestion(
@@ -110,12 +110,12 @@ class IntentDrafts:
         )
 
     def notice(self, like: IntentRow, to: Address) -> IntentRow:
-        """A short word at another place, instead of an intent that cannot be delivered."""
+        """The draft of a notice at another place, instead of an undeliverable intent."""
         draft = self._notice(f"{like.id}.notice", like.agent, to)
         return msgspec.structs.replace(draft, turn=like.turn, inbound=like.inbound, delegation=like.delegation)
 
     def farewell(self, record: SessionBindingRecord) -> IntentRow:
-        """The last word in a conversation that was bound."""
+        """The draft of the message for an expired binding."""
         config = self._ctx.config
         agent = read_key(record.target_session_key, config.profile, config.session.main_key).agent
         return self._notice(f"{record.binding_id}.farewell", agent, record.conversation)
@@ -145,5 +145,5 @@ class IntentDrafts:
 
 
 def identity_of(record: SessionBindingRecord | None) -> Identity | None:
-    """Who speaks for a binding; none: the bot."""
+    """The webhook identity for a binding; None: the bot posts."""
     return None if record is None or record.degraded is not None else record.identity

@@ -1,4 +1,4 @@
-"""When something was last said on an account, in either direction, by whatever identity (seed 002)."""
+"""The times of the last inbound and outbound message of each account, under any identity."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class LastActivity(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds on the gateway's clock; none: nothing since the process started."""
+    """Seconds on the gateway's clock; None: no message since the process started."""
 
     inbound_at: float | None = None
     outbound_at: float | None = None
@@ -20,14 +20,14 @@ class Activity:
         self._outbound: dict[tuple[str, str], float] = {}
 
     def inbound(self, channel: str, account: str, at: float) -> None:
-        """A message came in."""
+        """Note an inbound message."""
         self._inbound[channel, account] = at
 
     def outbound(self, channel: str, account: str, at: float) -> None:
-        """The platform accepted a message, from the bot or from a webhook."""
+        """Note an accepted outbound message of the bot or a webhook."""
         self._outbound[channel, account] = at
 
     def of(self, channel: str, account: str) -> LastActivity:
-        """What is known of an account."""
+        """The last activity of an account."""
         key = channel, account
         return LastActivity(inbound_at=self._inbound.get(key), outbound_at=self._outbound.get(key))

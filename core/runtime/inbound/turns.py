@@ -1,4 +1,4 @@
-"""Turns: one at a time per session, in the order of admission; what the agent says becomes intents."""
+"""Runs turns, one at a time per session in the order of admission; the agent's messages become intents."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from trunkline.core.values import (
 )
 from trunkline.core.well_formed import well_formed
 
-#: turns that run at the same time
+#: number of concurrent turns
 _WORKERS = 256
-#: why an answer goes where it goes, where that is not in the work
+#: reasons for the destination of an answer, where the work does not state one
 _REASONS = {WorkKind.CALLBACK: Reason.CALLBACK_TURN, WorkKind.CONTROL: Reason.CONTROL_REPLY}
 
 
 class LiveTurn:
-    """What an agent holds while it works: `trunkline.core.agent.Turn`."""
+    """The `trunkline.core.agent.Turn` of a running agent."""
 
     def __init__(self, turns: Turns, work: Work, started: int, session_id: SessionId) -> None:
         self._turns = turns
@@ -75,18 +75,18 @@ class LiveTurn:
         await self._turns.tool_send(self._work, self._calls, text, asked, self._started)
 
     async def delegate(self, hand: str, task: str, *, thread: bool | None = None) -> DelegationId:
-        """Give a task to a hand; see `trunkline.core.agent.Turn.delegate`."""
+        """Delegate a task; see `trunkline.core.agent.Turn.delegate`."""
         self._calls += 1
         asked = DelegationRequest(hand=hand, task=task, thread=thread)
         return await self._turns.delegate(self._work, self.session_id, self._calls, asked, self._started)
 
     async def history(self) -> tuple[TranscriptLine, ...]:
-        """What the session remembers; see `trunkline.core.agent.Turn.history`."""
+        """The transcript; see `trunkline.core.agent.Turn.history`."""
         return await self._turns.history(self.session_id)
 
 
 class Turns:
-    """Runs turns and turns what they say into durable intents."""
+    """Runs turns and stores their messages as intents."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Turns:
         )
 
     def start(self, work: Work, session: SessionId, cause: int) -> None:
-        """Queue a piece of work behind the others of its session, whatever its key is by now."""
+        """Queue work behind the other work of its session (by id: the key may have changed)."""
         self._ctx.bindings.hold(work.binding)
         self.lanes.put(session, (work, session, cause))
 
@@ -135,7 +135,7 @@ class Turns:
         self._ctx.bindings.release(work.binding, started)
 
     async def _ask(self, work: Work, started: int, session: SessionId) -> tuple[str | None, TurnEnded | None]:
-        """Let the agent work; its answer, or how it failed."""
+        """Run the agent; returns its answer, or how it failed."""
         if work.kind is WorkKind.CONTROL:
             return await self._control(work, started), None
         agent = self._ctx.agents.get(work.agent)
@@ -144,7 +144,7 @@ class Turns:
         try:
             answer = await agent.turn(LiveTurn(self, work, started, session))
             return (None if answer is None else well_formed(answer)), None
-        except Exception as error:  # noqa: BLE001 -- an agent may raise anything; it is recorded, and the turn ends
+        except Exception as error:  # noqa: BLE001 -- any error of an agent is recorded and ends the turn
             detail = f"{type(error).__name__}: {error}"
             return None, TurnEnded(outcome="failed", reason=Reason.AGENT_RAISED, detail=detail)
 
@@ -182,7 +182,7 @@ class Turns:
             self._deliver(row, cause)
 
     def _suppressed(self, work: Work, answer: str | None, cause: int) -> None:
-        """Nothing will be said: tell why."""
+        """Record why nothing is sent."""
         silent = answer is None or not answer.strip()
         self._ctx.events.record(
             IntentSuppressed(reason=Reason.NO_REPLY if silent else Reason.NO_ORIGIN, text=answer or ""),
@@ -192,19 +192,19 @@ class Turns:
         )
 
     async def _prepared(self, work: Work, session: SessionId, what: TurnMessage, cause: int) -> IntentRow | None:
-        """A prepared intent, or a cancelled one; none where there is nothing to be seen. Raises `InvalidSend`."""
+        """A prepared or cancelled intent; None if nothing is visible. Raises `InvalidSend`."""
         row = await self._preparer.prepare(self._drafts.of_turn(work, session, what), what.text, cause)
         return row if row.chunks or row.state is IntentState.CANCELLED else None
 
     async def tool_send(self, work: Work, call: int, text: str, asked: ToolSend, cause: int) -> None:
-        """The message tool: an intent of its own, durable when this returns."""
+        """The message tool: queues an intent, which is durable on return."""
         ctx, text = self._ctx, well_formed(text)
         where = well_formed(str(asked.to or work.reply_to or "nowhere"))
         called = ctx.events.record(ToolCalled(tool="message", detail=where), cause, inbound=work.id, turn=work.turn)
         aim = await self._aim(work, asked, called)
         intent = IntentId(f"{work.id}.send{call}")
         if self._preparer.has_hooks and await ctx.store.read(FindIntentFate(intent=intent)) is not None:
-            # The turn is run again after a crash: the hooks have seen what is stored, and see it once.
+            # The turn runs again after a crash, and the hooks have already seen the message.
             repeated = IntentSuppressed(reason=Reason.ALREADY_QUEUED, text=text)
             ctx.events.record(repeated, called if aim is None else aim.cause, turn=work.turn, intent=intent)
             return
@@ -218,7 +218,7 @@ class Turns:
     async def _tool_intent(
         self, work: Work, intent: IntentId, text: str, asked: ToolSend, aim: ResolvedTarget, called: int
     ) -> IntentRow | None:
-        """What the tool says, prepared. Raises `InvalidSend`, which the agent is told."""
+        """Prepare the tool's message. Raises `InvalidSend` to the agent."""
         what = TurnMessage(
             kind=IntentKind.TOOL,
             id=intent,
@@ -234,7 +234,7 @@ class Turns:
             raise
 
     async def _aim(self, work: Work, asked: ToolSend, called: int) -> ResolvedTarget | None:
-        """Where a tool send goes; none: nowhere. A target that names no place is refused, and the agent is told."""
+        """The destination of a tool send; None: there is none. Raises `UsageError` to the agent for a bad target."""
         ids = {"inbound": work.id, "turn": work.turn}
         try:
             return await self._targets.aim(work.agent, asked, work.reply_to, called, ids)
@@ -247,7 +247,7 @@ class Turns:
         self._ctx.events.record(refused, called, inbound=work.id, turn=work.turn)
 
     async def _enqueue(self, work: Work, row: IntentRow, text: str, asked: ToolSend, cause: int) -> None:
-        """Store what the tool says, and have it delivered."""
+        """Store the tool's message and queue it for delivery."""
         ctx = self._ctx
         reason = Reason.EXPLICIT_TARGET if asked.to is not None else work.reply_reason
 
@@ -272,7 +272,7 @@ class Turns:
     async def delegate(
         self, work: Work, session: SessionId, call: int, asked: DelegationRequest, cause: int
     ) -> DelegationId:
-        """The delegation tool: refused before any work starts, or durable before the hand starts (S2, S4)."""
+        """The delegation tool: refused before any work starts, or durable before the hand starts."""
         ctx, task, hand = self._ctx, well_formed(asked.task), asked.hand
         ids = {"inbound": work.id, "turn": work.turn}
         called = ctx.events.record(ToolCalled(tool="delegate", detail=f"{hand}: {task}"), cause, **ids)

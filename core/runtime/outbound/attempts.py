@@ -1,4 +1,4 @@
-"""One attempt: hand a chunk to its adapter, or ask its platform, and say what came of it. Nothing is decided here."""
+"""Makes one attempt: sends a chunk through its adapter, or looks it up, and returns the outcome. Decides nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Attempts:
         self._limits = Deadlines()
 
     async def mark(self, adapter: ChannelAdapter, row: IntentRow) -> IntentRow:
-        """Count the attempt; where a crash could not be told from a send later, make it durable first."""
+        """Count the attempt. If a crash could leave it ambiguous for good, store it first."""
         row = msgspec.structs.replace(row, attempts=row.attempts + 1)
         if can_of(adapter, row).idempotency is Idempotency.NONE and row.state is IntentState.PREPARED:
             await self._ctx.store.write(MarkSending(intent=row, now=self._ctx.env.now()), answer)
@@ -53,7 +53,7 @@ class Attempts:
         return row
 
     async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None) -> tuple[AttemptOutcome, int]:
-        """Hand the next chunk to the adapter; what came of it, and the seq of the attempt."""
+        """Send the next chunk; returns the outcome and the seq of the attempt."""
         ctx = self._ctx
         if ctx.env.now() >= ctx.lease.until:
             await ctx.lease.assure()
@@ -74,11 +74,11 @@ class Attempts:
                 receipt = await self._hand_over(adapter, row, request)
                 return _accepted(row, receipt, Reason.ACCEPTED, adapter.capabilities), seq
             return outcome_of(Ambiguous("no answer in time")), seq
-        except Exception as error:  # noqa: BLE001 -- an adapter with a defect: nobody knows how far it came
+        except Exception as error:  # noqa: BLE001 -- any error of an adapter is an outcome
             return outcome_of_error(error), seq
 
     async def _hand_over(self, adapter: ChannelAdapter, row: IntentRow, request: SendRequest) -> Receipt:
-        """Send; a bound thread that is archived is unarchived first, where that is allowed (seed 002)."""
+        """Send; an archived bound thread is unarchived first if allowed."""
         try:
             return await adapter.send(request)
         except PlaceArchived:
@@ -91,7 +91,7 @@ class Attempts:
         return await adapter.send(request)
 
     async def _open_thread(self, adapter: ChannelAdapter, row: IntentRow, message: str) -> None:
-        """Open the thread first. It is opened once however often it is asked for, so not knowing is no ambiguity."""
+        """Open the thread first. Opening is idempotent, so a lost response is safe to retry."""
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout / 2):
                 await adapter.open_thread(row.address, message, row.chunks[0])
@@ -101,11 +101,11 @@ class Attempts:
             raise NotSent(f"the thread could not be opened ({type(error).__name__}: {error})") from error
 
     async def look_up(self, adapter: ChannelAdapter, row: IntentRow) -> AttemptOutcome:
-        """Ask the platform for an ambiguous chunk. A failed look-up is not a no."""
+        """Look up an ambiguous chunk. A failed look-up proves nothing."""
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout):
                 receipt = await adapter.find(row.address, row.key(row.acked))
-        except Exception as error:  # noqa: BLE001 -- also an adapter with a defect: nobody has said no
+        except Exception as error:  # noqa: BLE001 -- any error of an adapter leaves the chunk in doubt
             return AttemptOutcome(reason=Reason.LOOKUP_FAILED, ambiguous=True, detail=str(error))
         if receipt is not None:
             return _accepted(row, receipt, Reason.FOUND_BY_LOOKUP, adapter.capabilities)
@@ -113,7 +113,7 @@ class Attempts:
 
 
 def can_of(adapter: ChannelAdapter, row: IntentRow) -> Capabilities:
-    """What the platform can do for a message: under another identity than the bot's it may know no keys."""
+    """The capabilities for a message: webhook messages may lack idempotency keys."""
     can = adapter.capabilities
     if row.identity is None:
         return can
@@ -122,17 +122,17 @@ def can_of(adapter: ChannelAdapter, row: IntentRow) -> Capabilities:
 
 
 def transport_of(row: IntentRow, can: Capabilities) -> Transport:
-    """By which way the next attempt goes."""
+    """The transport of the next attempt."""
     return row.transport or can.mode.first
 
 
 def other_way(row: IntentRow, decided: DeliveryDecision) -> tuple[IntentRow, Body]:
-    """A message that goes another way than before, and the event that tells: the other transport, or as the bot."""
+    """The intent with the other transport, or with the bot instead of the webhook, and the event of the change."""
     if decided.next is NextStep.AS_BOT:
-        told = IdentityFallback(
+        fallback = IdentityFallback(
             chunk=row.acked, attempt=row.attempts, instead_of=str(row.identity), used="bot", reason=decided.reason
         )
-        return msgspec.structs.replace(row, identity=None), told
+        return msgspec.structs.replace(row, identity=None), fallback
     body = TransportFallback(
         chunk=row.acked,
         attempt=row.attempts,
@@ -162,7 +162,7 @@ def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> Sen
         transport=transport,
         html=html,
         styles=styles,
-        # Asked once: what follows is only the rest of the text.
+        # Only with the first chunk: the others are the rest of the text.
         poll=row.poll if chunk == 0 else None,
         payload=row.payload if chunk == 0 else None,
         identity=row.identity,
@@ -171,13 +171,13 @@ def _request(row: IntentRow, transport: Transport, mark: str, cause: int) -> Sen
 
 
 def _shifted(styles: tuple[Style, ...], mark: str) -> tuple[Style, ...]:
-    """Styles of a text that begins with the mark now."""
+    """The styles of a text after a mark is put before it."""
     units = len(mark.encode("utf-16-le")) // 2
     return tuple(msgspec.structs.replace(style, start=style.start + units) for style in styles)
 
 
 def _accepted(row: IntentRow, receipt: Receipt, reason: Reason, can: Capabilities) -> AttemptOutcome:
     if not receipt.provider_id.strip() and Capability.MESSAGE_IDS in can.can:
-        # Success-shaped, and naming nothing: it may be there, or nowhere (B029).
+        # It looks like success but names no message, so it is ambiguous (scenario B029).
         return AttemptOutcome(reason=Reason.NO_RECEIPT, ambiguous=True, detail="the answer names no message")
     return AttemptOutcome(receipt=receipt, reason=reason, misplaced=is_misplaced(row.address, receipt))

@@ -1,4 +1,4 @@
-"""What is open and not sent yet: a window of it in memory, the ids of the rest, and the point at which callers wait."""
+"""The backlog of open intents: a window in memory, only ids beyond it, and limits at which senders wait."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _Lane = tuple[str, str, str, str]
 
 
 class Backlog:
-    """Counts open intents, says which are held with their texts, and loads the others when their turn comes."""
+    """Counts open intents, limits those held in memory with their texts, and loads the others on demand."""
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
-        #: open intents, all and by conversation
+        #: number of open intents, in total and by conversation
         self.open = 0
         self._by_lane: dict[_Lane, int] = {}
-        #: those that are held with their texts
+        #: number of intents held with their texts
         self.held = 0
         self._freed: anyio.Event | None = None
         self._wanted: dict[IntentId, anyio.Event] = {}
@@ -29,13 +29,13 @@ class Backlog:
         self._loading = False
 
     def add(self, lane: _Lane, *, held: bool) -> None:
-        """One more is open."""
+        """Count a new open intent."""
         self.open += 1
         self._by_lane[lane] = self._by_lane.get(lane, 0) + 1
         self.held += held
 
     def done(self, lane: _Lane, *, held: bool) -> None:
-        """One has ended."""
+        """Count an ended intent."""
         self.open -= 1
         left = self._by_lane[lane] - 1
         if left:
@@ -49,22 +49,22 @@ class Backlog:
 
     @property
     def holds(self) -> bool:
-        """Whether one more may be held with its texts."""
+        """Whether another intent may be held with its texts."""
         return self.held < self._ctx.config.delivery.window
 
     async def room(self, address: Address) -> None:
-        """Wait until there is room for one more in the conversation, and in all."""
-        told = False
+        """Wait until the conversation and the gateway are below their limits."""
+        recorded = False
         while (full := self._full(address.lane)) is not None:
-            if not told:
-                told = True
+            if not recorded:
+                recorded = True
                 self._ctx.events.record(BacklogWaiting(open=full[0], limit=full[1]))
             if self._freed is None:
                 self._freed = anyio.Event()
             await self._freed.wait()
 
     def _full(self, lane: _Lane) -> tuple[int, int] | None:
-        """How many are open, and the limit that forbids one more; none: there is room."""
+        """The number of open intents and the limit that is reached; None: there is room."""
         limits = self._ctx.config.delivery
         if self.open >= limits.max_backlog:
             return self.open, limits.max_backlog
@@ -72,9 +72,9 @@ class Backlog:
         return (here, limits.max_backlog_per_conversation) if here >= limits.max_backlog_per_conversation else None
 
     async def load(self, intent: IntentId) -> IntentRow | str | None:
-        """An intent with its texts; a text that tells why its row cannot be read; none when it is gone.
+        """An intent with its texts; a text that says why its row cannot be read; None if it is gone.
 
-        What is asked for at the same time is read together.
+        Concurrent calls share one query.
         """
         called = self._wanted[intent] = anyio.Event()
         if self._loading:
@@ -84,7 +84,7 @@ class Backlog:
         return self._loaded.pop(intent)
 
     async def _read(self) -> None:
-        """Read what is wanted. The next reading is the matter of whoever has asked meanwhile: nobody reads for ever."""
+        """Read the requested intents; then wake one of the callers that came meanwhile to do the next query."""
         self._loading = True
         wanted, self._wanted = self._wanted, {}
         loaded = await self._ctx.store.read(LoadIntents(ids=tuple(wanted)))

@@ -1,7 +1,7 @@
-"""The delivery loop: one intent at a time per conversation, each attempt decided by `trunkline.core.delivery.policy`.
+"""The delivery loop: one intent at a time per conversation; `trunkline.core.delivery.policy` decides each next step.
 
-A chunk's receipt is durable before the next chunk is sent. What an attempt means is a decision; this module only takes
-what is next in each conversation, waits for what it waits for, and has it attempted and settled.
+A chunk's receipt is durable before the next chunk is sent. This module only takes the next intent of each conversation,
+waits until it may be sent, and has it attempted and settled.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentId, IntentState
 
 _Lane = tuple[str, str, str, str]
-#: open intents that are read at a time when a process starts
+#: number of open intents per query at start
 _PAGE = 2000
 
 
 class Delivery:
-    """Sends what is queued."""
+    """Delivers queued intents."""
 
     def __init__(self, context: Context, preparer: Preparer) -> None:
         self._ctx = context
@@ -48,7 +48,7 @@ class Delivery:
         self._settler = self.mirrors = Settler(context, preparer)
         self._settler.connect(deliver=self.queue)
         self.backlog = Backlog(context)
-        #: adapters that have said that they are ready, and not shown the contrary since
+        #: accounts whose adapter last reported that it is ready
         self._ready: set[tuple[str, str]] = set()
         self._recovery_rate = RecoveryRate(context)
         self.lanes: Lanes[_Lane, QueuedIntent] = Lanes(
@@ -56,7 +56,7 @@ class Delivery:
         )
 
     def queue(self, row: IntentRow, cause: int | None) -> None:
-        """Send a durable intent when its turn in its conversation comes; one that was cancelled is over."""
+        """Queue a durable intent in its conversation; a cancelled one is already over."""
         if is_final(row.state):
             self._settler.over(row, cause)
             return
@@ -69,20 +69,20 @@ class Delivery:
         self.lanes.put(lane, item)
 
     def on_end(self, intent: IntentId) -> EndWaiter:
-        """Something to wait with for the end of an intent; see `Settler.on_end`."""
+        """A waiter for the end of an intent; see `Settler.on_end`."""
         return self._settler.on_end(intent)
 
     def forget(self, intent: IntentId, waiter: EndWaiter) -> None:
-        """Nobody waits with this any more."""
+        """Discard a waiter."""
         self._settler.forget(intent, waiter)
 
-    # ------------------------------------------------------------ what an earlier process left
+    # ------------------------------------------------------------ recovery
 
     async def recover(self, cause: int, begin: anyio.Event) -> None:
-        """Queue what an earlier process left open, in its old order.
+        """Queue the open intents of an earlier process, in their order.
 
-        `begin` is set when the first page is there: sending need not wait for the rest. What is to be done with each is
-        decided when its turn comes.
+        `begin` is set after the first page, so that sending does not wait for the rest. Recovery of each intent is
+        decided when it reaches the head of its lane.
         """
         after = 0
         heads: set[_Lane] = set()
@@ -95,7 +95,7 @@ class Delivery:
             begin.set()
 
     async def finish_interrupted(self, cause: int) -> None:
-        """What an earlier process had left to do after the end of intents: transcript lines, and telling the hooks."""
+        """Finish the after-work of an earlier process: store due transcript lines and notify hooks."""
         await self.mirrors.store_due()
         after = 0
         while page := await self._ctx.store.read(ListUnnotified(after=after, limit=_PAGE)):
@@ -104,14 +104,14 @@ class Delivery:
                 self._settler.notify_hooks(row, fate, cause)
 
     def take(self, row: IntentRow, cause: int | None) -> None:
-        """Have an intent sent that an operator has reopened."""
+        """Queue an intent that an operator reopened."""
         self._ctx.bindings.hold(row.binding)
         self._put(row.address.lane, QueuedIntent(id=row.id, row=None, cause=cause))
 
-    # ------------------------------------------------------------ one visit to the head of a lane
+    # ------------------------------------------------------------ the head of a lane
 
     async def _handle(self, lane: _Lane, item: QueuedIntent) -> float | None:
-        """Bring the head of a lane forward; the time until which the lane rests, or none when it is done."""
+        """Work on the head of a lane; returns when to continue, or None when it is done."""
         try:
             until = await self._visit(lane, item)
         except IllegalTransition as error:
@@ -158,12 +158,12 @@ class Delivery:
     async def _bring_forward(
         self, adapter: ChannelAdapter, lane: _Lane, item: QueuedIntent, row: IntentRow
     ) -> float | None:
-        """Attempt after attempt, until it is over or has to rest."""
+        """Make attempts until the intent is over or must wait."""
         while True:
             if item.action is RecoveryAction.LOOKUP:
                 outcome, seq = await self._attempts.look_up(adapter, row), item.cause
                 if outcome.ambiguous:
-                    # A look-up that fails counts as an attempt, so that asking ends too.
+                    # A failed look-up counts as an attempt, so that look-ups end too.
                     row = msgspec.structs.replace(row, attempts=row.attempts + 1)
             else:
                 row = await self._attempts.mark(adapter, row)
@@ -191,7 +191,7 @@ class Delivery:
     def _settle_last(
         self, lane: _Lane, item: QueuedIntent, row: IntentRow, outcome: AttemptOutcome, ended: int
     ) -> None:
-        """Have the end stored; the conversation goes on when it is, and no worker waits for that."""
+        """Submit the end of an intent; the lane continues when it is stored, without a worker waiting for it."""
         receipt = outcome.receipt
         assert receipt is not None
 
@@ -207,7 +207,7 @@ class Delivery:
         self._settler.settle_last(row, receipt, outcome.reason, ended, done, failed)
 
     async def _settle_refused(self, lane: _Lane, item: QueuedIntent, row: IntentRow) -> float | None:
-        """The store refused the end of an intent that is out: by its own fault, or by that of its mirror."""
+        """Settle an accepted intent whose end the store refused, because of the intent or of its mirror."""
         assert item.accepted is not None
         assert item.error is not None
         receipt, reason, ended = item.accepted
@@ -220,10 +220,10 @@ class Delivery:
     # ------------------------------------------------------------ before the attempt
 
     async def _load(self, item: QueuedIntent) -> QueuedIntent | None:
-        """An item with its texts; none when there is nothing to be sent any more."""
+        """The item with its texts; None if there is nothing left to send."""
         row = await self.backlog.load(item.id)
         if isinstance(row, str):
-            # Only the head of what an earlier process left can have been on its way.
+            # Only the head of a conversation can have been on the wire.
             state = IntentState.UNKNOWN if item.left and item.head else IntentState.DEAD
             body = IntentSettled(state=state, reason=Reason.BROKEN_ROW, attempts=0, detail=row)
 
@@ -275,12 +275,12 @@ class Delivery:
         return self._ctx.env.now() - row.created_at > self._ctx.config.delivery.max_age
 
     async def _outlived(self, row: IntentRow, cause: int | None) -> None:
-        """It is too old to be attempted. What is in doubt stays in doubt: nobody says that it was not sent."""
+        """Expire an intent that is too old to be attempted; one in doubt is parked."""
         event = DeliveryEvent.EXPIRE if row.doubt_at is None else DeliveryEvent.PARK
         await self._settler.end(row, event, Reason.TOO_OLD, cause)
 
     async def _without_adapter(self, lane: _Lane, item: QueuedIntent, row: IntentRow) -> float | None:
-        """Nothing is lost because an adapter is not there yet: it waits, visibly, until it is too old (B026)."""
+        """Visibly wait for a missing adapter, until the intent is too old."""
         if self._too_old(row):
             await self._outlived(row, item.cause)
             return None
@@ -292,7 +292,7 @@ class Delivery:
     async def _until_ready(
         self, adapter: ChannelAdapter, lane: _Lane, item: QueuedIntent, row: IntentRow
     ) -> float | None:
-        """None when the adapter is ready; else when to look again. It costs no attempt (invariant L4)."""
+        """None if the adapter is ready, else when to check again. Waiting uses no attempt (invariant L4)."""
         if isinstance(adapter, Readiness):
             ok, detail = await self._ask(adapter)
             if not ok:
@@ -306,7 +306,7 @@ class Delivery:
         try:
             with anyio.fail_after(self._ctx.config.delivery.request_timeout):
                 answer = await adapter.ready()
-        except Exception as error:  # noqa: BLE001 -- an adapter that cannot say is not ready
+        except Exception as error:  # noqa: BLE001 -- an adapter that fails to answer is not ready
             return False, f"{type(error).__name__}: {error}"
         return answer.ok, answer.reason
 
@@ -317,11 +317,11 @@ class Delivery:
         self.lanes.replace_head(lane, msgspec.structs.replace(item, row=row, waiting=reason))
 
     def broken(self, channel: str, account: str) -> None:
-        """A connection has broken: the adapter is asked again before it is sent to (invariant L4)."""
+        """After a broken connection, check readiness before the next send (invariant L4)."""
         self._ready.discard((channel, account))
 
     def installed(self, channel: str, account: str) -> None:
-        """An adapter has come: what waited for it goes on."""
+        """Continue the lanes that waited for a new adapter."""
         self.lanes.wake(lambda lane: lane[0] == channel and lane[1] == account)
 
     # ------------------------------------------------------------ after the attempt
@@ -357,7 +357,7 @@ class Delivery:
         )
 
     async def _other_way(self, row: IntentRow, decided: DeliveryDecision, cause: int) -> tuple[IntentRow, int]:
-        """From now on another way, durably: what is on it is never sent on the first one again."""
+        """Durably switch the transport or identity, so that the first one is never used again."""
         ctx = self._ctx
         after, body = other_way(row, decided)
         now = ctx.env.now()
@@ -386,7 +386,7 @@ class Delivery:
         return at
 
     async def _changed_elsewhere(self, lane: _Lane, item: QueuedIntent, error: IllegalTransition) -> float:
-        """The store refused what this process knew of an intent: it is read again, as if an earlier one had left it."""
+        """Reload an intent that was changed elsewhere, and recover it like one of an earlier process."""
         now = self._ctx.env.now()
         if item.row is not None:
             body = LaneWaiting(address=item.row.address, reason=Reason.CHANGED_ELSEWHERE, until=now, detail=error.facts)

@@ -1,6 +1,6 @@
-"""Preparing what is said, on every path alike: hooks, normalisation and chunks, all before the commit.
+"""Prepares messages on every path: hooks, normalisation and chunking, all before the commit.
 
-What comes out is final: it is stored as it is, and no attempt, retry or recovery runs a hook again.
+The result is final: it is stored unchanged, and no attempt, retry or recovery runs a hook again.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from trunkline.core.values import Address, IntentState, Receipt
 from trunkline.core.well_formed import well_formed
 
 T = TypeVar("T")
-#: outcomes that are told at the same time
-_TELLERS = 16
+#: number of outcomes that hooks are notified of concurrently
+_NOTIFIERS = 16
 
 
 class Preparer:
-    """Makes prepared intents of what is said, and tells the hooks what became of them."""
+    """Turns drafts into prepared intents, and notifies hooks of their outcome."""
 
     def __init__(self, context: Context, hooks: Hooks) -> None:
         self._ctx = context
@@ -39,22 +39,22 @@ class Preparer:
         self._limits = Deadlines()
         self._room: Callable[[Address], Awaitable[None]] | None = None
         self.lanes: Lanes[tuple[str, str, str, str], tuple[IntentRow, Sent, int | None]] = Lanes(
-            "hooks", self._tell, workers=_TELLERS, now=context.env.now
+            "hooks", self._notify, workers=_NOTIFIERS, now=context.env.now
         )
 
     @property
     def has_hooks(self) -> bool:
-        """Whether anybody sees messages before they are stored, or is told how they end."""
+        """Whether there are any hooks."""
         return self._any
 
     def connect(self, *, room: Callable[[Address], Awaitable[None]]) -> None:
-        """How to wait for room in the queue: delivery and preparation need each other."""
+        """Set how to wait for room in the backlog. Set late: delivery and preparation depend on each other."""
         self._room = room
 
     async def prepare(self, draft: IntentRow, text: str, cause: int | None) -> IntentRow:
-        """The intent with its final bytes: prepared, cancelled by a hook, or without chunks when nothing can be seen.
+        """The intent with its final bytes: prepared, cancelled by a hook, or without chunks if nothing is visible.
 
-        Raises `InvalidSend` for a text that is longer than is taken at all.
+        Raises `InvalidSend` for a text above the maximum length.
         """
         if self._room is not None:
             await self._room(draft.address)
@@ -74,31 +74,31 @@ class Preparer:
         self._ctx.events.record(HookSending(verdict=passed.verdict, by=passed.by, reason=passed.reason), cause, **ids)
         if passed.cancelled is None:
             return row
-        # What a hook takes back is never written: neither its text nor its files, nor anything else of it.
+        # The content of a cancelled message is never stored.
         return msgspec.structs.replace(
             draft, state=IntentState.CANCELLED, reason=passed.cancelled, media=(), poll=None, payload=None
         )
 
     def preview(self, draft: IntentRow, text: str) -> IntentRow:
-        """The intent as it would be prepared without hooks; nothing happens."""
+        """The intent as it would be prepared without hooks; has no effects."""
         self._check_length(text)
         return self._cut(draft, text)
 
     def _check_length(self, text: str) -> None:
         limit = self._ctx.config.delivery.max_text
         if len(text) > limit:
-            facts = f"{len(text)} characters, and at most {limit} are taken: shorten it, or raise delivery.max_text"
+            facts = f"{len(text)} characters, but the limit is {limit}: shorten the text, or raise delivery.max_text"
             raise InvalidSend(facts, Reason.TEXT_TOO_LONG)
 
     def _cut(self, draft: IntentRow, text: str) -> IntentRow:
         pieces = self._ctx.pieces(text, draft.address)
         chunks = tuple(piece.text for piece in pieces)
-        # Files without a text are one chunk all the same.
+        # Files without a text are one chunk too.
         forms = pieces if any(piece.html is not None or piece.styles for piece in pieces) else ()
         return msgspec.structs.replace(draft, chunks=chunks or (("",) if draft.media else ()), forms=forms)
 
     async def _pass(self, draft: IntentRow, text: str, cause: int | None) -> HookResult:
-        """Let the hooks see a message, one after another."""
+        """Run the sending hooks on a message, one after another."""
         passed = rules.start(text)
         for hook in self._sending:
             shown = Outgoing(
@@ -115,7 +115,7 @@ class Preparer:
             before = len(passed.failures)
             try:
                 passed = rules.apply(passed, hook, await self._in_time(hook.call(shown)))
-            except Exception as error:  # noqa: BLE001 -- a hook may raise anything; it is told, and decided on
+            except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded and decided on
                 passed = rules.failed(passed, hook, error)
             for failure in passed.failures[before:]:
                 self._failed(draft, failure.hook, "sending", failure.reason, failure.detail, cause)
@@ -126,7 +126,7 @@ class Preparer:
         return passed
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
-        """What a hook answers. Raises `TimeoutError` when it takes too long."""
+        """Await a hook's answer. Raises `TimeoutError`."""
         with self._limits.within(self._ctx.config.delivery.hook_timeout) as limit:
             return await answer
         assert limit.expired
@@ -138,10 +138,10 @@ class Preparer:
             body, cause, intent=row.id, turn=row.turn, inbound=row.inbound, delegation=row.delegation
         )
 
-    # ------------------------------------------------------------ the outcome
+    # ------------------------------------------------------------ outcomes
 
     def ended(self, row: IntentRow, reason: Reason, receipts: tuple[Receipt, ...], cause: int | None) -> None:
-        """Have the hooks told how an intent ended, one after another in each conversation."""
+        """Queue the notification of hooks that an intent ended, in order per conversation."""
         if not row.hooks_pending:
             return
         sent = Sent(
@@ -156,7 +156,7 @@ class Preparer:
         )
         self.lanes.put(row.address.lane, (row, sent, cause))
 
-    async def _tell(self, _lane: tuple[str, str, str, str], item: tuple[IntentRow, Sent, int | None]) -> None:
+    async def _notify(self, _lane: tuple[str, str, str, str], item: tuple[IntentRow, Sent, int | None]) -> None:
         row, sent, cause = item
         for hook in self._sent:
             await self._call(hook, row, sent, cause)
@@ -174,5 +174,5 @@ class Preparer:
     async def _call(self, hook: SentHook, row: IntentRow, sent: Sent, cause: int | None) -> None:
         try:
             await self._in_time(hook.call(sent))
-        except Exception as error:  # noqa: BLE001 -- a hook may raise anything; the delivery is over whatever it does
+        except Exception as error:  # noqa: BLE001 -- any error of a hook is recorded; the delivery is over
             self._failed(row, hook.name, "sent", Reason.HOOK_RAISED, f"{type(error).__name__}: {error}", cause)

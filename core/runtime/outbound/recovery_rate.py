@@ -1,4 +1,4 @@
-"""What an earlier process left goes out at the configured rate of its account (B114)."""
+"""The configured rate limit for recovered messages, per account (scenario B114)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from trunkline.core.store.records import IntentRow
 
 
 class RecoveryRate:
-    """When recovered messages may go."""
+    """Assigns send times to recovered messages."""
 
     def __init__(self, context: Context) -> None:
         self._ctx = context
-        #: when the next recovered message of an account may go, where that is paced
+        #: when the next recovered message of an account may be sent
         self._next: dict[tuple[str, str], float] = {}
 
     def slot(self, row: IntentRow, at: float | None, cause: int) -> float | None:
-        """When a message may go that is not to go before `at`; told where it has to wait."""
+        """When to send a message, not before `at`; records an event if it has to wait."""
         rate = self._ctx.config.delivery.recovery_rate
         if rate is None:
             return at

@@ -1,4 +1,4 @@
-"""The end of a chunk and of an intent: receipt, mirror and ack in one transaction, told, and whoever waits is woken."""
+"""Settles chunks and intents: stores receipt, mirror and ack in one transaction, records events, notifies waiters."""
 
 from __future__ import annotations
 
@@ -24,57 +24,57 @@ from trunkline.core.well_formed import well_formed
 
 
 class EndedIntent(msgspec.Struct, frozen=True, kw_only=True):
-    """How an intent ended, for whoever has waited for it."""
+    """How an intent ended."""
 
     row: IntentRow
     reason: Reason
-    #: of the chunks that this process has sent
+    #: receipts of the chunks that this process sent
     receipts: tuple[Receipt, ...]
 
 
 class EndWaiter:
-    """Waits for the end of an intent."""
+    """A caller's wait for the end of an intent."""
 
     __slots__ = ("_event", "ended")
 
     def __init__(self) -> None:
         self._event = anyio.Event()
-        #: none until it is over, and where more than what is stored is not known
+        #: None until the end, and if another process ended it
         self.ended: EndedIntent | None = None
 
     async def wait(self) -> None:
-        """Until it is over."""
+        """Wait for the end."""
         await self._event.wait()
 
     def notify(self, ended: EndedIntent | None) -> None:
-        """It is over."""
+        """Wake the caller."""
         self.ended = ended
         self._event.set()
 
 
 class Settler:
-    """Stores what became of attempts, and tells it."""
+    """Stores and records the results of attempts."""
 
     def __init__(self, context: Context, preparer: Preparer) -> None:
         self._ctx = context
         self._preparer = preparer
         self._drafts = IntentDrafts(context)
-        #: has a notice delivered
+        #: queues a notice
         self._deliver: Callable[[IntentRow, int | None], None] = _nobody
         self._waiters: dict[IntentId, list[EndWaiter]] = {}
-        #: some transcript lines are still to be stored; see `store_due`
+        #: whether transcript lines are due; see `store_due`
         self.mirrors_due = False
 
     def connect(self, *, deliver: Callable[[IntentRow, int | None], None]) -> None:
-        """Whom to give what is to be delivered instead: delivery and its settling need each other."""
+        """Set the callback that queues a notice. Set late: the two modules depend on each other."""
         self._deliver = deliver
 
-    # ------------------------------------------------------------ what is stored
+    # ------------------------------------------------------------ storing
 
     async def settle(self, row: IntentRow, receipt: Receipt, reason: Reason, cause: int) -> tuple[IntentRow, int]:
-        """The receipt of a chunk; the intent after it, and the event. Of a last one, see `settle_last`."""
+        """Store the receipt of a chunk; returns the intent after it and the seq. For the last one see `settle_last`."""
         ctx = self._ctx
-        # A last chunk comes here when its mirror was refused: it is acked, and the mirror comes later.
+        # A last chunk comes here after its mirror was refused: ack it now and mirror it later.
         due = row.acked + 1 == len(row.chunks) and row.mirror_key is not None
         ack = AckChunk(intent=row, receipt=receipt, now=ctx.env.now(), mirror_due=due)
         after, last = ack.after, ack.last
@@ -89,10 +89,10 @@ class Settler:
             return seq
 
         def then(_: int) -> None:
-            self._said(row)
+            self._note_activity(row)
 
         seq = await ctx.store.write(ack, story, then=then)
-        # Only now is it found by whoever looks for what is due.
+        # Set after the commit, so that `store_due` finds it.
         self.mirrors_due |= due
         if last:
             self._over(after, reason, receipt, seq)
@@ -107,7 +107,7 @@ class Settler:
         done: Callable[[], None],
         failed: Callable[[Exception], None],
     ) -> None:
-        """As `settle`, for the last chunk, without waiting: `done` or `failed` is called when it is stored, or not."""
+        """Like `settle` for the last chunk, without waiting: calls `done` when it is stored, else `failed`."""
         ctx = self._ctx
         ack = AckChunk(intent=row, receipt=receipt, mirror=self._mirror(row), now=ctx.env.now())
         after, ids = ack.after, ids_of(row)
@@ -120,14 +120,14 @@ class Settler:
             return self._record_settled(after, reason, seq)
 
         def then(seq: int) -> None:
-            self._said(row)
+            self._note_activity(row)
             self._over(after, reason, receipt, seq)
             done()
 
         ctx.store.submit(ack, story, then=then, failed=failed)
 
     async def misplaced(self, row: IntentRow, receipt: Receipt, cause: int) -> None:
-        """People see it elsewhere: that is no delivery. It is remembered where they see it; nothing more is sent."""
+        """End an intent whose chunk went to the wrong place: mirror it where it is visible, and send nothing more."""
         ctx = self._ctx
         question = MirrorQuestion(
             kind=row.kind, agent=row.agent, running=row.mirror_key or "", origin=None, target=receipt.address
@@ -149,7 +149,7 @@ class Settler:
             seq = await ctx.store.write(end, story)
         except (IllegalTransition, StoreError):
             raise
-        except Exception as error:  # noqa: BLE001 -- where it is seen cannot remember it; that stops nothing else
+        except Exception as error:  # noqa: BLE001 -- a refused mirror must not block the end of the intent
             self.refused(row, error, cause)
             seq = await ctx.store.write(msgspec.structs.replace(end, mirror=None), story)
         self._over(after, Reason.MISPLACED, receipt, seq)
@@ -157,17 +157,17 @@ class Settler:
     async def end(
         self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None, *, archived: bool = False
     ) -> None:
-        """Give up, visibly; what was accepted so far is mirrored as partial. `archived`: its thread may come back."""
+        """End an undeliverable intent; accepted chunks are mirrored as partial. `archived`: the thread may return."""
         ctx = self._ctx
         state = next_state(row.state, event, accepted_chunks=row.acked)
         after = msgspec.structs.replace(row, state=state)
         notice = await self._notice(row, event, reason, cause)
-        told: list[int] = []
+        noticed: list[int] = []
 
         def story(settled: Settlement) -> int:
             self._record_mirror(row, settled, cause, place=_place(row), partial=True)
             seq = self._record_settled(after, reason, cause)
-            told.extend(self._record_denied(row, notice, reason, seq))
+            noticed.extend(self._record_denied(row, notice, reason, seq))
             return seq
 
         mirror, now = self._mirror(row), ctx.env.now()
@@ -176,18 +176,18 @@ class Settler:
             seq = await ctx.store.write(end, story)
         except (IllegalTransition, StoreError):
             raise
-        except Exception as error:  # noqa: BLE001 -- it has ended all the same; its mirror comes later
+        except Exception as error:  # noqa: BLE001 -- end it without the mirror, which comes later
             self.refused(row, error, cause)
             seq = await ctx.store.write(msgspec.structs.replace(end, mirror=None, mirror_due=row.acked > 0), story)
             self.mirrors_due = True
         if reason is Reason.PLACE_GONE:
             ctx.bindings.gone(row.binding, Reason.THREAD_ARCHIVED if archived else Reason.THREAD_GONE, seq)
-        if notice is not None and told:
-            self._deliver(notice, told[0])
+        if notice is not None and noticed:
+            self._deliver(notice, noticed[0])
         self._over(after, reason, None, seq)
 
-    def _said(self, row: IntentRow) -> None:
-        """A chunk was accepted, from whatever identity: the account is active, and so is its binding (seed 002)."""
+    def _note_activity(self, row: IntentRow) -> None:
+        """Note the activity of the account and the binding after an accepted chunk."""
         place, bound = row.address, self._ctx.bindings
         self._ctx.activity.outbound(place.channel, place.account, self._ctx.env.now())
         if row.binding is not None:
@@ -198,14 +198,14 @@ class Settler:
     async def _notice(
         self, row: IntentRow, event: DeliveryEvent, reason: Reason, cause: int | None
     ) -> IntentRow | None:
-        """A short word where people wait for what cannot be said where it belongs, without its content (B056)."""
+        """The notice of an undeliverable intent, without its content, where the requester waits for it."""
         if row.notice_to is None or row.acked or event is DeliveryEvent.PARK:
             return None
         text = notice_text(row, reason)
         return await self._preparer.prepare(self._drafts.notice(row, row.notice_to), text, cause)
 
     def _record_denied(self, row: IntentRow, notice: IntentRow | None, reason: Reason, cause: int) -> Iterator[int]:
-        """Record that what cannot be said where it belongs is said nowhere else; the seq of the notice."""
+        """Record that an undeliverable intent goes nowhere else; yields the seq of its notice."""
         if notice is None and (row.binding is None or reason is not Reason.PLACE_GONE):
             return
         posted = notice is not None and not is_final(notice.state)
@@ -216,13 +216,13 @@ class Settler:
         yield self._ctx.record_prepared(notice, targeted=False, reason=Reason.THREAD_NOTICE, cause=seq)
 
     async def store_due(self) -> None:
-        """Store the transcript lines that could not be stored with their receipts; some may be refused again."""
+        """Store the transcript lines that were refused earlier; some may be refused again."""
         self.mirrors_due = False
         for row in await self._ctx.store.read(ListDueMirrors()):
             await self.mirror_later(row)
 
     async def mirror_later(self, row: IntentRow) -> None:
-        """Store a transcript line that was refused when its receipt came."""
+        """Store the transcript line of an intent whose mirror was refused."""
         ctx, mirror = self._ctx, self._mirror(row)
         if mirror is None:
             return
@@ -243,18 +243,18 @@ class Settler:
             return None
         return self._ctx.new_session(row.mirror_key, row.agent, _place(row))
 
-    # ------------------------------------------------------------ who is told
+    # ------------------------------------------------------------ notifying
 
     def notify_hooks(self, row: IntentRow, fate: IntentFate, cause: int) -> None:
-        """An intent that ended in an earlier process, whose hooks may not have been told."""
+        """Notify hooks of an intent that ended in an earlier process."""
         self._preparer.ended(row, fate.reason or Reason.RECOVERED, fate.receipts, cause)
 
     def over(self, row: IntentRow, cause: int | None) -> None:
-        """An intent that ended as it was stored: a hook has cancelled it."""
+        """End an intent that a hook cancelled before it was stored."""
         self._over(row, row.reason or Reason.CANCELLED_BY_HOOK, None, cause)
 
     def _over(self, row: IntentRow, reason: Reason, receipt: Receipt | None, cause: int | None) -> None:
-        """Tell whoever waits for this intent, and the hooks, that it has ended."""
+        """Notify waiters and hooks of the end of an intent."""
         receipts = () if receipt is None else (receipt,)
         self._preparer.ended(row, reason, receipts, cause)
         self._ctx.bindings.release(row.binding, cause)
@@ -265,19 +265,19 @@ class Settler:
                 waiter.notify(ended)
 
     def gone(self, intent: IntentId, binding: str | None) -> None:
-        """It is over, and not by this process, or its row is broken: whoever waits looks at what is stored."""
+        """Wake the waiters of an intent that another process ended, or whose row is broken."""
         self._ctx.bindings.release(binding)
         for waiter in self._waiters.pop(intent, ()):
             waiter.notify(None)
 
     def on_end(self, intent: IntentId) -> EndWaiter:
-        """Something to wait with for the end of an intent, in whatever way it ends."""
+        """A waiter for the end of an intent."""
         waiter = EndWaiter()
         self._waiters.setdefault(intent, []).append(waiter)
         return waiter
 
     def forget(self, intent: IntentId, waiter: EndWaiter) -> None:
-        """Nobody waits with this any more."""
+        """Discard a waiter."""
         waiters = self._waiters.get(intent, [])
         if waiter in waiters:
             waiters.remove(waiter)
@@ -285,7 +285,7 @@ class Settler:
             self._waiters.pop(intent, None)
 
     def refused(self, row: IntentRow, error: Exception, cause: int | None) -> None:
-        """Tell that the store refused a mirror."""
+        """Record that the store refused a mirror."""
         body = MirrorRefused(
             session_key=row.mirror_key or "",
             reason=Reason.MIRROR_REFUSED,
@@ -314,12 +314,12 @@ class Settler:
 
 
 def _place(row: IntentRow) -> Address | None:
-    """The place that is tied to the session of the mirror: a session that the caller named is no matter of it."""
+    """The place of the mirror session; None for a bound session or one that the caller named."""
     return None if row.named_session or row.binding is not None else row.address
 
 
 def notice_text(row: IntentRow, reason: Reason) -> str:
-    """What people are told of a message that cannot be said where it belongs; nothing of the message itself."""
+    """The text of a notice about an undeliverable message, without its content."""
     return f"An answer could not be posted in its thread, and is not posted here instead. {reason.sentence}"
 
 

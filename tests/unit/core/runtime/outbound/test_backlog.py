@@ -214,7 +214,7 @@ async def test_whoever_waits_for_room_when_the_gateway_ends_is_told(path: Path, 
         group.start_soon(late, running)
         await running.until(BacklogWaiting)
     assert [error.facts for error in caught] == [
-        "send 'late': the gateway ended before it was known; ask again with the same key"
+        "send 'late': the gateway ended before the result; retry with the same key"
     ]
 
 

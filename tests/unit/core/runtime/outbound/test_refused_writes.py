@@ -117,7 +117,7 @@ SHORT: dict[str, Any] = {"delivery": {"max_text": 100}}
 async def test_a_client_is_told_that_its_text_is_too_long(path: Path, platform: Platform) -> None:
     async with serving(path, platform, **SHORT) as running:
         for dry_run in (False, True):
-            with pytest.raises(InvalidSend, match="101 characters, and at most 100 are taken") as caught:
+            with pytest.raises(InvalidSend, match="101 characters, but the limit is 100") as caught:
                 await running.gateway.send(message(text=LONG, dry_run=dry_run))
             assert caught.value.reason is Reason.TEXT_TOO_LONG
         assert [body.reason for body in running.told(SendRefused)] == [Reason.TEXT_TOO_LONG] * 2

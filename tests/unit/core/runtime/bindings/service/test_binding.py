@@ -182,7 +182,7 @@ async def test_a_conversation_of_somebody_else_stays_theirs(path: Path, platform
         (Unauthorized("401"), "discord:default/500: 401"),
         (PlaceGone("unknown channel"), "discord:default/500: unknown channel"),
         (ZeroDivisionError("oops"), "discord:default/500: ZeroDivisionError: oops"),
-        (PlaceState.GONE, "discord:default/500 is not there"),
+        (PlaceState.GONE, "discord:default/500 does not exist"),
     ],
 )
 async def test_an_adapter_that_fails_leaves_nothing_behind(

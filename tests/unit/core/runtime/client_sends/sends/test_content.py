@@ -187,8 +187,8 @@ async def test_a_directory_that_fails_says_nothing_and_that_is_told(
     async with serving(path, platform) as running:
         await running.gateway.send(message())
         [resolved] = running.told(TargetResolved)
-        assert resolved.steps[0].startswith("the directory of discord could not be asked")
-        with pytest.raises(AmbiguousTarget, match="could not be asked"):
+        assert resolved.steps[0].startswith("the look-up in the directory of discord failed")
+        with pytest.raises(AmbiguousTarget, match="look-up in the directory of discord failed"):
             await running.gateway.send(message("123", key="k2"))
     assert places(platform) == [ANA]
     platform.close()
