@@ -13,6 +13,7 @@ import pytest
 from tests.support.pages import DOCS, PAGES, Block, blocks, only_block
 from tests.support.paths import ROOT
 from tools import docs
+from trunkline.app.cli.commands import dispatch
 from trunkline.core.events import read_trace
 from trunkline.core.events.delivery import IntentSettled
 from trunkline.core.events.gateway import InboundDropped
@@ -116,3 +117,12 @@ def test_the_check_example_runs_and_its_adapter_keeps_the_contract(tmp_path: Pat
 async def within_five_seconds(main, folder: Path) -> list[str]:
     with anyio.fail_after(5):
         return await main(folder)
+
+
+def test_the_plain_report_of_the_app_page_is_what_is_printed(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(ROOT)
+    trace = str(tmp_path / "tour.jsonl")
+    assert dispatch(["run", "scenarios/tour", "--trace", trace]) == 0
+    capsys.readouterr()
+    assert dispatch(["report", trace, "--plain"]) == 0
+    assert only_block(DOCS / "app.md", "", "# Verdicts").text in capsys.readouterr().out
