@@ -6,6 +6,7 @@ Nothing runs and nothing is sent.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -36,11 +37,31 @@ app = App(
     default_parameter=Parameter(allow_leading_hyphen=True, negative=()),
 )
 
-_CONFIG = Group("Configuration", sort_key=1)
 _OUTPUT = Parameter(group=Group("Output", sort_key=2))
-Config = Annotated[Path | None, Parameter(group=_CONFIG)]
-Rules = Annotated[Profile | None, Parameter(group=_CONFIG)]
 Json = Annotated[Flag, _OUTPUT]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigOptions:
+    """The configuration to explain."""
+
+    config: Path | None = None
+    """Gateway configuration as YAML or JSON, or a scenario, whose `gateway` section is used."""
+    profile: Profile | None = None
+    """Routing rules to follow, instead of those that the configuration names."""
+
+    def load(self) -> GatewayConfig:
+        """Load the configuration. Raises `ScenarioError` with what is wrong in the file."""
+        if self.config is None:
+            return GatewayConfig() if self.profile is None else GatewayConfig(profile=self.profile)
+        # Only a file needs the scenario reader, which is slow to import.
+        from trunkline.sim.scenario import load_config
+
+        return load_config(self.config, profile=self.profile)
+
+
+Configuration = Annotated[ConfigOptions, Parameter(name="*", group=Group("Configuration", sort_key=1))]
+_DEFAULTS = ConfigOptions()
 
 
 def _print(facts: Iterable[Fact], document: dict[str, Any], *, json: bool) -> int:
@@ -52,8 +73,7 @@ def _print(facts: Iterable[Fact], document: dict[str, Any], *, json: bool) -> in
 def inbound(
     *,
     question: Annotated[InboundQuestion, Parameter(name="*")],
-    config: Config = None,
-    profile: Rules = None,
+    config: Configuration = _DEFAULTS,
     near: Annotated[Flag, _OUTPUT] = False,
     json: Json = False,
 ) -> int:
@@ -61,16 +81,12 @@ def inbound(
 
     Parameters
     ----------
-    config:
-        Gateway configuration as YAML or JSON, or a scenario, whose `gateway` section is used.
-    profile:
-        Routing rules to follow, instead of those that the configuration names.
     near:
         With more than 100 route rules, show only those related to the message, as a running gateway records them.
     json:
         Print JSON.
     """
-    answer = decide_inbound(question, _config(config, profile), near=near)
+    answer = decide_inbound(question, config.load(), near=near)
     return _print(inbound_facts(answer), inbound_json(answer), json=json)
 
 
@@ -85,8 +101,7 @@ def send(
     reply_to: str | None = None,
     kind: Literal["user", "group", "channel"] | None = None,
     agent: str | None = None,
-    config: Config = None,
-    profile: Rules = None,
+    config: Configuration = _DEFAULTS,
     json: Json = False,
 ) -> int:
     """Explain where a message to a target would go: the place, the session that remembers it, and the steps to both.
@@ -107,10 +122,6 @@ def send(
         What a directory lookup says the target is.
     agent:
         The agent that sends; by default the default agent.
-    config:
-        Gateway configuration as YAML or JSON, or a scenario, whose `gateway` section is used.
-    profile:
-        Routing rules to follow, instead of those that the configuration names.
     json:
         Print JSON.
     """
@@ -123,7 +134,7 @@ def send(
         thread=thread,
         reply_to=reply_to,
     )
-    answer = decide_send(question, _config(config, profile))
+    answer = decide_send(question, config.load())
     return _print(send_facts(answer), send_json(answer), json=json)
 
 
@@ -140,13 +151,3 @@ def key(text: Annotated[str, Parameter(allow_leading_hyphen=False)], /, *, json:
     """
     answer = read_any_key(text)
     return _print(key_facts(answer), key_json(answer), json=json)
-
-
-def _config(path: Path | None, profile: Profile | None) -> GatewayConfig:
-    """The configuration to use. Raises `ScenarioError` with what is wrong in the file."""
-    if path is None:
-        return GatewayConfig() if profile is None else GatewayConfig(profile=profile)
-    # Only a file needs the scenario reader, which is slow to import.
-    from trunkline.sim.scenario import load_config
-
-    return load_config(path, profile=profile)

@@ -12,7 +12,7 @@ from trunkline.app.view.explain.event_facts import facts_of
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean, count, seconds
-from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.app.view.text.fact import Fact, Tone, listed
 from trunkline.core.events import Event
 from trunkline.core.events.base import RunEnded
 from trunkline.core.events.trace import TraceHeader
@@ -93,8 +93,8 @@ def path_of(view: RunView, violation: Violation) -> Iterator[Fact]:
 
 
 def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Iterator[Fact]:
-    yield from _listed("expected", [text for v in violations for text in v.expected], Tone.GOOD)
-    yield from _listed("actual", [text for v in violations for text in v.actual], Tone.BAD)
+    yield from _distinct("expected", [text for v in violations for text in v.expected], Tone.GOOD)
+    yield from _distinct("actual", [text for v in violations for text in v.actual], Tone.BAD)
     first_wrong = min((v.first_wrong for v in violations if v.first_wrong), default=None)
     yield from _path(view, _wrong_path(view, event.seq, first_wrong, violations), first_wrong)
     titles = {verdict.id: verdict for verdict in view.verdicts}
@@ -105,12 +105,11 @@ def _judged(view: RunView, event: Event, violations: Sequence[Violation]) -> Ite
         )
 
 
-def _listed(label: str, texts: Sequence[str], tone: Tone) -> Iterator[Fact]:
+def _distinct(label: str, texts: Sequence[str], tone: Tone) -> Iterator[Fact]:
     longest = [
         text for text in dict.fromkeys(texts) if not any(other != text and other.startswith(text) for other in texts)
     ]
-    for index, text in enumerate(longest):
-        yield Fact(label="" if index else label, text=clean(text), tone=tone)
+    return listed(label, longest, tone=tone)
 
 
 def _broken(violation: Violation, verdict: Verdict | None) -> str:
@@ -168,8 +167,8 @@ def _verdicts(view: RunView, event: Event) -> Iterator[Fact]:
     for unmet in view.unmet:
         line = f"line {unmet.line}: " if unmet.line else ""
         yield Fact(label="unmet", text=clean(f"{line}{unmet.summary}"), tone=Tone.BAD, seq=event.seq)
-        yield from _listed("expected", unmet.expected, Tone.GOOD)
-        yield from _listed("actual", unmet.actual, Tone.BAD)
+        yield from _distinct("expected", unmet.expected, Tone.GOOD)
+        yield from _distinct("actual", unmet.actual, Tone.BAD)
 
 
 def _repro(view: RunView) -> Iterator[Fact]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from rich.cells import cell_len
 
 from trunkline.app.view.text.cells import clean, count, pad, quoted
-from trunkline.app.view.text.fact import Fact, Tone, because, clean_fact, reason_text
+from trunkline.app.view.text.fact import Fact, Tone, because, clean_fact, listed, reason_text
 from trunkline.core.decisions import BOUND_TIER
 from trunkline.core.events import Body
 from trunkline.core.events.delivery import SendJoined, SendPreviewed, SendRefused, SendRequested, TargetResolved
@@ -105,8 +105,7 @@ def target_facts(
     yield clean_fact("session", body.session_key, seq)
     if entry is not None:
         yield from entry_facts(entry, seq)
-    for number, step in enumerate(body.steps, 1):
-        yield clean_fact("" if number > 1 else "steps", f"{number} {step}", seq)
+    yield from listed("steps", (f"{number} {step}" for number, step in enumerate(body.steps, 1)), seq)
 
 
 def entry_facts(entry: SessionEntry, seq: int = 0) -> Iterator[Fact]:
@@ -142,8 +141,7 @@ def _previewed(body: SendPreviewed, name: Name, seq: int) -> Iterator[Fact]:
     yield clean_fact("dry run", f"{body.key}: nothing was sent or stored", seq)
     yield clean_fact("to", name(body.address), seq)
     yield clean_fact("session", body.session_key or "no session would remember it", seq)
-    for number, chunk in enumerate(body.chunks):
-        yield clean_fact("" if number else "says", quoted(chunk), seq)
+    yield from listed("says", map(quoted, body.chunks), seq)
     if body.media:
         yield clean_fact("files", ", ".join(body.media), seq)
 
@@ -194,8 +192,7 @@ def config_facts(body: ConfigReloaded, seq: int = 0) -> Iterator[Fact]:
         "config", f"{_numbered(seq)}revision {body.revision} applies from here on; changed: {changed}", seq
     )
     yield clean_fact("scope", f"direct conversations {body.dm_scope}, groups {body.group_scope}", seq)
-    for number, (person, ids) in enumerate(body.identity_links.items()):
-        yield clean_fact("" if number else "linked", f"{person}: {', '.join(ids)}", seq)
+    yield from listed("linked", (f"{person}: {', '.join(ids)}" for person, ids in body.identity_links.items()), seq)
 
 
 def own_facts(body: Body, name: Name, seq: int = 0) -> Iterator[Fact]:

@@ -14,7 +14,7 @@ import msgspec
 from trunkline.app.view.index.run_index import RunView
 from trunkline.app.view.kinds import describe
 from trunkline.app.view.text.cells import clean, count, seconds
-from trunkline.app.view.text.fact import Fact, Tone
+from trunkline.app.view.text.fact import Fact, Tone, listed
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 #: violations of one invariant that are shown, around the cursor; the others are counted
@@ -202,8 +202,8 @@ def violation_facts(view: RunView, violation: Violation, label: str) -> Iterator
     at = violation.at
     summary = clean(violation.summary)
     yield Fact(label=label, text=f"#{at} {seconds(view.time(at))} {summary}", tone=Tone.BAD, seq=at)
-    yield from _listed("expected", violation.expected, Tone.GOOD, at)
-    yield from _listed("actual", violation.actual, Tone.BAD, at)
+    yield from listed("expected", violation.expected, at, Tone.GOOD)
+    yield from listed("actual", violation.actual, at, Tone.BAD)
     first = violation.first_wrong
     shown = sorted({*violation.evidence} | ({first} if first else set[int]()))
     for index, seq in enumerate(seq for seq in shown if 0 < seq <= view.last):
@@ -223,11 +223,6 @@ def evidence_fact(view: RunView, seq: int, label: str, first_wrong: int | None) 
         mark=mark,
         seq=seq,
     )
-
-
-def _listed(label: str, texts: Sequence[str], tone: Tone, seq: int) -> Iterator[Fact]:
-    for index, text in enumerate(texts):
-        yield Fact(label="" if index else label, text=clean(text), tone=tone, seq=seq)
 
 
 def _counts(row: VerdictRow) -> str:

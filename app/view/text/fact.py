@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 import msgspec
@@ -33,6 +34,12 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 def clean_fact(label: str, text: str, seq: int = 0, tone: Tone = Tone.PLAIN) -> Fact:
     """A fact about a text from outside, without control characters."""
     return Fact(label=label, text=clean(text), tone=tone, seq=seq)
+
+
+def listed(label: str, texts: Iterable[str], seq: int = 0, tone: Tone = Tone.PLAIN) -> Iterator[Fact]:
+    """A fact for each text; only the first has the label."""
+    for number, text in enumerate(texts):
+        yield clean_fact("" if number else label, text, seq, tone)
 
 
 def reason_text(reason: Reason) -> str:
