@@ -16,7 +16,7 @@ from trunkline.core.events.bindings import (
 from trunkline.core.events.delivery import Fallback
 from trunkline.core.values import Address
 from trunkline.sim.events.world import PeerSaid
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import Projection, on
 
 Lane = tuple[str, str, str, str]
 
@@ -41,7 +41,7 @@ class BindingFacts:
         return self.ending is None and self.ended is None and not over
 
 
-class RunBindings:
+class RunBindings(Projection):
     """Bindings by id, by place and by delegation; fallbacks that were told."""
 
     def __init__(self) -> None:
@@ -57,19 +57,6 @@ class RunBindings:
         self.by_bot: dict[str, int] = {}
         #: (channel, id of what a proxy posted) -> id of the message that it posted again
         self.proxied: dict[tuple[str, str], str] = {}
-
-    def handlers(self) -> Handlers:
-        """The events that it is made from."""
-        return {
-            BindingBound: self._bound,
-            BindingTouched: self._touched,
-            BindingEnding: self._ending,
-            BindingEnded: self._ended,
-            BindingDegraded: self._degraded,
-            Fallback: self._fallback,
-            IdentityFallback: self._identity,
-            PeerSaid: self._said,
-        }
 
     def routing(self, place: Address, at: float) -> BindingFacts | None:
         """The binding by which a place belongs to a session at a time."""
@@ -91,48 +78,49 @@ class RunBindings:
                 return facts
         return None
 
-    def _bound(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, BindingBound)
+    @on(BindingBound)
+    def _bound(self, event: Event, body: BindingBound) -> None:
         facts = BindingFacts(event.binding or "", body, event, body.expires_at, event.at)
         self.by_id[facts.id] = self.at[body.conversation.lane] = facts
         self.had.setdefault(body.conversation.lane, []).append(facts)
         if event.delegation is not None:
             self.of_delegation[event.delegation] = facts
 
-    def _touched(self, event: Event) -> None:
-        body, facts = event.body, self.by_id.get(event.binding or "")
-        assert isinstance(body, BindingTouched)
+    @on(BindingTouched)
+    def _touched(self, event: Event, body: BindingTouched) -> None:
+        facts = self.by_id.get(event.binding or "")
         if facts is not None:
             facts.expires_at, facts.last_activity_at = body.expires_at, body.last_activity_at
 
-    def _ending(self, event: Event) -> None:
+    @on(BindingEnding)
+    def _ending(self, event: Event, _body: BindingEnding) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
             facts.ending = event
 
-    def _ended(self, event: Event) -> None:
+    @on(BindingEnded)
+    def _ended(self, event: Event, _body: BindingEnded) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
             facts.ended = event
 
-    def _degraded(self, event: Event) -> None:
+    @on(BindingDegraded)
+    def _degraded(self, event: Event, _body: BindingDegraded) -> None:
         facts = self.by_id.get(event.binding or "")
         if facts is not None:
             facts.degraded = event
 
-    def _fallback(self, event: Event) -> None:
+    @on(Fallback)
+    def _fallback(self, event: Event, _body: Fallback) -> None:
         for name in (event.delegation, event.intent):
             if name is not None:
                 self.fell_back.add(name)
 
-    def _said(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, PeerSaid)
+    @on(PeerSaid)
+    def _said(self, event: Event, body: PeerSaid) -> None:
         if body.stands_for is not None:
             self.proxied[body.address.channel, body.message_id] = body.stands_for
 
-    def _identity(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, IdentityFallback)
+    @on(IdentityFallback)
+    def _identity(self, event: Event, body: IdentityFallback) -> None:
         self.by_bot.setdefault(event.intent or "", body.chunk)

@@ -1,33 +1,54 @@
 """Projections: what an index of a run is made of, for checkers, views and reports alike.
 
-A projection names the bodies that it takes, each with the method that takes it, and sees every such event once, in
-order. It makes no difference whether the run is over or still going on.
+A projection marks the methods that take events with `on`, and sees every such event once, in order. It makes no
+difference whether the run is over or still going on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, ClassVar, TypeVar
 
 from trunkline.core.events import Body, Event
 
+B = TypeVar("B", bound=Body)
+S = TypeVar("S")
+
 #: body type -> the method that takes events with such a body
-Handlers = Mapping[type[Body], Callable[[Event], None]]
+Handlers = Mapping[type[Body], Callable[[Event, Any], None]]
 
 
-class Projection(Protocol):
+def on(*bodies: type[B]) -> Callable[[Callable[[S, Event, B], None]], Callable[[S, Event, B], None]]:
+    """Mark a method that takes each event with one of these bodies: the event, and its body."""
+
+    def mark(method: Callable[[S, Event, B], None]) -> Callable[[S, Event, B], None]:
+        vars(method)["takes"] = bodies
+        return method
+
+    return mark
+
+
+class Projection:
     """Something computed from the events of a run, one event at a time."""
+
+    #: body type -> name of the method
+    _methods: ClassVar[Mapping[type[Body], str]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        marked = {body: name for name, method in vars(cls).items() for body in getattr(method, "takes", ())}
+        cls._methods = {**cls._methods, **marked}
 
     def handlers(self) -> Handlers:
         """The bodies that it takes, each with the method that takes them."""
-        ...
+        return {body: getattr(self, name) for body, name in self._methods.items()}
 
 
 class EventFeed:
     """Delivers the events of a run to projections, in the order in which they were connected."""
 
     def __init__(self, *projections: Projection) -> None:
-        self.handlers: dict[type[Body], tuple[Callable[[Event], None], ...]] = {}
+        self.handlers: dict[type[Body], tuple[Callable[[Event, Any], None], ...]] = {}
         for projection in projections:
             self.connect(projection)
 
@@ -38,5 +59,6 @@ class EventFeed:
 
     def deliver(self, event: Event) -> None:
         """Show one event to the projections that take its body."""
-        for handle in self.handlers.get(type(event.body), ()):
-            handle(event)
+        body = event.body
+        for handle in self.handlers.get(type(body), ()):
+            handle(event, body)

@@ -37,7 +37,7 @@ from trunkline.core.values import Address, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PlatformPushed, ThreadOpened, WorldAccount, WorldLimits, WorldPlace
 from trunkline.sim.index.binding_facts import RunBindings
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import Handlers, Projection, on
 from trunkline.sim.invariants.routing.place_names import named
 
 Lane = tuple[str, str, str, str]
@@ -86,6 +86,12 @@ class IntentFacts:
         """Where it is to go."""
         return self.queue.lane
 
+    def reopen(self, event: Event) -> None:
+        """An operator has it tried again: attempts count from zero."""
+        self.reopened, self.closed = event, False
+        self.tries = 0
+        self.started = self.ended = None
+
     @property
     def over(self) -> bool:
         """Whether it has ended, and no operator has had it tried again since."""
@@ -107,7 +113,7 @@ class IntentFacts:
         return {event.body.chunk for event in self.accepts if isinstance(event.body, WireAccepted)}
 
 
-class RunFacts:
+class RunFacts(Projection):
     """Places by name, intents with their accepts, inbound messages with where they came from."""
 
     def __init__(self) -> None:
@@ -165,35 +171,8 @@ class RunFacts:
         self.bindings = RunBindings()
 
     def handlers(self) -> Handlers:
-        """The events that it is made from, each with the method that takes it in."""
-        return {
-            **self.bindings.handlers(),
-            WorldLimits: self._limits,
-            WorldAccount: self._account,
-            WorldPlace: self._place,
-            PlatformPushed: self._pushed,
-            ProcessStarted: self._process,
-            ConfigReloaded: self._reloaded,
-            TurnStarted: self._turn,
-            ThreadOpened: self._opened,
-            InboundReceived: self._received,
-            InboundAdmitted: self._admitted,
-            DelegationAccepted: self._delegated,
-            CompletionPlanned: self._planned,
-            RecoveryDecided: self._recovered,
-            RouteDecided: self._routed,
-            SendRequested: self._requested,
-            TargetResolved: self._resolved,
-            IntentPrepared: self._prepared,
-            AttemptStarted: self._started,
-            WireAccepted: self._accepted,
-            AttemptEnded: self._ended,
-            ChunkAcked: self._acked,
-            MirrorAppended: self._mirrored,
-            IntentSettled: self._settled,
-            IntentReopened: self._reopened,
-            OperatorActed: self._operator_acted,
-        }
+        """Those of the session bindings, too."""
+        return {**self.bindings.handlers(), **super().handlers()}
 
     # ------------------------------------------------------------ questions
 
@@ -231,79 +210,69 @@ class RunFacts:
 
     # ------------------------------------------------------------ folding
 
-    def _limits(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WorldLimits)
+    @on(WorldLimits)
+    def _limits(self, event: Event, body: WorldLimits) -> None:
         self.limits = body
 
-    def _account(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WorldAccount)
+    @on(WorldAccount)
+    def _account(self, event: Event, body: WorldAccount) -> None:
         self.accounts[body.channel, body.account], self.witnessed = body, True
 
-    def _place(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WorldPlace)
+    @on(WorldPlace)
+    def _place(self, event: Event, body: WorldPlace) -> None:
         self._names[body.address.lane], self.witnessed = body.name, True
 
-    def _pushed(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, PlatformPushed)
+    @on(PlatformPushed)
+    def _pushed(self, event: Event, body: PlatformPushed) -> None:
         if body.message_id != body.original_id:
             self._original[body.address.lane, body.message_id] = body.original_id
 
-    def _process(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, ProcessStarted)
+    @on(ProcessStarted)
+    def _process(self, event: Event, body: ProcessStarted) -> None:
         before = (self.dm_scope, self.group_scope, self.links)
         self.dm_scope, self.group_scope, self.links = body.dm_scope, body.group_scope, body.identity_links
         self.scopes_changed += before != (self.dm_scope, self.group_scope, self.links)
 
-    def _reloaded(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, ConfigReloaded)
+    @on(ConfigReloaded)
+    def _reloaded(self, event: Event, body: ConfigReloaded) -> None:
         self.dm_scope, self.group_scope, self.links = body.dm_scope, body.group_scope, body.identity_links
         self.scopes_changed += 1
 
-    def _turn(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, TurnStarted)
+    @on(TurnStarted)
+    def _turn(self, event: Event, body: TurnStarted) -> None:
         self.running[event.turn or ""] = body.session_id
 
-    def _opened(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, ThreadOpened)
+    @on(ThreadOpened)
+    def _opened(self, event: Event, body: ThreadOpened) -> None:
         if body.on_message is not None:
             self.opened_on[body.address.channel, body.on_message] = body.address
 
-    def _received(self, event: Event) -> None:
-        body, inbound = event.body, event.inbound or ""
-        assert isinstance(body, InboundReceived)
+    @on(InboundReceived)
+    def _received(self, event: Event, body: InboundReceived) -> None:
+        inbound = event.inbound or ""
         lane, message = body.address.lane, body.message_id
         again = self.bindings.proxied.get((lane[0], message), message)
         message = self._original.get((lane, message), again)
         self.received[inbound] = event
         self.messages[inbound] = (lane, message)
 
-    def _admitted(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, InboundAdmitted)
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
         self.admitted[event.inbound or ""] = body.session_id
         if body.work is WorkKind.CALLBACK:
             self.callbacks[event.inbound or ""] = event.delegation or ""
 
-    def _delegated(self, event: Event) -> None:
+    @on(DelegationAccepted)
+    def _delegated(self, event: Event, _body: DelegationAccepted) -> None:
         self.delegated_by[event.delegation or ""] = event.inbound or ""
         self.delegated_in[event.delegation or ""] = self.running.get(event.turn or "", "")
 
-    def _planned(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, CompletionPlanned)
+    @on(CompletionPlanned)
+    def _planned(self, event: Event, body: CompletionPlanned) -> None:
         self.planned[event.delegation or ""] = (event, len(body.steps))
 
-    def _routed(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, RouteDecided)
+    @on(RouteDecided)
+    def _routed(self, event: Event, body: RouteDecided) -> None:
         self.routed[event.inbound or ""] = event
         received = self.received.get(event.inbound or "")
         if body.reply_reason is Reason.REPLY_IN_OPENED_THREAD and body.reply_to is not None:
@@ -313,22 +282,22 @@ class RunFacts:
         if body.scope == "main" and body.reply_to is not None:
             self.in_main.add(body.reply_to.lane)
 
-    def _recovered(self, event: Event) -> None:
+    @on(RecoveryDecided)
+    def _recovered(self, event: Event, _body: RecoveryDecided) -> None:
         self.recovered[event.intent or ""] = event
 
-    def _requested(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SendRequested)
+    @on(SendRequested)
+    def _requested(self, event: Event, body: SendRequested) -> None:
         self.asked[event.seq] = (body.key, event.cause)
 
-    def _resolved(self, event: Event) -> None:
+    @on(TargetResolved)
+    def _resolved(self, event: Event, _body: TargetResolved) -> None:
         asked = self.asked.get(event.cause or 0)
         if asked is not None:
             self.asked[event.seq] = asked
 
-    def _prepared(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, IntentPrepared)
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, body: IntentPrepared) -> None:
         lane = body.address.lane
         queue = self.lanes.get(lane)
         if queue is None:
@@ -341,57 +310,61 @@ class RunFacts:
         if asked is not None:
             self.sends[asked[0]] = (*self.sends.get(asked[0], ()), event.intent or "")
 
-    def _started(self, event: Event) -> None:
+    @on(AttemptStarted)
+    def _started(self, event: Event, _body: AttemptStarted) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
             facts.tries += 1
             facts.started = event
 
-    def _accepted(self, event: Event) -> None:
+    @on(WireAccepted)
+    def _accepted(self, event: Event, _body: WireAccepted) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
             facts.accepts += (event,)
 
-    def _ended(self, event: Event) -> None:
+    @on(AttemptEnded)
+    def _ended(self, event: Event, _body: AttemptEnded) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
             facts.ended = event
 
-    def _acked(self, event: Event) -> None:
-        body, facts = event.body, self.intents.get(event.intent or "")
-        assert isinstance(body, ChunkAcked)
+    @on(ChunkAcked)
+    def _acked(self, event: Event, body: ChunkAcked) -> None:
+        facts = self.intents.get(event.intent or "")
         if facts is not None:
             # An operator's word for it may have come before.
             facts.acked = max(facts.acked, body.chunk + 1)
             facts.tries = 0
             facts.started = facts.ended = None
 
-    def _mirrored(self, event: Event) -> None:
+    @on(MirrorAppended)
+    def _mirrored(self, event: Event, _body: MirrorAppended) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
             facts.mirrors += (event,)
 
-    def _settled(self, event: Event) -> None:
+    @on(IntentSettled)
+    def _settled(self, event: Event, _body: IntentSettled) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
             facts.settled += (event,)
         else:
             self.cancelled.setdefault(event.intent or "", event)
 
-    def _reopened(self, event: Event) -> None:
+    @on(IntentReopened)
+    def _reopened(self, event: Event, _body: IntentReopened) -> None:
         facts = self.intents.get(event.intent or "")
         if facts is not None:
-            facts.reopened, facts.closed = event, False
-            facts.tries = 0
-            facts.started = facts.ended = None
+            facts.reopen(event)
 
-    def _operator_acted(self, event: Event) -> None:
-        """What comes of it is told next, or is lost with the process; it holds all the same."""
-        body, facts = event.body, self.intents.get(event.intent or "")
-        assert isinstance(body, OperatorActed)
+    @on(OperatorActed)
+    def _operator_acted(self, event: Event, body: OperatorActed) -> None:
+        """Counts at once: the events of its effect follow, or are lost with the process."""
+        facts = self.intents.get(event.intent or "")
         if facts is None:
             return
-        self._reopened(event)
+        facts.reopen(event)
         if body.verb == QueueVerdict.SENT:
             facts.acked, facts.vouched = facts.acked + 1, True
         facts.closed = body.verb == QueueVerdict.ABANDON or facts.acked == facts.body.chunks

@@ -15,7 +15,7 @@ import msgspec
 
 from trunkline.core.events import Event, EventLog
 from trunkline.core.events.base import RunEnded
-from trunkline.sim.index.projection import EventFeed, Handlers
+from trunkline.sim.index.projection import EventFeed, Handlers, Projection
 from trunkline.sim.index.run_facts import RunFacts
 
 
@@ -71,7 +71,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     violations: tuple[Violation, ...]
 
 
-class Checker:
+class Checker(Projection):
     """Base of all checkers: a subclass names the events that it takes and reports through `violate`."""
 
     id: ClassVar[str]
@@ -89,8 +89,11 @@ class Checker:
         self.violations: list[Violation] = []
 
     def handlers(self) -> Handlers:
-        """Body type -> the method that takes events with such a body."""
-        raise TypeError(f"{type(self).__name__} names no events")
+        """The bodies that it takes. Raises `TypeError` for a checker that takes none: it could never fail."""
+        found = super().handlers()
+        if not found:
+            raise TypeError(f"{type(self).__name__} names no events")
+        return found
 
     def finish(self, last: Event) -> None:
         """The trace has ended; `last` is its last event."""
@@ -146,10 +149,7 @@ class Judge:
 
     def watch(self, log: EventLog) -> None:
         """Follow a log, event by event."""
-        # The log dispatches by body itself, so each handler subscribes separately.
-        for body, handlers in self._feed.handlers.items():
-            for see in handlers:
-                log.subscribe(see, body)
+        log.subscribe(self._feed.deliver, *self._feed.handlers)
         log.subscribe(self._end, RunEnded)
 
     def see(self, event: Event) -> None:

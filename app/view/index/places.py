@@ -13,7 +13,7 @@ from trunkline.core.events.gateway import SessionCreated
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid, ThreadOpened, WorldPerson, WorldPlace, WorldSession
-from trunkline.sim.index.projection import EventFeed, Handlers
+from trunkline.sim.index.projection import EventFeed, Projection, on
 
 #: channel, account, conversation, thread
 PlaceKey = tuple[str, str, str, str]
@@ -36,7 +36,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return self.address.channel
 
 
-class Places:
+class Places(Projection):
     """All places that a trace tells of. An address nobody announced goes by its own id."""
 
     def __init__(self, events: Iterable[Event]) -> None:
@@ -51,39 +51,23 @@ class Places:
         for event in events:
             feed.deliver(event)
 
-    def handlers(self) -> Handlers:
-        """The events that introduce a place or a person."""
-        return {
-            WorldPlace: self._named,
-            ThreadOpened: self._named,
-            WorldPerson: self._person,
-            PeerSaid: self._used,
-            WireAccepted: self._used,
-            IntentPrepared: self._used,
-            SessionCreated: self._used,
-            WorldSession: self._used,
-            BindingBound: self._bound,
-        }
-
-    def _named(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WorldPlace | ThreadOpened)
+    @on(WorldPlace, ThreadOpened)
+    def _named(self, event: Event, body: WorldPlace | ThreadOpened) -> None:
         self._add(body.address, body.name, body.under if isinstance(body, WorldPlace) else None)
 
-    def _person(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WorldPerson)
+    @on(WorldPerson)
+    def _person(self, event: Event, body: WorldPerson) -> None:
         self._people[body.channel, body.peer.id] = body.peer.name or body.peer.id
 
-    def _used(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, PeerSaid | WireAccepted | IntentPrepared | SessionCreated | WorldSession)
+    @on(PeerSaid, WireAccepted, IntentPrepared, SessionCreated, WorldSession)
+    def _used(
+        self, _event: Event, body: PeerSaid | WireAccepted | IntentPrepared | SessionCreated | WorldSession
+    ) -> None:
         if body.address is not None and body.address.lane not in self._by_key:
             self._add(body.address, "", None)
 
-    def _bound(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, BindingBound)
+    @on(BindingBound)
+    def _bound(self, event: Event, body: BindingBound) -> None:
         if body.conversation.lane not in self._by_key:
             self._add(body.conversation, "", None)
 

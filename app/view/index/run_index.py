@@ -26,7 +26,7 @@ from trunkline.core.events.bindings import RouterDecided
 from trunkline.core.events.gateway import InboundReceived, RouteDecided, SessionLeft
 from trunkline.core.values import Address
 from trunkline.sim.events.world import PeerSaid, PlatformPushed
-from trunkline.sim.index.projection import EventFeed, Handlers
+from trunkline.sim.index.projection import EventFeed, Projection, on
 from trunkline.sim.invariants.base import Status, Verdict, Violation
 
 
@@ -42,7 +42,7 @@ class Growing(Protocol):
 G = TypeVar("G", bound=Growing)
 
 
-class RunView:
+class RunView(Projection):
     """A computed run with its indexes. Seqs are positions in `events`, from 1."""
 
     def __init__(self, run: Run) -> None:
@@ -238,18 +238,20 @@ class RunView:
         if event.inbound is not None:
             self._by_inbound.setdefault(event.inbound, []).append(event)
 
-    def handlers(self) -> Handlers:
-        """The events that the index itself collects."""
-        return {SessionLeft: self.left.append, RouteDecided: self._routed, RunEnded: self._ended}
+    @on(SessionLeft)
+    def _session_left(self, event: Event, _body: SessionLeft) -> None:
+        self.left.append(event)
 
-    def _routed(self, event: Event) -> None:
-        if isinstance(event.body, RouteDecided) and event.body.matched_by != BOUND_TIER:
+    @on(RouteDecided)
+    def _routed(self, event: Event, body: RouteDecided) -> None:
+        if body.matched_by != BOUND_TIER:
             for received in self.of_inbound(event.inbound, InboundReceived)[:1]:
                 assert isinstance(received.body, InboundReceived)
                 where = received.body.address
                 self._routes.setdefault(where.lane, (where, []))[1].append(event)
 
-    def _ended(self, event: Event) -> None:
+    @on(RunEnded)
+    def _ended(self, event: Event, _body: RunEnded) -> None:
         self.ended = event.seq
 
 

@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from trunkline.core.events import Event
 from trunkline.core.events.gateway import SessionMoved
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import Projection, on
 
 
-class SessionMoves:
+class SessionMoves(Projection):
     """Every move of a session from one key to another."""
 
     def __init__(self) -> None:
         #: seq, key before, key since
         self._moves: list[tuple[int, str, str]] = []
 
-    def handlers(self) -> Handlers:
-        """The event of a move."""
-        return {SessionMoved: self._moved}
-
-    def _moved(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionMoved)
+    @on(SessionMoved)
+    def _moved(self, event: Event, body: SessionMoved) -> None:
         self._moves.append((event.seq, body.old_key, body.session_key))
 
     def last_key(self, key: str, seq: int) -> str:

@@ -12,7 +12,7 @@ from trunkline.core.events.delivery import IntentPrepared, MirrorAppended
 from trunkline.core.events.gateway import SessionCreated, SessionMoved, SessionReset, TranscriptAppended
 from trunkline.core.values import Address
 from trunkline.sim.events.world import WorldSession
-from trunkline.sim.index.projection import EventFeed, Handlers
+from trunkline.sim.index.projection import EventFeed, Projection, on
 
 
 class SessionState(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
 _Change = tuple[str | None, SessionState]
 
 
-class SessionStates:
+class SessionStates(Projection):
     """Sessions by key, after any event. Events are folded when a moment beyond them is asked for."""
 
     def __init__(self, events: Sequence[Event]) -> None:
@@ -57,41 +57,26 @@ class SessionStates:
         self._done = len(self._events)
         return self._frames.at(seq)
 
-    def handlers(self) -> Handlers:
-        """The events that change a session."""
-        return {
-            WorldSession: self._stored,
-            SessionCreated: self._created,
-            SessionReset: self._reset,
-            SessionMoved: self._moved,
-            IntentPrepared: self._prepared,
-            TranscriptAppended: self._heard,
-            MirrorAppended: self._mirrored,
-        }
-
     def _set(self, event: Event, session: SessionState, old_key: str | None = None) -> None:
         change = (old_key, session)
         self._frames.add(event.seq, change)
         _apply(self._now, change)
 
-    def _stored(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WorldSession)
+    @on(WorldSession)
+    def _stored(self, event: Event, body: WorldSession) -> None:
         found = _unknown(event, body.session_key, body.session_id)
         self._set(event, msgspec.structs.replace(found, generation=1, address=body.address))
 
-    def _created(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionCreated)
+    @on(SessionCreated)
+    def _created(self, event: Event, body: SessionCreated) -> None:
         known = self._now.get(body.session_key) or _unknown(event, body.session_key, body.session_id)
         session = msgspec.structs.replace(
             known, id=body.session_id, agent=body.agent, generation=body.generation, address=body.address
         )
         self._set(event, session)
 
-    def _reset(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionReset)
+    @on(SessionReset)
+    def _reset(self, event: Event, body: SessionReset) -> None:
         known = self._now.get(body.session_key) or _unknown(event, body.session_key, body.session_id)
         session = msgspec.structs.replace(
             known,
@@ -104,26 +89,25 @@ class SessionStates:
         )
         self._set(event, session)
 
-    def _moved(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionMoved)
+    @on(SessionMoved)
+    def _moved(self, event: Event, body: SessionMoved) -> None:
         old, new = body.old_key, body.session_key
         known = self._now.get(old) or self._now.get(new) or _unknown(event, new, body.session_id)
         self._set(event, msgspec.structs.replace(known, key=new, id=body.session_id), old)
 
-    def _prepared(self, event: Event) -> None:
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, _body: IntentPrepared) -> None:
         self._partial.pop(event.intent or "", None)
 
-    def _heard(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, TranscriptAppended)
+    @on(TranscriptAppended)
+    def _heard(self, event: Event, body: TranscriptAppended) -> None:
         known = self._now.get(body.session_key) or _unknown(event, body.session_key, body.session_id)
         if body.session_id not in known.before:
             self._set(event, msgspec.structs.replace(known, heard=known.heard + 1, last=event.at))
 
-    def _mirrored(self, event: Event) -> None:
-        body, intent = event.body, event.intent or ""
-        assert isinstance(body, MirrorAppended)
+    @on(MirrorAppended)
+    def _mirrored(self, event: Event, body: MirrorAppended) -> None:
+        intent = event.intent or ""
         known = self._now.get(body.session_key) or _unknown(event, body.session_key, body.session_id)
         if body.session_id in known.before:
             return

@@ -11,7 +11,7 @@ from trunkline.app.view.index.session_moves import SessionMoves
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import MirrorAppended
 from trunkline.core.events.gateway import SessionMoved, SessionReset, TranscriptAppended
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import Projection, on
 
 
 class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class TranscriptEntry(msgspec.Struct, frozen=True, kw_only=True):
     earlier: str = ""
 
 
-class Transcripts:
+class Transcripts(Projection):
     """Entries by session key."""
 
     def __init__(self, moves: SessionMoves) -> None:
@@ -43,18 +43,8 @@ class Transcripts:
         """Everything that a session's transcript ever held, in order; by the last key that the session had."""
         return self._entries.get(session_key, ())
 
-    def handlers(self) -> Handlers:
-        """The events that write to transcripts or give one another key."""
-        return {
-            TranscriptAppended: self._appended,
-            MirrorAppended: self._appended,
-            SessionReset: self._reset,
-            SessionMoved: self._moved,
-        }
-
-    def _appended(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, TranscriptAppended | MirrorAppended)
+    @on(TranscriptAppended, MirrorAppended)
+    def _appended(self, event: Event, body: TranscriptAppended | MirrorAppended) -> None:
         heard = isinstance(body, TranscriptAppended)
         entry = TranscriptEntry(
             seq=event.seq,
@@ -71,17 +61,15 @@ class Transcripts:
         known = self._ended.get(session)
         return "" if known is None else f"gen{known}<{self._generations.get(key, known + 1)}"
 
-    def _reset(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionReset)
+    @on(SessionReset)
+    def _reset(self, event: Event, body: SessionReset) -> None:
         self._ended[body.before] = body.generation - 1
         self._generations[body.session_key] = body.generation
         text = f"generation {body.generation}"
         self._write(body.session_key, TranscriptEntry(seq=event.seq, at=event.at, role="reset", text=text))
 
-    def _moved(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionMoved)
+    @on(SessionMoved)
+    def _moved(self, event: Event, body: SessionMoved) -> None:
         if body.old_key != body.session_key and (entries := self._entries.pop(body.old_key, None)):
             there = self._entries.get(body.session_key, [])
             self._entries[body.session_key] = list(merge(there, entries, key=_seq))

@@ -10,7 +10,7 @@ from trunkline.app.view.index.places import PlaceKey, Places
 from trunkline.core.events import Event
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import Projection, on
 
 
 class VisibleMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class VisibleMessage(msgspec.Struct, frozen=True, kw_only=True):
     media: tuple[str, ...] = ()
 
 
-class VisibleMessages:
+class VisibleMessages(Projection):
     """Messages by place, and what people posted by message id."""
 
     def __init__(self, places: Places) -> None:
@@ -48,13 +48,8 @@ class VisibleMessages:
         """The event in which a person posted a message, by its id."""
         return self._posted.get((channel, message_id))
 
-    def handlers(self) -> Handlers:
-        """The events that make a message visible."""
-        return {PeerSaid: self._said, WireAccepted: self._accepted}
-
-    def _said(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, PeerSaid)
+    @on(PeerSaid)
+    def _said(self, event: Event, body: PeerSaid) -> None:
         self._posted.setdefault((body.address.channel, body.message_id), event)
         seen = VisibleMessage(
             seq=event.seq,
@@ -67,9 +62,8 @@ class VisibleMessages:
         )
         self._seen.setdefault(seen.place, []).append(seen)
 
-    def _accepted(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WireAccepted)
+    @on(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
         seen = VisibleMessage(
             seq=event.seq,
             at=event.at,

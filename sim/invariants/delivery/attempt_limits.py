@@ -13,7 +13,7 @@ from trunkline.core.values import IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireRefused
 from trunkline.sim.events.world import PlatformConnected
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -48,36 +48,20 @@ class ReadyFirst(Checker):
         #: processes that died: each may have counted an attempt in its last write without recording the event
         self._deaths = 0
 
-    def handlers(self) -> Handlers:
-        """Waiting, attempts, and what counts as one."""
-        return {
-            ProcessStarted: self._process_started,
-            PlatformConnected: self._platform_connected,
-            LaneWaiting: self._waiting,
-            AdapterInstalled: self._installed,
-            ProcessCrashed: self._process_gone,
-            ProcessStopped: self._process_gone,
-            RecoveryDecided: self._recovered,
-            AttemptStarted: self._started,
-            AttemptEnded: self._ended,
-            WireRefused: self._wire_refused,
-            IntentSettled: self._settled,
-        }
-
-    def _process_started(self, _event: Event) -> None:
+    @on(ProcessStarted)
+    def _process_started(self, _event: Event, _body: ProcessStarted) -> None:
         self._connected.clear()
 
-    def _platform_connected(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, PlatformConnected)
+    @on(PlatformConnected)
+    def _platform_connected(self, event: Event, body: PlatformConnected) -> None:
         self._connected.add((body.channel, body.account))
 
-    def _wire_refused(self, event: Event) -> None:
+    @on(WireRefused)
+    def _wire_refused(self, event: Event, _body: WireRefused) -> None:
         self._refused.add(event.intent)
 
-    def _waiting(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, LaneWaiting)
+    @on(LaneWaiting)
+    def _waiting(self, event: Event, body: LaneWaiting) -> None:
         if body.reason not in _ABSENT:
             return
         self.exercised += 1
@@ -87,28 +71,30 @@ class ReadyFirst(Checker):
         if before is None or not isinstance(before.body, LaneWaiting) or before.body.until <= event.at:
             self._absent[account] = event
 
-    def _installed(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, AdapterInstalled)
+    @on(AdapterInstalled)
+    def _installed(self, event: Event, body: AdapterInstalled) -> None:
         self._absent.pop((body.channel, body.account), None)
 
-    def _process_gone(self, _event: Event) -> None:
+    @on(ProcessCrashed, ProcessStopped)
+    def _process_gone(self, _event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         self._absent.clear()
         self._deaths += 1
 
-    def _recovered(self, event: Event) -> None:
+    @on(RecoveryDecided)
+    def _recovered(self, event: Event, _body: RecoveryDecided) -> None:
+        self._one_more(event)
+
+    def _one_more(self, event: Event) -> None:
         self._more[event.intent or ""] = self._more.get(event.intent or "", 0) + 1
 
-    def _ended(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, AttemptEnded)
+    @on(AttemptEnded)
+    def _ended(self, event: Event, body: AttemptEnded) -> None:
         if body.reason is Reason.LOOKUP_FAILED:
-            self._recovered(event)
+            self._one_more(event)
 
-    def _started(self, event: Event) -> None:
+    @on(AttemptStarted)
+    def _started(self, event: Event, body: AttemptStarted) -> None:
         facts = self.run.intents.get(event.intent or "")
-        body = event.body
-        assert isinstance(body, AttemptStarted)
         if self._absent and body.chunk == 0:
             self._too_early(event, body)
         if facts is None:
@@ -147,9 +133,9 @@ class ReadyFirst(Checker):
             first_wrong=event.seq,
         )
 
-    def _settled(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, IntentSettled)
+    @on(IntentSettled)
+    def _settled(self, event: Event, body: IntentSettled) -> None:
+        facts = self.run.intents.get(event.intent or "")
         if facts is None or body.state not in _VERDICTS or facts.closed:
             return
         self.exercised += 1
@@ -186,29 +172,21 @@ class BoundedAttempts(Checker):
         #: process -> when it ended
         self._died: dict[int | None, float] = {}
 
-    def handlers(self) -> Handlers:
-        """Attempts, and the events that limit them."""
-        return {
-            ProcessStarted: self._process_started,
-            ProcessCrashed: self._process_died,
-            ProcessStopped: self._process_died,
-            WireRefused: self._refused,
-            AttemptStarted: self._started,
-        }
-
-    def _process_died(self, event: Event) -> None:
+    @on(ProcessCrashed, ProcessStopped)
+    def _process_died(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         self._died[event.generation] = event.at
 
-    def _process_started(self, _event: Event) -> None:
+    @on(ProcessStarted)
+    def _process_started(self, _event: Event, _body: ProcessStarted) -> None:
         self._paced.clear()
 
-    def _refused(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WireRefused)
+    @on(WireRefused)
+    def _refused(self, event: Event, body: WireRefused) -> None:
         if body.retry_after is not None:
             self._wait[event.intent or ""] = (body.attempt, event.at + body.retry_after, event)
 
-    def _started(self, event: Event) -> None:
+    @on(AttemptStarted)
+    def _started(self, event: Event, _body: AttemptStarted) -> None:
         facts, limits = self.run.intents.get(event.intent or ""), self.run.limits
         if facts is None:
             return

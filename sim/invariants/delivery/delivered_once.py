@@ -6,7 +6,7 @@ from trunkline.core.events import Event
 from trunkline.core.events.gateway import InboundDropped, TurnStarted
 from trunkline.core.values import IntentKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted, WireDeduplicated
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
@@ -24,13 +24,9 @@ class OncePerIntent(Checker):
         #: channel, account and key -> the first send under it
         self._keys: dict[tuple[str, str, str], Event] = {}
 
-    def handlers(self) -> Handlers:
-        """Accepts, and sends that a platform recognises as repeats."""
-        return {WireAccepted: self._accepted, WireDeduplicated: self._deduplicated}
-
-    def _accepted(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, WireAccepted)
+    @on(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
+        facts = self.run.intents.get(event.intent or "")
         self.exercised += 1
         place = body.address
         first = self._keys.setdefault((place.channel, place.account, body.key), event)
@@ -39,9 +35,8 @@ class OncePerIntent(Checker):
         if facts is not None and len(facts.accepts) > 1:
             self._again(event, body, [e for e in facts.accepts if _chunk(e) == body.chunk])
 
-    def _deduplicated(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WireDeduplicated)
+    @on(WireDeduplicated)
+    def _deduplicated(self, event: Event, body: WireDeduplicated) -> None:
         self.exercised += 1
         first = self._keys.get((body.address.channel, body.address.account, body.key))
         if first is not None:
@@ -95,11 +90,8 @@ class OneAnnouncement(Checker):
         super().__init__(run)
         self._delivered: dict[str, dict[str, Event]] = {}
 
-    def handlers(self) -> Handlers:
-        """Accepts."""
-        return {WireAccepted: self._accepted}
-
-    def _accepted(self, event: Event) -> None:
+    @on(WireAccepted)
+    def _accepted(self, event: Event, _body: WireAccepted) -> None:
         facts = self.run.intents.get(event.intent or "")
         if facts is None or facts.prepared.delegation is None or facts.body.intent_kind is IntentKind.TOOL:
             return
@@ -140,14 +132,9 @@ class InboundOnce(Checker):
         super().__init__(run)
         self._turns: dict[tuple[Lane, str], tuple[Event, ...]] = {}
 
-    def handlers(self) -> Handlers:
-        """Turns, and what was dropped as a repeat."""
-        return {TurnStarted: self._started, InboundDropped: self._dropped}
-
-    def _dropped(self, event: Event) -> None:
+    @on(InboundDropped)
+    def _dropped(self, event: Event, body: InboundDropped) -> None:
         """Equal ids in another account, conversation or thread are other messages."""
-        body = event.body
-        assert isinstance(body, InboundDropped)
         this, first = self.run.received.get(event.inbound or ""), self.run.received.get(body.first or "")
         if this is None or first is None or body.first is None:
             return
@@ -164,9 +151,9 @@ class InboundOnce(Checker):
             first_wrong=event.seq,
         )
 
-    def _started(self, event: Event) -> None:
-        body, logical = event.body, self.run.messages.get(event.inbound or "")
-        assert isinstance(body, TurnStarted)
+    @on(TurnStarted)
+    def _started(self, event: Event, body: TurnStarted) -> None:
+        logical = self.run.messages.get(event.inbound or "")
         if body.work is not WorkKind.MESSAGE or logical is None:
             return
         self.exercised += 1

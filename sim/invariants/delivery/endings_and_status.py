@@ -10,7 +10,7 @@ from trunkline.core.values import Address, IntentState
 from trunkline.sim.events.script import ClientAnswered, ClientRequested
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import PeerSaid
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -32,21 +32,8 @@ class EverythingEnds(Checker):
         #: ended by an operator, whose ending may be recorded once more
         self._closed: set[str | None] = set()
 
-    def handlers(self) -> Handlers:
-        """Beginnings and endings."""
-        return {
-            PeerSaid: self._peer_said,
-            InboundAdmitted: self._admitted,
-            InboundDropped: self._dropped,
-            TurnEnded: self._turn_ended,
-            IntentPrepared: self._begun,
-            OperatorActed: self._operator_acted,
-            IntentSettled: self._settled,
-        }
-
-    def _peer_said(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, PeerSaid)
+    @on(PeerSaid)
+    def _peer_said(self, event: Event, body: PeerSaid) -> None:
         self.exercised += 1
         place = body.address
         self._said[place.channel, place.conversation, place.thread or "", body.message_id] = event
@@ -62,22 +49,27 @@ class EverythingEnds(Checker):
             if isinstance(received, InboundReceived):
                 self._said.pop((channel, conversation, thread, received.message_id), None)
 
-    def _admitted(self, event: Event) -> None:
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, _body: InboundAdmitted) -> None:
         self.exercised += 1
         self._taken(event.inbound)
         self._works[event.inbound or ""] = event
 
-    def _dropped(self, event: Event) -> None:
+    @on(InboundDropped)
+    def _dropped(self, event: Event, _body: InboundDropped) -> None:
         self._taken(event.inbound)
 
-    def _turn_ended(self, event: Event) -> None:
+    @on(TurnEnded)
+    def _turn_ended(self, event: Event, _body: TurnEnded) -> None:
         self._works.pop(event.inbound or "", None)
 
-    def _begun(self, event: Event) -> None:
+    @on(IntentPrepared)
+    def _begun(self, event: Event, _body: IntentPrepared) -> None:
         self.exercised += 1
         self._intents[event.intent or ""] = event
 
-    def _operator_acted(self, event: Event) -> None:
+    @on(OperatorActed)
+    def _operator_acted(self, event: Event, _body: OperatorActed) -> None:
         """An intent that an operator changes has another ending to come, unless the operator ended it."""
         facts = self.run.intents.get(event.intent or "")
         if facts is None:
@@ -88,7 +80,8 @@ class EverythingEnds(Checker):
         else:
             self._intents[event.intent or ""] = event
 
-    def _settled(self, event: Event) -> None:
+    @on(IntentSettled)
+    def _settled(self, event: Event, _body: IntentSettled) -> None:
         if self._intents.pop(event.intent or "", None) is not None:
             return
         if event.intent in self._closed:
@@ -147,24 +140,14 @@ class StatusIsTruth(Checker):
         #: seqs of the dry runs that clients requested
         self._dry_runs: set[int | None] = set()
 
-    def handlers(self) -> Handlers:
-        """Receipts, endings, late accepts, and the answers that clients get."""
-        return {
-            ChunkAcked: self._acked,
-            IntentSettled: self._settled,
-            WireAccepted: self._accepted,
-            Fallback: self._fallback,
-            ClientRequested: self._client_requested,
-            ClientAnswered: self._client_answered,
-        }
-
-    def _fallback(self, event: Event) -> None:
+    @on(Fallback)
+    def _fallback(self, event: Event, _body: Fallback) -> None:
         self._fallbacks.add(event.intent)
 
-    def _acked(self, event: Event) -> None:
+    @on(ChunkAcked)
+    def _acked(self, event: Event, body: ChunkAcked) -> None:
         """A receipt must name a message that the platform created for this chunk."""
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, ChunkAcked)
+        facts = self.run.intents.get(event.intent or "")
         if facts is None or body.reason is Reason.OPERATOR_SENT or not self.run.witnessed:
             return
         for accept in reversed(facts.accepts):
@@ -190,16 +173,14 @@ class StatusIsTruth(Checker):
         account = self.run.accounts.get((made.address.channel, made.address.account))
         return not provider_id and account is not None and account.nameless
 
-    def _client_requested(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, ClientRequested)
+    @on(ClientRequested)
+    def _client_requested(self, event: Event, body: ClientRequested) -> None:
         if body.dry_run:
             self._dry_runs.add(event.seq)
 
-    def _client_answered(self, event: Event) -> None:
+    @on(ClientAnswered)
+    def _client_answered(self, event: Event, body: ClientAnswered) -> None:
         """A dry run is not a delivery, and a reported success has its message on the platform."""
-        body = event.body
-        assert isinstance(body, ClientAnswered)
         if not self.run.witnessed:
             return
         self.exercised += 1
@@ -223,7 +204,8 @@ class StatusIsTruth(Checker):
                 first_wrong=event.seq,
             )
 
-    def _settled(self, event: Event) -> None:
+    @on(IntentSettled)
+    def _settled(self, event: Event, _body: IntentSettled) -> None:
         if not self.run.witnessed:
             return
         self.exercised += 1
@@ -231,7 +213,8 @@ class StatusIsTruth(Checker):
         if facts is not None and not _plainly_delivered(event, facts):
             self._compare(facts, event, event)
 
-    def _accepted(self, event: Event) -> None:
+    @on(WireAccepted)
+    def _accepted(self, event: Event, _body: WireAccepted) -> None:
         facts = self.run.intents.get(event.intent or "")
         if facts is not None and facts.over:
             self._compare(facts, facts.settled[-1], event)

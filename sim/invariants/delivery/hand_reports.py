@@ -20,7 +20,7 @@ from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessThawed
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -69,60 +69,47 @@ class EveryRunReports(Checker):
         #: since when a process that holds the store has been awake
         self._up = 0.0
 
-    def handlers(self) -> Handlers:
-        """Dispatches, ends, callbacks, turns, announcements, and processes that take over the store."""
-        return {
-            DelegationAccepted: self._accepted,
-            DelegationFinished: self._finished,
-            CompletionPlanned: self._planned,
-            InboundAdmitted: self._admitted,
-            IntentPrepared: self._prepared,
-            IntentSettled: self._settled,
-            FallbackDenied: self._denied,
-            TurnStarted: self._started,
-            TurnEnded: self._ended,
-            ProcessStarted: self._process_up,
-            LeaseTaken: self._process_up,
-            ProcessThawed: self._process_up,
-        }
-
     # ------------------------------------------------------------ a run
 
-    def _accepted(self, event: Event) -> None:
+    @on(DelegationAccepted)
+    def _accepted(self, event: Event, _body: DelegationAccepted) -> None:
         self.exercised += 1
         self._runs.setdefault(event.delegation or "", _Run(event))
 
-    def _finished(self, event: Event) -> None:
+    @on(DelegationFinished)
+    def _finished(self, event: Event, _body: DelegationFinished) -> None:
         run = self._runs.get(event.delegation or "")
         if run is not None:
             run.finished = event
 
-    def _planned(self, event: Event) -> None:
+    @on(CompletionPlanned)
+    def _planned(self, event: Event, body: CompletionPlanned) -> None:
         """For a requester that is gone and had no place, the plan itself is the notice to the operator."""
-        body, run = event.body, self._runs.get(event.delegation or "")
-        assert isinstance(body, CompletionPlanned)
+        run = self._runs.get(event.delegation or "")
         if run is None:
             return
         run.planned = event
         gone = [step.reason is Reason.REQUESTER_REPLACED for step in body.steps]
         run.reported |= run.origin is None and bool(gone) and all(gone)
 
-    def _prepared(self, event: Event) -> None:
-        body, run = event.body, self._runs.get(event.delegation or "")
-        assert isinstance(body, IntentPrepared)
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+        run = self._runs.get(event.delegation or "")
         if run is None or body.intent_kind not in (IntentKind.ANNOUNCE, IntentKind.NOTICE):
             return
         bound = self.run.bindings.of_delegation.get(event.delegation or "")
         places = [run.origin, None if bound is None else bound.body.conversation]
         run.reported |= any(place is not None and body.address.lane == place.lane for place in places)
 
-    def _denied(self, event: Event) -> None:
+    @on(FallbackDenied)
+    def _denied(self, event: Event, _body: FallbackDenied) -> None:
         """A denied fallback counts as a report: the operator configured it for unusable conversations."""
         run = self._runs.get(event.delegation or "")
         if run is not None:
             run.reported = True
 
-    def _settled(self, event: Event) -> None:
+    @on(IntentSettled)
+    def _settled(self, event: Event, _body: IntentSettled) -> None:
         """A hook that cancels the announcement ends the report."""
         run = self._runs.get(event.delegation or "")
         if run is not None and run.planned is not None and event.cause == run.planned.seq:
@@ -130,9 +117,9 @@ class EveryRunReports(Checker):
 
     # ------------------------------------------------------------ its callback
 
-    def _admitted(self, event: Event) -> None:
-        body, run = event.body, self._runs.get(event.delegation or "")
-        assert isinstance(body, InboundAdmitted)
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+        run = self._runs.get(event.delegation or "")
         if run is None or body.work is not WorkKind.CALLBACK:
             return
         self._backs[event.inbound or ""] = event.delegation or ""
@@ -151,9 +138,8 @@ class EveryRunReports(Checker):
             first_wrong=event.seq,
         )
 
-    def _started(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, TurnStarted)
+    @on(TurnStarted)
+    def _started(self, event: Event, body: TurnStarted) -> None:
         run = self._runs.get(self._backs.get(event.inbound or "", ""))
         if run is None:
             return
@@ -179,7 +165,8 @@ class EveryRunReports(Checker):
             first_wrong=event.seq,
         )
 
-    def _ended(self, event: Event) -> None:
+    @on(TurnEnded)
+    def _ended(self, event: Event, _body: TurnEnded) -> None:
         session = self.run.running.get(event.turn or "", "")
         self._idle[session] = event.at
         run = self._runs.get(self._backs.get(event.inbound or "", ""))
@@ -187,7 +174,8 @@ class EveryRunReports(Checker):
             run.reported = True
             run.read = event
 
-    def _process_up(self, event: Event) -> None:
+    @on(ProcessStarted, LeaseTaken, ProcessThawed)
+    def _process_up(self, event: Event, _body: ProcessStarted | LeaseTaken | ProcessThawed) -> None:
         """Without a process nothing is reported; the next one repeats an interrupted turn."""
         self._up = event.at
 

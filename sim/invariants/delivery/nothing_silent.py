@@ -21,7 +21,7 @@ from trunkline.core.values import IntentState
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PlatformPushed
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -56,34 +56,14 @@ class NothingSilent(Checker):
         #: transcript lines that the store refused
         self._unstored: set[str] = set()
 
-    def handlers(self) -> Handlers:
-        """Everything that could get lost, and every event that accounts for it."""
-        return {
-            PlatformPushed: self._platform_pushed,
-            InboundReceived: self._received,
-            InboundAdmitted: self._accounted,
-            InboundDropped: self._accounted,
-            ProcessCrashed: self._process_gone,
-            ProcessStopped: self._process_gone,
-            TurnEnded: self._turn_ended,
-            IntentSuppressed: self._suppressed,
-            WireAccepted: self._accepted,
-            WireRefused: self._wire_refused,
-            AttemptEnded: self._attempt_ended,
-            PlaceReopened: self._reopened,
-            StoreFailed: self._store_refused,
-            LaneWaiting: self._waiting,
-            HookSending: self._hook_sending,
-            HookSent: self._hook_sent,
-            MirrorRefused: self._mirror_refused,
-        }
-
     # ------------------------------------------------------------ on the way in
 
-    def _platform_pushed(self, event: Event) -> None:
+    @on(PlatformPushed)
+    def _platform_pushed(self, event: Event, _body: PlatformPushed) -> None:
         self._pushed[event.seq] = event
 
-    def _received(self, event: Event) -> None:
+    @on(InboundReceived)
+    def _received(self, event: Event, _body: InboundReceived) -> None:
         self.exercised += 1
         if self._pushed.pop(event.cause or 0, None) is None:
             self._look_for(event)
@@ -100,22 +80,24 @@ class NothingSilent(Checker):
                 del self._pushed[seq]
                 return
 
-    def _accounted(self, event: Event) -> None:
+    @on(InboundAdmitted, InboundDropped)
+    def _accounted(self, event: Event, _body: InboundAdmitted | InboundDropped) -> None:
         self._open.pop(event.inbound or "", None)
 
     # ------------------------------------------------------------ on the way out
 
-    def _turn_ended(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, TurnEnded)
+    @on(TurnEnded)
+    def _turn_ended(self, event: Event, body: TurnEnded) -> None:
         if body.outcome == "silent":
             self._silent[event.turn or ""] = event
 
-    def _suppressed(self, event: Event) -> None:
+    @on(IntentSuppressed)
+    def _suppressed(self, event: Event, _body: IntentSuppressed) -> None:
         self.exercised += 1
         self._silent.pop(event.turn or "", None)
 
-    def _accepted(self, event: Event) -> None:
+    @on(WireAccepted)
+    def _accepted(self, event: Event, _body: WireAccepted) -> None:
         if (event.intent or "") not in self.run.intents:
             self.violate(
                 at=event.seq,
@@ -126,22 +108,21 @@ class NothingSilent(Checker):
                 first_wrong=event.seq,
             )
 
-    def _wire_refused(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WireRefused)
+    @on(WireRefused)
+    def _wire_refused(self, event: Event, body: WireRefused) -> None:
         self.exercised += 1
         self._refused[event.intent or "", body.chunk, body.attempt] = event
 
-    def _reopened(self, event: Event) -> None:
+    @on(PlaceReopened)
+    def _reopened(self, event: Event, _body: PlaceReopened) -> None:
         """A bound thread was unarchived: a refused send is repeated within the same attempt."""
         for refused in [key for key, one in self._refused.items() if key[0] == event.intent and _for_place(one)]:
             del self._refused[refused]
 
-    def _attempt_ended(self, event: Event) -> None:
+    @on(AttemptEnded)
+    def _attempt_ended(self, event: Event, body: AttemptEnded) -> None:
         if not self._refused:
             return
-        body = event.body
-        assert isinstance(body, AttemptEnded)
         refused = self._refused.pop((event.intent or "", body.chunk, body.attempt), None)
         if refused is None or body.decision not in _SETTLED:
             return
@@ -155,27 +136,31 @@ class NothingSilent(Checker):
             first_wrong=event.seq,
         )
 
-    def _mirror_refused(self, event: Event) -> None:
+    @on(MirrorRefused)
+    def _mirror_refused(self, event: Event, _body: MirrorRefused) -> None:
         self.exercised += 1
         self._unstored.add(event.intent or "")
 
-    def _waiting(self, _event: Event) -> None:
+    @on(LaneWaiting)
+    def _waiting(self, _event: Event, _body: LaneWaiting) -> None:
         """A message that is not sent yet, for a recorded reason."""
         self.exercised += 1
 
-    def _store_refused(self, event: Event) -> None:
+    @on(StoreFailed)
+    def _store_refused(self, event: Event, _body: StoreFailed) -> None:
         self.exercised += 1
         self._store_failed = event.at
 
     # ------------------------------------------------------------ hooks
 
-    def _hook_sending(self, event: Event) -> None:
+    @on(HookSending)
+    def _hook_sending(self, event: Event, _body: HookSending) -> None:
         self.exercised += 1
         self._hooked[event.intent or ""] = event
 
-    def _hook_sent(self, event: Event) -> None:
-        body, intent = event.body, event.intent or ""
-        assert isinstance(body, HookSent)
+    @on(HookSent)
+    def _hook_sent(self, event: Event, body: HookSent) -> None:
+        intent = event.intent or ""
         before = self._outcomes.setdefault(intent, event)
         facts = self.run.intents.get(intent)
         ended = facts.settled[-1] if facts is not None and facts.settled else self.run.cancelled.get(intent)
@@ -201,7 +186,8 @@ class NothingSilent(Checker):
 
     # ------------------------------------------------------------ ends
 
-    def _process_gone(self, event: Event) -> None:
+    @on(ProcessCrashed, ProcessStopped)
+    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         """Reset what a dead process held, which L1 judges; check the receipts that it owed."""
         self._receipts_kept(event)
         self._gone = event.seq

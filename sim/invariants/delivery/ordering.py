@@ -20,7 +20,7 @@ from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped, Proce
 from trunkline.sim.events.script import RunPhase
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, LaneFacts, RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -48,88 +48,74 @@ class NoHeadOfLine(Checker):
         self._said: list[Event] = []
         self._failed: Event | None = None
 
-    def handlers(self) -> Handlers:
-        """Events that make a message due, attempt it, or delay it."""
-        return {
-            RunPhase: self._phase,
-            ProcessStarted: self._process_up,
-            LeaseTaken: self._process_up,
-            ProcessThawed: self._process_up,
-            ProcessRecovered: self._process_found,
-            ProcessCrashed: self._process_gone,
-            ProcessStopped: self._process_gone,
-            StoreFailed: self._store_failed,
-            IntentPrepared: self._prepared,
-            OperatorActed: self._operator_acted,
-            RecoveryDecided: self._recovered,
-            LaneWaiting: self._waiting,
-            AttemptStarted: self._started,
-            AttemptEnded: self._ended,
-            IntentSettled: self._settled,
-            PeerSaid: self._peer_said,
-            WireRefused: self._refused,
-        }
-
     # ------------------------------------------------------------ what may hold everything up
 
-    def _phase(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, RunPhase)
+    @on(RunPhase)
+    def _phase(self, event: Event, body: RunPhase) -> None:
         if body.phase == "healed":
             self._healed = event.at
 
-    def _process_up(self, event: Event) -> None:
+    @on(ProcessStarted, LeaseTaken, ProcessThawed)
+    def _process_up(self, event: Event, _body: ProcessStarted | LeaseTaken | ProcessThawed) -> None:
         self._since = event.at
 
-    def _process_found(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, ProcessRecovered)
+    @on(ProcessRecovered)
+    def _process_found(self, event: Event, body: ProcessRecovered) -> None:
         self._found = body.intents
 
-    def _process_gone(self, event: Event) -> None:
+    @on(ProcessCrashed, ProcessStopped)
+    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         self._found = 0
         for queue in self.run.lanes.values():
             queue.waiting = None
             if queue.open and queue.due is None:
                 queue.due = event.at
 
-    def _store_failed(self, event: Event) -> None:
+    @on(StoreFailed)
+    def _store_failed(self, event: Event, _body: StoreFailed) -> None:
         self._since = event.at
 
     # ------------------------------------------------------------ each conversation
 
-    def _prepared(self, event: Event) -> None:
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, _body: IntentPrepared) -> None:
+        self._enqueue(event)
+
+    def _enqueue(self, event: Event) -> None:
         queue = self.run.intents[event.intent or ""].queue
         if not queue.open:
             queue.due = event.at
         queue.open[event.intent or ""] = None
 
-    def _operator_acted(self, event: Event) -> None:
+    @on(OperatorActed)
+    def _operator_acted(self, event: Event, _body: OperatorActed) -> None:
         facts = self.run.intents.get(event.intent or "")
         if facts is not None and not facts.closed:
-            self._prepared(event)
+            self._enqueue(event)
 
-    def _settled(self, event: Event) -> None:
+    @on(IntentSettled)
+    def _settled(self, event: Event, _body: IntentSettled) -> None:
         facts = self.run.intents.get(event.intent or "")
         if facts is not None:
             facts.queue.open.pop(event.intent or "", None)
             facts.queue.due = event.at
             facts.queue.waiting = None
 
-    def _recovered(self, event: Event) -> None:
+    @on(RecoveryDecided)
+    def _recovered(self, event: Event, body: RecoveryDecided) -> None:
         """A look-up is due when the request can no longer arrive; other decisions change no due time."""
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, RecoveryDecided)
+        facts = self.run.intents.get(event.intent or "")
         if facts is not None and body.decision == "lookup" and body.at is not None:
             facts.queue.due = body.at
 
-    def _waiting(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, LaneWaiting)
+    @on(LaneWaiting)
+    def _waiting(self, event: Event, body: LaneWaiting) -> None:
+        facts = self.run.intents.get(event.intent or "")
         if facts is not None:
             facts.queue.due, facts.queue.waiting = body.until, event
 
-    def _started(self, event: Event) -> None:
+    @on(AttemptStarted)
+    def _started(self, event: Event, _body: AttemptStarted) -> None:
         facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
@@ -142,12 +128,11 @@ class NoHeadOfLine(Checker):
         elif due is not None and event.at - due > BOUND and event.at - self._since > BOUND:
             self._late(event, queue, max(due, self._since), event)
 
-    def _ended(self, event: Event) -> None:
+    @on(AttemptEnded)
+    def _ended(self, event: Event, body: AttemptEnded) -> None:
         facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
-        body = event.body
-        assert isinstance(body, AttemptEnded)
         facts.queue.due = event.at if body.retry_at is None else body.retry_at
         if self._failed is None and body.decision != "settle":
             self._failed = event
@@ -169,10 +154,12 @@ class NoHeadOfLine(Checker):
 
     # ------------------------------------------------------------ on the way in
 
-    def _peer_said(self, event: Event) -> None:
+    @on(PeerSaid)
+    def _peer_said(self, event: Event, _body: PeerSaid) -> None:
         self._said.append(event)
 
-    def _refused(self, event: Event) -> None:
+    @on(WireRefused)
+    def _refused(self, event: Event, _body: WireRefused) -> None:
         if self._failed is None:
             self._failed = event
 
@@ -219,13 +206,9 @@ class FifoDelivery(Checker):
         "intent whose end was already recorded."
     )
 
-    def handlers(self) -> Handlers:
-        """Accepts."""
-        return {WireAccepted: self._accepted}
-
-    def _accepted(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, WireAccepted)
+    @on(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
+        facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
         queue, seq = facts.queue, facts.prepared.seq

@@ -16,7 +16,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, Idempotency, IntentKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
 from trunkline.sim.events.wire import WireAccepted, WireLookedUp, WireRefused, WireResponseLost
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
@@ -41,11 +41,8 @@ class SentOnce(Checker):
         self._said: dict[str, dict[tuple[Lane, str], Event]] = {}
         self._suppressed_replies: list[tuple[Event, Lane, str]] = []
 
-    def handlers(self) -> Handlers:
-        """Accepts and suppressions."""
-        return {WireAccepted: self._accepted, IntentSuppressed: self._suppressed}
-
-    def _accepted(self, event: Event) -> None:
+    @on(WireAccepted)
+    def _accepted(self, event: Event, _body: WireAccepted) -> None:
         facts = self.run.intents.get(event.intent or "")
         turn = None if facts is None else facts.prepared.turn
         if facts is None or turn is None or len(facts.accepts) > 1:
@@ -66,9 +63,9 @@ class SentOnce(Checker):
             first_wrong=facts.prepared.seq,
         )
 
-    def _suppressed(self, event: Event) -> None:
-        body, routed = event.body, self.run.routed.get(event.inbound or "")
-        assert isinstance(body, IntentSuppressed)
+    @on(IntentSuppressed)
+    def _suppressed(self, event: Event, body: IntentSuppressed) -> None:
+        routed = self.run.routed.get(event.inbound or "")
         if body.reason in _UNSAID or routed is None or not body.text.strip():
             return
         if event.intent in self.run.intents or event.intent in self.run.cancelled:
@@ -123,25 +120,9 @@ class NoBlindReplay(Checker):
         #: chunks that policy sent again -> the attempt
         self._marked: dict[tuple[str, int], Event] = {}
 
-    def handlers(self) -> Handlers:
-        """Attempts, and the events that raise or remove doubts."""
-        return {
-            AttemptStarted: self._started,
-            AttemptEnded: self._ended,
-            TransportFallback: self._fallback,
-            OperatorActed: self._operator_acted,
-            ProcessCrashed: self._process_gone,
-            ProcessStopped: self._process_gone,
-            LeaseTaken: self._process_gone,
-            WireLookedUp: self._looked_up,
-            WireResponseLost: self._response_lost,
-            WireAccepted: self._requested_again,
-            WireRefused: self._requested_again,
-        }
-
-    def _ended(self, event: Event) -> None:
-        body, intent = event.body, event.intent or ""
-        assert isinstance(body, AttemptEnded)
+    @on(AttemptEnded)
+    def _ended(self, event: Event, body: AttemptEnded) -> None:
+        intent = event.intent or ""
         if body.reason in _IN_DOUBT:
             self.exercised += 1
             self._doubts.setdefault(intent, event)
@@ -153,7 +134,8 @@ class NoBlindReplay(Checker):
         asked = self._unknown.get(f"{intent}/{body.chunk}")
         return body.reason is Reason.NOT_FOUND_BY_LOOKUP and asked is not None and asked.seq > self._doubts[intent].seq
 
-    def _process_gone(self, event: Event) -> None:
+    @on(ProcessCrashed, ProcessStopped, LeaseTaken)
+    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped | LeaseTaken) -> None:
         """Everything on the wire when a process died may have been accepted."""
         self._lost.clear()
         for intent, facts in self.run.intents.items():
@@ -161,21 +143,21 @@ class NoBlindReplay(Checker):
                 self.exercised += 1
                 self._doubts.setdefault(intent, event)
 
-    def _operator_acted(self, event: Event) -> None:
+    @on(OperatorActed)
+    def _operator_acted(self, event: Event, _body: OperatorActed) -> None:
         """An operator has checked."""
         self._doubts.pop(event.intent or "", None)
 
-    def _looked_up(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WireLookedUp)
+    @on(WireLookedUp)
+    def _looked_up(self, event: Event, body: WireLookedUp) -> None:
         if not body.found:
             self._unknown[body.key] = event
 
-    def _started(self, event: Event) -> None:
+    @on(AttemptStarted)
+    def _started(self, event: Event, body: AttemptStarted) -> None:
         if not self._doubts:
             return
-        body, intent = event.body, event.intent or ""
-        assert isinstance(body, AttemptStarted)
+        intent = event.intent or ""
         since, facts = self._doubts.get(intent), self.run.intents.get(intent)
         if since is None or facts is None or self._deduplicates(body.address) is not False:
             return
@@ -192,10 +174,10 @@ class NoBlindReplay(Checker):
             return None
         return account.idempotency is Idempotency.KEY
 
-    def _fallback(self, event: Event) -> None:
+    @on(TransportFallback)
+    def _fallback(self, event: Event, body: TransportFallback) -> None:
         """Another transport does not know the keys of the first one."""
-        body, intent = event.body, event.intent or ""
-        assert isinstance(body, TransportFallback)
+        intent = event.intent or ""
         self.exercised += 1
         facts = self.run.intents.get(intent)
         since = self._doubts.get(intent)
@@ -208,20 +190,18 @@ class NoBlindReplay(Checker):
 
     # ------------------------------------------------------------ on the wire
 
-    def _response_lost(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WireResponseLost)
+    @on(WireResponseLost)
+    def _response_lost(self, event: Event, body: WireResponseLost) -> None:
         self.exercised += 1
         self._lost[event.intent or "", body.chunk, body.attempt] = event
 
-    def _requested_again(self, event: Event) -> None:
+    @on(WireAccepted, WireRefused)
+    def _requested_again(self, event: Event, body: WireAccepted | WireRefused) -> None:
         """Detect several requests within one attempt, made by retries below the gateway."""
         if self._marked:
             self._seen_marked(event)
         if not self._lost:
             return
-        body = event.body
-        assert isinstance(body, WireAccepted | WireRefused)
         since = self._lost.get((event.intent or "", body.chunk, body.attempt))
         if since is not None and self._deduplicates(body.address) is False:
             again = "was requested again within one attempt after its response was lost"
@@ -264,16 +244,11 @@ class ResumeAtFirst(Checker):
         "recorded end accounts for chunks that are never sent."
     )
 
-    def handlers(self) -> Handlers:
-        """Attempts."""
-        return {AttemptStarted: self._started}
-
-    def _started(self, event: Event) -> None:
+    @on(AttemptStarted)
+    def _started(self, event: Event, body: AttemptStarted) -> None:
         facts = self.run.intents.get(event.intent or "")
         if facts is None or facts.body.chunks < 2:
             return
-        body = event.body
-        assert isinstance(body, AttemptStarted)
         self.exercised += 1
         if body.chunk == facts.acked:
             return

@@ -8,7 +8,7 @@ from trunkline.core.events.gateway import DelegationStarted
 from trunkline.core.events.leases import LeaseTaken
 from trunkline.core.reasons import Reason
 from trunkline.sim.events.processes import ProcessCrashed, ProcessFrozen, ProcessStopped, ProcessThawed
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -44,30 +44,20 @@ class SingleClaim(Checker):
         #: starts of hands by delegation
         self._hands: dict[str, Event] = {}
 
-    def handlers(self) -> Handlers:
-        """Claims, attempts, and the ends and freezes of processes."""
-        return {
-            LeaseTaken: self._taken,
-            AttemptStarted: self._started,
-            AttemptEnded: self._ended,
-            DelegationStarted: self._hand_started,
-            ProcessCrashed: self._process_gone,
-            ProcessStopped: self._process_gone,
-            ProcessFrozen: self._process_frozen,
-            ProcessThawed: self._process_thawed,
-        }
-
     # ------------------------------------------------------------ processes
 
-    def _process_gone(self, event: Event) -> None:
+    @on(ProcessCrashed, ProcessStopped)
+    def _process_gone(self, event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         self._gone.add(event.generation)
         self._forget(event.generation)
 
-    def _process_frozen(self, event: Event) -> None:
+    @on(ProcessFrozen)
+    def _process_frozen(self, event: Event, _body: ProcessFrozen) -> None:
         since = self._still_since(event.generation, event.at)
         self._still[event.generation] = (event.at if since is None else since, None)
 
-    def _process_thawed(self, event: Event) -> None:
+    @on(ProcessThawed)
+    def _process_thawed(self, event: Event, _body: ProcessThawed) -> None:
         since, _ = self._still.get(event.generation, (event.at, None))
         self._still[event.generation] = (since, event.at)
 
@@ -84,13 +74,13 @@ class SingleClaim(Checker):
 
     # ------------------------------------------------------------ claims
 
-    def _taken(self, event: Event) -> None:
+    @on(LeaseTaken)
+    def _taken(self, event: Event, body: LeaseTaken) -> None:
         self.exercised += 1
         before, self._claim = self._claim, event
         self._claims[event.generation] = event
         if before is None or before.generation in self._gone:
             return
-        body = event.body
         assert isinstance(body, LeaseTaken)
         # A process that releases the lease is about to stop; any further attempt of it is judged.
         if body.reason is not Reason.LEASE_FREE and not self._had_run_out(before, event):
@@ -118,7 +108,8 @@ class SingleClaim(Checker):
 
     # ------------------------------------------------------------ attempts
 
-    def _started(self, event: Event) -> None:
+    @on(AttemptStarted)
+    def _started(self, event: Event, _body: AttemptStarted) -> None:
         self.exercised += 1
         intent = event.intent or ""
         other = self._running.get(intent)
@@ -129,12 +120,14 @@ class SingleClaim(Checker):
         elif claim is not None and claim.generation != event.generation:
             self._outside(claim, event)
 
-    def _ended(self, event: Event) -> None:
+    @on(AttemptEnded)
+    def _ended(self, event: Event, _body: AttemptEnded) -> None:
         started = self._running.get(event.intent or "")
         if started is not None and started.generation == event.generation:
             del self._running[event.intent or ""]
 
-    def _hand_started(self, event: Event) -> None:
+    @on(DelegationStarted)
+    def _hand_started(self, event: Event, _body: DelegationStarted) -> None:
         """The process that takes over may restart an unfinished run once."""
         self.exercised += 1
         other = self._hands.setdefault(event.delegation or "", event)

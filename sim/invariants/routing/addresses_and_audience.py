@@ -8,7 +8,7 @@ from trunkline.core.events.delivery import IntentPrepared
 from trunkline.core.values import Address, ChatKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import PeerSaid, WorldAccount, WorldPlace
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
@@ -30,29 +30,16 @@ class AddressFidelity(Checker):
         self._accounts: dict[str, set[str]] = {}
         self._places: set[Lane] = set()
 
-    def handlers(self) -> Handlers:
-        """Ids that platforms issued, and ids that requests use."""
-        return {
-            WorldAccount: self._account,
-            WorldPlace: self._place,
-            IntentPrepared: self._prepared,
-            WireAccepted: self._asked,
-            WireRefused: self._asked,
-        }
-
-    def _account(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WorldAccount)
+    @on(WorldAccount)
+    def _account(self, event: Event, body: WorldAccount) -> None:
         self._accounts.setdefault(body.channel, set()).add(body.account)
 
-    def _place(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WorldPlace)
+    @on(WorldPlace)
+    def _place(self, event: Event, body: WorldPlace) -> None:
         self._places.add(body.address.lane)
 
-    def _prepared(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, IntentPrepared)
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, body: IntentPrepared) -> None:
         if not self.run.witnessed:
             return
         there = self._accounts.get(body.address.channel, set())
@@ -61,9 +48,8 @@ class AddressFidelity(Checker):
             known = ", ".join(sorted(there)) or "none"
             self._wrong(event, body.address, f"{body.address.channel} has no such account; it has: {known}")
 
-    def _asked(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, _ANSWERS)
+    @on(WireAccepted, WireRefused)
+    def _asked(self, event: Event, body: WireAccepted | WireRefused) -> None:
         asked = body.requested if isinstance(body, WireAccepted) else body.address
         self.exercised += 1
         if asked.lane not in self._places:
@@ -99,18 +85,12 @@ class AudienceConfinement(Checker):
         #: place -> its parent room
         self._above: dict[Lane, str] = {}
 
-    def handlers(self) -> Handlers:
-        """Private words, and messages that people see."""
-        return {PeerSaid: self._said, WorldPlace: self._place, WireAccepted: self._accepted}
-
-    def _place(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WorldPlace)
+    @on(WorldPlace)
+    def _place(self, event: Event, body: WorldPlace) -> None:
         self._above[body.address.lane] = body.under or body.name
 
-    def _said(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, PeerSaid)
+    @on(PeerSaid)
+    def _said(self, event: Event, body: PeerSaid) -> None:
         if body.secret:
             self._secrets.setdefault(body.secret, (body.address, event))
 
@@ -119,9 +99,9 @@ class AudienceConfinement(Checker):
         name = self._above.get(place.lane, place.conversation)
         return (name,) if place.kind is ChatKind.DIRECT else (place.channel, name)
 
-    def _accepted(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, WireAccepted)
+    @on(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
+        facts = self.run.intents.get(event.intent or "")
         for secret, (place, said) in self._secrets.items():
             if self._audience(place) == self._audience(body.address):
                 continue

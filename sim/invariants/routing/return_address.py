@@ -10,7 +10,6 @@ from trunkline.core.errors import KeyFormatError
 from trunkline.core.events import Event
 from trunkline.core.events.delivery import (
     Fallback,
-    IntentPrepared,
     IntentSettled,
     MirrorAppended,
     MirrorRefused,
@@ -22,7 +21,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, ChatKind, IntentKind, IntentState
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.index.binding_facts import BindingFacts
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, Lane, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 from trunkline.sim.invariants.sessions.binding_freshness import IdentityFidelity
@@ -36,13 +35,9 @@ class ExactReturnAddress(Checker):
     evidence = EvidenceKind.MISPLACED
     sentence = "A reply has the channel, account, conversation, thread and reply reference of its causing inbound."
 
-    def handlers(self) -> Handlers:
-        """Accepts."""
-        return {WireAccepted: self._accepted}
-
-    def _accepted(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, WireAccepted)
+    @on(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
+        facts = self.run.intents.get(event.intent or "")
         origin = None if facts is None or facts.body.targeted else self.run.origin(facts.prepared.inbound)
         if facts is None or origin is None:
             return
@@ -125,20 +120,10 @@ class NoHiddenRedirect(IdentityFidelity):
         #: requested correctly and misplaced by the platform; the gateway must record it as misplaced
         self._put_elsewhere: dict[str, Event] = {}
 
-    def handlers(self) -> Handlers:
-        """Fallbacks, accepts and endings."""
-        return {
-            Fallback: self._fallback,
-            TransportFallback: self._transport,
-            IntentPrepared: self.meant,
-            WireAccepted: self._accepted,
-            IntentSettled: self._settled,
-        }
-
-    def _transport(self, event: Event) -> None:
+    @on(TransportFallback)
+    def _transport(self, event: Event, body: TransportFallback) -> None:
         """A chunk that one transport delivered must not be sent again by another."""
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, TransportFallback)
+        facts = self.run.intents.get(event.intent or "")
         self.exercised += 1
         for accept in () if facts is None else facts.accepts:
             if isinstance(accept.body, WireAccepted) and accept.body.chunk == body.chunk:
@@ -152,9 +137,9 @@ class NoHiddenRedirect(IdentityFidelity):
                     first_wrong=event.seq,
                 )
 
-    def _settled(self, event: Event) -> None:
-        body, accepted = event.body, self._put_elsewhere.pop(event.intent or "", None)
-        assert isinstance(body, IntentSettled)
+    @on(IntentSettled)
+    def _settled(self, event: Event, body: IntentSettled) -> None:
+        accepted = self._put_elsewhere.pop(event.intent or "", None)
         if accepted is not None and body.state is IntentState.DELIVERED:
             self._redirected(accepted)
 
@@ -163,14 +148,13 @@ class NoHiddenRedirect(IdentityFidelity):
         for accepted in self._put_elsewhere.values():
             self._redirected(accepted)
 
-    def _fallback(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, Fallback)
+    @on(Fallback)
+    def _fallback(self, event: Event, body: Fallback) -> None:
         self._allowed.add((event.intent or "", body.used.lane))
 
-    def _accepted(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, WireAccepted)
+    @on(WireAccepted)
+    def _accepted(self, event: Event, body: WireAccepted) -> None:
+        facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
         self.exercised += 1
@@ -211,11 +195,8 @@ class MirrorOnce(Checker):
         #: expected entries: the store refused them at first, or an operator confirmed the delivery later
         self._due: dict[str, Event] = {}
 
-    def handlers(self) -> Handlers:
-        """Mirrors and endings."""
-        return {MirrorAppended: self._mirrored, MirrorRefused: self._refused, IntentSettled: self._settled}
-
-    def _refused(self, event: Event) -> None:
+    @on(MirrorRefused)
+    def _refused(self, event: Event, _body: MirrorRefused) -> None:
         self.exercised += 1
         self._due[event.intent or ""] = event
 
@@ -227,9 +208,9 @@ class MirrorOnce(Checker):
             if facts is not None and facts.accepts and not facts.mirrors and not _in_doubt(facts):
                 self._missing(facts, last)
 
-    def _mirrored(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, MirrorAppended)
+    @on(MirrorAppended)
+    def _mirrored(self, event: Event, body: MirrorAppended) -> None:
+        facts = self.run.intents.get(event.intent or "")
         if facts is None:
             return
         mirrors = facts.mirrors
@@ -257,9 +238,9 @@ class MirrorOnce(Checker):
             return False
         return home == place or home.lane == place.lane
 
-    def _settled(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, IntentSettled)
+    @on(IntentSettled)
+    def _settled(self, event: Event, body: IntentSettled) -> None:
+        facts = self.run.intents.get(event.intent or "")
         if facts is None or body.state not in (IntentState.DELIVERED, IntentState.PARTIAL, IntentState.MISPLACED):
             return
         self.exercised += 1

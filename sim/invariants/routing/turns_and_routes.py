@@ -18,7 +18,7 @@ from trunkline.core.events.gateway import (
 from trunkline.core.reasons import Reason
 from trunkline.core.values import Address, IntentKind, WorkKind
 from trunkline.sim.events.processes import ProcessCrashed, ProcessStopped
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 from trunkline.sim.invariants.sessions.binding_freshness import FreshActivity
@@ -38,14 +38,10 @@ class FrozenRoute(Checker):
         "places of the session do not change that."
     )
 
-    def handlers(self) -> Handlers:
-        """Route decisions, and intents without an explicit target."""
-        return {RouteDecided: self._routed, IntentPrepared: self._prepared}
-
-    def _routed(self, event: Event) -> None:
+    @on(RouteDecided)
+    def _routed(self, event: Event, body: RouteDecided) -> None:
         """The decision looks at the message, not at what the session did before."""
-        body, origin = event.body, self.run.origin(event.inbound)
-        assert isinstance(body, RouteDecided)
+        origin = self.run.origin(event.inbound)
         if origin is None or body.reply_to is None:
             return
         self.exercised += 1
@@ -58,9 +54,9 @@ class FrozenRoute(Checker):
             return
         self._astray(event, f"the route of {event.inbound} was taken from elsewhere", place, body.reply_to, [event.seq])
 
-    def _prepared(self, event: Event) -> None:
-        body, routed = event.body, self.run.routed.get(event.inbound or "")
-        assert isinstance(body, IntentPrepared)
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, body: IntentPrepared) -> None:
+        routed = self.run.routed.get(event.inbound or "")
         if routed is None or body.targeted or body.intent_kind in _NO_ANSWERS:
             return
         assert isinstance(routed.body, RouteDecided)
@@ -94,22 +90,8 @@ class OneSession(Checker):
         self._waiting: dict[str, list[str]] = {}
         self._running: dict[str, Event] = {}
 
-    def handlers(self) -> Handlers:
-        """Creations, admissions, turns, and ends of processes."""
-        return {
-            SessionCreated: self._session,
-            SessionReset: self._key_free,
-            SessionMoved: self._key_free,
-            InboundAdmitted: self._admitted,
-            TurnStarted: self._started,
-            TurnEnded: self._ended,
-            ProcessCrashed: self._process_gone,
-            ProcessStopped: self._process_gone,
-        }
-
-    def _session(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionCreated)
+    @on(SessionCreated)
+    def _session(self, event: Event, body: SessionCreated) -> None:
         self.exercised += 1
         first = self._created.setdefault(body.session_key, event)
         if first is event:
@@ -123,19 +105,18 @@ class OneSession(Checker):
             first_wrong=event.seq,
         )
 
-    def _key_free(self, event: Event) -> None:
+    @on(SessionReset, SessionMoved)
+    def _key_free(self, event: Event, _body: SessionReset | SessionMoved) -> None:
         """A key that its session left may get another one."""
         if isinstance(event.body, SessionMoved):
             self._created.pop(event.body.old_key, None)
 
-    def _admitted(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, InboundAdmitted)
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
         self._waiting.setdefault(body.session_id, []).append(event.inbound or "")
 
-    def _started(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, TurnStarted)
+    @on(TurnStarted)
+    def _started(self, event: Event, body: TurnStarted) -> None:
         session, waiting = body.session_id, self._waiting.get(body.session_id, [])
         self.exercised += 1
         other = self._running.get(session)
@@ -155,7 +136,8 @@ class OneSession(Checker):
             first_wrong=event.seq,
         )
 
-    def _ended(self, event: Event) -> None:
+    @on(TurnEnded)
+    def _ended(self, event: Event, _body: TurnEnded) -> None:
         session = self.run.running.get(event.turn or "", "")
         running = self._running.get(session)
         if running is not None and running.turn == event.turn:
@@ -165,7 +147,8 @@ class OneSession(Checker):
         if event.inbound in waiting:
             waiting.remove(event.inbound or "")
 
-    def _process_gone(self, _event: Event) -> None:
+    @on(ProcessCrashed, ProcessStopped)
+    def _process_gone(self, _event: Event, _body: ProcessCrashed | ProcessStopped) -> None:
         """Admitted work of the ended process runs again, in the same order."""
         self._running.clear()
 
@@ -181,18 +164,12 @@ class GenerationFence(Checker):
         super().__init__(run)
         self._resets: dict[str, Event] = {}
 
-    def handlers(self) -> Handlers:
-        """Resets and turns."""
-        return {SessionReset: self._reset, TurnStarted: self._started}
-
-    def _reset(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionReset)
+    @on(SessionReset)
+    def _reset(self, event: Event, body: SessionReset) -> None:
         self._resets[body.session_key] = event
 
-    def _started(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, TurnStarted)
+    @on(TurnStarted)
+    def _started(self, event: Event, body: TurnStarted) -> None:
         reset = self._resets.get(body.session_key)
         if reset is None:
             return
@@ -227,24 +204,17 @@ class CurrentRoute(FreshActivity):
         super().__init__(run)
         self._reload: Event | None = None
 
-    def handlers(self) -> Handlers:
-        """Reloads and routes."""
-        return {
-            **super().handlers(),
-            ConfigReloaded: self._reloaded,
-            ProcessStarted: self._restarted,
-            RouteDecided: self._routed,
-        }
-
-    def _reloaded(self, event: Event) -> None:
+    @on(ConfigReloaded)
+    def _reloaded(self, event: Event, _body: ConfigReloaded) -> None:
         self._reload = event
 
-    def _restarted(self, _event: Event) -> None:
+    @on(ProcessStarted)
+    def _restarted(self, _event: Event, _body: ProcessStarted) -> None:
         self._reload = None
 
-    def _routed(self, event: Event) -> None:
-        body, reload = event.body, self._reload
-        assert isinstance(body, RouteDecided)
+    @on(RouteDecided)
+    def _routed(self, event: Event, body: RouteDecided) -> None:
+        reload = self._reload
         if reload is None:
             return
         assert isinstance(reload.body, ConfigReloaded)

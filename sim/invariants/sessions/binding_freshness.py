@@ -11,7 +11,7 @@ from trunkline.core.values import WorkKind
 from trunkline.sim.events.wire import WireAccepted, WireRefused
 from trunkline.sim.events.world import CredentialRotated
 from trunkline.sim.index.binding_facts import BindingFacts
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import RunFacts
 from trunkline.sim.invariants.base import Checker
 
@@ -32,27 +32,16 @@ class FreshActivity(Checker):
         self._said: dict[str, Event] = {}
         self._tokens: dict[tuple[str, str], Event] = {}
 
-    def handlers(self) -> Handlers:
-        """Messages of both sides, touches of bindings, and tokens."""
-        return {
-            InboundAdmitted: self._admitted,
-            ChunkAcked: self._acked,
-            BindingTouched: self._touched,
-            CredentialRotated: self._rotated,
-            WireAccepted: self._used,
-            WireRefused: self._used,
-        }
-
-    def _admitted(self, event: Event) -> None:
-        body, routed = event.body, self.run.routed.get(event.inbound or "")
-        assert isinstance(body, InboundAdmitted)
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
+        routed = self.run.routed.get(event.inbound or "")
         # The answer to a chat command shows whether it was received.
         if routed is not None and body.work is WorkKind.MESSAGE:
             self._active(routed.binding, event)
 
-    def _acked(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, ChunkAcked)
+    @on(ChunkAcked)
+    def _acked(self, event: Event, body: ChunkAcked) -> None:
+        facts = self.run.intents.get(event.intent or "")
         if facts is not None and body.reason not in _NOT_THERE:
             self._active(facts.prepared.binding, event)
 
@@ -68,9 +57,9 @@ class FreshActivity(Checker):
         if bound.last_activity_at < event.at - _SLACK:
             self._said.setdefault(bound.id, event)
 
-    def _touched(self, event: Event) -> None:
-        body, said = event.body, self._said.get(event.binding or "")
-        assert isinstance(body, BindingTouched)
+    @on(BindingTouched)
+    def _touched(self, event: Event, body: BindingTouched) -> None:
+        said = self._said.get(event.binding or "")
         bound = self.run.bindings.by_id.get(event.binding or "")
         if said is None or bound is None:
             return
@@ -98,14 +87,12 @@ class FreshActivity(Checker):
             first_wrong=said.seq,
         )
 
-    def _rotated(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, CredentialRotated)
+    @on(CredentialRotated)
+    def _rotated(self, event: Event, body: CredentialRotated) -> None:
         self._tokens[body.channel, body.account] = event
 
-    def _used(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WireAccepted | WireRefused)
+    @on(WireAccepted, WireRefused)
+    def _used(self, event: Event, body: WireAccepted | WireRefused) -> None:
         newest = self._tokens.get((body.address.channel, body.address.account))
         if newest is None or not body.credential or not isinstance(newest.body, CredentialRotated):
             return
@@ -126,11 +113,10 @@ class FreshActivity(Checker):
 class IdentityFidelity(Checker):
     """The part of R2 about identities: the intended one posts, or an event announces another before."""
 
-    def meant(self, event: Event) -> None:
+    @on(IntentPrepared)
+    def meant(self, event: Event, body: IntentPrepared) -> None:
         """The bot may post for a binding that lost its identity, after that was recorded once."""
         facts = self.run.bindings.by_id.get(event.binding or "")
-        body = event.body
-        assert isinstance(body, IntentPrepared)
         if facts is None or facts.body.identity is None or body.identity is not None or facts.degraded is not None:
             return
         self.violate(

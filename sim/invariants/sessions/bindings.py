@@ -16,7 +16,7 @@ from trunkline.core.reasons import Reason
 from trunkline.core.values import Address
 from trunkline.sim.events.script import FaultFired
 from trunkline.sim.events.world import PeerSaid, ThreadOpened
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
@@ -47,21 +47,9 @@ class BindingLife(Checker):
         #: the response to the next opening is lost, so the gateway cannot know that thread
         self._lost = False
 
-    def handlers(self) -> Handlers:
-        """Bindings, routes, and the router."""
-        return {
-            RouteDecided: self._routed,
-            RouterDecided: self._router,
-            BindingBound: self._bound,
-            BindingEnded: self._ended,
-            ThreadOpened: self._thread,
-            FaultFired: self._fault,
-            BindingRefused: self._refused,
-        }
-
-    def _routed(self, event: Event) -> None:
-        body, received = event.body, self.run.received.get(event.inbound or "")
-        assert isinstance(body, RouteDecided)
+    @on(RouteDecided)
+    def _routed(self, event: Event, body: RouteDecided) -> None:
+        received = self.run.received.get(event.inbound or "")
         if received is None or not isinstance(received.body, InboundReceived):
             return
         place = received.body.address
@@ -92,9 +80,8 @@ class BindingLife(Checker):
             first_wrong=event.seq,
         )
 
-    def _router(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, RouterDecided)
+    @on(RouterDecided)
+    def _router(self, event: Event, body: RouterDecided) -> None:
         self.exercised += 1
         facts = self.run.bindings.by_id.get(event.binding or "")
         if body.mode != "bound" or (facts is not None and facts.routes(event.at)):
@@ -108,9 +95,8 @@ class BindingLife(Checker):
             first_wrong=event.seq,
         )
 
-    def _bound(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, BindingBound)
+    @on(BindingBound)
+    def _bound(self, event: Event, body: BindingBound) -> None:
         self.exercised += 1
         self._opened.pop(body.conversation.lane, None)
         others = self.run.bindings.had.get(body.conversation.lane, [])[:-1]
@@ -125,10 +111,9 @@ class BindingLife(Checker):
                     first_wrong=event.seq,
                 )
 
-    def _ended(self, event: Event) -> None:
+    @on(BindingEnded)
+    def _ended(self, event: Event, body: BindingEnded) -> None:
         self.exercised += 1
-        body = event.body
-        assert isinstance(body, BindingEnded)
         facts = self.run.bindings.by_id.get(event.binding or "")
         if facts is not None and facts.body.conversation.lane == body.conversation.lane:
             return
@@ -141,23 +126,20 @@ class BindingLife(Checker):
             first_wrong=event.seq,
         )
 
-    def _thread(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, ThreadOpened)
+    @on(ThreadOpened)
+    def _thread(self, event: Event, body: ThreadOpened) -> None:
         if body.on_message is None and not self._lost:
             self._opened[body.address.lane] = event
         self._lost = False
 
-    def _fault(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, FaultFired)
+    @on(FaultFired)
+    def _fault(self, event: Event, body: FaultFired) -> None:
         self._lost |= body.fault == _NEVER_TOLD
 
-    def _refused(self, event: Event) -> None:
+    @on(BindingRefused)
+    def _refused(self, event: Event, body: BindingRefused) -> None:
         """A refused binding must not leave an opened thread behind (B130)."""
         self.exercised += 1
-        body = event.body
-        assert isinstance(body, BindingRefused)
         work = body.session_key.rpartition(_SUBAGENT)[2]
         for lane, opened in tuple(self._opened.items()):
             assert isinstance(opened.body, ThreadOpened)
@@ -192,31 +174,19 @@ class NoSelfEcho(Checker):
         #: inbound id -> the posted message
         self._inbound: dict[str, Event] = {}
 
-    def handlers(self) -> Handlers:
-        """Posts, echoes, what they start, and what is dropped."""
-        return {
-            PeerSaid: self._peer_said,
-            InboundReceived: self._received,
-            InboundAdmitted: self._started,
-            TurnStarted: self._started,
-            TranscriptAppended: self._started,
-            InboundDropped: self._dropped,
-        }
-
-    def _peer_said(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, PeerSaid)
+    @on(PeerSaid)
+    def _peer_said(self, event: Event, body: PeerSaid) -> None:
         self._said[_message(body)] = event
 
-    def _received(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, InboundReceived)
+    @on(InboundReceived)
+    def _received(self, event: Event, body: InboundReceived) -> None:
         said = self._said.get(_message(body))
         if said is not None:
             self.exercised += _speaks(said).bot
             self._inbound[event.inbound or ""] = said
 
-    def _started(self, event: Event) -> None:
+    @on(InboundAdmitted, TurnStarted, TranscriptAppended)
+    def _started(self, event: Event, _body: InboundAdmitted | TurnStarted | TranscriptAppended) -> None:
         said = self._inbound.get(event.inbound or "")
         if said is None or _speaks(said).echo_of is None:
             return
@@ -231,10 +201,10 @@ class NoSelfEcho(Checker):
             first_wrong=event.seq,
         )
 
-    def _dropped(self, event: Event) -> None:
+    @on(InboundDropped)
+    def _dropped(self, event: Event, body: InboundDropped) -> None:
         """Check that a drop reason fits the author of the message."""
-        body, said = event.body, self._inbound.get(event.inbound or "")
-        assert isinstance(body, InboundDropped)
+        said = self._inbound.get(event.inbound or "")
         if said is None or body.reason not in (Reason.OWN_ECHO, Reason.BOT_IGNORED):
             return
         who = _speaks(said)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from trunkline.core.delivery.mirror_text import media_name
-from trunkline.core.events import Event
+from trunkline.core.events import Body, Event
 from trunkline.core.events.delivery import HookSending, HookSent, IntentPrepared, MirrorAppended, SendPreviewed
 from trunkline.core.events.gateway import SessionCreated
 from trunkline.core.values import IntentState
 from trunkline.sim.events.script import ClientRequested
 from trunkline.sim.events.wire import WireAccepted, WireRefused
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import IntentFacts, RunFacts
 from trunkline.sim.invariants.base import Checker, EvidenceKind
 
@@ -25,13 +25,9 @@ class MirrorIsTruth(Checker):
         "nothing is mirrored that people cannot see."
     )
 
-    def handlers(self) -> Handlers:
-        """Mirrors."""
-        return {MirrorAppended: self._mirrored}
-
-    def _mirrored(self, event: Event) -> None:
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, MirrorAppended)
+    @on(MirrorAppended)
+    def _mirrored(self, event: Event, body: MirrorAppended) -> None:
+        facts = self.run.intents.get(event.intent or "")
         if not self.run.witnessed:
             return
         self.exercised += 1
@@ -105,22 +101,8 @@ class DryRunHasNoEffect(Checker):
         #: seqs of the dry runs that clients requested
         self._dry_runs: dict[int | None, Event] = {}
 
-    def handlers(self) -> Handlers:
-        """Cancels and dry runs, and every effect that a message can have."""
-        return {
-            HookSending: self._hook,
-            SendPreviewed: self._previewed,
-            IntentPrepared: self._effect,
-            SessionCreated: self._effect,
-            WireAccepted: self._effect,
-            WireRefused: self._effect,
-            HookSent: self._told,
-            ClientRequested: self._client_asked,
-        }
-
-    def _hook(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, HookSending)
+    @on(HookSending)
+    def _hook(self, event: Event, body: HookSending) -> None:
         if body.verdict == "cancelled":
             self.exercised += 1
             self._cancelled[event.intent or ""] = event
@@ -128,13 +110,15 @@ class DryRunHasNoEffect(Checker):
             # The hook was called again after a crash, and kept it this time.
             self._cancelled.pop(event.intent or "", None)
 
-    def _previewed(self, event: Event) -> None:
+    @on(SendPreviewed)
+    def _previewed(self, event: Event, _body: SendPreviewed) -> None:
         self.exercised += 1
         for seq in (event.seq, event.cause):
             if seq is not None:
                 self._previews[seq] = event
 
-    def _effect(self, event: Event) -> None:
+    @on(IntentPrepared, SessionCreated, WireAccepted, WireRefused)
+    def _effect(self, event: Event, _body: Body) -> None:
         if not self._cancelled and not self._previews and not self._dry_runs:
             return
         cancelled = self._cancelled.get(event.intent or "")
@@ -145,16 +129,15 @@ class DryRunHasNoEffect(Checker):
         if preview is not None:
             self._wrong(event, preview, f"a dry run has an effect: {event.kind}")
 
-    def _told(self, event: Event) -> None:
-        body, cancelled = event.body, self._cancelled.get(event.intent or "")
-        assert isinstance(body, HookSent)
+    @on(HookSent)
+    def _told(self, event: Event, body: HookSent) -> None:
+        cancelled = self._cancelled.get(event.intent or "")
         self._outcomes.add(event.intent or "")
         if cancelled is not None and body.state is not IntentState.CANCELLED:
             self._wrong(event, cancelled, f"{event.intent} was cancelled, and hooks were told that it is {body.state}")
 
-    def _client_asked(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, ClientRequested)
+    @on(ClientRequested)
+    def _client_asked(self, event: Event, body: ClientRequested) -> None:
         if body.dry_run:
             self.exercised += 1
             self._dry_runs[event.seq] = event

@@ -20,7 +20,7 @@ from trunkline.core.keys import canonical_key
 from trunkline.core.values import Address, ChatKind, WorkKind
 from trunkline.sim.events.wire import WireAccepted
 from trunkline.sim.events.world import WorldSession
-from trunkline.sim.index.projection import Handlers
+from trunkline.sim.index.projection import on
 from trunkline.sim.index.run_facts import Lane, RunFacts
 from trunkline.sim.invariants.base import Checker
 from trunkline.sim.invariants.routing.return_address import key_is_of
@@ -52,69 +52,49 @@ class OneKey(Checker):
         self._asked: dict[int, str] = {}
         self._scopes = 0
 
-    def handlers(self) -> Handlers:
-        """Every event that ties a conversation to a key."""
-        return {
-            WorldSession: self._world_session,
-            InboundAdmitted: self._admitted,
-            SendRequested: self._requested,
-            TargetResolved: self._resolved,
-            IntentPrepared: self._prepared,
-            MirrorAppended: self._mirrored,
-            SessionReset: self._reset,
-            SessionMoved: self._moved,
-            SessionLeft: self._left,
-            WireAccepted: self._landed,
-        }
-
-    def _landed(self, event: Event) -> None:
+    @on(WireAccepted)
+    def _landed(self, event: Event, body: WireAccepted) -> None:
         """A target may be an alias: the key belongs to the conversation where people see the message."""
-        body, facts = event.body, self.run.intents.get(event.intent or "")
-        assert isinstance(body, WireAccepted)
+        facts = self.run.intents.get(event.intent or "")
         if facts is None or facts.prepared.binding is not None or body.address.kind is facts.body.address.kind:
             return
         if facts.body.mirror_key is not None and not facts.body.named_session:
             self.exercised += 1
             self._one_key(body.address, body.address.lane, facts.body.mirror_key, event)
 
-    def _world_session(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, WorldSession)
+    @on(WorldSession)
+    def _world_session(self, event: Event, body: WorldSession) -> None:
         if body.address is not None:
             # An old key does not name the agent; the first agent that answers there must continue this session.
             self._stored[body.address.lane] = (body.session_id, event)
 
-    def _requested(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SendRequested)
+    @on(SendRequested)
+    def _requested(self, event: Event, body: SendRequested) -> None:
         if body.session_key is not None and body.session_key.strip():
             self._asked[event.seq] = body.session_key
 
-    def _resolved(self, event: Event) -> None:
+    @on(TargetResolved)
+    def _resolved(self, event: Event, _body: TargetResolved) -> None:
         """Compare the requested session with that of the intent."""
         if event.cause in self._asked:
             self._asked[event.seq] = self._asked[event.cause]
 
-    def _reset(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionReset)
+    @on(SessionReset)
+    def _reset(self, event: Event, body: SessionReset) -> None:
         self._told.add(body.before)
         self._ids[body.session_key] = (body.session_id, event)
 
-    def _moved(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionMoved)
+    @on(SessionMoved)
+    def _moved(self, event: Event, body: SessionMoved) -> None:
         self._ids.pop(body.old_key, None)
         self._ids[body.session_key] = (body.session_id, event)
 
-    def _left(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionLeft)
+    @on(SessionLeft)
+    def _left(self, event: Event, body: SessionLeft) -> None:
         self._told.add(body.old_session_id)
 
-    def _admitted(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, InboundAdmitted)
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
         place = self.run.home(event.inbound)
         if place is None or body.work is not WorkKind.MESSAGE:
             return
@@ -153,9 +133,8 @@ class OneKey(Checker):
             summary = f"{self.run.name(place)} lost its session, and no event explains it"
             self._differ(summary, before[0], session, before[1], event)
 
-    def _prepared(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, IntentPrepared)
+    @on(IntentPrepared)
+    def _prepared(self, event: Event, body: IntentPrepared) -> None:
         named = self._asked.get(event.cause or 0) if self._asked else None
         if named is not None:
             self._obeyed(named, body, event)
@@ -189,9 +168,8 @@ class OneKey(Checker):
                 first_wrong=event.seq,
             )
 
-    def _mirrored(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, MirrorAppended)
+    @on(MirrorAppended)
+    def _mirrored(self, event: Event, body: MirrorAppended) -> None:
         if body.session_id not in self._told:
             self._one_id(body.session_key, body.session_id, event)
 
@@ -254,13 +232,8 @@ class DistinctKeys(Checker):
         self._fine: set[tuple[str, str, str, Lane]] = set()
         self._scopes = 0
 
-    def handlers(self) -> Handlers:
-        """Admissions."""
-        return {InboundAdmitted: self._admitted}
-
-    def _admitted(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, InboundAdmitted)
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
         place, routed = self.run.home(event.inbound), self.run.routed.get(event.inbound or "")
         if place is None or routed is None or body.work is not WorkKind.MESSAGE:
             return
@@ -308,23 +281,17 @@ class ScopesAndLinks(Checker):
         self._warned: set[tuple[str, str]] = set()
         self._scopes = 0
 
-    def handlers(self) -> Handlers:
-        """Warnings, admissions, turns."""
-        return {SessionShared: self._shared, InboundAdmitted: self._admitted, TurnStarted: self._started}
-
-    def _shared(self, event: Event) -> None:
-        body = event.body
-        assert isinstance(body, SessionShared)
+    @on(SessionShared)
+    def _shared(self, event: Event, body: SessionShared) -> None:
         home = self.run.home(event.inbound)
         if home is not None:
             self._warned.add((body.session_key, f"{home.channel}:{self.run.person(home)}"))
 
-    def _admitted(self, event: Event) -> None:
+    @on(InboundAdmitted)
+    def _admitted(self, event: Event, body: InboundAdmitted) -> None:
         """Linked people: one identity, one key."""
         if not self.run.links:
             return
-        body = event.body
-        assert isinstance(body, InboundAdmitted)
         place, routed = self.run.home(event.inbound), self.run.routed.get(event.inbound or "")
         if place is None or routed is None or place.kind is not ChatKind.DIRECT or body.work is not WorkKind.MESSAGE:
             return
@@ -348,10 +315,9 @@ class ScopesAndLinks(Checker):
                 first_wrong=routed.seq,
             )
 
-    def _started(self, event: Event) -> None:
+    @on(TurnStarted)
+    def _started(self, event: Event, body: TurnStarted) -> None:
         """People who are not linked share the main session only after a warning."""
-        body = event.body
-        assert isinstance(body, TurnStarted)
         place = body.origin
         if body.work is not WorkKind.MESSAGE or place is None or place.kind is not ChatKind.DIRECT:
             return
