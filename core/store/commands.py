@@ -93,6 +93,11 @@ class MarkSending(Write[None], frozen=True, kw_only=True):
     intent: IntentRow
     now: float
 
+    @property
+    def after(self) -> IntentRow:
+        """The intent once the attempt is recorded."""
+        return msgspec.structs.replace(self.intent, state=next_state(self.intent.state, DeliveryEvent.MARK))
+
 
 class AckChunk(Write[Settlement], frozen=True, kw_only=True, dict=True):
     """Store the receipt of the next chunk; with the last chunk also the mirror and the end of the intent."""
@@ -151,6 +156,12 @@ class Defer(Write[None], frozen=True, kw_only=True):
     next_at: float
     reason: Reason
     now: float
+
+    @property
+    def after(self) -> IntentRow:
+        """The intent once it is deferred."""
+        row, state = self.intent, next_state(self.intent.state, DeliveryEvent.DEFER)
+        return msgspec.structs.replace(row, state=state, next_at=self.next_at, reason=self.reason)
 
 
 class EndIntent(Write[Settlement], frozen=True, kw_only=True):

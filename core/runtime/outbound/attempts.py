@@ -48,8 +48,9 @@ class Attempts:
         """Count the attempt. If a crash could leave it ambiguous for good, store it first."""
         row = msgspec.structs.replace(row, attempts=row.attempts + 1)
         if can_of(adapter, row).idempotency is Idempotency.NONE and row.state is IntentState.PREPARED:
-            await self._ctx.store.write(MarkSending(intent=row, now=self._ctx.env.now()), answer)
-            row = msgspec.structs.replace(row, state=IntentState.SENDING)
+            mark = MarkSending(intent=row, now=self._ctx.env.now())
+            await self._ctx.store.write(mark, answer)
+            row = mark.after
         return row
 
     async def send(self, adapter: ChannelAdapter, row: IntentRow, cause: int | None) -> tuple[AttemptOutcome, int]:

@@ -18,7 +18,7 @@ from trunkline.core.delivery.policy import (
     NextStep,
     RecoveryAction,
 )
-from trunkline.core.delivery.states import DeliveryEvent, is_final, next_state
+from trunkline.core.delivery.states import DeliveryEvent, is_final
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.events.delivery import AttemptEnded, IntentSettled, LaneWaiting, RecoveryDecided
 from trunkline.core.reasons import Reason
@@ -30,6 +30,7 @@ from trunkline.core.runtime.outbound.prepare import Preparer
 from trunkline.core.runtime.outbound.recovery_rate import RecoveryRate
 from trunkline.core.runtime.outbound.settle import EndWaiter, Settler, ids_of
 from trunkline.core.store.commands import Defer, EndUnreadableIntent
+from trunkline.core.store.port import answer
 from trunkline.core.store.queries import ListOpenIntents, ListUnnotified
 from trunkline.core.store.records import IntentRow
 from trunkline.core.values import IntentId, IntentState
@@ -230,10 +231,8 @@ class Delivery:
             def story(_: None) -> None:
                 self._ctx.events.record(body, item.cause, intent=item.id)
 
-            await self._ctx.store.write(
-                EndUnreadableIntent(intent=item.id, state=state, reason=Reason.BROKEN_ROW, now=self._ctx.env.now()),
-                story,
-            )
+            end = EndUnreadableIntent(intent=item.id, state=state, reason=Reason.BROKEN_ROW, now=self._ctx.env.now())
+            await self._ctx.store.write(end, story)
         if row is None or isinstance(row, str) or is_final(row.state):
             self._settler.gone(item.id, row.binding if isinstance(row, IntentRow) else None)
             return None
@@ -257,10 +256,9 @@ class Delivery:
         if decision.counts:
             doubt = row.updated_at if row.doubt_at is None else row.doubt_at
             row = msgspec.structs.replace(row, attempts=row.attempts + 1, doubt_at=doubt, marked=decision.mark)
-            await ctx.store.write(
-                Defer(intent=row, next_at=decision.at or now, reason=decision.reason, now=now), lambda _: None
-            )
-            row = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.DEFER))
+            defer = Defer(intent=row, next_at=decision.at or now, reason=decision.reason, now=now)
+            await ctx.store.write(defer, answer)
+            row = defer.after
         seq = ctx.events.record(
             RecoveryDecided(
                 decision=decision.action.value, reason=decision.reason, attempts=row.attempts, at=decision.at
@@ -361,14 +359,12 @@ class Delivery:
         ctx = self._ctx
         after, body = other_way(row, decided)
         now = ctx.env.now()
-        seq = await ctx.store.write(
-            Defer(intent=after, next_at=now, reason=decided.reason, now=now),
-            lambda _: ctx.events.record(body, cause, binding=row.binding, **ids_of(row)),
-        )
+        defer = Defer(intent=after, next_at=now, reason=decided.reason, now=now)
+        seq = await ctx.store.write(defer, lambda _: ctx.events.record(body, cause, binding=row.binding, **ids_of(row)))
         if after.identity is None and row.identity is not None:
             most = ctx.config.channel(row.address.channel).thread_bindings.degraded_after
             ctx.bindings.identity_failed(row.binding, most, seq)
-        return msgspec.structs.replace(after, state=next_state(row.state, DeliveryEvent.DEFER)), seq
+        return defer.after, seq
 
     async def _not_settled(
         self, lane: _Lane, item: QueuedIntent, row: IntentRow, decided: DeliveryDecision, cause: int, *, archived: bool
@@ -378,10 +374,10 @@ class Delivery:
             return None
         ctx, at = self._ctx, decided.at or self._ctx.env.now()
         row = msgspec.structs.replace(row, marked=decided.mark or row.marked, doubt_at=decided.doubt_at)
-        await ctx.store.write(Defer(intent=row, next_at=at, reason=decided.reason, now=ctx.env.now()), lambda _: None)
-        row = msgspec.structs.replace(row, state=next_state(row.state, DeliveryEvent.DEFER))
+        defer = Defer(intent=row, next_at=at, reason=decided.reason, now=ctx.env.now())
+        await ctx.store.write(defer, answer)
         action = RecoveryAction.LOOKUP if decided.next is NextStep.LOOKUP else RecoveryAction.SEND
-        after = QueuedIntent(id=row.id, row=row, cause=cause, action=action, not_before=at, held=item.held)
+        after = QueuedIntent(id=row.id, row=defer.after, cause=cause, action=action, not_before=at, held=item.held)
         self.lanes.replace_head(lane, after)
         return at
 

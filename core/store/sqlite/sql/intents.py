@@ -7,7 +7,7 @@ import sqlite3
 import msgspec
 
 from trunkline.core.delivery.mirror_text import mirror_text
-from trunkline.core.delivery.states import DeliveryEvent, may_end, next_state
+from trunkline.core.delivery.states import may_end
 from trunkline.core.errors import IllegalTransition
 from trunkline.core.store.commands import (
     AckChunk,
@@ -72,10 +72,9 @@ def _update(c: sqlite3.Connection, intent: IntentRow, sets: str, values: tuple[o
 
 def mark_sending(c: sqlite3.Connection, command: MarkSending) -> None:
     """Handle `MarkSending`."""
-    intent = command.intent
-    state = next_state(intent.state, DeliveryEvent.MARK)
+    intent, after = command.intent, command.after
     sets = f"state = ?, attempts = ?, updated_at = ?{WHILE_SENT if is_long(intent) else ''}"
-    _update(c, intent, sets, (state.value, intent.attempts, command.now))
+    _update(c, intent, sets, (after.state.value, after.attempts, command.now))
 
 
 def ack_values(command: AckChunk) -> tuple[object, ...]:
@@ -170,25 +169,22 @@ def misplace(c: sqlite3.Connection, command: Misplace) -> Settlement:
 
 def defer(c: sqlite3.Connection, command: Defer) -> None:
     """Handle `Defer`."""
-    intent = command.intent
-    state = next_state(intent.state, DeliveryEvent.DEFER)
-    transport = None if intent.transport is None else intent.transport.value
-    bound = None if intent.bound is None else _text(intent.bound)
+    after = command.after
     _update(
         c,
-        intent,
+        command.intent,
         "state = ?, attempts = ?, next_at = ?, reason = ?, updated_at = ?, marked = ?, doubt_at = ?, transport = ?,"
         " bound = ?",
         (
-            state.value,
-            intent.attempts,
-            command.next_at,
+            after.state.value,
+            after.attempts,
+            after.next_at,
             command.reason.value,
             command.now,
-            intent.marked,
-            intent.doubt_at,
-            transport,
-            bound,
+            after.marked,
+            after.doubt_at,
+            None if after.transport is None else after.transport.value,
+            None if after.bound is None else _text(after.bound),
         ),
     )
 
