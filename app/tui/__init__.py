@@ -1,4 +1,4 @@
-"""The terminal app. Only this package imports Textual, and only when `launch` is asked for."""
+"""The terminal app. Only this package imports Textual, and only for `launch`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["TrunklineApp", "launch", "launch_live"]
 
 
 def __getattr__(name: str) -> object:
-    """Load the app late: the key table and the clock are of use without it."""
+    """Load the app lazily: the key table and the playback do not need it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from trunkline.app.gc_policy import loading

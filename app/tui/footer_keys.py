@@ -1,4 +1,4 @@
-"""Which keys the footer shows: what matters now stands before what is always there."""
+"""Which keys the footer shows: first those for the current situation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from trunkline.app.tui.state.workspace import Workspace
 
 #: keys in the footer, at most
 MOST_KEYS = 8
-#: they are there whatever else is
+#: shown in every situation
 ALWAYS = ("play", "run", "help", "quit")
 
-#: on a run with faults: take back, keep, compare
+#: the run has faults: undo, keep, compare
 _BRANCH = ("undo_fault", "save_scenario", "diff", "fault", "next_violation", "next_difference")
 #: two runs are open
 _TWO = ("diff",)
-#: a promise is broken by now: the next one, the other copy, what would mend it
+#: an invariant is violated up to the cursor: the next violation, the other copy, a fault
 _BROKEN = ("next_violation", "next_difference", "twin", "fault")
 #: more of the run may come
 _LIVE = ("follow",)
@@ -25,7 +25,7 @@ _ALONE = ("pin",)
 
 
 def footer_keys(workspace: Workspace, screen: str) -> list[Key]:
-    """The keys for what is open now, the most important first."""
+    """The keys for the current situation, the most important first."""
     found = {key.id: key for key in footer_of(screen)}
     wanted = [*ALWAYS, *_urgent(workspace, screen)] if workspace.open_run is not None else ALWAYS
     idle = set(_idle(workspace, screen))
@@ -51,7 +51,7 @@ def _urgent(workspace: Workspace, screen: str) -> Iterator[str]:
 
 
 def _idle(workspace: Workspace, screen: str) -> Iterator[str]:
-    """Keys that would do nothing but say why."""
+    """Keys that would have no effect."""
     if screen == "diff":
         yield "diff"
     if workspace.open_run is None:

@@ -19,7 +19,7 @@ class HostApp(App[int]):
     """The interface of the app for its widgets and screens."""
 
     workspace: Workspace
-    #: what was notified, newest first
+    #: the notifications, newest first
     notes: deque[Note]
     #: whether only plain ASCII may be drawn
     ascii_only: bool

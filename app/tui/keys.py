@@ -1,6 +1,6 @@
-"""Every key, once: bindings, the help screen, the footer and docs/keys.md are made from this table.
+"""The table of all keys: bindings, help, footer and docs/keys.md derive from it.
 
-Terminals and IDEs swallow some control and function keys, so each of those has a plain twin in the same row.
+Terminals and IDEs intercept some control and function keys, so each of those has a plain alternative in its row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from textual.binding import Binding
 
 from trunkline.app.tui.screens.registry import NAMES, SCREENS, ScreenSpec
 
-#: names of keys as people know them
+#: usual names of keys
 _SHOWN = {
     "backslash": "\\",
     "down": "↓",
@@ -33,14 +33,14 @@ _SHOWN = {
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that keys do. `action` is the name of a method `action_...` of the screens it works on."""
+    """One action and its keys. `action` names a method `action_...` of its screens."""
 
     id: str
     keys: tuple[str, ...]
     action: str
     group: str = ""
     help: str
-    #: word in the footer; none keeps it out
+    #: word in the footer; blank keeps it out
     footer: str = ""
     #: lower is more important in the footer
     rank: int = 50
@@ -48,12 +48,12 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """The keys as people know them."""
+        """The usual names of the keys."""
         return " ".join(show(key) for key in self.keys)
 
 
 def show(key: str) -> str:
-    """One key as people know it: ``^p`` for control and p."""
+    """The usual name of a key: ``^p`` for control and p."""
     return f"^{key[5:]}" if key.startswith("ctrl+") else _SHOWN.get(key, key)
 
 
@@ -62,19 +62,19 @@ PICKER = ("picker",)
 BINDINGS = ("bindings",)
 RUN = NAMES
 DIFF = ("diff",)
-#: where n and N look for violations; on the Diff screen they look for differences
+#: screens where n and N find violations; on the Diff screen they find differences
 RUN_ALONE = tuple(screen for screen in RUN if screen not in DIFF)
 EVERY = (*RUN, "picker")
 
 
-#: the rank of keys that the footer shows only in a situation that asks for them
+#: rank of keys that the footer shows only in some situations
 SELDOM = 90
 
 
 def _key(
     name: str, keys: str, what: str, screens: tuple[str, ...], *, action: str = "", footer: str = "", rank: int = 50
 ) -> Key:
-    """A row; the action goes by the name of the row when nothing else is said."""
+    """A row; by default the action has the name of the row."""
     return Key(
         id=name,
         keys=tuple(keys.split()),
@@ -111,9 +111,9 @@ _TABLE: dict[str, tuple[Key, ...]] = {
         _key("right", "l right", "lanes to the right, pane to the right", RUN),
         _key("next_pane", "tab", "next pane", EVERY),
         _key("previous_pane", "shift+tab", "previous pane", EVERY),
-        _key("enter", "enter", "go into it: the explanation, or the event of a line", RUN),
+        _key("enter", "enter", "enter: the explanation, or the event of a line", RUN),
         _key("run", "enter", "run the scenario", PICKER, action="enter", footer="Run", rank=1),
-        _key("back", "escape", "out of it: zoom, chain, pane (never quits)", RUN),
+        _key("back", "escape", "leave zoom, chain or pane (never quits)", RUN),
         _key("close", "escape", "back to the run", PICKER, action="back", footer="Back", rank=3),
         _key("previous_screen", "-", "the screen before this one", RUN),
     ),
@@ -156,12 +156,12 @@ _TABLE: dict[str, tuple[Key, ...]] = {
     "act": (
         _key("scenarios", "s", "choose a scenario", RUN, footer="Scenarios", rank=8),
         _key("breakpoints", "b", "breakpoints: where playing stops", RUN),
-        _key("run_all", "a", "run all that is listed, unseen, for the results", PICKER, footer="Run all", rank=2),
+        _key("run_all", "a", "run all listed scenarios for their results", PICKER, footer="Run all", rank=2),
         _key("bug", "d", "run with the defect of the scenario, or without it", EVERY, footer="Defect", rank=9),
         _key("fault", "i", "place a fault at the cursor, as branch B", RUN, footer="Fault", rank=6),
-        _key("undo_fault", "u", "take the last fault back", RUN, footer="Undo", rank=SELDOM),
-        _key("pin", "p", "pin the open run as A, or let it go", RUN, footer="Pin", rank=SELDOM),
-        _key("save_scenario", "W", "write the run as a scenario, with what was seen", RUN, footer="Keep", rank=SELDOM),
+        _key("undo_fault", "u", "undo the last fault", RUN, footer="Undo", rank=SELDOM),
+        _key("pin", "p", "pin the open run as A, or release it", RUN, footer="Pin", rank=SELDOM),
+        _key("save_scenario", "W", "write the run as a scenario, as observed", RUN, footer="Keep", rank=SELDOM),
         _key("rerun", "r", "run again, same seed", RUN),
         _key("reseed", "R", "run again, next seed", RUN),
         _key("yank", "y", "copy the row, the decision, an id, or the command that runs it again", RUN),
@@ -170,7 +170,7 @@ _TABLE: dict[str, tuple[Key, ...]] = {
     "app": (
         _key("help", "? f1", "this help: type to filter, Enter does it", EVERY, footer="Help", rank=4),
         _key("palette", ": ctrl+p", "command palette", EVERY),
-        _key("notes", "v", "notes: what was told above the footer and went away", RUN),
+        _key("notes", "v", "notes: past notifications", RUN),
         _key("suspend", "Z ctrl+z", "back to the shell for a while: fg goes on", EVERY, action="suspend_process"),
         _key("quit", "q ctrl+c", "quit", EVERY, footer="Quit", rank=5),
     ),
@@ -183,7 +183,7 @@ GROUPS = {"move": "Move", "time": "Time", "find": "Find", "view": "View", "act":
 
 
 def keys_of(screen: str) -> Iterator[Key]:
-    """The rows of the table that work on a screen."""
+    """The rows of a screen."""
     return (key for key in KEYS if screen in key.screens)
 
 
@@ -196,12 +196,12 @@ def bindings_of(screen: str) -> list[Binding]:
 
 
 def footer_of(screen: str) -> list[Key]:
-    """What the footer of a screen may show, the most important first; those of rank `SELDOM` only when asked for."""
+    """The keys for the footer of a screen, the most important first; rank `SELDOM` only in some situations."""
     return sorted((key for key in keys_of(screen) if key.footer), key=lambda key: key.rank)
 
 
 def as_markdown() -> str:
-    """The table for people who read documents."""
+    """The table as Markdown."""
     lines = ["# Keys", "", "Made by `python -m trunkline.app.tui.keys` from the table in `app/tui/keys.py`.", ""]
     for group, title in GROUPS.items():
         lines += [f"## {title}", "", "| keys | what | where |", "| --- | --- | --- |"]

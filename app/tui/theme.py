@@ -34,7 +34,7 @@ HIGH_CONTRAST = Theme(
     dark=True,
     variables={"border": "#FFFFFF", "border-blurred": "#B0B0B0"},
 )
-#: good is blue and wrong is orange: told apart with red-green blindness
+#: good is blue and wrong is orange: distinguishable with red-green blindness
 COLOUR_BLIND = Theme(
     name="colour-blind",
     primary="#56B4E9",
@@ -59,7 +59,7 @@ class Palette(msgspec.Struct, frozen=True, kw_only=True):
 
     base: Style
     dim: Style
-    #: what lies after the cursor, and what is outside the lit chain
+    #: text of events after the cursor or outside the lit chain
     faint: Style
     #: the lines of the lanes
     rail: Style
@@ -189,7 +189,7 @@ def _ansi_palette() -> Palette:
 
 
 def readable(colour: Color, back: Color, least: float = CONTRAST) -> Color:
-    """The colour, moved towards white or black until it stands out from its background."""
+    """The colour, moved towards white or black until it is readable on its background."""
     card_target = back.get_contrast_text(1.0)
     for step in range(21):
         found = colour.blend(card_target, step / 20)

@@ -1,4 +1,4 @@
-"""Writing what is on the screen, and the run behind it, into files. Nothing that exists is ever overwritten."""
+"""Writes the screen and the run into new files. Existing files are never overwritten."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def visible_text(app: App[Any]) -> str:
 
 
 def current_folder() -> Path:
-    """The current folder, by its whole path; where somebody removed it meanwhile, writing into it says so."""
+    """The absolute path of the current folder; a relative one if the folder was removed, so that a write fails."""
     try:
         return Path.cwd()
     except OSError:
@@ -44,7 +44,7 @@ def write_new(folder: Path, stem: str, suffix: str, content: bytes) -> Path:
     for number in range(1, _MOST + 1):
         path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
         try:
-            # Made here or not at all: between a look and a write somebody else could make it.
+            # Create it exclusively: another process could create it between a check and the write.
             file = path.open("xb")
         except FileExistsError:
             continue

@@ -1,4 +1,4 @@
-"""For screens with cards: where Enter on a card leads, and a card that takes the whole body."""
+"""For screens with cards: where Enter on a card leads, and zooming a card."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def go_to_card_target(screen: RunScreen, card_target: CardTarget) -> None:
-    """Show the screen that a card leads to, with the cursor and the thing that was selected there."""
+    """Show the screen of a card, with its cursor and selection."""
     if card_target.seq:
         screen.workspace.seek(card_target.seq)
     screen.host.show(card_target.screen)
@@ -22,6 +22,6 @@ def go_to_card_target(screen: RunScreen, card_target: CardTarget) -> None:
 
 
 def mark_columns(pane: Widget, screen: RunScreen) -> None:
-    """The columns that a zoomed card stands in make way too."""
+    """Show only the columns that contain the zoomed card."""
     for column in screen.query(".column"):
         column.set_class(pane.has_class("-zoomed") and column in pane.ancestors, "-zoomed")

@@ -1,4 +1,4 @@
-"""What the screens with a list share: a list that follows the cursor, and what a row has to tell."""
+"""The base of screens with a list that follows the cursor, and the detail of its selected row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Told = TypeVar("Told", bound=RowList)
 
 
 class ListAndDetail(RunScreen, Generic[Rows, Told]):
-    """A list, what there is to tell of its selected row, and the pane that explains."""
+    """A list, the detail of its selected row, and the pane that explains."""
 
     def __init__(self, workspace: Workspace, rows: Rows, detail: Told, explains: RowList) -> None:
         super().__init__(workspace)
@@ -35,7 +35,7 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
         self.picked(pane)
 
     def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        """A click selects; a second one goes in."""
+        """A click selects; a second click enters."""
         self.select_row(message.rows, message.index)
         if message.again:
             self.action_enter()
@@ -46,25 +46,25 @@ class ListAndDetail(RunScreen, Generic[Rows, Told]):
             self.select_row(pane, max(0, min(pane.selected + rows, pane.count - 1)))
 
     def action_enter(self) -> None:
-        """Go into what is selected."""
+        """Enter the selected row."""
         raise NotImplementedError
 
     def go(self, seq: int | None) -> None:
-        """To an event on the timeline."""
+        """Show an event on the timeline."""
         if seq:
             self.workspace.seek(seq)
             self.action_show("timeline")
 
     def action_left(self) -> None:
-        """To the list."""
+        """Focus the list."""
         self.list.focus()
 
     def action_right(self) -> None:
-        """To what is told of the selected row."""
+        """Focus the detail."""
         self.detail.focus()
 
     def action_why(self) -> None:
-        """The explanation, large; again: as before."""
+        """Zoom the explanation, or restore it."""
         self.zoom(self._explains)
         self._explains.focus()
 
@@ -85,7 +85,7 @@ class ListScreen(ListAndDetail[CursorList[Any], Detail]):
         yield self.detail
 
     def sync(self) -> None:
-        """Follow the workspace. When the cursor moved to an event of a row, that one is selected."""
+        """Show the current state. When the cursor moved to an event of a row, that one is selected."""
         if self.workspace.open_run is not None:
             self.list.sync()
             at = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)
@@ -97,11 +97,11 @@ class ListScreen(ListAndDetail[CursorList[Any], Detail]):
         self.refresh_bars()
 
     def on_resize(self) -> None:
-        """The columns may be others now."""
+        """Choose the columns for the new width."""
         self.call_after_refresh(self.sync)
 
     def picked(self, pane: RowList) -> None:
-        """The moment stays: the queue would be another one at each row. Other screens select the same thing."""
+        """Keep the cursor: the queue would change with each row. Other screens select the same thing."""
         if pane is self.list:
             self.workspace.pick(self.list.target())
             self._seen = (self.workspace.open_run, self.workspace.cursor, self.workspace.subject)

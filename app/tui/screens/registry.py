@@ -25,7 +25,7 @@ class ScreenSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 SCREENS = (
     ScreenSpec(
-        name="overview", key="1", title="Overview", short="Over", help="what is broken, all else in a few lines"
+        name="overview", key="1", title="Overview", short="Over", help="the violations, and all else in a few lines"
     ),
     ScreenSpec(name="timeline", key="2", title="Timeline", short="Time", help="who said what to whom, and why"),
     ScreenSpec(

@@ -204,7 +204,7 @@ class RunScreen(CopyExportActions, BranchActions, SearchActions):
         self._move_to(lambda: self.workspace.next_violation(-1), "no invariant is broken in this run")
 
     def _next_match(self, direction: int) -> bool:
-        """Go to a row that the filter keeps, where there is a filter."""
+        """Go to the next row that the filter keeps, if there is a filter."""
         if self.workspace.open_run is None or not self.filtered or self.workspace.search.filter is None:
             return False
         self._move_to(lambda: self.workspace.next_match(direction), "no row passes the filter: esc clears it")

@@ -1,4 +1,4 @@
-"""Running many scenarios without showing them: a thread computes, and each result comes back as a message."""
+"""Runs many scenarios in a thread; each result arrives as a message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BatchJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario to be run, with its defect or without."""
+    """A scenario to run, with or without its defect."""
 
     entry: ScenarioEntry
     seed: int
@@ -29,7 +29,7 @@ class BatchJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFinished(Message):
-    """A run of a batch has ended."""
+    """Posted when a run of a batch has ended."""
 
     def __init__(self, batch: int, job: BatchJob, result: Result) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class RunFinished(Message):
 
 
 def jobs_of(entries: Sequence[ScenarioEntry]) -> list[BatchJob]:
-    """Each scenario without a defect, and once more with the one that it shows; always with its own seed."""
+    """Each scenario without its defect, and once more with it; always with its own seed."""
     return [
         BatchJob(entry=entry, seed=entry.seed or 0, bugs=bugs)
         for entry in entries
@@ -48,7 +48,7 @@ def jobs_of(entries: Sequence[ScenarioEntry]) -> list[BatchJob]:
 
 
 def result_for(source: RunSource, job: BatchJob) -> Result:
-    """Compute one of them. What cannot be run is a result as well."""
+    """Run one job. A scenario that cannot be run gives a failed result."""
     try:
         return result_of(source.run(job.entry, seed=job.seed, bugs=job.bugs))
     except UsageError as error:
@@ -56,23 +56,23 @@ def result_for(source: RunSource, job: BatchJob) -> Result:
 
 
 class BatchRun:
-    """A batch of the picker: started, stopped, and how far it is."""
+    """The batch of the picker: starts, stops, and reports progress."""
 
     def __init__(self, screen: PickerScreen, workspace: Workspace) -> None:
         self._screen = screen
         self._desk = workspace
-        #: set to end the batch that runs; none: none runs
+        #: set to end the current batch; none while no batch runs
         self._ended: Event | None = None
         self._number = 0
         self._total = self._done = 0
 
     @property
     def progress(self) -> str:
-        """How far it is; blank while nothing runs."""
+        """The progress; blank while no batch runs."""
         return f"running {self._done} of {self._total}" if self._ended is not None else ""
 
     def start(self, entries: Sequence[ScenarioEntry]) -> None:
-        """Run these, in a thread: the screen stays alive meanwhile."""
+        """Run these in a thread."""
         jobs = jobs_of(entries)
         if not jobs:
             return
@@ -83,7 +83,7 @@ class BatchRun:
         self._screen.run_worker(work, thread=True, group="all")
 
     def stop(self) -> bool:
-        """End it after the run that is under way. False when none was running."""
+        """End the batch after its current run. Returns false if none was running."""
         if self._ended is None:
             return False
         self._ended.set()
@@ -91,7 +91,7 @@ class BatchRun:
         return True
 
     def take(self, message: RunFinished) -> None:
-        """Keep a result. What a stopped batch still brings counts too."""
+        """Keep a result, also one of a stopped batch."""
         self._desk.results.note(message.job.entry, message.result, defect=bool(message.job.bugs))
         if message.batch == self._number and self._ended is not None:
             self._done += 1

@@ -1,4 +1,4 @@
-"""Run A and run B: the run that is pinned, the faults that were placed on the open one, and what is kept of it."""
+"""Run A and run B: the pinned run, the faults placed on the open run, and writing it as a scenario."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-#: what the name of a file ends with that keeps a run without faults of its own
+#: suffix of the file name of a run without faults
 OBSERVED = "-observed"
 
 
 class Branch:
-    """What the open run is compared with, and how it was branched off."""
+    """The run that the open one is compared with, and the faults that were placed."""
 
     def __init__(self) -> None:
         #: faults that were placed on the open run, in order
         self.faults: tuple[PlacedFault, ...] = ()
-        #: run A, as somebody chose it
+        #: run A, if one is pinned
         self.pinned: OpenRun | None = None
-        #: run A, where nobody chose: the run that was open before this one was computed
+        #: run A if none is pinned: the run that was open before this one was computed
         self.before: OpenRun | None = None
         self._made: tuple[object, object, Diff] | None = None
 
@@ -45,28 +45,28 @@ class Branch:
         if again is None:
             self.before = None
         elif not self.faults:
-            # Several faults on one another are all compared with the run without any.
+            # All faults of a branch are compared with the run without any.
             self.before = was
         self.faults = again or ()
 
     def pin(self, opened: OpenRun) -> bool:
-        """Make the open run A, or let it go again. True when it is pinned now."""
+        """Pin the open run as A, or release it. Returns whether it is pinned."""
         self.pinned = None if self.pinned is opened else opened
         return self.pinned is not None
 
     def other(self, opened: OpenRun | None) -> OpenRun | None:
-        """Run A; none while there is only one run."""
+        """Run A, if there are two runs."""
         found = self.pinned or self.before
         return found if found is not opened else None
 
     def letter(self, opened: OpenRun) -> str:
-        """Which of two runs this is: A where it is pinned, B where there is an A beside it; else nothing."""
+        """A if the run is pinned, B if there is another run A; else blank."""
         if self.pinned is opened:
             return "A"
         return "B" if self.other(opened) is not None else ""
 
     def diff(self, opened: OpenRun | None) -> Diff | None:
-        """The open run compared with run A, computed once; none while there is only one run."""
+        """The open run compared with run A, computed once; none with one run only."""
         other = self.other(opened)
         if opened is None or other is None:
             return None
@@ -76,7 +76,7 @@ class Branch:
 
 
 def aside(work: Callable[[], Result]) -> Result:
-    """In a thread of its own: a simulation brings its own event loop, and this thread may run the app's."""
+    """Run `work` in its own thread: a simulation has its own event loop, and this thread may run the app's."""
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(work).result()
 
@@ -91,7 +91,7 @@ def compute(
 
 
 def offered(workspace: Workspace) -> tuple[FaultOption, ...]:
-    """What can go wrong at the cursor. Raises `UsageError` where nothing can be placed."""
+    """The faults that can be placed at the cursor. Raises `UsageError` if none can."""
     entry = _entry(workspace)
     file = _branched(workspace.source, entry, workspace.branch.faults)
     view = workspace.run.view
@@ -135,11 +135,11 @@ def _again(workspace: Workspace, faults: tuple[PlacedFault, ...], bugs: tuple[st
 
 
 def save(workspace: Workspace, folder: Path) -> tuple[Path, str]:
-    """Write the open run as a scenario file that expects what was observed. The file, and what a run of it says.
+    """Write the open run as a scenario file that expects what was observed. Returns the file and the result of a run.
 
     Nothing is overwritten: a name that is taken gets a number. Raises `UsageError`.
     """
-    # What is open goes before what could be run: of a run that is watched or recorded, that is what is in the way.
+    # Report first that the open run is live or recorded: that is the reason why it cannot be written.
     entry, faults = _entry(workspace), workspace.branch.faults
     source = _source(workspace.source)
     file = _branched(source, entry, faults)

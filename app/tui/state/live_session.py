@@ -1,4 +1,4 @@
-"""A run that is watched while it goes on: each frame takes what is new, within a budget, and nothing while paused."""
+"""Feeds a growing trace into the workspace, within a budget per frame; pauses with the user."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from trunkline.sim import judge
 if TYPE_CHECKING:
     from trunkline.app.tui.state.workspace import OpenRun, Workspace
 
-#: what a frame may spend on reading, judging and learning; the rest of it is for the picture
+#: what a frame may spend on reading, judging and indexing; the rest is for the picture
 FRAME = Budget(2000, 0.012)
-#: and on what is made anew, a little in each frame, in seconds
+#: seconds of a frame for views that are rebuilt step by step
 SETTLING = 0.004
-#: so many events later, what they became is taken out of the collector's rounds: one would take several frames
+#: number of new events after which the survivors are frozen: a full collection would take several frames
 SETTLED = 5000
 
 
 class LiveSession:
-    """Between a live run and the workspace."""
+    """Feeds a growing trace into the workspace, within a frame budget."""
 
     def __init__(self, live: LiveRun) -> None:
         self.live = live
-        #: what a frame may spend on what is new, and on what is made anew, in seconds
+        #: what a frame may spend on new events, and the seconds for rebuilding views
         self.budget = FRAME
         self.settling = SETTLING
         self._unsettled = 0
@@ -37,30 +37,30 @@ class LiveSession:
 
     @property
     def going_on(self) -> bool:
-        """More may come."""
+        """Whether more may come."""
         return not self.live.over
 
     @property
     def pulling(self) -> bool:
-        """More is asked for, frame by frame."""
+        """Whether each frame reads more."""
         return self.live.pulling
 
     def begin(self, opened: OpenRun) -> None:
-        """Show it from its end on, as soon as there is something."""
+        """Follow the end of the run."""
         self._mark(opened)
         opened.playback.follow()
 
     def hold(self, opened: OpenRun) -> bool:
-        """Read nothing for now, or read on. Whether it is held."""
+        """Pause reading, or resume. Returns whether it is paused."""
         self.live.paused = opened.playback.held = not self.live.paused
         return self.live.paused
 
     def read_on(self, opened: OpenRun) -> None:
-        """Read on, if it was held."""
+        """Resume reading."""
         self.live.paused = opened.playback.held = False
 
     def pull(self, workspace: Workspace) -> bool:
-        """Take what is new. Whether anything is to be shown anew."""
+        """Read new events. Returns whether anything changed."""
         opened, before = workspace.run, workspace.run.view.last
         opened.playback.stops_at_broken = workspace.search.breakpoints.on_broken
         done = self.live.pull(opened.view.grow, self.budget)
@@ -92,19 +92,19 @@ class LiveSession:
             gc_policy.freeze_survivors()
 
     def said(self) -> str:
-        """What is to be told of the feed; nothing while all is well."""
+        """The state of the feed to show; blank while all is well."""
         return self.live.status()
 
     def leave(self) -> None:
-        """Another run is opened."""
+        """Stop reading: another run is opened."""
         self.live.feed.close()
 
 
 def _rescued(was: OpenRun, live: LiveRun) -> OpenRun:
-    """What made no sense may have been learnt by half: the run anew, up to the event before it."""
+    """Rebuild the run up to the event before the contradictory ones, which may be indexed in part."""
     first = live.rejected[0].seq
     tried = _up_to(was, was.view.events[: first - 1])
-    # What was made of the run may be what does not understand it.
+    # A view of the run may be what fails on these events.
     tried.make_like(was)
     good = live.find_bad_event(tried.view.run, tried.view.grow)
     return _up_to(was, [*was.view.events[: first - 1], *live.rejected[:good]])

@@ -1,4 +1,4 @@
-"""What the app told: shortly above the footer, and afterwards in the list of notes."""
+"""Notifications: a toast above the footer, and afterwards the list of notes."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import msgspec
 from textual.app import App
 from textual.notifications import SeverityLevel
 
-#: seconds that a note stays above the footer, at most; what names a place or a failure may be read twice
+#: most seconds that a toast stays; a longer time for a title, a warning or an error
 STAY, STAY_LONG = 3.0, 5.0
-#: the list keeps the last ones
+#: length of the list
 KEPT = 200
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was told, in one line."""
+    """One notification, in one line."""
 
     text: str
     severity: SeverityLevel
 
 
 class NotificationLog(App[int]):
-    """For the app: notes of one line, which cover as little as can be, and a list of those that went away."""
+    """App mixin: toasts of one line, and a list of past ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class NotificationLog(App[int]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Tell it in one line, and keep it. Texts are never markup: they hold what people said."""
+        """Show a toast of one line, and list it. Texts are never markup: they contain chat messages."""
         text = "  ".join(message.split("\n"))
         note = Note(text=f"{title}: {text}" if title else text, severity=severity)
         if not self.notes or self.notes[0] != note:

@@ -1,4 +1,4 @@
-"""The clock of the screens: one cursor over a computed run, moved by hand or by virtual time.
+"""Playback: one cursor over a computed run, moved by hand or by virtual time.
 
 Virtual time is uneven: twenty events may share a millisecond, and then nothing happens for an hour. Playing keeps its
 order and rhythm, but gives every visible row a moment, and no wait more than `LONGEST`.
@@ -15,7 +15,7 @@ from trunkline.app.view.timeline.status_line import PlaybackMode
 SHORTEST = 0.22
 #: the longest that playing waits for the next event, at speed 1
 LONGEST = 0.9
-#: seconds of virtual time in which nothing happened: what comes after was brought by a timer
+#: seconds of virtual time without an event, after which the next event counts as triggered by a timer
 A_TIMER = 0.5
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)
 
@@ -25,7 +25,7 @@ class Playback:
 
     def __init__(self, view: RunView, visible: Container[int], *, start: int = 0) -> None:
         self.view = view
-        #: seqs that have a row of their own
+        #: seqs with a visible row
         self.visible = visible
         self.cursor = max(0, min(start, view.last))
         #: the furthest event reached
@@ -35,12 +35,12 @@ class Playback:
         #: events at which playing stops, besides those where an invariant breaks
         self.breaks: frozenset[int] = frozenset()
         self.stops_at_broken = True
-        #: stands at the end, and goes along when the run grows
+        #: whether the cursor stays at the end while the run grows
         self.following = False
-        #: the run goes on; and nothing of it is read for now
+        #: whether the run grows, and whether reading is paused
         self.live = False
         self.held = False
-        #: nothing more can be read of it, though it has not ended
+        #: whether the trace broke off before the run ended
         self.cut = False
         self._auto_paused_at: int | None = None
         self._stopped_at: int | None = None
@@ -50,7 +50,7 @@ class Playback:
 
     @property
     def mode(self) -> PlaybackMode:
-        """What the status line says."""
+        """The mode for the status line."""
         if self.playing:
             return PlaybackMode.PLAYING
         if self.held:
@@ -70,7 +70,7 @@ class Playback:
         return PlaybackMode.CUT if self.cut else PlaybackMode.ENDED
 
     def play(self) -> None:
-        """Go on from the cursor; from the end, start again."""
+        """Play from the cursor, or from the start if it is at the end."""
         if self.cursor >= self.view.last:
             self.seek(0)
         self.playing = True
@@ -87,12 +87,12 @@ class Playback:
         self._move(seq)
 
     def follow(self) -> None:
-        """Stand at the end, until it is moved by hand."""
+        """Stay at the end until the cursor is moved by hand."""
         self.seek(self.view.last)
         self.following = True
 
     def grown(self, breaks: Collection[int] = ()) -> None:
-        """The run has grown. Who follows goes along, but stands at the first thing that stops playing.
+        """Take new events into account; while following, move to the end or to the first event that stops.
 
         `breaks`: new events with a breakpoint.
         """
@@ -113,13 +113,13 @@ class Playback:
             self._move(self.view.last)
 
     def next_timer(self) -> int | None:
-        """The next event that a timer brings: the first that is later than the cursor by `A_TIMER` or more."""
+        """The next event that a timer triggers: the first that is `A_TIMER` or more after the cursor."""
         at = self.view.time(self.cursor) + A_TIMER
         found = self.view.seq_before(at) + 1
         return found if self.cursor < found <= self.view.last else None
 
     def stop_at_violation(self, seq: int) -> None:
-        """Stand on an event because an invariant broke there."""
+        """Stop at an event because an invariant was violated there."""
         self.seek(seq)
         self._auto_paused_at = self.cursor
 

@@ -1,4 +1,4 @@
-"""What the workspace looks for: the filter of the rows, and the breakpoints. Both stay when another run is opened."""
+"""The filter of the rows, and the breakpoints. Both stay when another run is opened."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _FilteredRows:
         self._done = 0
 
     def fits(self, timeline: Timeline, filter_: TimelineFilter, *, resting: bool) -> bool:
-        """Whether it is about these, and about how they look by now.
+        """Whether the kept rows are those of this timeline and filter, and still current.
 
         Rows come to look different while a run goes on, and some of that is told by no violation: then all of them are
         looked at again when the run rests, and in between as rarely as it has grown by a part.
@@ -39,7 +39,7 @@ class _FilteredRows:
         return self._version == timeline.version or (not resting and len(timeline.seqs) * 8 < self._length * 9)
 
     def rows(self, opened: OpenRun) -> FilteredRows:
-        """Those that it keeps by now."""
+        """The rows that the filter keeps now."""
         self._kept.version = self._of.version
         last, marks = opened.view.last, opened.view.marks
         if self._done < last or self._touched < len(marks.touched):
@@ -53,7 +53,7 @@ class _FilteredRows:
         return self._kept
 
     def _named(self, touched: Iterable[int]) -> set[int]:
-        """Rows that were judged before, and what a violation names now; a wrong mirror is told on its delivery."""
+        """Known rows that new evidence names; a wrong mirror is shown at its delivery."""
         view, found = self._of.view, set(touched)
         for seq in list(found):
             event = view.event(seq) if 0 < seq <= view.last else None
@@ -63,7 +63,7 @@ class _FilteredRows:
 
 
 class Search:
-    """One for the whole app. What it computes of a run is computed once for it."""
+    """One for the whole app; caches the rows that the filter keeps."""
 
     def __init__(self) -> None:
         self.filter: TimelineFilter | None = None
@@ -79,7 +79,7 @@ class Search:
         self.filter = parse_filter(text)
 
     def kept(self, opened: OpenRun, timeline: Timeline) -> VisibleRows:
-        """The rows that the filter keeps; all of them where there is none."""
+        """The rows that the filter keeps; all of them without a filter."""
         if self.filter is None:
             return timeline
         resting = not opened.view.growing or opened.playback.held
@@ -88,7 +88,7 @@ class Search:
         return self._kept.rows(opened)
 
     def messages(self, opened: OpenRun) -> Callable[[str], bool]:
-        """Whether the filter keeps a message, by its intent; all of them where there is none."""
+        """A predicate of intents that the filter keeps; true for all without a filter."""
         kept = self.filter
         if kept is None:
             return lambda _intent: True
@@ -98,7 +98,7 @@ class Search:
     # ------------------------------------------------------------ breakpoints
 
     def field(self, opened: OpenRun) -> BreakpointTargets:
-        """The open run, as breakpoints see it."""
+        """The open run in the form that breakpoints need."""
         if self._field is None or self._field[0] is not opened:
             self._field = opened, BreakpointTargets(opened.view, opened.lanes, opened.folded.rows)
         return self._field[1]
@@ -115,7 +115,7 @@ class Search:
         return self.breakpoints.toggle(one)
 
     def arm(self, opened: OpenRun) -> None:
-        """Tell the clock of a run where to stop."""
+        """Set the breakpoints of the playback."""
         asked = (opened, self.breakpoints.set, self.breakpoints.on_broken)
         if asked == self._armed:
             return

@@ -1,4 +1,4 @@
-"""How the run is looked at: lanes that are hidden, moments that were marked, and keys that were used."""
+"""View options: hidden lanes, marks, and which actions were used."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class ViewOptions:
-    """One for the whole app. Hidden lanes and used keys stay when another run is opened; marks are of one run."""
+    """Hidden lanes and used actions stay when another run is opened; marks belong to one run."""
 
     def __init__(self) -> None:
         #: names of lanes that are not drawn
         self.hidden: set[str] = set()
-        #: actions that were asked for at least once: their hints are not shown any more
+        #: actions that were used at least once: their hints are no longer shown
         self.used: set[str] = set()
         self._marks: WeakKeyDictionary[OpenRun, dict[int, str]] = WeakKeyDictionary()
 
     def use(self, action: str, screen: str) -> None:
-        """Somebody did this, on this screen."""
+        """Record an action on a screen."""
         name = action.removeprefix("screen.")
         self.used |= {name, f"{screen}:{name}"}
 
@@ -31,5 +31,5 @@ class ViewOptions:
         return hidden_lanes(opened.view, opened.lanes, self.hidden)
 
     def marks(self, opened: OpenRun) -> dict[int, str]:
-        """The events of a run that were marked, with the words that somebody gave them."""
+        """The marked events of a run, with the names of their marks."""
         return self._marks.setdefault(opened, {})

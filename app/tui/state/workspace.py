@@ -114,7 +114,7 @@ class OpenRun:
 
 
 class Workspace:
-    """The open run and how it is looked at."""
+    """The open run and how it is viewed."""
 
     def __init__(
         self,
@@ -128,23 +128,23 @@ class Workspace:
         live: LiveRun | None = None,
     ) -> None:
         self.source = source
-        #: where the open run comes from while it goes on
+        #: the source of a growing run
         self.live = LiveSession(live) if live is not None else None
         self.entry = entry
         self.seed = seed
         self.bugs = bugs
         self.open_run = OpenRun(run, at_violation=at_violation) if run else None
-        #: run A, and the faults that were placed on the open run
+        #: run A, and the faults placed on the open run
         self.branch = Branch()
         self.search = Search()
         self.view_options = ViewOptions()
-        #: what scenarios came to, the last time that each was run
+        #: the latest result of each scenario
         self.results = Results()
         self.show_internal = False
-        #: only the causal chain of this event is lit; none: everything is
+        #: the event whose causal chain is lit; none: all rows are lit
         self.chain_of: int | None = None
         self._lit: frozenset[int] = frozenset()
-        #: run and cursor when a row of a list was selected, and the event that it stands for
+        #: run and cursor at the selection of a row, and the event of that row
         self._picked: tuple[object, int, int] | None = None
         if live is not None and self.live is not None:
             self.open_run = OpenRun(live.begin())
@@ -161,9 +161,9 @@ class Workspace:
         at_violation: bool = False,
         again: tuple[PlacedFault, ...] | None = None,
     ) -> None:
-        """Compute a run and show it from its start. Raises `UsageError`; what was open then stays open.
+        """Compute a run and show it from its start. Raises `UsageError` and keeps the open run if that fails.
 
-        `again`: it is the open scenario once more, with these faults.
+        `again`: the open scenario once more, with these faults.
         """
         run = self._compute(entry, seed, bugs, again or ())
         if not again:
@@ -194,31 +194,31 @@ class Workspace:
 
     @property
     def kind_of_trace(self) -> str:
-        """What is open, where it is no scenario."""
+        """The kind of run that is open, if it is no scenario."""
         return "a run that is watched" if self.live is not None else "a recorded trace"
 
     def seed_for(self, entry: ScenarioEntry) -> int:
-        """The seed that a scenario is run with: the open one's as it is, another's own."""
+        """The seed to run a scenario with: the current one if it is open, else its own."""
         known = self.entry is not None and self.entry.id == entry.id
         return self.seed if known or entry.seed is None else entry.seed
 
     def other_bugs(self) -> tuple[str, ...]:
-        """The defects after pressing the switch: none, or those that the scenario declares. Raises `UsageError`."""
+        """The defects after toggling them: none, or those of the scenario. Raises `UsageError`."""
         declared = self.entry.bugs if self.entry else ()
         if not self.bugs and not declared:
             raise UsageError("this scenario declares no defect to switch on")
         return () if self.bugs else declared
 
-    # ------------------------------------------------------------ what is shown
+    # ------------------------------------------------------------ the current state
 
     @property
     def run(self) -> OpenRun:
-        """The open run. Only asked for while one is open."""
+        """The open run; there must be one."""
         assert self.open_run is not None
         return self.open_run
 
     def unmade(self, view: str) -> str:
-        """Why a view has nothing to show, where the trace makes no sense; else nothing."""
+        """Why a view could not be made of a contradictory trace; else blank."""
         return self.open_run.lazy.why(view) if self.open_run is not None else ""
 
     @property
@@ -233,16 +233,16 @@ class Workspace:
 
     @property
     def cursor(self) -> int:
-        """The event that every screen stands on."""
+        """The event under the cursor."""
         return self.run.playback.cursor
 
     def pick(self, seq: int | None) -> None:
-        """A row was selected: the cursor stays, and other screens select what belongs to this event."""
+        """Select a row without moving the cursor; other screens select what belongs to its event."""
         self._picked = (self.open_run, self.cursor, seq) if seq else None
 
     @property
     def subject(self) -> int:
-        """The event that is looked at: that of the selected row, until the cursor moves; else the cursor's."""
+        """The event of the selected row until the cursor moves; else the event under the cursor."""
         if self._picked is not None and self._picked[:2] == (self.open_run, self.cursor):
             return self._picked[2]
         return self.cursor
@@ -270,7 +270,7 @@ class Workspace:
         return reproduction(self.run.view.header)
 
     def lit(self, seq: int) -> bool:
-        """Whether a row belongs to the causal chain that is lit; every row does while none is."""
+        """Whether a row is lit: part of the lit causal chain, or none is lit."""
         return self.chain_of is None or seq in self._lit
 
     # ------------------------------------------------------------ moving
@@ -287,24 +287,24 @@ class Workspace:
         return self.run.playback.tick(seconds)
 
     def follow(self) -> None:
-        """Stand at the end, and stay there when the run grows."""
+        """Go to the end and stay there while the run grows."""
         if self.live is not None:
             self.live.read_on(self.run)
         self.run.playback.follow()
 
     @property
     def ticking(self) -> bool:
-        """Time has to pass: something plays, or more of the run may come."""
+        """Whether the clock must run: a run plays, or more of it may come."""
         if self.live is not None and self.live.going_on:
             return self.live.pulling
         return self.open_run is not None and self.open_run.playback.playing
 
     def next_timer(self) -> bool:
-        """Move to the next event that a timer brings. False when there is none."""
+        """Move to the next event that a timer triggers. Returns false if there is none."""
         return self._go(self.run.playback.next_timer())
 
     def next_match(self, direction: int) -> bool:
-        """Move to the next or previous row that the filter keeps, round and round. False when it keeps none."""
+        """Move to the next or previous row that the filter keeps, wrapping around. False when it keeps none."""
         seqs = self.timeline.seqs
         found = self.timeline.find(self.cursor, direction, lambda _row: True)
         return self._go(found or ((seqs[0] if direction > 0 else seqs[-1]) if seqs else None))
@@ -322,7 +322,7 @@ class Workspace:
         return self._go(self.timeline.find(self.cursor, direction, is_delivery))
 
     def next_violation(self, direction: int) -> bool:
-        """Move to the next or previous violation, round and round. False when there is none."""
+        """Move to the next or previous violation, wrapping around. False when there is none."""
         view = self.run.view
         stops = view.marks.stops
         if not stops:
@@ -350,7 +350,7 @@ class Workspace:
         return marks.twin(self.cursor) or marks.twin(row)
 
     def arrive(self) -> None:
-        """Stand where the run tells most: at its first violation, else at its end."""
+        """Go to the first violation, else to the end."""
         playback = self.run.playback
         stops = self.run.view.marks.stops
         if stops:

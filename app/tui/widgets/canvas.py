@@ -1,4 +1,4 @@
-"""One line of cells to draw on, and the strip that a terminal gets of it."""
+"""One line of cells to draw on, and its strip for the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trunkline.app.tui.theme import ASCII
 
 
 class Canvas:
-    """A row of `width` cells, each a character and a style. What does not fit is left out."""
+    """A row of `width` cells, each a character and a style. Text beyond the edges is clipped."""
 
     __slots__ = ("_cells", "_styles", "width")
 
@@ -60,7 +60,7 @@ class Canvas:
             self._styles[x] = style
 
     def char(self, x: int) -> str:
-        """What stands in a cell."""
+        """The character in a cell."""
         return self._cells[x] if 0 <= x < self.width else ""
 
     def restyle(self, style: Style) -> None:

@@ -26,7 +26,7 @@ from trunkline.app.view.overview.cards import (
 from trunkline.app.view.text.cells import count, cut
 from trunkline.app.view.text.lazy_sequence import LazySequence
 
-#: below this inner width the latest violation and the queue are told briefly
+#: below this inner width the latest violation and the queue are brief
 BRIEF = 60
 
 
@@ -115,8 +115,8 @@ class FamiliesCard(Card):
         return f"ok:{self.workspace.run.view.so_far or ' in the whole run'}"
 
     def empty_text(self) -> str:
-        """A trace that nobody judged."""
-        return "no invariant was asked"
+        """Text shown when the trace was not judged."""
+        return "this run was not judged"
 
 
 class LatestCard(FactList):
@@ -124,12 +124,12 @@ class LatestCard(FactList):
 
     @property
     def hint(self) -> str:
-        """What the hint line promises of Enter."""
+        """Where Enter leads, for the hint line."""
         broken = self.workspace.run.verdicts.broken(self.workspace.cursor)
         return "see it on the timeline" if broken else "see the run on the timeline"
 
     def sync(self) -> None:
-        """Follow the workspace."""
+        """Show the current state of the workspace."""
         if self.workspace.open_run is None or not self.size.width:
             return
         run, cursor = self.workspace.run, self.workspace.cursor
@@ -168,12 +168,12 @@ class SessionsCard(Card):
         self.set_titles(f"Sessions {sum(bool(row.key) for row in found)}")
 
     def empty_text(self) -> str:
-        """Nobody was spoken to."""
+        """Text shown when the run has no session."""
         return self.workspace.unmade("sessions") or "no session in this run"
 
 
 class QueueCard(Card):
-    """What became of everything that was to be said, the newest first."""
+    """Every queued message and its state, the newest first."""
 
     hint = "the queue"
     screen_name = "queue"
@@ -195,12 +195,12 @@ class QueueCard(Card):
         intents = list(reversed(run.histories.prepared_by(cursor)))
         self.rows = LazySequence(intents, lambda message: queue_row(run.view, message, cursor))
         brief = self.size.width < BRIEF
-        told = queue_line(run.queue.ledger(cursor), brief=brief)
-        self.set_titles("Queue  cannot be summed" if self.workspace.unmade("queue") else f"Queue  {told}")
+        line = queue_line(run.queue.ledger(cursor), brief=brief)
+        self.set_titles("Queue  cannot be summed" if self.workspace.unmade("queue") else f"Queue  {line}")
 
     def empty_text(self) -> str:
-        """Nothing was to be said."""
-        return "the gateway had nothing to say so far"
+        """Text shown when nothing is queued."""
+        return "no message is queued so far"
 
 
 class BindingsCard(Card):
@@ -221,12 +221,12 @@ class BindingsCard(Card):
         self.set_titles(f"Bindings {self.count}" if self.rows else "Bindings")
 
     def empty_text(self) -> str:
-        """Nothing is bound in the whole run."""
+        """Text shown when the run has no binding."""
         return "no conversation is bound in this run"
 
 
 class RecentCard(Card):
-    """What happened last, the newest first."""
+    """The latest rows of the timeline, newest first."""
 
     hint = "the event on the timeline"
     screen_name = "timeline"
@@ -248,7 +248,7 @@ class RecentCard(Card):
         self.set_titles(f"Recent: {count(self.count, 'row')} of the timeline" if self.count else "Recent")
 
     def empty_text(self) -> str:
-        """Before the first event that is shown."""
+        """Text shown before the first visible event."""
         return "nothing yet: ] steps, Space plays"
 
 

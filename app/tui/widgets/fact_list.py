@@ -25,7 +25,7 @@ class WhyLine(msgspec.Struct, frozen=True):
 
 
 class FactList(RowList):
-    """A list of facts. What was recorded after the cursor is dim."""
+    """A list of facts. Facts of events after the cursor are dim."""
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -40,7 +40,7 @@ class FactList(RowList):
         return len(self.lines)
 
     def write(self, facts: Iterable[Fact], *, anew: bool) -> None:
-        """Show these facts; `anew`: they are of another thing, so begin at the top."""
+        """Show these facts; `anew`: their subject is another one, so begin at the top."""
         wrapped_from = (list(facts), self.size.width - 2)
         if wrapped_from != self._wrapped_from:
             self._wrapped_from = wrapped_from
@@ -50,7 +50,7 @@ class FactList(RowList):
         self.refresh()
 
     def cache_key(self, index: int) -> object:
-        """A line looks the same wherever it stands, but for what lies after the cursor."""
+        """A line looks the same at any index, except after the cursor."""
         line = self.lines[index]
         return line, line.fact.seq > self.workspace.cursor
 

@@ -1,4 +1,4 @@
-"""One or two lines below the tabs while there is something to tell of a watched run: it waits, or it broke."""
+"""The state of a watched run below the tabs, while it waits or after it broke."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FeedStatus(LineWidget):
         self._lines: list[str] = []
 
     def sync(self) -> None:
-        """Say what is to be said by now, in as many lines as it takes."""
+        """Show the current state, in as many lines as needed."""
         said = self._said()
         width = max(self.app.size.width - 2, 10)  # pyright: ignore[reportUnknownMemberType]
         lines = wrap(said, width) if said else []
@@ -45,7 +45,7 @@ class FeedStatus(LineWidget):
         return f"✗ {said}: what was read stays" if said else ""
 
     def on_resize(self) -> None:
-        """Wrap anew."""
+        """Wrap again."""
         self.call_after_refresh(self.sync)
 
     def render_line(self, y: int) -> Strip:

@@ -1,4 +1,4 @@
-"""The one list that everything fed by events is drawn with: only the lines in view exist.
+"""The list for everything that events feed: only the lines in view are drawn.
 
 It is a plain widget with a `top` of its own rather than a scroll view: no virtual size, so a new row never costs a
 layout, and the heading lines and the rail are part of the same picture.
@@ -35,7 +35,7 @@ CACHE = 500
 class LineWidget(Widget):
     """A widget that draws lines with the palette of the theme."""
 
-    #: the widget's own style while a picture is drawn: asking for it per line is dear
+    #: the widget's own style while a picture is drawn: computing it per line is slow
     _look_now: Style | None = None
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
@@ -73,7 +73,7 @@ class LineWidget(Widget):
 
 
 class RowList(LineWidget, can_focus=True):
-    """Subclasses say how many rows there are and draw one; this one keeps the selection in view."""
+    """Subclasses give the number of rows and draw one; this class keeps the selection in view."""
 
     #: lines above the rows
     heading = 0
@@ -96,7 +96,7 @@ class RowList(LineWidget, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.top = 0
         self.selected = -1
-        #: rows by what is in them and by the sign of the rail beside them, and the empty lines below the last row
+        #: strips by the content of the row and its cell of the rail; also those below the last row
         self._cache: dict[object, Strip] = {}
         #: the heading lines of the last picture
         self._headings: dict[int, Strip] = {}
@@ -121,7 +121,7 @@ class RowList(LineWidget, can_focus=True):
         return self.canvas(width)
 
     def marks(self) -> Iterable[int]:
-        """Rows that the rail shows as wrong."""
+        """Rows that the rail marks as wrong."""
         return ()
 
     def cache_key(self, index: int) -> object:
@@ -168,14 +168,14 @@ class RowList(LineWidget, can_focus=True):
         self.refresh()
 
     def invalidate(self) -> None:
-        """Draw every row anew."""
+        """Draw every row again."""
         self._cache.clear()
         self.refresh()
 
     # ------------------------------------------------------------ drawing
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Take geometry and style once for the whole picture; asking for them per line is dear."""
+        """Compute geometry and style once per picture: per line it is slow."""
         self._size_now = self.size
         page, count = self.page, self.count
         self._rail = rail(page, count, self.top, self._thinned(page, count), self.selected, self.palette)
@@ -186,7 +186,7 @@ class RowList(LineWidget, can_focus=True):
             self._look_now = self._size_now = None
 
     def _thinned(self, page: int, count: int) -> tuple[int, ...]:
-        """The marks that can be told apart; found once for the same marks, of which a long run may have many."""
+        """One mark per line of the rail, cached: a long run may have many marks."""
         marks = self.marks() if count else ()
         known = self._marked
         if known is None or known[0] is not marks or known[1:3] != (page, count):
@@ -226,8 +226,8 @@ class RowList(LineWidget, can_focus=True):
         return strip
 
     def _beyond(self, line: int, width: int, edge: tuple[str, Style]) -> Strip:
-        told = () if self.count else wrap(self.empty_text(), width - 3)
-        text = told[line] if line < len(told) else ""
+        lines = () if self.count else wrap(self.empty_text(), width - 3)
+        text = lines[line] if line < len(lines) else ""
         key = ("beyond", text, width, edge)
         strip = self._cache.get(key)
         if strip is None:
@@ -247,19 +247,19 @@ class RowList(LineWidget, can_focus=True):
         if line < 0:
             return
         if offset.x >= self.size.width - 1 and self.count > self.page:
-            # The rail is the whole of the list: a click on it goes to that part.
+            # The rail stands for the whole list: a click goes to that part.
             self.post_message(self.Clicked(self, line * self.count // self.page, again=False))
         elif self.top + line < self.count:
             index = self.top + line
             self.post_message(self.Clicked(self, index, again=index == self.selected))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Look further down; the selection stays."""
+        """Scroll down; the selection stays."""
         event.stop()
         self._scroll_rows(self.top + 3)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Look further up; the selection stays."""
+        """Scroll up; the selection stays."""
         event.stop()
         self._scroll_rows(self.top - 3)
 

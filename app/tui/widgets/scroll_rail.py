@@ -25,7 +25,7 @@ def rail(height: int, count: int, top: int, marks: Iterable[int], cursor: int, p
 
 
 def thin(marks: Iterable[int], height: int, count: int) -> tuple[int, ...]:
-    """Of the marks that share a line of the rail only one: all that can be seen of them."""
+    """One mark for each line of the rail."""
     scale = count if count > height else height
     return tuple({_line(mark, scale, height): mark for mark in marks if 0 <= mark < count}.values())
 

@@ -1,4 +1,4 @@
-"""Two conversations side by side, as people saw them: a doubled message is seen in both at once."""
+"""Two conversations side by side, as people saw them, which shows a message that went to both."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TwoConversations(RowList):
         self.border_subtitle = "as people saw them"
         self.places: tuple[PlaceKey, ...] = ()
         self.rows: Sequence[ColumnMessage] = ()
-        #: what was made of the run as it is now, by the conversations; a run may grow
+        #: conversations -> rows, for the current length of the run
         self._made: dict[tuple[PlaceKey, ...], Sequence[ColumnMessage]] = {}
         self._made_of: tuple[object, int] | None = None
         self._wrong: tuple[Sequence[ColumnMessage], tuple[int, ...]] = (self.rows, ())
@@ -41,11 +41,11 @@ class TwoConversations(RowList):
         return len(self.rows)
 
     def empty_text(self) -> str:
-        """Nobody ever said anything."""
-        return "nobody sees anything in this run"
+        """Text shown when the run has no visible message."""
+        return "no visible message in this run"
 
     def sync(self) -> None:
-        """Follow the workspace."""
+        """Show the current state of the workspace."""
         if self.workspace.open_run is None:
             return
         view = self.workspace.run.view
@@ -69,7 +69,7 @@ class TwoConversations(RowList):
         return self.rows[self.selected].seen.seq if 0 <= self.selected < self.count else None
 
     def marks(self) -> Iterable[int]:
-        """Messages that should not be there."""
+        """Misplaced messages."""
         if self._wrong[0] is not self.rows:
             self._wrong = self.rows, tuple(at for at, row in enumerate(self.rows) if row.wrong)
         return self._wrong[1]

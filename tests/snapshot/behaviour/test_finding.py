@@ -137,7 +137,7 @@ async def test_why_not_leads_to_the_decision():
         assert one.workspace.cursor < before
         await press(pilot, "w", *"nowhere at all")
         assert isinstance(one.screen, AlternativesDialog)
-        assert "no place of this run is called so" in text_of(one)
+        assert "no place of this run has this name" in text_of(one)
 
 
 async def test_timers_and_the_end():

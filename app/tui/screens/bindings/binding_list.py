@@ -52,11 +52,11 @@ class BindingList(ColumnList[BindingRow]):
         self._wrong: tuple[int, ...] = ()
 
     def empty_text(self) -> str:
-        """Nothing is bound in the whole run; what that means is told by the record."""
+        """Text shown when the run has no binding; the record explains bindings."""
         return "no conversation is bound in this run"
 
     def sync(self) -> None:
-        """Follow the workspace; the selection stays."""
+        """Show the current state of the workspace; the selection stays."""
         if self.workspace.open_run is None:
             return
         view, cursor = self.workspace.run.view, self.workspace.cursor
@@ -69,7 +69,7 @@ class BindingList(ColumnList[BindingRow]):
         self.select(self.selected if self.selected >= 0 else next(iter(self._wrong), 0))
 
     def marks(self) -> tuple[int, ...]:
-        """Bindings that were used when they did not route any more."""
+        """Bindings that were used after they stopped routing."""
         return self._wrong
 
     def choose(self, binding: str) -> None:
@@ -127,7 +127,7 @@ class BindingList(ColumnList[BindingRow]):
         }
 
     def _life(self, row: BindingRow, width: int) -> Sequence[BarCell]:
-        """The whole life, whatever the cursor: what lies after it is faint."""
+        """The whole life; the part after the cursor is faint."""
         bindings = self.workspace.run.view.bindings
         whole = bindings.row(row.id, self.workspace.run.view.last) or row
         now = bindings.time(self.workspace.cursor)
@@ -156,16 +156,16 @@ class BindingList(ColumnList[BindingRow]):
         return tones[standing] if strong else palette.base
 
 
-#: told while nothing is bound in the whole run
+#: shown when the run has no binding
 _EMPTY = (
     (
         "what",
-        "a binding gives a conversation to a session: what is said there goes to it, what it finishes is told there",
+        "a binding ties a conversation to a session: its messages go there, and completions are announced in it",
     ),
     ("made by", "a task that gets a thread of its own: channels.<name>.thread_bindings.spawn_subagent_sessions"),
     ("", "a person's command /focus: control.enabled"),
-    ("", "whoever runs the gateway: gateway.bindings.bind"),
-    ("o", "asks where a conversation goes without one"),
+    ("", "the process of the gateway: gateway.bindings.bind"),
+    ("o", "resolves a conversation without a binding"),
 )
 
 

@@ -13,12 +13,12 @@ from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.explain.resolver import Resolution, answer
 from trunkline.app.view.index.places import PlaceKey
 
-#: lines that the list may always take
+#: least maximal height of the list
 LEAST_MOST = 8
 
 
 class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings"):
-    """The list with its life bars, the record of the selected one, and the explanation where there is room."""
+    """The list with its life bars, the record of the selected one, and in a high terminal the explanation."""
 
     CSS_PATH = "screen.tcss"
 
@@ -36,7 +36,7 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
         yield self.inspector
 
     def sync(self) -> None:
-        """Follow the workspace. When the cursor moved to an event of a binding, that one is selected."""
+        """Show the current state. When the cursor moved to an event of a binding, that one is selected."""
         if self.workspace.open_run is not None:
             self.list.sync()
             self._fit()
@@ -46,7 +46,7 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
         self.refresh_bars()
 
     def _fit(self) -> None:
-        """As high as its bindings, within bounds."""
+        """Size the list by its bindings, within bounds."""
         most = max(LEAST_MOST, self.host.size.height // 3)
         height = max(min(self.list.count + 3, most), 5)
         self.list.styles.height = height
@@ -54,7 +54,7 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
         self.query_one("#body").styles.grid_rows = f"{height} 1fr"
 
     def on_resize(self) -> None:
-        """The panes may stand in another way now."""
+        """Lay the panes out for the new size."""
         self.call_after_refresh(self.sync)
 
     def _follow(self) -> None:
@@ -74,7 +74,7 @@ class BindingsScreen(ListAndDetail[BindingList, BindingRecord], screen="bindings
             self.detail.show_row(self.list.chosen)
 
     def picked(self, pane: RowList) -> None:
-        """Another binding of the same moment, or another line of it."""
+        """Show the selected binding."""
         if pane is not self.list:
             return
         if self.list.chosen is not None:

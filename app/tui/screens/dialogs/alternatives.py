@@ -1,4 +1,4 @@
-"""Why not there: every other place, with the first condition that excluded it."""
+"""Why not elsewhere: every other place, with the first condition that excluded it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trunkline.app.view.text.cells import clean
 
 
 class AlternativesDialog(SearchDialog[int]):
-    """Ends with the event of the decision that was chosen, or with nothing."""
+    """Returns the event of the chosen decision, if any."""
 
     hint = "type a place, Enter goes to the decision, Esc closes"
     placeholder = "why not there: type a place"
@@ -22,10 +22,10 @@ class AlternativesDialog(SearchDialog[int]):
         self._shown: list[Alternative] = []
         super().__init__()
         self.list.wraps = True
-        self.list.nothing = "no place of this run is called so" if event else "nothing has happened yet: ] steps"
+        self.list.nothing = "no place of this run has this name" if event else "nothing has happened yet: ] steps"
 
     def show(self, text: str) -> None:
-        """The places that have every word typed."""
+        """The places with every typed word."""
         wanted = text.casefold().split()
         self._shown = [one for one in self._answers if all(word in one.name.casefold() for word in wanted)]
         self.list.write_items(

@@ -1,4 +1,4 @@
-"""Marks: moments of the run that somebody wants to come back to."""
+"""Marks: set one at the cursor, or go to one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trunkline.app.view.text.fact import Tone
 
 
 class BookmarksDialog(SearchDialog[int]):
-    """Ends with the event to go to, if one was chosen. What is typed names the mark that is set."""
+    """Returns the event to go to, if one was chosen. The typed text names a new mark."""
 
     title_text = "Marks: moments to come back to"
     hint = "Enter sets, goes or removes, Esc closes"
@@ -21,7 +21,7 @@ class BookmarksDialog(SearchDialog[int]):
         super().__init__()
 
     def show(self, text: str) -> None:
-        """The moment of the cursor first, then every mark in order of time."""
+        """The event under the cursor, then every mark in order of time."""
         run, here = self.workspace.run, self.workspace.cursor
         marks = self.workspace.view_options.marks(run)
         name = " ".join(text.split())

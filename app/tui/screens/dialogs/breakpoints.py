@@ -1,4 +1,4 @@
-"""Breakpoints: those that are set, and those that can be set at the cursor or typed."""
+"""Breakpoints: list, set and remove them; offers those of the cursor and a typed filter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WHAT = {
 
 
 class BreakpointsDialog(SearchDialog[None]):
-    """Enter sets or removes the selected line. The line typed becomes a filter to stop at."""
+    """Enter sets or removes the selected breakpoint. A typed filter becomes a breakpoint."""
 
     title_text = "Breakpoints: where playing stops"
     hint = "Enter sets or removes, Esc closes"
@@ -30,10 +30,10 @@ class BreakpointsDialog(SearchDialog[None]):
         super().__init__()
 
     def show(self, text: str) -> None:
-        """Write all lines anew: the switch, those that are set, those that can be."""
+        """Write all lines: the switch, the set breakpoints, and those that can be set."""
         self._write(text, keep=False)
         if text.strip():
-            # What is typed is what Enter takes.
+            # Enter takes the typed filter.
             self.list.select(1 + len(self.workspace.search.breakpoints.set))
 
     def _write(self, text: str, *, keep: bool) -> None:

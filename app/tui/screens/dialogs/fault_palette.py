@@ -1,4 +1,4 @@
-"""The fault palette: choose what goes wrong at the cursor, and when; what it will do is told before it is done."""
+"""The fault palette: choose a fault and its moment; previews its effect."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from trunkline.core.errors import UsageError
 
 
 class Preview(FactList):
-    """The selected fault at length, and what is placed already."""
+    """The selected fault in full, and the faults that are already placed."""
 
     can_focus = False
 
 
 class FaultPalette(Dialog[str]):
-    """Ends with the words of the fault that was placed, or with nothing when it is closed."""
+    """Returns the words of the fault that was placed, if any."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -73,11 +73,11 @@ class FaultPalette(Dialog[str]):
         self.call_after_refresh(self.changed)
 
     def changed(self) -> None:
-        """Tell what the selected fault would do."""
+        """Preview the selected fault."""
         self._error = ""
-        self._tell()
+        self._preview()
 
-    def _tell(self) -> None:
+    def _preview(self) -> None:
         self.preview.write(self._facts(), anew=True)
 
     def _facts(self) -> Iterator[Fact]:
@@ -85,7 +85,7 @@ class FaultPalette(Dialog[str]):
         if self._error:
             yield Fact(label="failed", text=self._error, tone=Tone.BAD)
         if option is not None:
-            yield from _told(option, self.list.number_of(option))
+            yield from _effect_facts(option, self.list.number_of(option))
         words = ", ".join(map(fault_label, self.workspace.branch.faults))
         if words:
             yield Fact(label="placed", text=f"{words}  (u takes the last one back)", tone=Tone.WARN)
@@ -107,11 +107,11 @@ class FaultPalette(Dialog[str]):
         self.action_enter()
 
     def action_later(self) -> None:
-        """The selected fault, at its next moment."""
+        """Choose the next moment of the selected fault."""
         self._shift(1)
 
     def action_sooner(self) -> None:
-        """The selected fault, at its moment before."""
+        """Choose the previous moment of the selected fault."""
         self._shift(-1)
 
     def _shift(self, by: int) -> None:
@@ -119,24 +119,24 @@ class FaultPalette(Dialog[str]):
         self.changed()
 
     def action_enter(self) -> None:
-        """Run branch B. Stays open when that cannot be, with the reason."""
+        """Run branch B. Stays open and shows the reason if that fails."""
         option = self.list.chosen
         moment = None if option is None else option.moment(self.list.number_of(option))
         if option is None or moment is None:
             self._error = "this one cannot be placed here"
-            self._tell()
+            self._preview()
             return
         try:
             fault = inject(self.workspace, option, moment)
         except UsageError as error:
             self._error = error_text(error)
-            self._tell()
+            self._preview()
             return
         self.dismiss(fault_label(fault))
 
 
-def _told(option: FaultOption, number: int) -> Iterator[Fact]:
-    """What the selected fault would do, and when; or why it cannot be."""
+def _effect_facts(option: FaultOption, number: int) -> Iterator[Fact]:
+    """Effect and moment of a fault, or why it cannot be placed."""
     moment = option.moment(number)
     if moment is None:
         label, _, why = option.why.partition(": ")

@@ -1,4 +1,4 @@
-"""The filter of the rows: what it keeps is counted while it is typed."""
+"""The filter of the rows; counts what it keeps while it is typed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN = 200
 
 
 class FilterDialog(SearchDialog[str]):
-    """Ends with the text of the filter, blank for none; or with nothing when it is closed."""
+    """Returns the text of the filter, blank for none."""
 
     title_text = "Filter the rows"
     hint = "Enter keeps these rows, an empty line all, Esc closes"
@@ -28,7 +28,7 @@ class FilterDialog(SearchDialog[str]):
         super().__init__(str(workspace.search.filter or ""))
 
     def show(self, text: str) -> None:
-        """The rows that would be kept; while nothing is typed, what can be."""
+        """The rows that the filter keeps; without a filter, its syntax."""
         self._wrong = False
         try:
             filter_ = parse_filter(text)

@@ -10,7 +10,7 @@ from trunkline.app.view.timeline.lane_filter import LaneChoice, choosable
 
 
 class LanesDialog(SearchDialog[None]):
-    """Enter hides or shows the selected lane. Rows stay, whatever is hidden: an arrow then leads out of the picture."""
+    """Enter hides or shows the selected lane. Its rows stay: their arrows lead out of the picture."""
 
     title_text = "Lanes: which of them are drawn"
     hint = "Enter hides or shows, Esc closes"
@@ -20,10 +20,10 @@ class LanesDialog(SearchDialog[None]):
         self.workspace = workspace
         self._lanes: list[LaneChoice | None] = []
         super().__init__()
-        self.list.nothing = "no lane is called so"
+        self.list.nothing = "no lane has this name"
 
     def show(self, text: str) -> None:
-        """The lanes that have every word typed."""
+        """The lanes with every typed word."""
         self._write(text, keep=False)
         if text.strip() and self._lanes[1:]:
             self.list.select(1)

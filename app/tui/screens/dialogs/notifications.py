@@ -1,4 +1,4 @@
-"""The notes: what was told above the footer and went away."""
+"""The list of past notifications."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SIGNS = {"information": ("·", Tone.PLAIN), "warning": ("!", Tone.WARN), "error
 
 
 class NotificationsDialog(SearchDialog[None]):
-    """The newest first; what is typed filters them."""
+    """Notifications, newest first; typing filters them."""
 
-    title_text = "Notes: what was told"
+    title_text = "Notes: past notifications"
     hint = "type to filter, Esc closes"
     placeholder = "words"
 
@@ -23,10 +23,10 @@ class NotificationsDialog(SearchDialog[None]):
         self._notes = tuple(notes)
         super().__init__()
         self.list.wraps = True
-        self.list.nothing = "nothing was told yet"
+        self.list.nothing = "no notification yet"
 
     def show(self, text: str) -> None:
-        """Those that have every word."""
+        """The notifications with every typed word."""
         words = text.lower().split()
         kept = [note for note in self._notes if all(word in note.text.lower() for word in words)]
         if self._notes:
@@ -38,5 +38,5 @@ class NotificationsDialog(SearchDialog[None]):
         )
 
     def take(self) -> None:
-        """There is nothing to be done with a note."""
+        """Close."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""Asking the resolver: type a conversation, read to which session it goes at the cursor, and why."""
+"""Resolves a typed conversation at the cursor: to which session it goes, and why."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from trunkline.core.errors import UsageError
 
 
 class Answers(FactList):
-    """The answer to what is typed; while nothing is, the answers for every place of the run."""
+    """The answer for the typed place; without one, the answers for every place of the run."""
 
     can_focus = False
 
     def empty_text(self) -> str:
-        """Nobody is anywhere."""
+        """Text shown when the run has no place."""
         return "this run has no place: channel:account/conversation[/thread] can be typed"
 
 
 class ResolvePlaceDialog(Dialog[Resolution]):
-    """Ends with the answer, or with nothing when it is closed."""
+    """Returns the answer, if any."""
 
     AUTO_FOCUS = "#asked"
     BINDINGS = TYPING
@@ -45,7 +45,7 @@ class ResolvePlaceDialog(Dialog[Resolution]):
         self._found: Resolution | None = None
 
     def compose(self) -> ComposeResult:
-        """A line to type in above the answer."""
+        """An input line above the answer."""
         at = f"after #{self.workspace.cursor}, t={seconds(self.workspace.run.view.time(self.workspace.cursor))} s"
         with Container(id="ask", classes="box") as box:
             box.border_title = f"Where does a conversation go {at}?"

@@ -21,9 +21,9 @@ _ROOMY = columns("1 | A >7 | B >7 | t >10 | later >8 | what happened *")
 #: from this width on there is a column for how much later it is
 ROOMY = 96
 
-#: told while there is only one run
+#: shown while there is only one run
 _EMPTY = (
-    ("what", "run A beside run B: what is in both, in one of them only, and what came out otherwise"),
+    ("what", "run A beside run B: events in both, in one only, and different verdicts"),
     ("p", "pins the open run as A (nothing pinned: A is the run before the last rerun or fault)"),
     ("r R d", "run it again as B: with the same seed, with the next one, with the defect or without it"),
     ("i", "places a fault at the cursor: the branch is B, the cursor stays at its time"),
@@ -32,7 +32,7 @@ _EMPTY = (
 
 
 class DiffList(ColumnList[DiffRow]):
-    """Every row of the comparison; what lies after the cursor is faint, its mark is not."""
+    """Every row of the comparison; after the cursor it is faint, except its mark."""
 
     heading = 2
     layouts = ((ROOMY, _ROOMY), (0, _NARROW))
@@ -44,7 +44,7 @@ class DiffList(ColumnList[DiffRow]):
         self.border_title = "Diff"
 
     def empty_text(self) -> str:
-        """There is nothing to compare."""
+        """Text shown when there is nothing to compare."""
         opened, branch = self.workspace.open_run, self.workspace.branch
         if opened is not None and branch.pinned is opened:
             if self.workspace.entry is None:
@@ -65,7 +65,7 @@ class DiffList(ColumnList[DiffRow]):
         self.invalidate()
 
     def on_resize(self) -> None:
-        """Titles are as long as there is room."""
+        """Fit the titles."""
         self.show(self.diff)
         super().on_resize()
 
@@ -76,7 +76,7 @@ class DiffList(ColumnList[DiffRow]):
     # ------------------------------------------------------------ drawing
 
     def draw_heading(self, line: int, width: int) -> Canvas:
-        """What came of it, then the titles of the columns."""
+        """The outcome, then the titles of the columns."""
         canvas = self.canvas(width)
         if self.diff is None:
             return canvas
@@ -130,7 +130,7 @@ def _seq(seq: int) -> str:
 
 
 class DiffRecord(FactList):
-    """The selected row at length: both sides, and everything that differs; without two runs, how to get them."""
+    """The selected row in full: both sides and their differences; without two runs, how to get them."""
 
     def __init__(self, workspace: Workspace, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(workspace, id=id)
@@ -139,7 +139,7 @@ class DiffRecord(FactList):
         self._row: DiffRow | None = None
 
     def show(self, diff: Diff | None, row: DiffRow | None) -> None:
-        """Tell of one row, or how a comparison is made."""
+        """Show one row, or how to compare two runs."""
         self._diff, self._row = diff, row
         if not self.size.width:
             return

@@ -1,4 +1,4 @@
-"""Diff: the open run (B) beside the run that is pinned, or that was open before (A)."""
+"""Diff: the open run (B) beside the pinned or the previous run (A)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trunkline.app.view.diff.compare import Diff
 
 
 class DiffScreen(RunScreen, screen="diff"):
-    """The rows of both runs, and the selected one at length. The cursor is the open run's."""
+    """The rows of both runs, and the selected one in full. The cursor is the open run's."""
 
     CSS_PATH = "screen.tcss"
 
@@ -30,7 +30,7 @@ class DiffScreen(RunScreen, screen="diff"):
         yield self.record
 
     def sync(self) -> None:
-        """Follow the workspace. When the cursor moved to another event, its row is selected."""
+        """Show the current state. When the cursor moved to another event, its row is selected."""
         diff = self.workspace.branch.diff(self.workspace.open_run)
         self.set_class(diff is None, "-one")
         self.list.show(diff)
@@ -46,20 +46,20 @@ class DiffScreen(RunScreen, screen="diff"):
         self.refresh_bars()
 
     def _meet(self, diff: Diff) -> None:
-        """Two runs that were not compared before: begin where they part. From then on the cursor is the shared one."""
+        """Start a new comparison at the first difference; afterwards the cursor is shared."""
         if diff.first is not None:
             self.workspace.seek(diff.seq_at(diff.first))
             self._seen = (diff, self.workspace.cursor)
             self.list.select(diff.first)
 
     def go(self, index: int) -> None:
-        """Select a row; the cursor goes along as far as the open run has it."""
+        """Select a row; move the cursor if the open run has its event."""
         diff = self.list.diff
         if diff is None or not diff.rows:
             return
         index = max(0, min(index, len(diff.rows) - 1))
         self.workspace.seek(diff.seq_at(index))
-        # What only A has is no event of the open run: its row stays selected all the same.
+        # An event that only A has does not move the cursor; its row stays selected.
         self._seen = (diff, self.workspace.cursor)
         self.list.select(index)
         self.moved()
@@ -94,7 +94,7 @@ class DiffScreen(RunScreen, screen="diff"):
             return
         stop = diff.next_stop(self.list.selected, step)
         if stop is None:
-            self.notify("both runs tell the same", timeout=3)
+            self.notify("both runs are the same", timeout=3)
         else:
             self.go(stop)
 

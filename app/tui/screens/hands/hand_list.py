@@ -1,4 +1,4 @@
-"""The list of the runs of hands: who works on what for whom, who has heard of it; and the record of one."""
+"""The list of runs of hands: hand, task, origin, deadline, outcome and callback; and the record of one."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class HandList(CursorList[HandRow]):
         self.border_title = "Hands"
 
     def empty_text(self) -> str:
-        """Nothing was delegated."""
+        """Text shown when nothing was delegated."""
         return self.workspace.unmade("hands") or "no hand was given work in this run"
 
     def sync(self) -> None:
-        """Follow the workspace; the selection stays."""
+        """Show the current state of the workspace; the selection stays."""
         if self.workspace.open_run is None:
             return
         self.rows = self.workspace.run.hands.rows(self.workspace.cursor)
@@ -61,7 +61,7 @@ class HandList(CursorList[HandRow]):
         return self.chosen.since if self.chosen is not None else None
 
     def marks(self) -> tuple[int, ...]:
-        """Runs that broke something, or that nobody was told of."""
+        """Runs that violate an invariant, or whose result was not delivered."""
         return tuple(at for at, row in enumerate(self.rows) if row.wrong)
 
     # ------------------------------------------------------------ drawing
@@ -137,19 +137,19 @@ def _short(at: float) -> str:
 _EMPTY = (
     ("what", "a hand is a helper that works on a task on its own and reports back to the conversation that asked"),
     ("made by", "an agent's tool `delegate`: no agent called it in this run"),
-    ("shown", "who asked for what from where, until when, how it ended, and who has heard of it"),
+    ("shown", "the task, its origin and deadline, its outcome, and where that was delivered"),
 )
 
 
 class HandRecord(Detail):
-    """The fields of the selected run, and its story."""
+    """The fields of the selected run, and its events."""
 
     def subject(self, rows: CursorList[ListedRow]) -> object:
         """The run."""
         return rows.chosen.id if isinstance(rows, HandList) and rows.chosen is not None else None
 
     def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
-        """The run as it is at the cursor; of none, what hands are."""
+        """The run at the cursor; without one, what hands are."""
         row = rows.chosen if isinstance(rows, HandList) else None
         if row is None:
             return "Hand", [Fact(label=label, text=text) for label, text in _EMPTY]

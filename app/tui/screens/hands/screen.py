@@ -1,4 +1,4 @@
-"""Hands: which work was handed on, from where, and whether whoever asked has heard of it."""
+"""Hands: the delegations, and whether their results were delivered."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from trunkline.app.tui.screens.hands.hand_list import HandList, HandRecord
 from trunkline.app.tui.screens.list_screen import ListScreen
 from trunkline.app.tui.state.workspace import Workspace
 
-#: lines that the list may always take
+#: least maximal height of the list
 LEAST_MOST = 9
 
 
 class HandsScreen(ListScreen, screen="hands"):
-    """One row a run of a hand; Enter goes to its record, and from there to an event."""
+    """One row per run of a hand; Enter goes to its record, and from there to an event."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, HandList(workspace, id="hands"), HandRecord(workspace, id="record"))
 
     def sync(self) -> None:
-        """The list is as high as its runs, within bounds: a record is long."""
+        """Size the list by its runs, within bounds: a record is long."""
         super().sync()
         most = max(LEAST_MOST, self.host.size.height // 3)
         self.list.styles.height = max(min(self.list.count + 3, most), 5)

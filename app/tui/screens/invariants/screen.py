@@ -1,4 +1,4 @@
-"""Invariants: what was promised, what was broken by now, and what proves it."""
+"""Invariants: their status at the cursor, and the evidence of violations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trunkline.app.view.index.places import PlaceKey
 
 
 class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail], screen="invariants"):
-    """The list, the violations of the selected one, and the explanation where there is room."""
+    """The list, the violations of the selected one, and in a wide terminal the explanation."""
 
     CSS_PATH = "screen.tcss"
 
@@ -31,7 +31,7 @@ class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail], screen="invari
         yield self.inspector
 
     def sync(self) -> None:
-        """Follow the workspace. When the cursor moved to an event of a violation, that invariant is selected."""
+        """Show the current state. When the cursor moved to an event of a violation, that invariant is selected."""
         if self.workspace.open_run is not None:
             self.list.sync()
             moved = self._follow()
@@ -66,7 +66,7 @@ class InvariantsScreen(ListAndDetail[VerdictList, VerdictDetail], screen="invari
             self.detail.show_row(self.list.chosen)
 
     def picked(self, pane: RowList) -> None:
-        """Another invariant, or another line of it."""
+        """Show the selected invariant."""
         if pane is self.list:
             self.detail.show_row(self.list.chosen)
 

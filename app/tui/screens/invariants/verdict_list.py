@@ -1,4 +1,4 @@
-"""The list of invariants: one line each, with what it says at the cursor, and the violations of the selected one."""
+"""The list of invariants with their status at the cursor, and the violations of the selected one."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class VerdictList(ColumnList[VerdictRow]):
         self.border_title = "Invariants"
 
     def marks(self) -> Iterable[int]:
-        """Those that are broken by now."""
+        """Invariants that are violated up to the cursor."""
         return (at for at, row in enumerate(self.rows) if row.judged is InvariantStatus.VIOLATED)
 
     def empty_text(self) -> str:
-        """No run, or a trace that nobody judged."""
-        return "no invariant was asked about this run"
+        """Text shown when the trace was not judged."""
+        return "this run was not judged"
 
     def sync(self) -> None:
-        """Follow the workspace; the selection stays."""
+        """Show the current state of the workspace; the selection stays."""
         if self.workspace.open_run is None:
             return
         self.rows = self.workspace.run.verdicts.rows(self.workspace.cursor)

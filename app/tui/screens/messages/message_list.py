@@ -39,7 +39,7 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
         super().__init__(workspace, id=id)
         self.border_title = "Messages"
         self._opened: set[str] = set()
-        #: what is listed: a message, or one of the rows below it
+        #: the rows: a message, or one of its attempts
         self._listing: list[tuple[MessageHistory, AttemptRecord | Event | None]] = []
         self._of: object = None
         self._filter: TimelineFilter | None = None
@@ -51,14 +51,14 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
         self._broken: set[str] | None = None
 
     def empty_text(self) -> str:
-        """Nothing was to be said, or no message passes the filter."""
+        """Text shown when the run has no message, or none passes the filter."""
         kept = self.workspace.search.filter
         if self.workspace.open_run is not None and kept is not None and len(self.workspace.run.messages):
             return f"/{kept}: none of {len(self.workspace.run.messages)} messages, esc clears"
-        return self.workspace.unmade("messages") or "no message: nothing was to be said in this run"
+        return self.workspace.unmade("messages") or "no message in this run"
 
     def sync(self) -> None:
-        """Follow the workspace; what is opened stays so."""
+        """Show the current state of the workspace; what is opened stays so."""
         if self.workspace.open_run is None:
             return
         if self._of is not self.workspace.open_run:
@@ -153,7 +153,7 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
         return True
 
     def marks(self) -> tuple[int, ...]:
-        """Messages that had broken something by now."""
+        """Messages with a violation up to the cursor."""
         return self._wrong
 
     # ------------------------------------------------------------ drawing
@@ -181,14 +181,14 @@ class MessageList(CursorList[tuple[MessageHistory, AttemptRecord | Event | None]
         )
 
     def draw(self, index: int, width: int) -> Canvas:
-        """Draw a row; the tag of a copy stands at its right, in the first column."""
+        """Draw a row, with the tag of a copy in the first column."""
         canvas, line = super().draw(index, width), self._line(index)
         if line is not None and line.tag:
             canvas.put(2 - cell_len(line.tag), line.tag, self._tag_style(line))
         return canvas
 
     def _tag_style(self, line: MessageLine) -> Style:
-        """The first of several copies is the one that was meant."""
+        """The first of several copies is the intended one."""
         if line.later:
             return self.palette.faint
         return self.palette.bad + Style(underline=True) if line.tag == "1×" else self.palette.fill_bad

@@ -9,7 +9,7 @@ from trunkline.app.tui.widgets.cursor_list import Detail
 
 
 class MessagesScreen(ListScreen, screen="messages"):
-    """One row a message; Enter opens it."""
+    """One row per message; Enter opens it."""
 
     filtered = True
 

@@ -1,4 +1,4 @@
-"""Overview: what is broken, and in a few rows each what the other screens show."""
+"""Overview: the violations, and a summary of each other screen."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from trunkline.app.tui.widgets.cards import (
 from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.view.timeline.hints import card_hints
 
-#: lines that a frame takes
+#: lines of a frame
 FRAME = 2
-#: rows that a card is given at least, however little room there is
+#: least rows of a card
 LEAST = 1
 
 
 class OverviewScreen(RunScreen, screen="overview"):
-    """Cards in columns; Enter on a card goes to the screen that shows it, and takes the cursor along."""
+    """Cards in columns; Enter on a card shows its screen with the same cursor."""
 
     CSS_PATH = "screen.tcss"
 
@@ -48,7 +48,7 @@ class OverviewScreen(RunScreen, screen="overview"):
         return (self.latest, self.families, self.sessions, self.queue, self.bindings_card, self.recent)
 
     def compose_body(self) -> ComposeResult:
-        """Two columns; what is kept stands side by side where it is wide."""
+        """Two columns; in a wide terminal, queue and bindings stand side by side."""
         yield self.hint
         with Container(id="judged", classes="column"):
             yield self.families
@@ -61,11 +61,11 @@ class OverviewScreen(RunScreen, screen="overview"):
             yield self.recent
 
     def panes(self) -> list[RowList]:
-        """The latest violation first: Enter leads to it before anything else was pressed."""
+        """The latest violation first: Enter leads to it at once."""
         return list(self.cards)
 
     def sync(self) -> None:
-        """Every card follows the workspace."""
+        """Show the current state of the workspace."""
         if self.workspace.open_run is not None:
             for card in self.cards:
                 card.sync()
@@ -74,17 +74,17 @@ class OverviewScreen(RunScreen, screen="overview"):
         self.refresh_bars()
 
     def on_resize(self) -> None:
-        """There is another room to share now."""
+        """Share the new size."""
         self.call_after_refresh(self.sync)
 
     def on_descendant_focus(self) -> None:
-        """Another card, another hint."""
+        """Show the hint of the focused card."""
         self._update_hint()
 
     # ------------------------------------------------------------ room
 
     def _fit(self) -> None:
-        """The cards take what they need, within bounds; sessions and recent rows take the rest."""
+        """Size the cards by their rows, within bounds; sessions and recent rows take the rest."""
         body = self.query_one("#body")
         room = body.size.height - 1
         if room <= 0:
@@ -116,7 +116,7 @@ class OverviewScreen(RunScreen, screen="overview"):
         card.styles.height = max(min(rows, most), LEAST) + card.heading + FRAME
 
     def zoom(self, pane: RowList) -> None:
-        """Give the whole body to one card; the columns that it stands in make way too."""
+        """Give the whole body to one card, and hide the other columns."""
         super().zoom(pane)
         mark_columns(pane, self)
 
@@ -160,7 +160,7 @@ class OverviewScreen(RunScreen, screen="overview"):
         self.latest.focus()
 
     def action_enter(self) -> None:
-        """To the screen that shows the card, with what is selected in it."""
+        """Show the screen of the card, with the selected row."""
         if self.workspace.open_run is None:
             return
         go_to_card_target(self, self.card.card_target())

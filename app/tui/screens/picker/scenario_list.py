@@ -27,7 +27,7 @@ class ScenarioList(RowList):
         super().__init__(id=id)
         self.results = results
         self._widths = tuple(len(title) + 2 for title in _RESULTS)
-        #: what is being run, for the title
+        #: progress of a batch, for the title
         self.running = ""
         self.entries = tuple(entries)
         self.shown: tuple[ScenarioEntry, ...] = self.entries
@@ -49,7 +49,7 @@ class ScenarioList(RowList):
         return len(self.shown)
 
     def empty_text(self) -> str:
-        """Nothing passes, or there is nothing."""
+        """Text shown when no scenario passes the filter, or none was found."""
         if not self.entries:
             return "no scenario was found"
         return f"none of {len(self.entries)} has “{self.words}”: Esc clears the filter"
@@ -76,7 +76,7 @@ class ScenarioList(RowList):
         self.select(self.shown.index(kept) if kept in self.shown else 0)
 
     def head(self) -> None:
-        """Say how many there are, and how they did; the results take the cells that they need."""
+        """Set the titles and the widths of the results."""
         told = [(self.results.sound(entry), self.results.defect(entry)) for entry in self.shown]
         self._widths = tuple(
             min(max([len(title), *(cell_len(pair[at].cell) for pair in told)]) + 2, _WIDEST)
@@ -102,7 +102,7 @@ class ScenarioList(RowList):
         return canvas
 
     def draw(self, index: int, width: int) -> Canvas:
-        """One scenario: title, and what it is about or what it came to."""
+        """Draw a scenario: folder, title, tags and results."""
         entry = self.shown[index]
         canvas = self.canvas(width)
         folder = entry.path.parent.name
@@ -121,7 +121,7 @@ class ScenarioList(RowList):
         return canvas
 
     def _draw_latest(self, canvas: Canvas, entry: ScenarioEntry, width: int) -> int:
-        """What is known of it, else whether it shows a defect; returns the cell where that begins."""
+        """Draw the latest result, else whether it has a defect. Returns the cell where that begins."""
         known = self.results.latest(entry)
         text, style = (known.cell, self.palette.tone(known.tone)) if known else ("●" if entry.bugs else "", None)
         text = cut(text, _WIDEST)
@@ -130,7 +130,7 @@ class ScenarioList(RowList):
         return start
 
     def _draw_results(self, canvas: Canvas, entry: ScenarioEntry, width: int) -> int:
-        """Both results; returns the cell where they begin."""
+        """Draw both results. Returns the cell where they begin."""
         start = at = width - sum(self._widths)
         for told, room in zip((self.results.sound(entry), self.results.defect(entry)), self._widths, strict=True):
             canvas.put(at, cut(told.cell, room - 2), self.palette.tone(told.tone))
@@ -143,7 +143,7 @@ def _haystack(entry: ScenarioEntry) -> str:
 
 
 class ScenarioStory(RowList):
-    """What a scenario tells, where it comes from, which defect it shows."""
+    """The story of a scenario, its source, its faults and its results."""
 
     def __init__(self, results: Results, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -161,14 +161,14 @@ class ScenarioStory(RowList):
         return len(self.lines)
 
     def show(self, entry: ScenarioEntry | None, *, bugs: tuple[str, ...], seed: int) -> None:
-        """Tell the story of a scenario."""
+        """Show the story of a scenario."""
         self._entry, self._bugs, self._seed, self._error = entry, bugs, seed, ""
         self.set_titles(entry.id if entry else "Story")
         self.top, self.selected = 0, -1
         self.invalidate()
 
     def fail(self, message: str) -> None:
-        """Say why the scenario cannot be run."""
+        """Show why the scenario cannot be run."""
         self._error = message
         self.top = 0
         self.invalidate()
@@ -179,7 +179,7 @@ class ScenarioStory(RowList):
         super().on_resize()
 
     def invalidate(self) -> None:
-        """Wrap and style every line anew: another theme, width, or result."""
+        """Wrap and style every line again, for another theme, width or result."""
         width = max(self.size.width - 3, 10)
         self.lines = [(line, style) for text, style in self._paragraphs() for line in _hanging(text, width)]
         super().invalidate()
@@ -204,7 +204,7 @@ class ScenarioStory(RowList):
         return found + self._facts(entry)
 
     def _facts(self, entry: ScenarioEntry) -> list[tuple[str, Style]]:
-        """What goes wrong, what is expected, what came of it, and where it comes from."""
+        """Faults, expectations, results and source."""
         palette = self.palette
         title = palette.primary
         found: list[tuple[str, Style]] = []
@@ -244,7 +244,7 @@ def _problems(text: str, style: Style) -> list[tuple[str, Style]]:
 
 
 def _hanging(text: str, width: int) -> list[str]:
-    """Wrapped; what is indented goes on further in."""
+    """Wrapped lines; an indented text has a hanging indent."""
     indent = len(text) - len(text.lstrip())
     if not indent:
         return wrap(text, width) if text else [""]

@@ -21,7 +21,7 @@ from trunkline.core.errors import UsageError
 
 
 class PickerScreen(AppActions, Dialog[bool], screen="picker"):
-    """A list of scenarios beside the story of the selected one. Ends with whether a run was opened."""
+    """A list of scenarios beside the story of the selected one. Returns whether a run was opened."""
 
     CSS_PATH = "screen.tcss"
     AUTO_FOCUS = "#scenarios"
@@ -59,7 +59,7 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
         self.changed()
 
     def changed(self) -> None:
-        """Tell the story of the selected scenario."""
+        """Show the story of the selected scenario."""
         entry = self.list.chosen
         self.story.show(entry, bugs=self._bugs(entry), seed=self.workspace.seed_for(entry) if entry else 0)
 
@@ -67,7 +67,7 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
         return entry.bugs if entry and entry.id not in self._without else ()
 
     def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        """A click selects; a second one runs."""
+        """A click selects; a second click runs."""
         if message.rows is not self.list:
             return
         self.list.select(message.index)
@@ -100,27 +100,27 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
         self.focus_previous()
 
     def action_run_all(self) -> None:
-        """Run everything that is listed without showing it, and tell what it came to; again: stop."""
+        """Run every listed scenario without showing it, for its result; again: stop."""
         if not self.all.stop():
             self.all.start(self.list.shown)
-        self.told()
+        self.show_results()
 
     def on_run_finished(self, message: RunFinished) -> None:
-        """One more result is there."""
+        """Show one more result."""
         self.all.take(message)
-        self.told()
+        self.show_results()
 
     def on_unmount(self) -> None:
-        """Nobody waits for what is left."""
+        """Stop the batch."""
         self.all.stop()
 
-    def told(self) -> None:
-        """Show the results as they are now."""
+    def show_results(self) -> None:
+        """Show the current results."""
         self.list.running = self.all.progress
         self.list.head()
         self.list.invalidate()
         if self.list.heading != self._headed:
-            # The titles take a line from the rows. Otherwise whoever scrolls meanwhile is left alone.
+            # The titles take a line from the rows. Otherwise keep the scroll position.
             self._headed = self.list.heading
             self.list.reveal()
         self.story.invalidate()
@@ -141,7 +141,7 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
         self.changed()
 
     def action_enter(self) -> None:
-        """Run the selected scenario. Stays open when it cannot be run, with the reason beside it."""
+        """Run the selected scenario. Stays open and shows the reason if it cannot be run."""
         entry = self.list.chosen
         if entry is None:
             return
@@ -152,15 +152,15 @@ class PickerScreen(AppActions, Dialog[bool], screen="picker"):
             self.workspace.results.note(
                 entry, Result(seed=self.workspace.seed_for(entry), failed=error_text(error)), defect=bool(entry.bugs)
             )
-            self.told()
+            self.show_results()
             self.story.fail(error_text(error))
             return
         self.dismiss(True)
 
     def action_back(self) -> None:
-        """First a run of all ends, then the filter, then the picker; without a run there is nothing to go back to."""
+        """Stop the batch, else clear the filter, else close the picker if a run is open."""
         if self.all.stop():
-            self.told()
+            self.show_results()
         elif self.search.display and (self.search.has_focus or self.search.value):
             self.search.value = ""
             self.search.display = False

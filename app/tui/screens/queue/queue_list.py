@@ -1,4 +1,4 @@
-"""The queue as a list: the sum above, then every message with its state, claim and age, and marks between them."""
+"""The queue as a list: the balance, then every message with its state, claim and age, and marks between them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NARROW = columns("state 11 | what * | place ~10 | tries 8 | owner 6 | age >7 | 
 _ROOMY = columns("state 12 | id ~12 | what * | place ~16 | tries 11 | owner 12 | age >7 | until, why 24")
 _WIDE = columns("state 12 | id ~16 | what * | place ~20 | session ~46 | tries 14 | owner 13 | age >8 | due >8 | why 32")
 ROOMY, WIDE = 96, 160
-#: lines for the names of those who break the sum
+#: lines for the messages that break the balance
 _NAMES = 2
 
 
 class QueueList(CursorList[object]):
-    """Every message that was ever queued, as it was at the cursor; what has ended stays."""
+    """Every message that was ever queued, as it was at the cursor; ended ones stay."""
 
     layouts = ((WIDE, _WIDE), (ROOMY, _ROOMY), (0, _NARROW))
 
@@ -43,12 +43,12 @@ class QueueList(CursorList[object]):
         return len(self.workspace.run.queue.rows)
 
     def empty_text(self) -> str:
-        """Nothing was queued."""
+        """Text shown when nothing was queued."""
         none = "nothing was put into the queue in this run: nothing was to be said"
         return self.workspace.unmade("queue") or none
 
     def sync(self) -> None:
-        """Follow the workspace; the selection stays."""
+        """Show the current state of the workspace; the selection stays."""
         if self.workspace.open_run is None:
             return
         queue, cursor = self.workspace.run.queue, self.workspace.cursor
@@ -75,12 +75,12 @@ class QueueList(CursorList[object]):
             self.select(found)
 
     def target(self) -> int | None:
-        """The event that the selected row is in its state since."""
+        """The event that gave the selected row its state."""
         line = self._line(self.selected)
         return line.seq if line is not None else None
 
     def marks(self) -> tuple[int, ...]:
-        """Rows that break the sum, or were claimed twice."""
+        """Rows that break the balance or were claimed twice."""
         return self._wrong
 
     # ------------------------------------------------------------ drawing
@@ -118,7 +118,7 @@ class QueueList(CursorList[object]):
         return canvas
 
 
-#: what is told before the claims: what should have been, and what was
+#: facts before the claims: the expected and the actual outcome
 _FIRST = frozenset({"expected", "actual"})
 _EMPTY = (
     ("what", "all that is to be said is stored here before it is sent, and stays until its end is known"),
@@ -127,7 +127,7 @@ _EMPTY = (
 
 
 class QueueRecord(Detail):
-    """Explains the selected row; who had it when, and its parts, come after what is wrong with it."""
+    """Explains the selected row: what is wrong with it, then its claims and its chunks."""
 
     def facts(self, rows: CursorList[ListedRow]) -> tuple[str, Sequence[Fact]]:
         """An explanation with the claims in it; without a message, what the queue is."""
@@ -137,7 +137,7 @@ class QueueRecord(Detail):
         queue = self.workspace.run.queue
         own = list(queue.facts(queue.rows[rows.selected], self.workspace.cursor)) if rows.selected >= 0 else []
         label, at = "", 0
-        for at, fact in enumerate(lines):  # noqa: B007 -- the place is what is looked for
+        for at, fact in enumerate(lines):  # noqa: B007 -- the index is needed after the loop
             label = fact.label or label
             if label not in _FIRST:
                 break

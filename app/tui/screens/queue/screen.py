@@ -1,4 +1,4 @@
-"""Queue: what was prepared and what became of it, with the sum that shows that nothing is missing."""
+"""Queue: every prepared message with its state, and the balance of the queue."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trunkline.app.tui.state.workspace import Workspace
 
 
 class QueueScreen(ListScreen, screen="queue"):
-    """One row a message that was queued; Enter goes to the event that gave it its state."""
+    """One row per queued message; Enter goes to the event of its state."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace, QueueList(workspace, id="queue"), QueueRecord(workspace, id="why"))

@@ -18,7 +18,7 @@ from trunkline.app.view.sessions.transcripts import AlignedPair, SessionListRow,
 from trunkline.app.view.sessions.violations import SessionViolations
 from trunkline.app.view.text.cells import cut, middle_cut, quoted, seconds
 
-#: cells of who said it; what is shown before and after the first difference of two texts
+#: cells of the author; cells shown before and after the first difference of two texts
 _LABEL, _BEFORE, _AFTER = 8, 6, 8
 #: cells of the name of a conversation
 _PLACE = 14
@@ -27,7 +27,7 @@ ROOMY = 96
 
 
 class Alignment(RowList):
-    """Rows of `trunkline.app.view.sessions.transcripts`; ``≠`` stands between sides that differ."""
+    """Rows of `trunkline.app.view.sessions.transcripts`; ``≠`` marks sides that differ."""
 
     heading = 1
 
@@ -38,9 +38,9 @@ class Alignment(RowList):
         self.pairs: Sequence[AlignedPair] = ()
         self._index: AlignmentIndex | None = None
         self._blame: SessionViolations | None = None
-        #: rows that differ, or break something; found anew when the session or what is known of the run is another
+        #: rows that differ or violate an invariant, with the pairs and violations they were computed from
         self._wrong: tuple[object, SessionViolations | None, tuple[int, ...]] = (None, None, ())
-        #: the session has several conversations: each message tells in which it was seen
+        #: names of the conversations beside each message, if the session has several
         self._several: dict[PlaceKey, str] = {}
         self.border_title = "Transcript"
 
@@ -50,11 +50,11 @@ class Alignment(RowList):
         return len(self.pairs)
 
     def empty_text(self) -> str:
-        """The session holds nothing."""
+        """Text shown when the session is empty."""
         return "nothing was said in this session"
 
     def sync(self, row: SessionListRow | None, blame: SessionViolations | None = None) -> None:
-        """Show a session at the cursor, with what it broke."""
+        """Show a session at the cursor, with its violations."""
         if row is None:
             return
         self.row, self._blame = row, blame or self._blame
@@ -80,7 +80,7 @@ class Alignment(RowList):
         self._several = self._names({pair.seen.place for pair in self.pairs if pair.seen is not None})
 
     def _names(self, found: set[PlaceKey]) -> dict[PlaceKey, str]:
-        """What the conversations of a session are called beside each message, where there are several."""
+        """The names of the conversations beside each message; none if there is only one."""
         if len(found) < 2:
             return {}
         places = self.workspace.run.view.places
@@ -89,13 +89,13 @@ class Alignment(RowList):
         return short if len(set(short.values())) == len(found) else labels
 
     def on_resize(self) -> None:
-        """Fit the title anew."""
+        """Fit the title again."""
         if self.workspace.open_run:
             self.sync(self.row)
         super().on_resize()
 
     def marks(self) -> Iterable[int]:
-        """Rows whose sides differ, and those that break something."""
+        """Rows whose sides differ or that violate an invariant."""
         return self._wrong[2]
 
     @property
@@ -169,10 +169,10 @@ class Alignment(RowList):
         elif pair.wrong or pair.note:
             canvas.put(right, cut(pair.note or pair.difference, right_room), self._gap(pair))
         elif pair.line is not None and pair.line.role == "hand":
-            canvas.put(right, cut("(told to the agent only)", right_room), self.palette.dim)
+            canvas.put(right, cut("(seen by the agent only)", right_room), self.palette.dim)
 
     def _shown(self, pair: AlignedPair, text: str, room: int) -> str:
-        """From a little before the first difference on, where that would be cut off."""
+        """The text, from a little before the first difference if that would be cut off."""
         if pair.difference is not TranscriptDifference.TEXT or pair.line is None or pair.seen is None:
             return text
         both = zip(pair.line.text, pair.seen.text, strict=False)
@@ -181,7 +181,7 @@ class Alignment(RowList):
         return text if first < room - _LABEL - _AFTER else f"…{text[max(first - _BEFORE, 0) :]}"
 
     def _draw_place(self, canvas: Canvas, seen: VisibleMessage, end: int) -> int:
-        """In which conversation it was seen, where the session has several; the cells that this takes."""
+        """Draw the conversation, if the session has several. Returns the cells that it takes."""
         if seen.place not in self._several:
             return 0
         text = f" {middle_cut(self._several[seen.place], _PLACE)}"

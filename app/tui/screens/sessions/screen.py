@@ -1,4 +1,4 @@
-"""Sessions: every transcript beside what people really saw."""
+"""Sessions: every transcript beside what people saw."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HIGH = 32
 
 
 class SessionsScreen(ListAndDetail[SessionList, Alignment], screen="sessions"):
-    """The list above, the two sides of the selected session below, and the explanation where there is room."""
+    """The list, the alignment of the selected session, and in a high terminal the explanation."""
 
     CSS_PATH = "screen.tcss"
 
@@ -35,7 +35,7 @@ class SessionsScreen(ListAndDetail[SessionList, Alignment], screen="sessions"):
         yield self.inspector
 
     def sync(self) -> None:
-        """Follow the workspace. When the cursor moved to another event, its session is selected."""
+        """Show the current state. When the cursor moved to another event, its session is selected."""
         if self.workspace.open_run is not None:
             self.list.sync()
             most = 8 if self.host.size.height < HIGH else 12

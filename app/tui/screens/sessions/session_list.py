@@ -1,4 +1,4 @@
-"""The list of sessions: one line each, with what is wrong in it."""
+"""The list of sessions: one line each, with its counts and violations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROOMY = columns("conversation ~26 | session key * | in >4 | out >4 | 2× >3 | �
 _NONE, _NO_SESSION = "·", "no session"
 #: columns that are red unless empty
 _WRONG = frozenset({"2×", "≠", "broken"})
-#: from this width on there is room for more
+#: from this width on there are more columns
 ROOMY = 96
 
 
@@ -33,7 +33,7 @@ class SessionList(ColumnList[SessionListRow]):
         super().__init__(id=id)
         self.workspace = workspace
         self.border_title = "Sessions"
-        #: line -> where its key differs from one beside it that is almost the same
+        #: line -> where its key differs from a similar one beside it
         self._spots: Mapping[int, range] = {}
         self._names: list[str] = []
         self._order: list[int] = []
@@ -43,11 +43,11 @@ class SessionList(ColumnList[SessionListRow]):
         self._wrong: tuple[int, ...] = ()
 
     def empty_text(self) -> str:
-        """No run, or nobody spoke."""
-        return self.workspace.unmade("sessions") or "no session: nobody was spoken to in this run"
+        """Text shown when the run has no session."""
+        return self.workspace.unmade("sessions") or "no session in this run"
 
     def sync(self) -> None:
-        """Follow the workspace; the selection stays."""
+        """Show the current state of the workspace; the selection stays."""
         if self.workspace.open_run is None:
             return
         chosen = self.chosen
@@ -77,7 +77,7 @@ class SessionList(ColumnList[SessionListRow]):
         self._wrong = tuple(at for at, found in enumerate(wrong) if found)
 
     def marks(self) -> tuple[int, ...]:
-        """Sessions in which something is wrong by now."""
+        """Sessions with a violation, a copy or a difference up to the cursor."""
         return self._wrong
 
     def choose(self, owner: str | PlaceKey) -> None:
@@ -86,16 +86,16 @@ class SessionList(ColumnList[SessionListRow]):
             self.keep()
 
     def begin(self) -> None:
-        """Nobody has chosen one yet, or the run is over: what is wrong is to be looked at first."""
+        """Select the first session with something wrong: none was chosen, or the run is over."""
         self._kept = None
         self.select(next(iter(self.marks()), 0))
 
     def keep(self) -> None:
-        """The selected line was chosen, by somebody or by the cursor: it stays selected."""
+        """Keep the selected session selected."""
         self._kept = self.chosen.owner if self.chosen is not None else None
 
     def cells(self, index: int) -> dict[str, StyledCell]:
-        """The counts of a session, and what is wrong in it."""
+        """The counts of a session, and its violations."""
         row, palette = self.rows[index], self.palette
         later = row.since > self.workspace.cursor
 

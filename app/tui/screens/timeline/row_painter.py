@@ -127,7 +127,7 @@ class RowPainter:
         self.canvas.put(x, " ", plain)
 
     def _x(self, lane: int) -> int:
-        """Cell of a lane; one that is out of sight is left of the window, or right of it."""
+        """Cell of a lane; a lane out of view is at the left or right edge."""
         x = self.layout.x(lane)
         if x is not None:
             return x

@@ -1,4 +1,4 @@
-"""Timeline: who said what to whom, and why; and everything else beside it where there is room."""
+"""Timeline: who said what to whom, and why; in a large terminal, cards with the rest beside it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from trunkline.app.tui.widgets.row_list import RowList
 from trunkline.app.tui.widgets.two_conversations import TwoConversations
 from trunkline.app.view.timeline.lanes import LaneKind
 
-#: from this size on there is room for the side column
+#: least size for the side column
 SIDE = (150, 40)
-#: while the run plays, the side column is drawn in one frame of so many
+#: while the run plays, the side column is drawn every Nth frame
 SIDE_EVERY = 6
-#: lines of the explanation below the lanes, with the side column beside both
+#: least lines of the explanation below the lanes, with the side column
 LEAST_WHY = 18
 #: lines of the frame of a card
 _FRAME = 2
@@ -35,7 +35,7 @@ class TimelineScreen(RunScreen, screen="timeline"):
         super().__init__(workspace)
         self.lane = Swimlane(workspace, id="lane")
         self.inspector = Inspector(workspace, id="why")
-        #: the side column, made when there is room for it for the first time
+        #: the side column, made when it first fits
         self.side: Container | None = None
         self._wanted = True
         self._frame = 0
@@ -47,7 +47,7 @@ class TimelineScreen(RunScreen, screen="timeline"):
             yield self.inspector
 
     def sync(self) -> None:
-        """Every pane follows the workspace."""
+        """Show the current state of the workspace."""
         self.lane.sync()
         self.inspector.sync()
         if self.side is not None and self.side.display and self._side_is_due():
@@ -60,7 +60,7 @@ class TimelineScreen(RunScreen, screen="timeline"):
     # ------------------------------------------------------------ the side column
 
     def _side_is_due(self) -> bool:
-        """While the run plays, nobody reads five more panes thirty times a second."""
+        """While the run plays, five more panes are not readable thirty times a second."""
         self._frame = (self._frame + 1) % SIDE_EVERY
         return self._frame == 0 or self.workspace.open_run is None or not self.workspace.run.playback.playing
 
@@ -70,7 +70,7 @@ class TimelineScreen(RunScreen, screen="timeline"):
         return size.width >= SIDE[0] and size.height >= SIDE[1]
 
     async def on_resize(self) -> None:
-        """Show the side column where there is room for it."""
+        """Show the side column if it fits."""
         await self._show_side()
 
     async def _show_side(self) -> None:
@@ -105,7 +105,7 @@ class TimelineScreen(RunScreen, screen="timeline"):
         await self._show_side()
 
     def _fit(self) -> None:
-        """Cards take the lines that they need, within bounds; what the lanes leave over goes to the explanation."""
+        """Size the cards by their rows, within bounds; the explanation takes what the lanes leave."""
         body = self.query_one("#body")
         if self.side is None or body.has_class("-zoom"):
             return
@@ -118,7 +118,7 @@ class TimelineScreen(RunScreen, screen="timeline"):
         self.inspector.styles.height = max(LEAST_WHY, body.size.height - needed)
 
     def zoom(self, pane: RowList) -> None:
-        """Give the whole body to one pane; the columns that it stands in make way too."""
+        """Give the whole body to one pane, and hide the other columns."""
         super().zoom(pane)
         if pane.has_class("-zoomed"):
             pane.styles.clear_rule("height")
@@ -132,7 +132,7 @@ class TimelineScreen(RunScreen, screen="timeline"):
     # ------------------------------------------------------------ rows
 
     def on_row_list_clicked(self, message: RowList.Clicked) -> None:
-        """A click on a row moves the cursor; elsewhere it selects, and a second one goes in."""
+        """A click on a row moves the cursor; elsewhere it selects, and a second click enters."""
         if message.rows is self.lane:
             self.workspace.seek(self.workspace.timeline.seqs[message.index])
             self.moved()
@@ -147,7 +147,7 @@ class TimelineScreen(RunScreen, screen="timeline"):
         if lane is None:
             self.action_lanes()
         elif lane.kind is LaneKind.GATEWAY:
-            self.notify_once("every row passes the gateway: click a place or a hand to see its rows alone")
+            self.notify_once("every row passes the gateway: click a place or a hand to see only its rows")
         else:
             word = max(lane.label.split(), key=len)
             text = f"lane:{word}"

@@ -1,7 +1,7 @@
 """The timeline: time runs down, one vertical line a lane, arrows are messages.
 
 Messages are written in the gaps beside the gateway, always at the same column, so that they read like a chat; the
-arrow tells from where and to where.
+arrow shows from where and to where.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from trunkline.app.view.timeline.timeline import VisibleRows
 
 #: from this width on there is a column for the time and one for mirrors
 ROOMY = 96
-#: from this height on there is a line for who reads in a lane
+#: from this height on there is a line for audiences
 HIGH = 14
 
 
@@ -43,7 +43,7 @@ class Swimlane(RowList):
     """Rows of `trunkline.app.view.timeline.timeline` between lanes."""
 
     class LaneClicked(Message):
-        """The name of a lane was clicked, or what tells that some are out of sight."""
+        """The name of a lane was clicked, or the note that some are out of view."""
 
         def __init__(self, lane: TimelineLane | None) -> None:
             super().__init__()
@@ -58,12 +58,12 @@ class Swimlane(RowList):
         self.layout_now: LaneLayout | None = None
         self._shown: tuple[object, ...] = ()
         self._wish = NO_WIDTHS
-        #: rows whose event was marked, or one that they stand for
+        #: rows that stand for a marked event
         self._bookmarked: frozenset[int] = frozenset()
 
     @property
     def heading(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Platforms above, lanes below, and who reads there where that differs and there is room."""
+        """Platforms, lanes, and the audiences of lanes if they differ and fit."""
         return 3 if self._audiences else 2
 
     @property
@@ -78,11 +78,11 @@ class Swimlane(RowList):
 
     @property
     def count(self) -> int:
-        """All rows of the run; what lies in the future is drawn faintly."""
+        """All rows of the run; those after the cursor are faint."""
         return len(self.timeline.rows) if self.workspace.open_run else 0
 
     def empty_text(self) -> str:
-        """No run is open, or no row passes the filter."""
+        """Text shown when no run is open or no row passes the filter."""
         kept = self.workspace.search.filter
         if self.workspace.open_run is not None and kept is not None:
             return f"/{kept}: none of {len(self.workspace.all_rows.rows)} rows, esc clears"
@@ -91,7 +91,7 @@ class Swimlane(RowList):
         return "no run is open: s chooses a scenario"
 
     def sync(self) -> None:
-        """Follow the workspace."""
+        """Show the current state of the workspace."""
         if self.workspace.open_run is None:
             return
         timeline = self.timeline
@@ -112,7 +112,7 @@ class Swimlane(RowList):
         return self.layout_now is not None and bool(self.layout_now.before or self.layout_now.after)
 
     def scroll_lanes(self, lanes: int) -> bool:
-        """Move the window of lanes, where not all of them fit. False when it stays where it is."""
+        """Move the window of lanes. Returns false if it cannot move."""
         layout = self.layout_now
         if layout is None or not (layout.after if lanes > 0 else layout.before):
             return False
@@ -122,7 +122,7 @@ class Swimlane(RowList):
         return True
 
     def on_resize(self) -> None:
-        """Lay the lanes out anew."""
+        """Lay the lanes out again."""
         if self.workspace.open_run:
             self._lay_out()
         super().on_resize()
@@ -143,7 +143,7 @@ class Swimlane(RowList):
             self.invalidate()
 
     def _subtitle(self) -> str:
-        """What the frame says: what to do here, else what is folded or lit."""
+        """The subtitle: what to do here, else what is folded or lit."""
         workspace, used = self.workspace, self.workspace.view_options.used
         kept, playback = workspace.search.filter, workspace.run.playback
         if kept is not None:
@@ -187,7 +187,7 @@ class Swimlane(RowList):
         return self.timeline.broken
 
     def cache_key(self, index: int) -> object:
-        """A row looks different in the future, and as long as its mirror lies there."""
+        """A row looks different while it, or its mirror, lies after the cursor."""
         row = self.timeline.rows[index]
         return (
             index,
