@@ -51,7 +51,7 @@ BEN = Address(channel="loopback", account="default", kind=ChatKind.DIRECT, conve
 
 
 class Loopback:
-    """A `core.ChannelAdapter` for a platform inside this process, which accepts one message per idempotency key."""
+    """A `trunkline.ChannelAdapter` for an in-process platform that accepts one message per idempotency key."""
 
     channel = "loopback"
     account = "default"
@@ -124,7 +124,7 @@ class Loopback:
 
 
 class Echo:
-    """A `core.Agent` that repeats each message."""
+    """A `trunkline.Agent` that repeats each message."""
 
     async def turn(self, turn: Turn) -> str | None:
         """Answer one message."""
@@ -132,7 +132,7 @@ class Echo:
 
 
 class NoHands:
-    """A `core.HandRunner` without hands."""
+    """A `trunkline.HandRunner` without hands."""
 
     def has(self, hand: str) -> bool:
         """Whether a hand exists."""

@@ -20,13 +20,11 @@ def missing_files(text: str) -> list[str]:
 
 
 def unknown_names(text: str) -> list[str]:
-    """Dotted names that cannot be imported; `core.X` is short for `trunkline.X`, a name of the front door."""
-    found = []
-    for name in sorted(
-        set(re.findall(r"`(trunkline\.[\w.]+|core\.[A-Z]\w+)", text)) - {"trunkline.db", "trunkline.db.lock"}
-    ):
+    """Dotted names in code spans that cannot be imported. Packages are named by their import name."""
+    found = re.findall(r"`((?:core|sim|app)\.[A-Za-z]\w+)`", text)
+    for name in sorted(set(re.findall(r"`(trunkline\.[\w.]+)", text)) - {"trunkline.db", "trunkline.db.lock"}):
         try:
-            pkgutil.resolve_name(name.replace("core.", "trunkline.", 1) if name.startswith("core.") else name)
+            pkgutil.resolve_name(name)
         except (ImportError, AttributeError):
             found.append(name)
     return found
@@ -43,8 +41,8 @@ def test_a_missing_module_is_found() -> None:
         "core/shell/intake.py",
         "intake.py",
     ]
-    assert unknown_names("`trunkline.core.nowhere`, `core.Nothing`, `core.Gateway` and `trunkline.core.env.Env`") == [
-        "core.Nothing",
+    assert unknown_names("`trunkline.core.nowhere`, `core.Gateway`, `trunkline.Gateway`, `trunkline.core.env.Env`") == [
+        "core.Gateway",
         "trunkline.core.nowhere",
     ]
 
