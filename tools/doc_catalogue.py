@@ -11,7 +11,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from tools.doc_text import ASIDE, RESERVED, ROOT, codes, first_paragraph, modules, table
+from tools.doc_text import RESERVED, ROOT, codes, first_paragraph, modules, table
 from trunkline.app.tui.screens.registry import SCREENS
 from trunkline.core.events import BODIES, Body
 from trunkline.core.reasons import Reason
@@ -92,7 +92,7 @@ def bugs_table() -> str:
         shown = [file for file in files if bug.name in file.scenario.bugs]
         sources = dict.fromkeys(file.scenario.source for file in shown if bug.reports and file.scenario.source)
         reports = "<br>".join((*bug.reports, *sources))
-        rows.append((f"`{bug.name}`", ASIDE.sub("", bug.sentence), ", ".join(bug.caught_by), reports, _links(shown)))
+        rows.append((f"`{bug.name}`", bug.sentence, ", ".join(bug.caught_by), reports, _links(shown)))
     return table(("switch", "what goes wrong", "caught by", "report", "shown by"), rows)
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RESERVED = "reserved: nothing records it yet"
-#: notes in docstrings that only help readers of the code
-ASIDE = re.compile(r" \((?:seeds? \d|S\d|DESIGN|invariant )[^)]*\)")
 
 
 def table(heads: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
@@ -20,9 +17,9 @@ def table(heads: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
 
 
 def first_paragraph(doc: str | None) -> str:
-    """The first paragraph of a docstring, on one line, without notes for readers of the code."""
+    """The first paragraph of a docstring, on one line."""
     paragraph = inspect.cleandoc(doc or "").split("\n\n", 1)[0]
-    return ASIDE.sub("", " ".join(paragraph.split())).replace("``", "`")
+    return " ".join(paragraph.split()).replace("``", "`")
 
 
 def modules(package: str) -> list[Path]:
