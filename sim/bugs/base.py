@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from trunkline.core.gateway import Gateway
-from trunkline.core.store import Store
 from trunkline.core.store.commands import Write
 from trunkline.core.store.queries import Read
 from trunkline.sim.run.wiring import Wiring
@@ -32,11 +30,12 @@ class Bug:
     install: Callable[[Wiring], None]
 
 
-def making(gateway: Callable[..., Gateway]) -> Callable[[Wiring], None]:
-    """An installer that makes the gateway of the process in another way."""
+def making(**factories: Callable[..., Any]) -> Callable[[Wiring], None]:
+    """An installer that replaces `Wiring.make_gateway`, `make_store` or `make_adapter`, by their last words."""
 
     def install(wiring: Wiring) -> None:
-        wiring.make_gateway = gateway
+        for part, make in factories.items():
+            setattr(wiring, f"make_{part}", make)
 
     return install
 
@@ -46,15 +45,6 @@ def deciding(**decisions: Callable[..., Any]) -> Callable[[Wiring], None]:
 
     def install(wiring: Wiring) -> None:
         wiring.replace(**decisions)
-
-    return install
-
-
-def storing(store: Callable[..., Store]) -> Callable[[Wiring], None]:
-    """An installer that gives the process another store."""
-
-    def install(wiring: Wiring) -> None:
-        wiring.make_store = store
 
     return install
 

@@ -131,7 +131,7 @@ BINDING_BUGS = (
         reports=("B133",),
         sentence="Bindings are looked up by the id of the thread alone, which two channels may share.",
         caught_by=("B1",),
-        install=making(_GatewayByThread),
+        install=making(gateway=_GatewayByThread),
     ),
     Bug(
         name="first-output-to-requester",

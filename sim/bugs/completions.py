@@ -116,7 +116,7 @@ COMPLETION_BUGS = (
         reports=("B020",),
         sentence="Two scanners with marks of their own look for interrupted hands, and each resumes what it finds.",
         caught_by=("D5",),
-        install=making(ScanningTwice),
+        install=making(gateway=ScanningTwice),
     ),
     Bug(
         name="busy-requester-misses-result",
@@ -130,7 +130,7 @@ COMPLETION_BUGS = (
         reports=("B023",),
         sentence="A result is put into the run that is about to end, and counts as delivered, but is never read.",
         caught_by=("L1", "L2"),
-        install=making(Steering),
+        install=making(gateway=Steering),
     ),
     Bug(
         name="orphans-pruned",

@@ -12,7 +12,7 @@ from trunkline.core.runtime.outbound.delivery_loop import Delivery
 from trunkline.core.store.lease import Lease, LeaseClaim
 from trunkline.core.store.queries import ListOpenIntents, LoadIntents
 from trunkline.core.store.sqlite import SqliteStore
-from trunkline.sim.bugs.base import Bug, making, storing
+from trunkline.sim.bugs.base import Bug, making
 from trunkline.sim.bugs.wrappers import AdapterWrapper
 
 #: most open intents that a drain reads
@@ -90,20 +90,20 @@ LEASE_BUGS = (
         reports=("B004",),
         sentence="What the live path is sending is not claimed, so the drain after a reconnect sends it as well.",
         caught_by=("D1", "D5"),
-        install=making(DrainingGateway),
+        install=making(gateway=DrainingGateway),
     ),
     Bug(
         name="nobody-claims-the-store",
         reports=("B005",),
         sentence="A message is stored without an owner that other processes respect, so two of them send it.",
         caught_by=("D5",),
-        install=storing(OpenStore),
+        install=making(store=OpenStore),
     ),
     Bug(
         name="stale-owner-goes-on",
         reports=(),
         sentence="A process that lost the store while it was frozen sends and acknowledges as if it still had it.",
         caught_by=("D1", "D5"),
-        install=storing(UnfencedLeaseStore),
+        install=making(store=UnfencedLeaseStore),
     ),
 )

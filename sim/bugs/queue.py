@@ -29,7 +29,7 @@ from trunkline.core.store.records import Unfinished
 from trunkline.core.store.sqlite import SqliteStore
 from trunkline.core.store.sqlite.handlers import ReadSql, RunSql
 from trunkline.core.values import IntentState
-from trunkline.sim.bugs.base import Bug, deciding, making, replacing_read, replacing_write, storing
+from trunkline.sim.bugs.base import Bug, deciding, making, replacing_read, replacing_write
 from trunkline.sim.bugs.wrappers import DeafSink
 from trunkline.sim.run.wiring import Wiring
 from trunkline.sim.store.rewired import RewiredStore
@@ -166,28 +166,28 @@ QUEUE_BUGS = (
         reports=("B098",),
         sentence="Each part of an answer is sent by its own task, and they arrive in any order.",
         caught_by=("O1",),
-        install=making(_ParallelGateway),
+        install=making(gateway=_ParallelGateway),
     ),
     Bug(
         name="tool-sends-bypass-the-queue",
         reports=("B099",),
         sentence="Tool sends and replies have separate queues, and overtake each other.",
         caught_by=("O1",),
-        install=making(_TwoQueuesGateway),
+        install=making(gateway=_TwoQueuesGateway),
     ),
     Bug(
         name="long-backoff-stops-recovery",
         reports=("B103",),
         sentence="The recovery ends at the first entry whose backoff is longer than its budget.",
         caught_by=("L6",),
-        install=storing(ImpatientStore),
+        install=making(store=ImpatientStore),
     ),
     Bug(
         name="no-age-at-recovery",
         reports=("B114",),
         sentence="A restart sends everything that is in the queue, however old, at once.",
         caught_by=("L5",),
-        install=making(_ageless),
+        install=making(gateway=_ageless),
     ),
     Bug(
         name="expires-in-silence",

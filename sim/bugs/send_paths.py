@@ -148,7 +148,7 @@ SEND_PATH_BUGS = (
         reports=("B026",),
         sentence="Messages whose adapter is missing are refused for good, as if their platform had refused them.",
         caught_by=("L4",),
-        install=making(ResolvingGateway),
+        install=making(gateway=ResolvingGateway),
     ),
     Bug(
         name="refused-mirror-is-logged",
@@ -162,20 +162,20 @@ SEND_PATH_BUGS = (
         reports=("B152",),
         sentence="The flag of a dry run is not passed on, so the message is sent.",
         caught_by=("P2",),
-        install=making(UnforwardedGateway),
+        install=making(gateway=UnforwardedGateway),
     ),
     Bug(
         name="dry-run-says-delivered",
         reports=("B153",),
         sentence="A client gets the answer of a delivery for a dry run.",
         caught_by=("L3",),
-        install=making(CheerfulGateway),
+        install=making(gateway=CheerfulGateway),
     ),
     Bug(
         name="cancelled-is-not-told",
         reports=("B155",),
         sentence="Outcome hooks are not notified of a message that another hook has cancelled.",
         caught_by=("P2", "V1"),
-        install=making(QuietGateway),
+        install=making(gateway=QuietGateway),
     ),
 )

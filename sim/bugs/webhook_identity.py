@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -17,7 +17,6 @@ from trunkline.core.values import Capabilities, Envelope, Receipt, SendRequest
 from trunkline.sim.bugs.base import Bug, changing_write, deciding, making
 from trunkline.sim.bugs.wrappers import AdapterWrapper, wrapping
 from trunkline.sim.platforms import FakeAdapter
-from trunkline.sim.run.wiring import Wiring
 
 
 class _BotInstead(AdapterWrapper):
@@ -64,15 +63,6 @@ class _FirstTokenAdapter(FakeAdapter):
     def renew(self, token: int) -> None:
         """Give the new token to the bot, and not to the manager of its threads and webhooks."""
         self._token = max(token, self._token)
-
-
-def _adapting(adapter: type[FakeAdapter]) -> Callable[[Wiring], None]:
-    """An installer that serves the platforms with another adapter."""
-
-    def install(wiring: Wiring) -> None:
-        wiring.make_adapter = adapter
-
-    return install
 
 
 class _HearsItself(LiveBindings):
@@ -131,28 +121,28 @@ WEBHOOK_BUGS = (
         reports=("B136",),
         sentence="To keep its own echoes out, the gateway drops whatever comes by a webhook, of relays too.",
         caught_by=("D8",),
-        install=making(_GatewayHearsNoWebhook),
+        install=making(gateway=_GatewayHearsNoWebhook),
     ),
     Bug(
         name="deaf-to-reopened",
         reports=("B139",),
         sentence="Threads that are archived at the start are not joined, and reopening one has no handler.",
         caught_by=("L1",),
-        install=_adapting(_DeafAdapter),
+        install=making(adapter=_DeafAdapter),
     ),
     Bug(
         name="echo-is-inbound",
         reports=(),
         sentence="The gateway's own webhook message comes back, and is taken for somebody else's.",
         caught_by=("D8",),
-        install=making(_GatewayHearsItself),
+        install=making(gateway=_GatewayHearsItself),
     ),
     Bug(
         name="stale-token",
         reports=(),
         sentence="A reused thread manager keeps the token that it was created with.",
         caught_by=("B2",),
-        install=_adapting(_FirstTokenAdapter),
+        install=making(adapter=_FirstTokenAdapter),
     ),
     Bug(
         name="missing-activity",
