@@ -1,0 +1,32 @@
+"""Every command and query of the port has a handler."""
+
+import inspect
+
+import pytest
+
+from trunkline.core.store import commands, queries
+from trunkline.core.store.commands import Write
+from trunkline.core.store.queries import Read
+from trunkline.core.store.sqlite.handlers import BULK, HANDLERS, QUERIES
+
+
+def declared(module, base):
+    return [
+        kind
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+        if issubclass(kind, base) and kind is not base and kind.__module__ == module.__name__
+    ]
+
+
+@pytest.mark.parametrize("command", declared(commands, Write))
+def test_a_command_has_a_handler(command):
+    assert callable(HANDLERS[command])
+
+
+@pytest.mark.parametrize("query", declared(queries, Read))
+def test_a_query_has_a_handler(query):
+    assert callable(QUERIES[query])
+
+
+def test_bulk_handlers_are_for_commands_that_have_a_single_one():
+    assert set(BULK) <= set(HANDLERS)
