@@ -6,9 +6,9 @@
 
     run(main, seed=7)  # 3600.0, at once
 
-Programs for it are ordinary anyio code; nothing is patched. Simulated processes are Nodes: what is scheduled while
-NODE holds one belongs to it, and stops for good when it is killed. Importing this package fails with
-UnsupportedRuntime where the order of callbacks could not be guaranteed.
+Programs are ordinary anyio code; nothing is patched. Simulated processes are Nodes: everything scheduled while NODE
+holds one belongs to it, and stops permanently when it is killed. Importing this package raises UnsupportedRuntime if
+the order of callbacks cannot be guaranteed.
 """
 
 from trunkline.sim.loop._errors import Deadlock, ForeignThread, SimulationError, StepLimit, UnsupportedRuntime

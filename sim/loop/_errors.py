@@ -1,6 +1,6 @@
-"""What can go wrong with simulated time itself.
+"""Errors of simulated time.
 
-SimulationError            the rules of the simulator were broken
+SimulationError            a rule of the simulator was broken
 ├── Deadlock               nothing is ready and no timer is set
 ├── StepLimit              the step budget is used up
 └── ForeignThread          another thread called into the loop
@@ -15,28 +15,28 @@ class SimulationError(Exception):
 
 
 class Deadlock(SimulationError):
-    """Nothing is ready and no timer is set, so time can never go on.
+    """Nothing is ready and no timer is set, so time cannot advance.
 
-    The message tells the virtual time, the step and the names of the tasks that wait.
+    The message has the virtual time, the step and the names of the waiting tasks.
     """
 
 
 class StepLimit(SimulationError):
-    """The run used up its step budget, most often because something spins without letting time pass.
+    """The run used up its step budget, usually because a task spins without letting time pass.
 
-    The message tells the virtual time, the step and the names of the tasks that are not done.
+    The message has the virtual time, the step and the names of the unfinished tasks.
     """
 
 
 class ForeignThread(SimulationError):
     """Another thread called into the loop.
 
-    When a thread answers is decided by the operating system, so its answer would make the run depend on the machine.
+    The operating system decides when a thread answers, so the run would depend on the machine.
     """
 
 
 class UnsupportedRuntime(ImportError):
-    """This interpreter or library lacks something that the simulator's determinism stands on.
+    """This interpreter or library lacks something that the simulator's determinism depends on.
 
-    The message tells what was found and which versions work.
+    The message says what was found and which versions work.
     """

@@ -1,17 +1,17 @@
 """An event loop whose time is a number: no selector, no file descriptors, one order of callbacks per seed.
 
-How a turn goes:
-1. If nothing is ready, the clock jumps to the earliest timer. If there is none either, that is a Deadlock.
-2. Timers that are due join what is ready, by deadline and then by the order in which they were set.
-3. The batch is sorted: first everything that is not a task's step, in the order in which it became ready, then the
-   steps of tasks, by birth (order "fifo") or by seed, name and number of steps (order "keyed").
-4. The batch runs. What becomes ready meanwhile waits for the next turn, as in asyncio.
+One iteration of the loop:
+1. If nothing is ready, the clock jumps to the earliest timer. Without any timer, that is a Deadlock.
+2. Due timers join the ready callbacks, by deadline and then in the order they were set.
+3. The batch is sorted: first all callbacks that are not steps of tasks, in the order they became ready, then the steps
+   of tasks, by birth (order "fifo") or by seed, name and number of steps (order "keyed").
+4. The batch runs. Callbacks that become ready meanwhile wait for the next iteration, as in asyncio.
 
-Cancelled callbacks and those of dead nodes are passed over and never move the clock. Those of frozen nodes are kept
-until the node is thawed.
+Callbacks that are cancelled or belong to dead nodes are skipped and never move the clock. Those of frozen nodes are
+kept until the node is thawed.
 """
-# The loop reads and writes what asyncio keeps private in its base loop and its handles: there is no other way to write
-# one, and accessors would cost a fifth of the speed. `_compat` checks each of these names at import.
+# The loop uses private attributes of asyncio's base loop and handles: there is no other way to write a loop, and
+# accessors would cost a fifth of the speed. `_compat` checks each of these names at import.
 # pyright: reportPrivateUsage=false
 
 import asyncio
@@ -37,16 +37,16 @@ Order: TypeAlias = Literal["fifo", "keyed"]
 
 _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
-#: Below this many, cancelled timers and finished tasks are not worth a sweep.
+#: Minimum number of cancelled timers or finished tasks that is worth a sweep.
 _SWEEP_FROM = 128
 
 
 class SimLoop(asyncio.BaseEventLoop):
-    """A loop in virtual time. A run on it is a function of the program and the seed.
+    """An event loop in virtual time. A run on it is a function of the program and the seed.
 
-    `seed` chooses the order of the tasks that are ready together when `order` is "keyed"; "fifo" has one order only.
-    `max_steps` bounds the callbacks of the run (StepLimit). `start` is the virtual time of the beginning, in seconds.
-    Use `sim.loop.run` to run a program on one and to leave nothing behind. A loop that raised is not to be run again.
+    With `order` "keyed", `seed` chooses the order of tasks that are ready together; "fifo" has only one order.
+    `max_steps` bounds the callbacks of the run (StepLimit). `start` is the initial virtual time, in seconds.
+    Use `sim.loop.run` to run a program on a new loop and to clean up. A loop that raised cannot be run again.
     """
 
     _ready: deque[LoopHandle]
@@ -59,21 +59,21 @@ class SimLoop(asyncio.BaseEventLoop):
         self, seed: int = 0, *, order: Order = "keyed", max_steps: int | None = None, start: float = 0.0
     ) -> None:
         super().__init__()
-        #: Callbacks run so far, the running one included.
+        #: Callbacks run so far, including the running one.
         self.steps = 0
         #: Timers fired so far.
         self.timer_events = 0
-        #: Called with `steps` after every callback, outside of all nodes; may kill nodes. What it raises ends the run.
+        #: Called with `steps` after every callback, outside all nodes; may kill nodes. Its errors end the run.
         self.on_step: Callable[[int], None] | None = None
-        #: True once the run is over: what is scheduled from now on will never run.
+        #: True once the run is over: callbacks scheduled from now on never run.
         self.over = False
         self._now = start
         self._step_limit = sys.maxsize if max_steps is None else max_steps
         self._timers: list[tuple[float, int, TimerLoopHandle]] = []
         self._timers_set = 0
         self._timers_cancelled = 0
-        # Strong references, in order of birth: were the tasks of a dead node collected during the run, the collector
-        # would run their finally blocks, at a moment of its own choice.
+        # Strong references, in order of birth: otherwise the garbage collector would run the finally blocks of a dead
+        # node's tasks at an unpredictable moment.
         self._tasks: list[SimTask] = []
         self._births = 0
         self._sweep_at = _SWEEP_FROM
@@ -81,7 +81,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._keyed = KeyedOrder(seed) if order == "keyed" else None
         self._sort_key: SortKey = KeyedOrder.key if self._keyed else birth_order
         self._refused: str | None = None
-        self._farewells: dict[Callable[[], None], None] = {}
+        self._cleanups: dict[Callable[[], None], None] = {}
 
     # ------------------------------------------------------------------ time
 
@@ -90,7 +90,7 @@ class SimLoop(asyncio.BaseEventLoop):
         return self._now
 
     def _has_next_timer(self) -> bool:
-        """Drop cancelled and dead timers from the top of the heap; tell whether a live one is left."""
+        """Drop cancelled and dead timers from the top of the heap; return whether a live one is left."""
         timers = self._timers
         while timers:
             handle = timers[0][2]
@@ -104,7 +104,7 @@ class SimLoop(asyncio.BaseEventLoop):
         return False
 
     def _fire_due(self) -> None:
-        """Move the timers that are due to the ready batch, by deadline, equal ones in the order they were set."""
+        """Move due timers to the ready batch, by deadline, equal ones in the order they were set."""
         timers, now = self._timers, self._now
         while timers and timers[0][0] <= now:
             handle = heapq.heappop(timers)[2]
@@ -118,13 +118,13 @@ class SimLoop(asyncio.BaseEventLoop):
                 self._ready.append(handle)
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Count a cancelled timer (asyncio calls this), and sweep the heap when they are more than half of it."""
+        """Count a cancelled timer (asyncio calls this), and sweep the heap when more than half are cancelled."""
         if not cast(TimerLoopHandle, handle)._scheduled:
             return
         self._timers_cancelled += 1
         timers = self._timers
         if self._timers_cancelled > _SWEEP_FROM and self._timers_cancelled * 2 > len(timers):
-            # The handle at hand is marked as cancelled only after this call: it stays in for another round.
+            # The current handle is marked as cancelled only after this call, so it stays until the next sweep.
             timers[:] = [timer for timer in timers if not timer[2]._cancelled]
             heapq.heapify(timers)
             self._timers_cancelled = 1
@@ -134,7 +134,7 @@ class SimLoop(asyncio.BaseEventLoop):
     def call_soon(
         self, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> asyncio.Handle:
-        """Run the callback in the next turn, in the given context or a copy of the current one."""
+        """Run the callback in the next iteration, in the given context or a copy of the current one."""
         if self._thread_id != get_ident():
             self._check_thread_is_ours(callback)
         if self._closed:
@@ -146,7 +146,7 @@ class SimLoop(asyncio.BaseEventLoop):
     def call_at(
         self, when: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Run the callback at a virtual time, never if that is infinite. Raises ValueError if it is not a number."""
+        """Run the callback at a virtual time; never, if it is infinite. Raises ValueError for NaN."""
         if self._thread_id != get_ident():
             self._check_thread_is_ours(callback)
         if self._closed:
@@ -164,31 +164,31 @@ class SimLoop(asyncio.BaseEventLoop):
     def call_later(
         self, delay: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Run the callback after so many virtual seconds."""
+        """Run the callback after a delay in virtual seconds."""
         return self.call_at(self._now + delay, callback, *args, context=context)
 
     def call_soon_threadsafe(
         self, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> asyncio.Handle:
-        """Do as call_soon does. Raises ForeignThread in another thread than the loop's."""
+        """As call_soon. Raises ForeignThread in any thread but the loop's."""
         return self.call_soon(callback, *args, context=context)
 
     def _refuse_closed(self) -> NoReturn:
-        raise RuntimeError("Event loop is closed")  # asyncio's own words, which others look for
+        raise RuntimeError("Event loop is closed")  # asyncio's own message, which libraries check for
 
     def _check_thread_is_ours(self, callback: object) -> None:
-        if self._thread_id is None:  # not running: whoever prepares the loop is its owner
+        if self._thread_id is None:  # not running: any thread may prepare the loop
             return
         name = getattr(callback, "__qualname__", type(callback).__qualname__)
         self._refused = f"thread {current_thread().name!r} scheduled {name}"
         raise ForeignThread(
-            f"{self._refused} in a simulated loop; in a simulation work runs inline in the loop, not in threads"
+            f"{self._refused} in a simulated loop; in a simulation, work runs inline in the loop, not in threads"
         )
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[_Ts]], _T], *args: *_Ts
     ) -> asyncio.Future[_T]:
-        """Run the function in the loop itself, as a callback of the next turn. No executor is used."""
+        """Run the function in the loop itself, as a callback of the next iteration. No executor is used."""
         del executor
         future: asyncio.Future[_T] = self.create_future()
         self.call_soon(self._run_job, future, func, args)
@@ -202,7 +202,7 @@ class SimLoop(asyncio.BaseEventLoop):
             result = func(*args)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # noqa: BLE001 - as an executor does: the awaiter gets whatever was raised
+        except BaseException as error:  # noqa: BLE001 - like an executor: the awaiter gets any error
             future.set_exception(error)
         else:
             future.set_result(result)
@@ -216,7 +216,7 @@ class SimLoop(asyncio.BaseEventLoop):
         raise SimulationError("getnameinfo: there is no network in virtual time")
 
     def thaw(self, node: Node) -> None:
-        """Have a frozen node go on: what waited becomes ready now, in the order in which it would have run."""
+        """Thaw a frozen node: its held callbacks become ready now, in their original order."""
         if node.frozen:
             node.still = False
             self._ready.extend(node.held)
@@ -234,10 +234,10 @@ class SimLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Task[_T]:
         """Start a task. Without a name it gets one from this loop's own counter.
 
-        Names decide the schedule and stand in messages: name tasks after what they work on.
+        Names decide the schedule and appear in messages: name tasks after what they work on.
         """
         if options.get("eager_start"):
-            raise SimulationError("a simulated loop starts no task eagerly: its first step would escape the schedule")
+            raise SimulationError("a simulated loop cannot start a task eagerly: its first step would not be scheduled")
         if self._closed:
             self._refuse_closed()
         self._births += 1
@@ -256,23 +256,23 @@ class SimLoop(asyncio.BaseEventLoop):
         return task
 
     def set_task_factory(self, factory: Callable[..., Any] | None) -> None:
-        """Refuse any factory: only the loop's own tasks can be put in order, and eager ones escape the schedule."""
+        """Refuse any factory: only the loop's own tasks can be ordered, and eager steps are not scheduled."""
         if factory is not None:
             name = getattr(factory, "__qualname__", repr(factory))
-            raise SimulationError(f"a simulated loop makes its tasks itself; it cannot take the task factory {name}")
+            raise SimulationError(f"a simulated loop creates its own tasks; it cannot use the task factory {name}")
 
     def pending_tasks(self) -> list[SimTask]:
-        """Return the tasks that are not done, those of dead nodes included, in order of birth."""
+        """Return the tasks that are not done, including those of dead nodes, in order of birth."""
         return [task for task in self._tasks if not task.done()]
 
     def _forget_done_tasks(self) -> None:
         for task in self._tasks:
             if task.done() and is_abandoned(task):
-                task._log_traceback = False  # nobody is left to look at how it ended
+                task._log_traceback = False  # its node is dead, so its error needs no report
         self._tasks = self.pending_tasks()
         self._sweep_at = max(_SWEEP_FROM, 2 * len(self._tasks))
 
-    # ------------------------------------------------------------- the turn
+    # ---------------------------------------------------------- one iteration
 
     def _run_once(self) -> None:
         ready, timers = self._ready, self._timers
@@ -285,7 +285,7 @@ class SimLoop(asyncio.BaseEventLoop):
         if self._newborn and self._keyed is not None:
             self._keyed.settle(self._newborn)
             self._newborn.clear()
-        # Nine of ten batches are of one.
+        # Nine of ten batches have one callback.
         if len(ready) == 1:
             handle = ready.popleft()
             task = getattr(handle._callback, "__self__", None)
@@ -293,7 +293,7 @@ class SimLoop(asyncio.BaseEventLoop):
                 task.runs += 1
             self._run_handle(handle)
             return
-        # Asking for the sort key counts the steps of the tasks.
+        # The sort key also counts the steps of tasks.
         batch = sorted(ready, key=self._sort_key)
         ready.clear()
         for handle in batch:
@@ -320,33 +320,33 @@ class SimLoop(asyncio.BaseEventLoop):
 
     # -------------------------------------------------------------- the end
 
-    def add_farewell(self, callback: Callable[[], None]) -> None:
-        """Have something called once the run is over, before any coroutine is closed. For what would outlive a run."""
-        self._farewells[callback] = None
+    def add_cleanup(self, callback: Callable[[], None]) -> None:
+        """Register a callback for the end of the run, before any coroutine is closed."""
+        self._cleanups[callback] = None
 
-    def discard_farewell(self, callback: Callable[[], None]) -> None:
-        """Take back what was given to add_farewell; no error if it was not."""
-        self._farewells.pop(callback, None)
+    def discard_cleanup(self, callback: Callable[[], None]) -> None:
+        """Unregister a callback of add_cleanup, if it is registered."""
+        self._cleanups.pop(callback, None)
 
     def end(self) -> None:
-        """End the run: report failed tasks that nobody looked at, drop what is scheduled, say the farewells."""
+        """End the run: report failed tasks whose errors were never retrieved, and run the cleanups."""
         for task in self._tasks:
             if task.done() and task._log_traceback and not is_abandoned(task):
                 self._report_unseen(task)
         self.over = True
         self.set_exception_handler(None)
-        while self._farewells:
-            callback, _ = self._farewells.popitem()
+        while self._cleanups:
+            callback, _ = self._cleanups.popitem()
             callback()
 
     def _report_unseen(self, task: SimTask) -> None:
-        # asyncio does so when a task is collected; that moment would be up to the collector.
+        # asyncio reports this when a task is garbage collected, which is an unpredictable moment.
         error = task.exception()
-        message = f"task {task.get_name()} failed, and nobody looked"
+        message = f"task {task.get_name()} failed, and its error was never retrieved"
         self.call_exception_handler({"message": message, "exception": error, "task": task})
 
     def take_leftovers(self) -> list[SimTask]:
-        """Hand over the tasks that will never be done, in order of birth, and drop all that is scheduled."""
+        """Return the tasks that will never be done, in order of birth, and drop all scheduled callbacks."""
         self._ready.clear()
         self._timers.clear()
         self._timers_cancelled = 0
@@ -356,19 +356,19 @@ class SimLoop(asyncio.BaseEventLoop):
         return left
 
     def close(self) -> None:
-        """Close the loop for good. Tasks that are left are dropped as they are; `sim.loop.run` closes them first."""
+        """Close the loop. Drops unfinished tasks; `sim.loop.run` closes them first."""
         super().close()
         self.over = True
         self.on_step = None
         self.take_leftovers()
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
-        """Log what went wrong in a callback, as asyncio does; after the end nothing is news any more."""
+        """Log an error in a callback, as asyncio does; ignored after the end of the run."""
         if not self.over:
             super().default_exception_handler(context)
 
     def _asyncgen_finalizer_hook(self, agen: AsyncGenerator[Any, Any]) -> None:
-        """Have a dropped async generator closed by the loop, unless the run is over or another thread's collector asks.
+        """Close a dropped async generator in the loop, unless the run is over or the caller is another thread.
 
         asyncio calls this.
         """

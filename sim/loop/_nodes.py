@@ -1,4 +1,4 @@
-"""Simulated processes, and the mark that tells which of them a callback belongs to."""
+"""Simulated processes, and the context variable that assigns callbacks to them."""
 
 from contextvars import Context, ContextVar, copy_context
 
@@ -10,28 +10,28 @@ __all__ = ["NODE", "Node"]
 class Node:
     """One incarnation of a simulated process.
 
-    Everything that is scheduled while NODE holds this node belongs to it: tasks, timers, done callbacks and queued
-    statements. A restart is a new Node with the next generation, never the old one again.
+    Everything scheduled while NODE holds this node belongs to it: tasks, timers, done callbacks and queued statements.
+    A restart is a new Node with the next generation.
     """
 
     __slots__ = ("alive", "generation", "held", "name", "still")
 
     def __init__(self, name: str, generation: int = 0) -> None:
         self.name = name
-        #: Counts the incarnations of one process, from 0.
+        #: Number of the incarnation, from 0.
         self.generation = generation
-        #: False for ever after kill().
+        #: False after kill(), permanently.
         self.alive = True
-        #: True while none of its callbacks runs: it is dead or frozen.
+        #: True while it is dead or frozen, so none of its callbacks runs.
         self.still = False
-        #: what would have run since it was frozen
+        #: callbacks that came due while it was frozen
         self.held: list[LoopHandle] = []
 
     def kill(self) -> None:
-        """Stop this incarnation as SIGKILL would: none of its callbacks and timers runs any more.
+        """Stop this incarnation like SIGKILL: none of its callbacks and timers runs any more.
 
-        No finally block runs, nothing is cancelled, and nobody is told. A callback that is just running goes on until
-        it returns to the loop. Killing twice is killing once.
+        No finally block runs and nothing is cancelled. The running callback continues until it returns to the loop.
+        Idempotent.
         """
         self.alive = False
         self.still = True
@@ -39,18 +39,18 @@ class Node:
 
     @property
     def frozen(self) -> bool:
-        """Whether it lives and stands still."""
+        """Whether it is frozen, and not dead."""
         return self.still and self.alive
 
     def freeze(self) -> None:
-        """Stop this incarnation as SIGSTOP would: its callbacks and timers wait until the loop thaws it.
+        """Pause this incarnation like SIGSTOP: its callbacks and timers wait until the loop thaws it.
 
-        It learns nothing of it, but from a clock. A callback that is just running goes on until it returns to the loop.
+        It can notice only by the clock. The running callback continues until it returns to the loop.
         """
         self.still = True
 
     def context(self) -> Context:
-        """Return a copy of the current context that belongs to this node, for `loop.create_task(..., context=...)`."""
+        """Return a copy of the current context for this node, for `loop.create_task(..., context=...)`."""
         context = copy_context()
         context.run(NODE.set, self)
         return context
@@ -60,5 +60,5 @@ class Node:
         return f"<Node {self.name}#{self.generation}{state}>"
 
 
-#: The process that the running callback belongs to; None is the world outside of all processes, which never dies.
+#: The process of the running callback; None is the world outside all processes, which never dies.
 NODE: ContextVar[Node | None] = ContextVar("sim_node", default=None)

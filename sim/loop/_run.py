@@ -1,4 +1,4 @@
-"""Running one simulated program from start to end, so that nothing of it is left in the interpreter."""
+"""Runs one simulated program from start to end, and leaves nothing behind in the interpreter."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ __all__ = ["run"]
 
 T = TypeVar("T")
 
-#: A coroutine may await in its finally blocks; each such await takes one more attempt to get past.
+#: A coroutine may await in its finally blocks; each such await needs another attempt to close it.
 _CLOSE_ATTEMPTS = 100
 
 
@@ -26,14 +26,13 @@ def run(
 ) -> T:
     """Run `main(loop)` on a new SimLoop to its end and return its result.
 
-    Raises what main raises; Deadlock when nothing can go on; StepLimit after `max_steps` callbacks; SimulationError
-    when this thread already runs an event loop. May be called in any thread, in several at once, and changes nothing
-    that belongs to the process.
+    Raises what main raises; Deadlock if nothing can continue; StepLimit after `max_steps` callbacks; SimulationError if
+    this thread already runs an event loop. May be called in any thread, concurrently too, and changes no global state.
 
-    When main has returned, the world stops: tasks that are left, of dead nodes and of living ones, are neither
-    cancelled nor run. Afterwards, with the loop stopped, their coroutines are closed, each in its own context. The
-    finally blocks that run then can schedule nothing and find every simulated connection closed; those that record
-    something should look whether their NODE is alive, or the loop is `over`.
+    When main has returned, the world stops: unfinished tasks, of dead and live nodes alike, are neither cancelled nor
+    run. Then, with the loop stopped, their coroutines are closed, each in its own context. Their finally blocks can
+    schedule nothing and find every simulated connection closed; blocks that record something should check whether their
+    NODE is alive, or the loop is `over`.
     """
     _refuse_running_loop()
     loop = SimLoop(seed, order=order, max_steps=max_steps)
@@ -42,7 +41,7 @@ def run(
     world.run(mark_library)
     task = loop.create_task(_call(main, loop), name="main", context=world.copy())
     try:
-        # Inside of the world too: asyncio's own callback that ends the run takes the context it is set in.
+        # Inside the world too: asyncio's callback that ends the run captures the context it is set in.
         return world.run(loop.run_until_complete, task)
     finally:
         _dismantle(loop)
@@ -61,7 +60,7 @@ def _refuse_running_loop() -> None:
 
 
 def _dismantle(loop: SimLoop) -> None:
-    """Dispose of everything a run leaves, youngest task first, so that callees close before their callers."""
+    """Dispose of everything a run leaves, youngest task first, so that callees are closed before their callers."""
     try:
         loop.end()
     finally:
@@ -73,10 +72,7 @@ def _dismantle(loop: SimLoop) -> None:
 
 
 def _close(task: SimTask, loop: SimLoop) -> None:
-    """Close the coroutine of a task that will never go on.
-
-    A coroutine that swallows GeneratorExit every time is given up after many attempts.
-    """
+    """Close the coroutine of an unfinished task; gives up on one that keeps swallowing GeneratorExit."""
     coro = task.get_coro()
     if not inspect.iscoroutine(coro):  # the closing of an async generator, for one
         with contextlib.suppress(BaseException):
@@ -85,7 +81,7 @@ def _close(task: SimTask, loop: SimLoop) -> None:
     if inspect.getcoroutinestate(coro) == inspect.CORO_CREATED:
         _close_unstarted_arguments(coro)
     for _ in range(_CLOSE_ATTEMPTS):
-        # Whatever finally blocks raise has nobody to go to: the run that could have handled it is over.
+        # Errors of finally blocks are dropped: the run that could have handled them is over.
         with contextlib.suppress(BaseException), as_running(loop, task):
             task.home.run(coro.close)
         if inspect.getcoroutinestate(coro) == inspect.CORO_CLOSED:
@@ -93,9 +89,9 @@ def _close(task: SimTask, loop: SimLoop) -> None:
 
 
 def _close_unstarted_arguments(coro: Any) -> None:
-    """Close the coroutines that an unstarted one was given, or Python warns that they were never awaited.
+    """Close the coroutines passed to an unstarted one; otherwise Python warns that they were never awaited.
 
-    anyio wraps what a task group starts in a coroutine of its TaskHandle, whose `coro` is the one at stake.
+    anyio wraps the coroutine that a task group starts in one of its TaskHandle, which holds it as `coro`.
     """
     for value in inspect.getcoroutinelocals(coro).values():
         inner = getattr(value, "coro", value)
@@ -104,7 +100,7 @@ def _close_unstarted_arguments(coro: Any) -> None:
 
 
 def _forget_in_anyio(loop: SimLoop) -> None:
-    """Remove the run's tasks from anyio's tables, which cannot forget by themselves what holds itself."""
+    """Remove the run's tasks from anyio's tables, whose entries refer to themselves and are never collected."""
     for reference in anyio_task_states.keyrefs():
         task = reference()
         if task is not None and task.get_loop() is loop:

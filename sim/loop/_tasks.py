@@ -1,11 +1,11 @@
-"""Tasks that can be put into one order on every machine, and the two orders themselves.
+"""Tasks with a machine-independent order, and the two orders.
 
-anyio keeps tasks and cancel scopes in sets that are hashed by address, so the order in which cancelled siblings become
-ready differs from process to process. The loop therefore sorts every batch of ready callbacks by something that does
-not depend on addresses: in which order the tasks were born, or what they are called and how often they ran.
+anyio keeps tasks and cancel scopes in sets hashed by address, so the order in which cancelled siblings become ready
+differs between processes. The loop therefore sorts every batch of ready callbacks by keys that do not depend on
+addresses: the birth of the task, or its name and number of steps.
 """
-# Reads Handle._callback, which asyncio does not publish: sorting is on the hot path, an accessor call per handle is not
-# affordable. `_compat` checks at import that the name exists and leads from a step and from a wake-up to its task.
+# Reads the private Handle._callback: sorting is on the hot path, and an accessor call per handle is too slow.
+# `_compat` checks at import that the name exists and leads from a step and from a wake-up to its task.
 # pyright: reportPrivateUsage=false
 
 import asyncio
@@ -32,7 +32,7 @@ _NAMES_SHOWN = 20
 
 
 class SimTask(asyncio.Task[Any]):
-    """A task with a birth number, a name of its loop's own making, and a count of its steps."""
+    """A task with a birth number, a deterministic name, and a count of its steps."""
 
     __slots__ = ("birth", "home", "order_base", "runs")
 
@@ -45,26 +45,26 @@ class SimTask(asyncio.Task[Any]):
         name: str | None,
         context: Context,
     ) -> None:
-        #: Counts the tasks of one loop, from 1.
+        #: Number of the task in its loop, from 1.
         self.birth = birth
-        #: The context that all steps run in; it tells the node.
+        #: The context of all steps; it holds the node.
         self.home = context
-        #: Steps so far, this one included.
+        #: Steps so far, including the running one.
         self.runs = 0
-        #: Seed and name, mixed; see KeyedOrder.settle().
+        #: Hash of seed and name; see KeyedOrder.settle().
         self.order_base = 0
-        # asyncio's own default names come from a counter of the whole process: two runs would get different ones.
+        # asyncio's default names come from a process-wide counter, so two runs would get different ones.
         super().__init__(coro, loop=loop, name=f"task-{birth}" if name is None else name, context=context)
 
 
 def is_abandoned(task: SimTask) -> bool:
-    """Tell whether the task's node is dead, so that the task never takes another step."""
+    """Whether the task's node is dead, so that the task never runs again."""
     node = task.home.get(NODE)
     return node is not None and not node.alive
 
 
 def names_of(tasks: Iterable[SimTask]) -> str:
-    """Name the tasks that are alive and not done, in order of birth, at most 20 of them."""
+    """Names of the live, unfinished tasks, in order of birth, at most 20."""
     names = [task.get_name() for task in tasks if not task.done() and not is_abandoned(task)]
     if not names:
         return "no task"
@@ -81,7 +81,7 @@ def splitmix64(value: int) -> int:
 
 
 def birth_order(handle: LoopHandle) -> int:
-    """Sort key of the canonical order: what is not a task's step first, as it came, then tasks by birth."""
+    """Sort key of order "fifo": callbacks other than task steps first, in order of arrival, then tasks by birth."""
     task = getattr(handle._callback, "__self__", None)
     if type(task) is SimTask:
         task.runs += 1
@@ -90,11 +90,11 @@ def birth_order(handle: LoopHandle) -> int:
 
 
 class KeyedOrder:
-    """The schedule of one seed: what is not a task's step first, as it came, then tasks by seed, name and step count.
+    """The order of one seed: callbacks other than task steps first, then tasks by hash of seed, name and step count.
 
-    The choice hangs on content alone: leaving out one task changes nothing in the order of the others, which keeps
-    shrinking short. Tasks of one name are told apart by how many of that name were born before them; should two keys
-    still be equal, birth decides.
+    The order depends only on content: removing one task does not change the order of the others, which helps shrinking.
+    Tasks with the same name differ by how many of that name were born before; if two keys are still equal, birth
+    decides.
     """
 
     __slots__ = ("_namesakes", "_seed_mix")
@@ -104,10 +104,9 @@ class KeyedOrder:
         self._namesakes: dict[str, int] = {}
 
     def settle(self, newborn: Iterable[SimTask]) -> None:
-        """Give tasks, in order of birth, the part of their key that never changes.
+        """Set the constant part of the keys of new tasks, in order of birth.
 
-        Must come before the first step of a task that is sorted, and not before it has its name: asyncio 3.11 names
-        tasks after their birth.
+        Must run before a task is first sorted, but after it has its name: asyncio 3.11 names tasks after creating them.
         """
         for task in newborn:
             name = task.get_name()
@@ -116,7 +115,7 @@ class KeyedOrder:
 
     @staticmethod
     def key(handle: LoopHandle) -> int:
-        """Sort key of one handle. Counts the step, so it must be called once a handle."""
+        """Sort key of one handle. Counts the step, so it must be called once per handle."""
         task = getattr(handle._callback, "__self__", None)
         if type(task) is not SimTask:
             return 0

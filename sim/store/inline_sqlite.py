@@ -62,7 +62,7 @@ def abandon(connection: aiosqlite.Connection) -> None:
 
 
 class _NoThread:
-    """Stands in for the connection's thread: can be started once, and does nothing."""
+    """Replaces the connection's thread: can be started once, and does nothing."""
 
     __slots__ = ("ident",)
 
@@ -82,7 +82,7 @@ class _InlineQueue:
     deadlines keep their order, and no job finishes before the one in front of it.
     """
 
-    __slots__ = ("_before", "_connection", "_farewell", "_free_at", "_latency", "_loop", "_stopped")
+    __slots__ = ("_before", "_cleanup", "_connection", "_free_at", "_latency", "_loop", "_stopped")
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class _InlineQueue:
         before: Callable[[Callable[..., object]], None] | None,
     ) -> None:
         self._connection = connection
-        self._farewell = partial(abandon, connection)
+        self._cleanup = partial(abandon, connection)
         self._latency = latency
         self._before = before
         self._loop: SimLoop | None = None
@@ -114,7 +114,7 @@ class _InlineQueue:
         if not isinstance(loop, SimLoop):
             raise SimulationError(f"an inline connection needs a SimLoop to run on, not a {type(loop).__name__}")
         # The loop's reference keeps an unclosed connection from being finalized in the middle of a run.
-        loop.add_farewell(self._farewell)
+        loop.add_cleanup(self._cleanup)
         self._loop = loop
         return loop
 
@@ -127,13 +127,13 @@ class _InlineQueue:
             result = job()
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # noqa: BLE001 - as the thread does: the awaiter gets whatever was raised
+        except BaseException as error:  # noqa: BLE001 - like the thread: the awaiter gets any error
             if future is not None and not future.done():
                 future.set_exception(error)
             return
         if result is _STOPPED:
             self._stopped = True
             if self._loop is not None:
-                self._loop.discard_farewell(self._farewell)
+                self._loop.discard_cleanup(self._cleanup)
         if future is not None and not future.done():
             future.set_result(result)

@@ -183,7 +183,7 @@ def test_a_run_inside_a_running_loop_is_refused() -> None:
     asyncio.run(program())
 
 
-def test_a_failed_task_that_nobody_looked_at_is_logged_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_task_whose_error_was_never_retrieved_is_logged_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
     async def fail() -> None:
         raise ZeroDivisionError
 
@@ -195,7 +195,7 @@ def test_a_failed_task_that_nobody_looked_at_is_logged_at_the_end(caplog: pytest
     with caplog.at_level(logging.ERROR, logger="asyncio"):
         run(main)
     messages = [record.getMessage().splitlines()[0] for record in caplog.records]
-    assert messages == ["task unseen failed, and nobody looked"]
+    assert messages == ["task unseen failed, and its error was never retrieved"]
 
 
 @pytest.mark.parametrize("others", [0, 300], ids=["at the end", "during the run"])
