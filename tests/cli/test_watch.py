@@ -122,8 +122,8 @@ def test_a_writer_that_dies_is_told_and_what_was_read_stays(trace: Path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run.jsonl",), "no terminal to draw on: `trunkline report FILE --plain` tells the whole run"),
-        (("run.jsonl", "--plain"), "it has no plain report: `trunkline report FILE --plain` tells the whole run"),
+        (("run.jsonl",), "no terminal to draw on: `trunkline report FILE --plain` prints the whole run"),
+        (("run.jsonl", "--plain"), "it has no plain report: `trunkline report FILE --plain` prints the whole run"),
         (("-",), "no terminal to draw on"),
         (("run.jsonl", "--limit", "0"), "--limit must be at least 1"),
     ],
