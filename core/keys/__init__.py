@@ -1,4 +1,4 @@
-"""Session keys: the structured value, and its text forms (codecs): `v1`, and that of the upstream gateway."""
+"""Session keys: the structured value and its text forms, `v1` and that of the upstream gateway."""
 
 from trunkline.core.keys.canonical import Merge, Migration, Move, Unreadable, canonical_key, plan_migration
 from trunkline.core.keys.openclaw import ParsedKey, encode_openclaw, key_from_openclaw, parse_openclaw

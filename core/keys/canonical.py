@@ -1,11 +1,11 @@
-"""Canonical ``v1`` keys from what others write, and the plan of a session map's move to them.
+"""Converts any known form of session keys to canonical ``v1`` keys, and plans the migration of a session map.
 
-A session key may come from a client, from a scenario, or from a store that was written by an earlier configuration or
-by the upstream gateway. `canonical_key` reads all of these; `plan_migration` says which stored key becomes which, and
-why. Both are pure: a plan is looked at first, and carried out by whoever owns the store.
+A session key may come from a client, from a scenario, or from a store written by an earlier configuration or by the
+upstream gateway. `canonical_key` reads all of these; `plan_migration` decides which stored key becomes which, and why.
+Both are pure: the store carries out a plan.
 
-``agent:main:slack:direct:u1`` can be read in two ways: as upstream's key of agent ``main``, or as ours of an agent that
-is called ``agent``. It is upstream's, unless only our reading has a known platform where the platform stands.
+``agent:main:slack:direct:u1`` is ambiguous: upstream's key of agent ``main``, or ours of an agent ``agent``. It is
+read as upstream's, unless only our reading has a known platform in the platform's position.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Merge(msgspec.Struct, frozen=True, kw_only=True):
-    """Sessions that turn out to be one conversation's: one of them is kept."""
+    """Several sessions of one conversation, of which one is kept."""
 
     key: str
     kept: StoredKey
-    #: the others; their transcripts stay where they are, and no key leads to them any more
+    #: the others; their transcripts stay stored, but no key leads to them
     left: tuple[StoredKey, ...]
     why: str
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
-    """A session whose key names no conversation; it stays as it is."""
+    """A session whose key names no conversation; it stays unchanged."""
 
     key: str
     session_id: str
@@ -55,7 +55,7 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Migration(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of every row: each is moved, left in a merge, untouched or unreadable."""
+    """The plan for every row: each is moved, left in a merge, untouched or unreadable."""
 
     moves: tuple[Move, ...]
     merged: tuple[Merge, ...]
@@ -64,11 +64,11 @@ class Migration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to do."""
+        """Whether any row changes."""
         return bool(self.moves or self.merged)
 
     def report(self) -> str:
-        """One line for everything that changes or cannot be read, and a summary."""
+        """One line per changed or unreadable row, and a summary."""
         lines = [f"move   {move.old} -> {move.new} (session {move.session_id}): {move.why}" for move in self.moves]
         for merge in self.merged:
             left = ", ".join(f"{row.session_id} of {row.key}" for row in merge.left)
@@ -90,9 +90,9 @@ class Migration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def canonical_key(text: str) -> SessionKey:
-    """The key that a text means: ``v1``, padded or in upper case too, or a form of the upstream gateway.
+    """The key that a text means: ``v1``, even padded or in upper case, or a form of the upstream gateway.
 
-    Raises `KeyFormatError` naming the accepted forms. The text of the result means the same key again.
+    Raises `KeyFormatError` naming the accepted forms. The text of the result is read as the same key.
     """
     own = _own(text)
     if own is not None and not _reads_as_upstream(own):
@@ -106,7 +106,7 @@ def canonical_key(text: str) -> SessionKey:
 
 
 def _own(text: str) -> SessionKey | None:
-    """A text read as ``v1``: as it is, else without padding and case, else with ``dm`` for ``direct``."""
+    """A text read as ``v1``: unchanged, else trimmed and in lower case, else with ``dm`` for ``direct``."""
     folded = text.strip().lower()
     parts = folded.split(":")
     if parts[_KIND_AT:][:1] == ["dm"]:
@@ -120,25 +120,25 @@ def _own(text: str) -> SessionKey | None:
 
 
 def _foreign(text: str) -> SessionKey | None:
-    """A text read as upstream's, with its threads as ours have them."""
-    # August's reading keeps the case of the ids that need it, where the text still has it.
+    """A text read as upstream's key, with threads in our form."""
+    # The profile of August keeps the case of case-sensitive ids, if the text still has it.
     key = key_from_openclaw(text, profile=Profile.OPENCLAW_2026_08)
     if key is None or key.thread is None:
         return key
     if key.is_main:
-        # Upstream forks the main session for the threads of direct conversations; ours does not.
+        # Upstream forks the main session for threads of direct conversations; we do not.
         return SessionKey(agent=key.agent)
     if key.channel == "telegram":
-        # Telegram's threads are topics. Upstream names that of a direct conversation after the chat: <chat>:<topic>.
+        # Telegram's threads are topics. Upstream names the topic of a direct conversation <chat>:<topic>.
         return msgspec.structs.replace(key, thread=("topic", key.thread[1].rpartition(":")[2]))
     return key
 
 
 def _reads_as_upstream(key: SessionKey) -> bool:
-    """Whether the ``v1`` text of a key is upstream's text of another one."""
+    """Whether the ``v1`` text of a key is also upstream's text of another key."""
     if key.agent != _SCOPED or key.is_main or _foreign(encode_v1(key)) is None:
         return False
-    # Upstream's reading has the platform where ours has the account.
+    # Upstream has the platform in the position of our account.
     return key.account not in (None, DEFAULT_ACCOUNT) and (key.account in CHANNELS or key.channel not in CHANNELS)
 
 
@@ -146,11 +146,11 @@ def _reads_as_upstream(key: SessionKey) -> bool:
 
 
 def plan_migration(rows: Sequence[StoredKey], place: Callable[[SessionKey], SessionKey]) -> Migration:
-    """Which stored key becomes which.
+    """Plan which stored key becomes which.
 
-    `place` gives the key that the current configuration derives for the conversation of a key, and may refuse with a
-    `UsageError`. Of rows that meet in one key the newest stays; of equally new ones that which has the key, else the
-    first. Every other one is named.
+    `place` returns the key that the current configuration derives for the conversation of a key, and may raise
+    `UsageError`. Of rows with the same new key, the newest is kept; of equally new ones, the one that already has the
+    key, else the first. The plan names all others.
     """
     meeting: dict[str, list[StoredKey]] = {}
     read: dict[str, SessionKey] = {}
@@ -189,7 +189,7 @@ def _merge(key: str, kept: StoredKey, met: Sequence[StoredKey], read: Mapping[st
 
 
 def _why_moved(old: str, read: SessionKey, new: str) -> str:
-    """Why a key is not the conversation's own any more, in one sentence."""
+    """One sentence that says why a key changes."""
     reasons: list[str] = []
     canonical = encode_v1(read)
     if old != canonical == old.strip().lower():
@@ -203,7 +203,7 @@ def _why_moved(old: str, read: SessionKey, new: str) -> str:
 
 
 def _why_placed(read: SessionKey, placed: SessionKey) -> str:
-    """What the current configuration says about a conversation that its key did not."""
+    """How the key differs under the current configuration."""
     changed = [
         f"{name} {_shown(before)} is now {_shown(after)}"
         for name in SessionKey.__struct_fields__

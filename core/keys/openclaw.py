@@ -1,4 +1,4 @@
-"""Session keys: the ``openclaw`` text form, which OpenClaw keeps in its stores and takes on its API.
+"""Session keys: the ``openclaw`` text form, which OpenClaw uses in its stores and its API.
 
 ``agent:<agent>:<rest>``, where `rest` is one of::
 
@@ -7,10 +7,10 @@
     <channel>:group:<id> | <channel>:channel:<id>     no account: two accounts in one group share it
     ...:thread:<id>                                   a suffix on any of the above
     <channel>:group:<id>:topic:<id>                   a Telegram topic, which is part of the peer
-    subagent:<id> | acp:<id> | cron:<job>[:run:<id>]  sessions that are no conversation's
+    subagent:<id> | acp:<id> | cron:<job>[:run:<id>]  sessions without a conversation
 
-Nothing is escaped and nearly everything is lower case, so the form is not injective; what a text meant can only be
-guessed (`key_from_openclaw`). Our own form is ``v1``. Source: shared facts on routing, section 1.
+Nothing is escaped and nearly everything is lower case, so the form is not injective; the meaning of a text can only be
+guessed (`key_from_openclaw`). Our own form is ``v1``. See docs/keys.md.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ CHANNELS = frozenset(
         *("zalo", "zalouser"),
     )
 )
-#: ``dm`` is January's word for ``direct``
+#: ``dm`` was the word for ``direct`` until January
 KIND_TOKENS = {**{kind.value: kind for kind in ChatKind}, "dm": ChatKind.DIRECT}
 
 _LONGEST_ID = 64
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.IGNORECASE | re.ASCII)
 _NOT_ID = re.compile(r"[^a-z0-9_-]+")
-#: names that every object of upstream's language has
+#: property names of every JavaScript object
 _RESERVED = frozenset({"__proto__", "prototype", "constructor"})
 
 _THREAD = ":thread:"
@@ -55,7 +55,7 @@ class ParsedKey(msgspec.Struct, frozen=True, kw_only=True):
     """A scoped key in its two parts."""
 
     agent: str
-    #: what follows the agent, without empty segments
+    #: the text after the agent, without empty segments
     rest: str
 
 
@@ -63,7 +63,7 @@ class ParsedKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _slug(text: str) -> str:
-    """An id made of other text. The cut comes last, so that an id may end in a dash."""
+    """An id made of any text. Truncation comes last, so an id may end in a dash."""
     trimmed = text.strip()
     if _ID.fullmatch(trimmed):
         return trimmed.lower()
@@ -71,18 +71,18 @@ def _slug(text: str) -> str:
 
 
 def agent_id(text: str | None) -> str:
-    """An agent's id as keys have it; ``main`` when nothing is left of it."""
+    """An agent's id in keys; ``main`` if nothing is left of it."""
     return _slug(text or "") or DEFAULT_AGENT
 
 
 def account_id(text: str | None) -> str:
-    """An account's id as keys have it; ``default`` when nothing is left of it, or when the word is reserved."""
+    """An account's id in keys; ``default`` if nothing is left of it, or if it is a reserved word."""
     slug = _slug(text or "")
     return DEFAULT_ACCOUNT if not slug or slug in _RESERVED else slug
 
 
 def main_key_name(text: str | None) -> str:
-    """The name of main sessions as keys have it."""
+    """The name of main sessions in keys."""
     return fold(text) or DEFAULT_MAIN_KEY
 
 
@@ -95,7 +95,7 @@ def fold(text: str | None) -> str:
 
 
 def keeps_case(channel: str, kind: ChatKind | None, profile: Profile) -> bool:
-    """Whether a peer keeps its case in keys. March folds all; August spares Signal groups and Matrix rooms."""
+    """Whether a peer keeps its case in keys. March folds all; August keeps Signal groups and Matrix rooms."""
     if not profile.august:
         return False
     return (channel, kind) == ("signal", ChatKind.GROUP) or (
@@ -104,14 +104,14 @@ def keeps_case(channel: str, kind: ChatKind | None, profile: Profile) -> bool:
 
 
 def fold_key(text: str | None, profile: Profile = Profile.OPENCLAW) -> str:
-    """A whole key, scoped or not: trimmed and in lower case, but for the ids that keep their case."""
+    """A whole key, scoped or not: trimmed and in lower case, except ids that keep their case."""
     trimmed = (text or "").strip()
     if not profile.august:
         return trimmed.lower()
-    # August: everything after a Matrix room's kind keeps its case, the thread's id too, but not the word before it.
+    # August: everything after a Matrix room's kind keeps its case, including the thread's id, but not the word thread.
     if head := _CASED_TAIL.match(trimmed):
         return head[0].lower() + _fold_marker(trimmed[head.end() :])
-    # August: one segment after a Signal group's kind keeps its case, wherever it stands.
+    # August: one segment after a Signal group's kind keeps its case, at any position.
     done, parts = 0, list[str]()
     for hit in _CASED_SEGMENT.finditer(trimmed):
         parts += [trimmed[done : hit.start(1)].lower(), hit[1].strip()]
@@ -120,7 +120,7 @@ def fold_key(text: str | None, profile: Profile = Profile.OPENCLAW) -> str:
 
 
 def _fold_marker(tail: str) -> str:
-    """A tail that keeps its case, with the last ``:thread:`` in lower case."""
+    """A case-sensitive tail with its last ``:thread:`` in lower case."""
     at = tail.lower().rfind(_THREAD)
     return tail if at < 0 else tail[:at] + _THREAD + tail[at + len(_THREAD) :]
 
@@ -129,7 +129,7 @@ def _fold_marker(tail: str) -> str:
 
 
 def parse_openclaw(text: str | None, profile: Profile = Profile.OPENCLAW) -> ParsedKey | None:
-    """The two parts of a scoped key, or none. Case is folded and empty segments are dropped."""
+    """The two parts of a scoped key, or None. Case is folded and empty segments are dropped."""
     parts = [part for part in fold_key(text, profile).split(":") if part]
     if len(parts) < 3 or parts[0] != "agent" or not parts[1].strip():
         return None
@@ -145,7 +145,7 @@ def main_text(agent: str | None, main_key: str | None = DEFAULT_MAIN_KEY) -> str
 
 
 def encode_openclaw(key: SessionKey, main_key: str = DEFAULT_MAIN_KEY, profile: Profile = Profile.OPENCLAW) -> str:
-    """The text of a key. What the form has no place for, a guild or a group's account, is left out."""
+    """The text of a key. The form cannot express a guild or a group's account, which are omitted."""
     if key.subagent is not None:
         return f"agent:{agent_id(key.agent)}:{_SUBAGENT}{fold(key.subagent)}"
     if key.kind is None:
@@ -165,7 +165,7 @@ def encode_openclaw(key: SessionKey, main_key: str = DEFAULT_MAIN_KEY, profile: 
 
 
 def _suffix(key: SessionKey, *, cased: bool) -> str:
-    """The thread of a key. A topic is a group's; a thread of a direct conversation is a thread, whatever its name."""
+    """The thread suffix of a key. Only groups have topics; in a direct conversation a topic is written as a thread."""
     word, thread = key.thread or ("", "")
     thread = thread.strip() if cased else fold(thread)
     if not thread:
@@ -177,9 +177,9 @@ def _suffix(key: SessionKey, *, cased: bool) -> str:
 def key_from_openclaw(
     text: str | None, main_key: str = DEFAULT_MAIN_KEY, profile: Profile = Profile.OPENCLAW
 ) -> SessionKey | None:
-    """What a text most likely means, or none when it names no conversation.
+    """The most likely key of a text, or None if it names no conversation.
 
-    Linked people cannot be told from ids: `SessionKey.linked` is never set.
+    Linked names look like ids, so `SessionKey.linked` is never set.
     """
     parsed = parse_openclaw(text, profile)
     if parsed is None:
@@ -206,20 +206,20 @@ def key_from_openclaw(
 
 
 def subagent_of(text: str, profile: Profile = Profile.OPENCLAW) -> SessionKey | None:
-    """The sub-agent's session that a text names, if it names one."""
+    """The key of the sub-agent's session that a text names, or None."""
     parsed = parse_openclaw(text, profile)
     rest = "" if parsed is None or not parsed.rest.startswith(_SUBAGENT) else parsed.rest.removeprefix(_SUBAGENT)
     return None if parsed is None or not rest else SessionKey(agent=agent_id(parsed.agent), subagent=rest)
 
 
 def _cut(text: str, word: str) -> tuple[str, tuple[str, str] | None]:
-    """A text without the last thread (or topic) in it, and that thread."""
+    """A text without its last thread (or topic), and that thread."""
     base, _, thread = text.rpartition(f":{word}:")
     return (base, (word, thread)) if base and thread else (text, None)
 
 
 def _kind_at(tokens: list[str]) -> int | None:
-    """Where the kind stands: after nothing (direct only), the channel, or channel and account."""
+    """The position of the kind: first (direct only), after the channel, or after channel and account."""
     for at, token in enumerate(tokens[:-1][:3]):
         kind = KIND_TOKENS.get(token)
         if kind is not None and (at > 0 or kind is ChatKind.DIRECT):

@@ -1,4 +1,4 @@
-"""Keys as a store has them, and which one stays when two turn out to name one conversation."""
+"""Stored session keys, and which row to keep if several name one conversation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class StoredKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def freshest(rows: Sequence[StoredKey], *preferred: str) -> StoredKey:
-    """The row that stays: the newest; of equally new ones that with a preferred spelling, else the first."""
+    """The row to keep: the newest; of equally new ones, one with a preferred spelling, else the first."""
     newest = max(row.updated_at for row in rows)
     ties = [row for row in rows if row.updated_at == newest]
     return next((row for key in preferred for row in ties if row.key == key), ties[0])

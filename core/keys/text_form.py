@@ -1,4 +1,4 @@
-"""Which text form keys have under a profile: ``v1`` by default, ``openclaw`` where upstream is reproduced."""
+"""The text form of session keys under a profile: ``v1`` by default, ``openclaw`` for upstream profiles."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def key_text(key: SessionKey, profile: Profile, main_key: str = DEFAULT_MAIN_KEY
     """The text of a key under a profile."""
     if not profile.upstream:
         return encode_v1(key)
-    # March: the router always says `main`, whatever the main session was renamed to. August says the name.
+    # March: the router always writes `main`, even if the main session was renamed. August writes the name.
     return encode_openclaw(key, main_key if profile.august else DEFAULT_MAIN_KEY, profile)
 
 
 def read_key(text: str, profile: Profile, main_key: str = DEFAULT_MAIN_KEY) -> SessionKey:
-    """The key of a text under a profile. Raises `KeyFormatError` naming what is expected."""
+    """The key of a text under a profile. Raises `KeyFormatError` naming the expected forms."""
     if not profile.upstream:
         return parse_v1(text)
     key = key_from_openclaw(text, main_key, profile) or subagent_of(text, profile)

@@ -1,15 +1,15 @@
-"""Session keys: a structured value, and the ``v1`` text form of it.
+"""Session keys: the structured value and its ``v1`` text form (docs/keys.md).
 
-``v1`` (seed 001, DESIGN section 4)::
+``v1``::
 
     agent:main
     agent:subagent:<id>
     agent:channel:account[:guild:<id> | :team:<id>]:kind:peer[:thread:<id> | :topic:<id>]
 
-where ``agent`` is the agent's id. Parts are lower case and URL-safe. The form is injective: whatever could collide
-(delimiters, percent signs, and upper case where the platform's ids tell case apart) is percent-encoded, so different
-conversations never share a key. ``*`` stands for a part that the DM scope left out, and marks the canonical name
-of linked people (``*ana``), which is no platform's id; an id is never encoded to it.
+where ``agent`` is the agent's id. Parts are lower case and URL-safe. The form is injective: delimiters, percent signs,
+and upper case in case-sensitive ids are percent-encoded, so different conversations never share a key. ``*`` stands
+for a part that the DM scope omits, and marks the canonical name of linked people (``*ana``), which is not a platform's
+id; no id is encoded to it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trunkline.core.values import ChatKind
 
 _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-._~@+")
 _plain = re.compile(r"[a-z0-9\-._~@+]*").fullmatch
-#: keys that are remembered in either form: a conversation asks for its key with every message
+#: size of the caches of keys in either form; every message needs its key
 _REMEMBERED = 4096
 _KINDS = {kind.value: kind for kind in ChatKind}
 _ANY = "*"
@@ -36,20 +36,20 @@ _SUBAGENT = "subagent"
 
 
 class SessionKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which conversation a session belongs to. `kind` none: the agent's main session, or one of its sub-agents."""
+    """The conversation of a session. Without `kind` it is the agent's main session, or a sub-agent's."""
 
     agent: str
     channel: str | None = None
     account: str | None = None
     kind: ChatKind | None = None
     peer: str = ""
-    #: `peer` is the canonical name of identity-linked people, not a platform's id
+    #: whether `peer` is the canonical name of linked people instead of a platform's id
     linked: bool = False
     #: ``("guild", id)`` or ``("team", id)``
     space: tuple[str, str] | None = None
     #: ``("thread", id)`` or ``("topic", id)``
     thread: tuple[str, str] | None = None
-    #: id of delegated work that has a session of its own; it is no conversation's until one is bound to it (seed 002)
+    #: id of delegated work with its own session, which has no conversation unless one is bound to it
     subagent: str | None = None
 
     @property
@@ -63,7 +63,7 @@ class SessionKey(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _encode_part(text: str) -> str:
-    """Percent-encode every byte that is not lower case, digit or one of ``-._~@+``."""
+    """Percent-encode every byte except lower case letters, digits and ``-._~@+``."""
     if _plain(text):
         return text
     return "".join(chr(byte) if byte in _SAFE else f"%{byte:02x}" for byte in text.encode("utf-8", "surrogatepass"))
@@ -83,7 +83,7 @@ def _decode_part(part: str, whole: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def encode_v1(key: SessionKey) -> str:
-    """The text of a key. Raises `KeyFormatError` for a key that has no conversation and is not main."""
+    """The text of a key. Raises `KeyFormatError` for an inconsistent key."""
     parts = (key.agent, key.channel, key.account, *(key.space or ()), *(key.thread or ()))
     if "" in parts:
         raise KeyFormatError("a session key has no empty parts")
@@ -110,7 +110,7 @@ def encode_v1(key: SessionKey) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def parse_v1(text: str) -> SessionKey:
-    """Read a key back. Raises `KeyFormatError` naming what is wrong; accepts canonical text only."""
+    """Parse a key. Raises `KeyFormatError` naming the problem; accepts only canonical text."""
     parts = text.split(":")
     if len(parts) == 2 and parts[1] == _MAIN and parts[0]:
         return SessionKey(agent=_decode_part(parts[0], text))

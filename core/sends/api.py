@@ -1,9 +1,8 @@
-"""Sending on behalf of a client, outside of any turn: what is asked, what is planned, what came of it (seed 000).
+"""Client sends, outside any turn: requests, plans and outcomes.
 
-`plan_send` decides everything that can be decided before anything is stored or sent; `core.runtime.client_sends.sends`
-applies it. The
-rules of idempotency: one key is one send. Whoever comes with the key while the first one runs joins it; whoever comes
-after it was delivered gets its result; after a failure that surely sent nothing, the key may be used again.
+`plan_send` decides everything that can be decided before anything is stored or sent; `core.runtime.client_sends`
+applies it. Idempotency: one key is one send. A call with the key of a running send joins it; a call after the delivery
+gets the same result; after a failure that surely sent nothing, the key may be used again.
 """
 
 from __future__ import annotations
@@ -30,62 +29,62 @@ from trunkline.core.well_formed import well_formed
 _MEDIA = "MEDIA:"
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _QUOTED = re.compile(r"([`\"'])(.+)\1")
-#: what can be the address of a file: a URL, a path, or a name with an ending
+#: the forms of a file's address: a URL, a path, or a name with an extension
 _URL = re.compile(r"(?:https?|file)://\S", re.IGNORECASE)
 _PATH = re.compile(r"[/~\\]|\.{1,2}/|[a-z]:[/\\]", re.IGNORECASE)
 _NAME = re.compile(r"[^:]*\.\w{1,10}")
-#: a client that the gateway itself serves; there is nobody to send to
+#: the gateway's own web chat, which cannot be sent to
 _INTERNAL = "webchat"
 _NO_ACCOUNTS: Mapping[str, str] = {}
 
 
 class SendMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A send as a client asks for it."""
+    """A client's request to send a message."""
 
-    #: a target (see `trunkline.core.channels`), or an exact place
+    #: a target as text (see `trunkline.core.channels`), or an exact place
     to: str | Address
-    #: lines ``MEDIA:<address>`` outside of code name media, too
+    #: the text; lines ``MEDIA:<address>`` outside code also name media
     text: str = ""
     #: URLs or paths of files
     media: tuple[str, ...] = ()
-    #: none: the only one that is served
+    #: None: the only channel that has an adapter
     channel: str | None = None
     account: str | None = None
     thread: str | None = None
     reply_to: str | None = None
-    #: whose session remembers it; none: that of the session key, else the default agent
+    #: the agent whose session mirrors it; None: that of the session key, else the default agent
     agent: str | None = None
-    #: the session that remembers it; none: that of the target conversation
+    #: the session that mirrors it; None: that of the target conversation
     session_key: str | None = None
-    #: a question with options, instead of a text
+    #: a poll instead of a text
     poll: Poll | None = None
-    #: JSON that only the platform knows, beside the text that people without it read
+    #: platform-specific JSON; the text is the fallback for clients that cannot show it
     payload: str | None = None
-    #: one attempt and no more; what came of it is told, not raised
+    #: make only one attempt, and report a failure in the outcome instead of raising
     best_effort: bool = False
-    #: say what would be sent, where to, and who would remember it; nothing is stored or sent, and no hook runs
+    #: only report what would be sent, where, and which session would mirror it; no hook runs
     dry_run: bool = False
     #: idempotency key
     key: str
 
 
 class SendStatus(StrEnum):
-    """What is known of a send. Only `delivered` says that people can see it."""
+    """The status of a send. Only `delivered` means that people can see it."""
 
     DELIVERED = "delivered"
-    #: durable, and not delivered yet
+    #: durable, but not yet delivered
     QUEUED = "queued"
     DRY_RUN = "dry-run"
-    #: of a best-effort send: `detail` tells what is known
+    #: only for a best-effort send; see `detail`
     NOT_DELIVERED = "not-delivered"
 
 
 class SendOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a send. `cached`: another call with the same key did it."""
+    """The outcome of a send. `cached`: it is that of another call with the same key."""
 
     key: str
     status: SendStatus = SendStatus.DELIVERED
-    #: the platform's id of the last message that it became; none: it was not delivered
+    #: the platform's id of the last chunk; None: it was not delivered
     message_id: str | None
     channel: str
     conversation: str
@@ -106,13 +105,13 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def name(self) -> str:
-        """What tells it from the other targets, in keys and reports."""
+        """Its unique name among the targets, for keys and reports."""
         parts = (str(self.to), self.channel, self.account, self.thread)
         return "/".join(part for part in parts if part)
 
 
 class Broadcasted(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one target of a broadcast. `outcome` none: it failed, and `error` tells how."""
+    """The result for one target of a broadcast. Without an outcome it failed, and `error` says how."""
 
     target: Target
     outcome: SendOutcome | None = None
@@ -120,45 +119,44 @@ class Broadcasted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SendPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is decided before a send is stored."""
+    """Everything that is decided about a send before it is stored."""
 
     key: str
     agent: str
     channel: str
-    #: as the client gave it, or as a directory resolved it
+    #: as given by the client, or as resolved by a directory
     target: str
     account: str | None
-    #: as the client gave it
+    #: as given by the client
     thread: str | None
-    #: the message that it answers, where that is no thread
+    #: the message that it quotes
     reply_to: str | None
     text: str
     media: tuple[str, ...]
     poll: Poll | None = None
     payload: str | None = None
     best_effort: bool = False
-    #: none only in the upstream profiles: a target without a route is delivered all the same
+    #: None only in the upstream profiles, which deliver to targets without a route
     route: OutboundRoute | None
-    #: session that remembers it, as text; none: none does
+    #: key of the session that mirrors it, if any
     session_key: str | None
     named_session: bool
-    #: the session's entry, to be created when missing; none when the client named the session
+    #: the entry for a missing session; None if the client named the session
     entry: SessionEntry | None
 
     @property
     def mirror_text(self) -> str:
-        """What the transcript will say."""
+        """The text for the transcript."""
         return mirror_text(self.text, self.media) or ""
 
 
-# -------------------------------------------------------------------- what is sent
+# -------------------------------------------------------------------- content
 
 
 def split_media(text: str, media: tuple[str, ...], profile: Profile = Profile.TRUNKLINE) -> tuple[str, tuple[str, ...]]:
-    """Text and media of a message; blanks, and what is named twice, are dropped.
+    """Text and media of a message, without blank or duplicate media.
 
-    A line ``MEDIA:<address>...`` names media too, unless it stands in a block of code or what it names cannot be the
-    address of a file.
+    A line ``MEDIA:<address>...`` also names media, unless it is in a code block or is not the address of a file.
     """
     if not media and not profile.upstream and _MEDIA not in text:
         return text, ()
@@ -172,19 +170,19 @@ def split_media(text: str, media: tuple[str, ...], profile: Profile = Profile.TR
             fence = "" if fence == mark[1] else fence or mark[1]
         found += named
         blank = not line.strip()
-        # The blank lines around a line that was cut out are one blank line.
+        # Blank lines around a removed line become one blank line.
         if not named and not (cut and blank and not (kept and kept[-1].strip())):
             kept.append(line)
         cut = bool(named) or (cut and blank)
     rest = "\n".join(kept).strip() if found or profile.upstream else text
     if found and profile.upstream:
-        # Upstream takes out all blank lines then.
+        # Upstream then removes all blank lines.
         rest = re.sub(r"\n\s*\n", "\n", rest)
     return rest, tuple(dict.fromkeys(one.strip() for one in (*media, *found) if one.strip()))
 
 
 def _named(line: str, profile: Profile) -> list[str]:
-    """The media that a line names; none when it is text."""
+    """The media that a line names; empty for ordinary text."""
     trimmed = line.strip()
     word, rest = trimmed[: len(_MEDIA)], trimmed[len(_MEDIA) :].strip()
     # Upstream (March) reads the word in any case.
@@ -196,15 +194,15 @@ def _named(line: str, profile: Profile) -> list[str]:
 
 
 def check_key(key: str) -> None:
-    """Raise `InvalidSend` for an idempotency key that is none."""
+    """Raise `InvalidSend` for an invalid idempotency key."""
     if not key.strip():
-        raise InvalidSend("the idempotency key is empty: give each send one of its own", Reason.BAD_IDEMPOTENCY_KEY)
+        raise InvalidSend("the idempotency key is empty: give each send its own key", Reason.BAD_IDEMPOTENCY_KEY)
     if well_formed(key) != key:
         raise InvalidSend(f"the idempotency key {key!r} cannot be stored", Reason.BAD_IDEMPOTENCY_KEY)
 
 
 def may_try_again(state: IntentState) -> bool:
-    """Whether a key may send again after its last try has ended so: nothing of it can be seen by anybody."""
+    """Whether a key may send again after its last try ended in a state: only if nothing of it is visible."""
     return state in _UNSEEN
 
 
@@ -212,7 +210,7 @@ _UNSEEN = frozenset({IntentState.FAILED, IntentState.DEAD, IntentState.EXPIRED, 
 
 
 def spread(message: SendMessage, targets: Sequence[Target]) -> tuple[SendMessage, ...]:
-    """The sends of a broadcast, each with a key of its own. Raises `InvalidSend` for none, or for one named twice."""
+    """The sends of a broadcast, each with its own key. Raises `InvalidSend` for no targets or a duplicate one."""
     if not targets:
         raise InvalidSend("a broadcast needs at least one target", Reason.BAD_TARGET)
     names = [target.name for target in targets]
@@ -233,11 +231,11 @@ def spread(message: SendMessage, targets: Sequence[Target]) -> tuple[SendMessage
 
 
 def check_send(message: SendMessage, profile: Profile = Profile.TRUNKLINE) -> tuple[str, tuple[str, ...]]:
-    """Text and media of a send. Raises `InvalidSend` for one without either, without key or target."""
+    """Text and media of a send. Raises `InvalidSend` if both, the key or the target are missing."""
     check_key(message.key)
     for one in (message.text, *message.media, message.payload or ""):
         if not one.isascii() and well_formed(one) != one:
-            raise InvalidSend(f"send {message.key!r}: {one!r:.80} is no valid Unicode", Reason.BAD_TEXT)
+            raise InvalidSend(f"send {message.key!r}: {one!r:.80} is not valid Unicode", Reason.BAD_TEXT)
     text, media = split_media(message.text, message.media, profile)
     if message.poll is not None:
         text = text if text.strip() else message.poll.question
@@ -251,11 +249,11 @@ def check_send(message: SendMessage, profile: Profile = Profile.TRUNKLINE) -> tu
 
 
 def check_exact(place: Address, channel: str | None, account: str | None, thread: str | None) -> None:
-    """Raise `InvalidSend` where what is named beside an exact place says something else than the place does."""
+    """Raise `InvalidSend` if channel, account or thread contradict an exact place."""
     beside = (
         ("channel", channel, (place.channel,), Reason.UNKNOWN_CHANNEL),
         ("account", account, (place.account,), Reason.UNKNOWN_ACCOUNT),
-        # On some platforms a thread is a conversation.
+        # On some platforms a thread is the conversation.
         ("thread", thread, (place.thread, place.conversation), Reason.BAD_TARGET),
     )
     for what, named, exact, reason in beside:
@@ -263,11 +261,11 @@ def check_exact(place: Address, channel: str | None, account: str | None, thread
             raise InvalidSend(f"{place} is an exact place, and {what} {text!r} contradicts it", reason)
 
 
-# -------------------------------------------------------------------- by whom, and who remembers it
+# -------------------------------------------------------------------- channel, agent and session
 
 
 def choose_channel(message: SendMessage, served: tuple[str, ...]) -> str:
-    """The channel of a send: named, else the only one that is served. Raises `InvalidSend`."""
+    """The channel of a send: the named one, else the only one that has an adapter. Raises `InvalidSend`."""
     named = message.to.channel if isinstance(message.to, Address) else (message.channel or "").strip().lower()
     there = f"there are: {', '.join(served)}" if served else "none is served"
     if named == _INTERNAL:
@@ -282,13 +280,13 @@ def choose_channel(message: SendMessage, served: tuple[str, ...]) -> str:
 
 
 def choose_agent(message: SendMessage, config: GatewayConfig) -> str:
-    """The agent of a send: named, else that of the session key, else the default one. Raises `InvalidSend`."""
+    """The agent of a send: the named one, else that of the session key, else the default. Raises `InvalidSend`."""
     named = (message.agent or "").strip()
     session = named_session(message.session_key, config)
     if session is None:
         agent = named or config.default_agent
     elif not named or config.profile.upstream:
-        # Upstream: the agent that is named beats that of the session, and the key stays.
+        # Upstream: the named agent overrides that of the session, but the key stays.
         agent = named or session[1]
     elif named != session[1]:
         facts = f"agent {named!r} is named, and {session[0]} is a session of {session[1]!r}: leave one of them out"
@@ -304,16 +302,16 @@ def choose_agent(message: SendMessage, config: GatewayConfig) -> str:
 def named_session(
     text: str | None, config: GatewayConfig, accounts: Mapping[str, str] = _NO_ACCOUNTS
 ) -> tuple[str, str] | None:
-    """The key, as it is stored, and the agent of a session that a caller names; none for a blank.
+    """The stored key and the agent of a session that a caller names; None for a blank text.
 
-    A key in upstream's form becomes the one that its session has after the move to ours; `accounts`: the default one
-    of each channel. Raises `InvalidSend` for a text that is no key, and for an agent that does not exist.
+    A key in upstream's form becomes the key of its session after migration; `accounts`: the default account of each
+    channel. Raises `InvalidSend` for an invalid key or an unknown agent.
     """
     trimmed = (text or "").strip()
     if not trimmed:
         return None
     if config.profile.upstream:
-        # Upstream folds what it is given and takes it as it is; what names no agent is the default one's.
+        # Upstream only folds the text; a key without an agent belongs to the default agent.
         parsed = parse_openclaw(trimmed, config.profile)
         return fold_key(trimmed, config.profile), config.default_agent if parsed is None else agent_id(parsed.agent)
     try:
@@ -329,7 +327,7 @@ def named_session(
 
 
 def session_of(message: SendMessage, route: OutboundRoute | None, config: GatewayConfig) -> tuple[str | None, bool]:
-    """The session that remembers a send, and whether the client named it. A named one is obeyed, or the send fails."""
+    """The session that mirrors a send, and whether the client named it."""
     named = named_session(message.session_key, config)
     if named is not None:
         return named[0], True
@@ -346,11 +344,11 @@ def plan_send(
     route: OutboundRoute | None,
     config: GatewayConfig,
 ) -> SendPlan:
-    """Put together what was decided. Raises `InvalidSend`."""
+    """The plan of a send. Raises `InvalidSend`."""
     text, media = check_send(message, config.profile)
     session_key, named = session_of(message, route, config)
     quoted = (message.reply_to or "").strip() or None
-    # On some platforms an answer is a thread: that is the place then, and no quotation.
+    # On some platforms a reply is a thread: then it is part of the place, not a quote.
     threaded = route is not None and quoted in (route.address.thread, route.address.conversation)
     return SendPlan(
         key=message.key,

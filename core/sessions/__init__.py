@@ -1,1 +1,1 @@
-"""The session map: from a session key to a session, created at most once."""
+"""The session map: from a session key to its session, which is created at most once."""

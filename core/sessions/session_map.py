@@ -1,6 +1,6 @@
-"""The session map: from a session key to the session that holds its conversation, durable, created at most once.
+"""The session map: from a session key to its durable session, which is created at most once.
 
-Seed 001: the same peer has the same session across restarts, and different peers share none unless configured.
+The same peer has the same session across restarts; different peers share a session only if configured.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from trunkline.core.store.queries import FindSession
 from trunkline.core.store.records import NewSession, Participant, ResetResult, SessionRow
 from trunkline.core.values import Address, ChatKind, Peer, SessionEntry, SessionId
 
-#: before the name of linked people; no channel is called so
+#: prefix of the name of linked people; not a channel name
 _LINKED = "*"
 
 
 def entry_for(address: Address) -> SessionEntry:
-    """What the session of a place says of it: the same for inbound and outbound messages (seed 000)."""
+    """The session entry of a place: the same for inbound and outbound messages."""
     rules = rules_for(address.channel)
     target = ParsedTarget(kind=address.kind, id=address.conversation, understood="")
     placed = rules.place(target, address.thread, None, Profile.TRUNKLINE)
-    # A thread that is a conversation is named by its own id, whether its parent is known or not.
+    # A thread that is a conversation is named by its own id, even if its parent is known.
     to = rules.write(msgspec.structs.replace(address, parent=None)).target
     return SessionEntry(
         provider=address.channel,
@@ -53,7 +53,7 @@ def entry_for(address: Address) -> SessionEntry:
 
 
 def entry_of_route(route: OutboundRoute, config: GatewayConfig) -> SessionEntry:
-    """The entry that an outbound message makes: the one of an inbound message from there, or as upstream writes it."""
+    """The session entry of an outbound message: the same as inbound, or as upstream writes it."""
     if not config.profile.upstream:
         return entry_for(route.address)
     return SessionEntry(
@@ -70,8 +70,8 @@ def entry_of_route(route: OutboundRoute, config: GatewayConfig) -> SessionEntry:
 
 
 def person_in_shared(agent: str, address: Address, peer: Peer, config: GatewayConfig) -> Participant | None:
-    """Who comes into the session that the DM scope ``main`` shares; none for any other conversation (S3, B081)."""
-    # Most gateways never have that scope: they are not asked for a key.
+    """The sender who joins a session shared by the DM scope ``main``; None for other conversations (invariant S3)."""
+    # Avoid computing the key for gateways that never use that scope.
     may_share = config.session.dm_scope is DmScope.MAIN or index_of(config).has_own_scopes
     if address.kind is not ChatKind.DIRECT or not may_share or not place_key(agent, address, config).is_main:
         return None
@@ -80,7 +80,7 @@ def person_in_shared(agent: str, address: Address, peer: Peer, config: GatewayCo
 
 
 def _today(name: str, config: GatewayConfig) -> str:
-    """The linked name of a person, else the platform's id, from either of them."""
+    """The linked name of a person, else the platform's id, from either form."""
     if name.startswith(_LINKED):
         return name
     channel, _, peer = name.partition(":")
@@ -89,9 +89,9 @@ def _today(name: str, config: GatewayConfig) -> str:
 
 
 def todays_key(key: SessionKey, config: GatewayConfig, accounts: Mapping[str, str]) -> SessionKey:
-    """The key that today's configuration gives the conversation of an older key; itself where that cannot be told.
+    """The key of an older key's conversation under the current configuration; unchanged if it cannot be determined.
 
-    An account that the older key left out is the channel's default one (`accounts`).
+    An account missing in the older key is the channel's default (`accounts`).
     """
     if key.is_main or key.linked or key.channel is None or key.kind is None:
         return key
@@ -106,7 +106,7 @@ def todays_key(key: SessionKey, config: GatewayConfig, accounts: Mapping[str, st
 
 
 def _own_id(key: SessionKey, config: GatewayConfig) -> str:
-    """The peer of a key. Upstream writes a linked person's name there: any of their ids leads to it again."""
+    """The peer's id of a key. Upstream writes a linked person's name instead, for which any of their ids works."""
     if key.kind is ChatKind.DIRECT:
         for name, ids in config.session.identity_links.items():
             if name.strip().lower() == key.peer and ids:
@@ -116,7 +116,7 @@ def _own_id(key: SessionKey, config: GatewayConfig) -> str:
 
 
 def migration_events(migration: Migration) -> Iterator[Body]:
-    """What a migration of keys did, as events: what moved, what was merged and left, what could not be read."""
+    """The events of a key migration: moved, left and unreadable sessions."""
     for move in migration.moves:
         yield SessionMoved(
             old_key=move.old,
@@ -154,7 +154,7 @@ def new_session(
     person: Participant | None = None,
     codec: str = "v1",
 ) -> NewSession:
-    """A session to be created if its key has none yet."""
+    """The session to create if its key has none yet."""
     return NewSession(
         key=key,
         agent=agent,
@@ -168,7 +168,7 @@ def new_session(
 
 
 def session_created(row: SessionRow, agent: str, address: Address | None, by: str) -> SessionCreated:
-    """The event of a session that has just been created."""
+    """The event of a new session."""
     return SessionCreated(
         agent=agent,
         session_key=row.key,
@@ -181,12 +181,12 @@ def session_created(row: SessionRow, agent: str, address: Address | None, by: st
 
 
 def session_moved(row: SessionRow, before: str, session: str) -> SessionMoved:
-    """The event of a session that has another key since the scopes changed."""
+    """The event of a session whose key changed with the configured scopes."""
     return SessionMoved(old_key=before, session_key=row.key, session_id=session, reason=Reason.SCOPE_CHANGED)
 
 
 class SessionMap:
-    """Sessions by key, over a store whose writer runs (that of a running gateway, for one)."""
+    """Sessions by key, over an open store, such as that of a running gateway."""
 
     def __init__(self, store: Store, env: Env, events: EventSink) -> None:
         self._store = store
@@ -194,7 +194,7 @@ class SessionMap:
         self._events = events
 
     async def get_or_create(self, key: SessionKey, address: Address | None = None) -> SessionRow:
-        """The session of a key; created, and told, when there is none. Callers side by side get the same one."""
+        """The session of a key, created and recorded if there is none. Concurrent callers get the same one."""
         found = await self.get(key)
         if found is not None:
             return found
@@ -211,7 +211,7 @@ class SessionMap:
         return await self._store.read(FindSession(key=str(key)))
 
     async def reset(self, key: SessionKey, cause: int | None = None) -> SessionRow | None:
-        """Start the session of a key anew, in the next generation; none when there is nothing to reset."""
+        """Start a new session for a key, in the next generation; None if it has no session."""
         return await reset_session(self._store, self._env, self._events, self._new(key), cause)
 
     def _new(self, key: SessionKey, address: Address | None = None) -> NewSession:
@@ -221,7 +221,7 @@ class SessionMap:
 async def reset_session(
     store: Store, env: Env, events: EventSink, session: NewSession, cause: int | None
 ) -> SessionRow | None:
-    """Start a session anew, and tell it. What belongs to the one before is not applied to it (invariant S5)."""
+    """Start a new session and record it. Work of the old session is not applied to the new one (invariant S5)."""
 
     def story(reset: ResetResult | None) -> SessionRow | None:
         if reset is None:

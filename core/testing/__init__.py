@@ -1,1 +1,1 @@
-"""What users test their own parts with."""
+"""Test kits for users' own parts."""

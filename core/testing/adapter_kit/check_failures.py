@@ -1,4 +1,4 @@
-"""Checks of what an adapter does with a send that goes wrong. The first line of each is its sentence."""
+"""Checks of failing sends. The first line of each docstring is its sentence in the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of what an adapter brings, and of whether it says that it can send. The first line of each is its sentence."""
+"""Checks of inbound messages and readiness. The first line of each docstring is its sentence in the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One check in progress: makes requests, waits with patience, and says what is wrong."""
+"""One check in progress: makes requests, waits for their results, and raises `CheckFailed`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from trunkline.core.testing.adapter_kit.platform_double import Bench, SeenMessag
 from trunkline.core.values import Address, Capability, Envelope, IntentId, Markup, Receipt, SendRequest
 
 T = TypeVar("T")
-#: what came of a call: a value, an error, or nothing in time
+#: the outcome of a call: a value, an error, or `NO_ANSWER`
 Outcome = Any
 
 
 class CheckFailed(Exception):
-    """The adapter does not do what the check is about."""
+    """The adapter does not fulfil the check."""
 
 
 class NoAnswer(msgspec.Struct, frozen=True):
@@ -36,38 +36,38 @@ NO_ANSWER = NoAnswer()
 
 
 def describe(outcome: Outcome) -> str:
-    """What came of a call, for evidence."""
+    """The outcome of a call as text, for evidence."""
     if isinstance(outcome, Exception):
         return f"{type(outcome).__name__}: {outcome}"
     return f"message {outcome.provider_id!r} at {outcome.address}" if isinstance(outcome, Receipt) else str(outcome)
 
 
 class Inbox:
-    """What an open connection has brought so far."""
+    """The messages that an open connection has delivered so far."""
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
-        #: how it was over: an error, or ``"end"``
+        #: how it ended: an error, or ``"end"``
         self.over: Exception | str | None = None
         self._changed = anyio.Event()
 
     async def listen(self, stream: AsyncIterator[Envelope]) -> None:
-        """Take what comes, until it is over."""
+        """Collect messages until the stream ends."""
         try:
             async for envelope in stream:
                 self.envelopes.append(envelope)
-                self._tell()
+                self._notify()
             self.over = "end"
         except Exception as error:  # noqa: BLE001 -- kept for the check, which judges it
             self.over = error
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
 
     async def until(self, enough: Callable[[], bool], patience: float) -> bool:
-        """Wait for something to be so; false when it is not in time."""
+        """Wait for a condition; False if it does not hold in time."""
         with anyio.move_on_after(patience):
             while not enough():
                 await self._changed.wait()
@@ -79,13 +79,13 @@ class Inbox:
 
 
 class CheckRun:
-    """What a check has in its hands: a bench of its own, and a name for what it sends."""
+    """The tools of a check: its own bench, and unique texts and keys for what it sends."""
 
     def __init__(self, bench: Bench, check: str, *, run: str, patience: float, settle: float) -> None:
         self.bench = bench
         self.patience = patience
         self._name = f"{check}-{run}" if run else check
-        #: seconds after which what may come late has come
+        #: seconds to wait for late effects
         self.late = settle
         self._count = 0
 
@@ -95,13 +95,13 @@ class CheckRun:
         return self.bench.adapter
 
     def can(self, capability: Capability) -> bool:
-        """Whether the adapter says that it can do this."""
+        """Whether the adapter declares a capability."""
         return capability in self.adapter.capabilities.can
 
     # ------------------------------------------------------------ sending
 
     def request(self, place: Address | None = None, text: str = "", **fields: Any) -> SendRequest:
-        """A request to be sent once. Its text, of which `text` is the end, and its key are those of no other one."""
+        """A request with a unique key and a unique text, which ends in `text`."""
         self._count += 1
         mark = f"{self._name}-{self._count}"
         whole = f"{mark} {text}" if text else mark
@@ -125,7 +125,7 @@ class CheckRun:
         return await self.outcome((by or self.adapter).send(request))
 
     async def outcome(self, call: Awaitable[object]) -> Outcome:
-        """What comes of a call within the patience of this run."""
+        """The outcome of a call within the timeout."""
         with anyio.move_on_after(self.patience):
             try:
                 return await call
@@ -134,32 +134,32 @@ class CheckRun:
         return NO_ANSWER
 
     async def sent(self, request: SendRequest, by: ChannelAdapter | None = None) -> Receipt:
-        """Send what must be accepted, and judge the receipt."""
+        """Send a request that must be accepted, and check the receipt."""
         outcome = await self.send(request, by)
         if not isinstance(outcome, Receipt):
             raise CheckFailed(f"a send to {request.address} was not accepted: {describe(outcome)}")
         if self._is_astray(request.address, outcome.address):
-            raise CheckFailed(f"asked for {request.address}, the receipt shows {outcome.address}")
+            raise CheckFailed(f"requested {request.address}, but the receipt shows {outcome.address}")
         if self.can(Capability.MESSAGE_IDS) and not outcome.provider_id:
-            raise CheckFailed("the receipt names no message, and the adapter says that its receipts do")
+            raise CheckFailed("the receipt names no message, but the adapter declares message ids")
         return outcome
 
     async def refused(self, request: SendRequest, kind: type[PlatformError], why: str) -> PlatformError:
-        """Send what must fail like this, without anything being visible."""
+        """Send a request that must fail with a kind of error and stay invisible."""
         outcome = await self.send(request)
         if not isinstance(outcome, kind):
             raise CheckFailed(f"{why}: expected {kind.__name__}, got {describe(outcome)}")
         await self.accepted(request, 0)
         return outcome
 
-    # ------------------------------------------------------------ what is visible
+    # ------------------------------------------------------------ visible messages
 
     async def settle(self) -> None:
-        """Wait for what may come late."""
+        """Wait for late effects."""
         await anyio.sleep(self.late)
 
     async def seen(self, request: SendRequest) -> list[SeenMessage]:
-        """The messages that came of a request, by key or by the beginning of the text, however it was changed."""
+        """The messages of a request, found by key or by the unique beginning of the text."""
         mark = request.intent
         return [
             message
@@ -168,7 +168,7 @@ class CheckRun:
         ]
 
     async def accepted(self, request: SendRequest, times: int = 1) -> list[SeenMessage]:
-        """What is seen of a request, which must be so often, and as it was sent."""
+        """The messages of a request, which must be `times` many and unchanged."""
         await self.settle()
         found = await self.seen(request)
         if len(found) != times:
@@ -189,12 +189,12 @@ class CheckRun:
             raise CheckFailed(f"asked for the transport {request.transport.value}, it came by {message.transport}")
 
     def _is_astray(self, asked: Address, found: Address) -> bool:
-        """Whether it is elsewhere. A direct conversation may have several names, but not that of another place."""
+        """Whether a message is in the wrong place. A direct conversation may have several names."""
         others = {place.lane for place in self.bench.places} - {asked.lane}
         return found.lane in others or is_misplaced(asked, Receipt(provider_id="", address=found))
 
     async def of_its_own(self, request: SendRequest, receipt: Receipt) -> SeenMessage:
-        """The one message of a request; its receipt must be this one's."""
+        """The only message of a request; the receipt must name it."""
         [message] = await self.accepted(request)
         if message.provider_id is not None and receipt.provider_id not in ("", message.provider_id):
             raise CheckFailed(f"the receipt names message {receipt.provider_id!r}, it is {message.provider_id!r}")
@@ -204,7 +204,7 @@ class CheckRun:
 
     @asynccontextmanager
     async def connected(self) -> AsyncGenerator[Inbox, None]:
-        """An open connection, and what it brings."""
+        """An open connection and its inbox."""
         inbox, wrong = Inbox(), None
         async with self.adapter.connect() as stream, anyio.create_task_group() as group:
             group.start_soon(inbox.listen, stream)
@@ -217,7 +217,7 @@ class CheckRun:
             raise wrong
 
     async def brought(self, inbox: Inbox, text: str) -> Envelope:
-        """The message with this text, waited for."""
+        """Wait for the message with this text."""
         if not await inbox.until(lambda: bool(inbox.saying(text)), self.patience):
             over = "" if inbox.over is None else f"; the connection is over: {describe(inbox.over)}"
             raise CheckFailed(f"a message did not come: {text!r}{over}")

@@ -1,4 +1,4 @@
-"""Checks of what an adapter does with a send that goes well. The first line of each is its sentence."""
+"""Checks of successful sends. The first line of each docstring is its sentence in the report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trunkline.core.values import (
     Transport,
 )
 
-#: signs that encodings, markup and careless string handling like to change
+#: characters that encodings, markup and careless string handling tend to change
 _DELICATE = "zwölf  Lampen\n\n*not* _markup_ <b>&amp;</b> `x` \\n é e\u0301 👩\u200d🔧 ."
 _POLL = Poll(question="Which lamp?", options=("red", "green"))
 

@@ -1,4 +1,4 @@
-"""The conformance kit itself: which checks there are, and how they are run."""
+"""The conformance kit: the list of checks and how they run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trunkline.core.testing.adapter_kit.platform_double import MakeAdapter, NotT
 from trunkline.core.testing.adapter_kit.report import CheckResult, CheckVerdict, KitReport
 
 _Check = Callable[[CheckRun], Awaitable[None]]
-#: a check that takes longer than so many answers may take does not end
+#: a check may take this many times the patience
 _MOST_ANSWERS = 20
 
 _ALL: tuple[_Check, ...] = (
@@ -64,7 +64,7 @@ _ALL: tuple[_Check, ...] = (
 )
 _BY_ID = {check.__name__.replace("_", "-"): check for check in _ALL}
 
-#: every check: its id, and the sentence that says what a conforming adapter does
+#: every check by id, with the sentence that says what a conforming adapter does
 CHECKS: dict[str, str] = {name: inspect.cleandoc(check.__doc__ or "") for name, check in _BY_ID.items()}
 
 
@@ -76,11 +76,11 @@ async def check_channel_adapter(
     settle: float = 0.5,
     run: str = "",
 ) -> KitReport:
-    """Try an adapter against the contract, each check with an adapter of its own. Raises nothing that it does wrong.
+    """Check an adapter against its contract, each check with a new adapter. Failures are in the report, not raised.
 
     `only`: ids of checks, see `CHECKS`; raises `UnknownName` for others. `patience`: seconds after which a call counts
-    as unanswered. `settle`: seconds to wait for what may come late. `run`: a word that goes into texts and keys, to be
-    given anew for each run where the platform remembers earlier ones.
+    as unanswered. `settle`: seconds to wait for late effects. `run`: a word in texts and keys, which must differ for
+    each run if the platform remembers earlier ones.
     """
     names = tuple(_BY_ID if only is None else only)
     for name in names:
@@ -95,9 +95,9 @@ async def check_channel_adapter(
 async def _tried(make_adapter: MakeAdapter, name: str, options: dict[str, Any]) -> CheckResult:
     try:
         async with make_adapter() as bench:
-            # Judged inside: a task group of the bench would wrap what is raised.
+            # Judge inside the context: a task group of the bench would wrap errors.
             verdict, evidence = await _judged(CheckRun(bench, name, **options), _BY_ID[name])
-    except Exception as error:  # noqa: BLE001 -- whatever a bench does, the other checks are made too
+    except Exception as error:  # noqa: BLE001 -- a broken bench must not prevent the other checks
         verdict, evidence = CheckVerdict.FAILED, f"the bench raised {_told(error)}"
     return CheckResult(id=name, sentence=CHECKS[name], verdict=verdict, evidence=(evidence,) if evidence else ())
 
@@ -112,13 +112,13 @@ async def _judged(trial: CheckRun, check: _Check) -> tuple[CheckVerdict, str]:
         return CheckVerdict.NOT_TRIED, error.facts
     except CheckFailed as error:
         return CheckVerdict.FAILED, str(error)
-    except Exception as error:  # noqa: BLE001 -- as an adapter with a defect may raise anything
+    except Exception as error:  # noqa: BLE001 -- any error of an adapter fails the check
         return CheckVerdict.FAILED, f"it raised {_told(error)}"
     return CheckVerdict.PASSED, ""
 
 
 def _told(error: BaseException) -> str:
-    """An error in one line; groups are opened."""
+    """An error in one line; for a group, its first error."""
     if isinstance(error, BaseExceptionGroup):
         return _told(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
     return f"{type(error).__name__}: {error}"

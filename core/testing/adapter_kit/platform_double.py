@@ -1,4 +1,4 @@
-"""What stands behind an adapter under test, as the kit sees it: a double of the platform, or a sandbox of it."""
+"""The platform behind an adapter under test: a double or a sandbox, as the kit uses it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from trunkline.core.values import Address, Poll, Style, Transport
 
 
 class NotTried(TrunklineError):
-    """It cannot be tried here."""
+    """The bench cannot do this."""
 
 
 class SeenMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message of the gateway as it stands on the platform now."""
+    """One message of the gateway as it appears on the platform now."""
 
     address: Address
     text: str
-    #: none of these three: the bench cannot know
+    #: None: the bench does not know it (also for the next two fields)
     key: str | None = None
     provider_id: str | None = None
     transport: Transport | None = None
-    #: from here on: only what the bench says that it shows
+    #: the following fields count only if `Bench.shows` lists them
     media: tuple[str, ...] = ()
     poll: Poll | None = None
     payload: str | None = None
@@ -36,64 +36,64 @@ class SeenMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bench(ABC):
-    """An adapter and its platform, made anew for each check.
+    """An adapter and its platform, created for each check.
 
-    A subclass sets `adapter` and `places`, and answers `accepted`. Everything else is optional: leave out what your
-    double cannot do. A provocation is for the next send (or look-up) only, and takes effect before it returns.
+    A subclass sets `adapter` and `places`, and implements `accepted`. Everything else is optional: omit what your
+    double cannot do. A provocation applies to the next send (or look-up) only, and takes effect before it returns.
     """
 
     adapter: ChannelAdapter
     #: conversations that can be written to, at least two
     places: Sequence[Address]
-    #: which of ``media poll payload html styles reactions`` it can tell of messages; the others are not judged
+    #: which of ``media poll payload html styles reactions`` it reports for messages; the others are not checked
     shows: Collection[str] = ()
-    #: a thread that is open
+    #: an open thread
     thread: Address | None = None
-    #: well-formed addresses of conversations or threads that are not there
+    #: well-formed addresses of missing conversations or threads
     nowhere: Sequence[Address] = ()
-    #: addresses of files that the platform takes
+    #: addresses of files that the platform accepts
     media: tuple[str, ...] = ("https://example.org/lamp.png",)
-    #: JSON that only this platform knows
+    #: platform-specific JSON
     payload: str | None = None
-    #: the platform delivers again what was not acknowledged
+    #: whether the platform redelivers unacknowledged messages
     comes_again: bool = True
 
     @abstractmethod
     async def accepted(self) -> Sequence[SeenMessage]:
-        """Every message that the platform took from the gateway, in order."""
+        """All messages that the platform accepted from the gateway, in order."""
 
     async def requests(self) -> int:
-        """How many requests for sends have left the adapter so far, whatever came of them."""
+        """The number of send requests that have left the adapter so far."""
         raise NotTried("the bench has no `requests`")
 
     async def restart(self) -> ChannelAdapter:
-        """Another adapter on the same platform, as the next process would make it."""
+        """Another adapter on the same platform, as the next process would create it."""
         raise NotTried("the bench has no `restart`")
 
     # ------------------------------------------------------------ provocations of a send
 
     async def lose_response(self) -> None:
-        """It is accepted, and no answer comes."""
+        """The send is accepted, but no response comes."""
         raise NotTried("the bench has no `lose_response`")
 
     async def delay_response(self, seconds: float) -> None:
-        """It is accepted, and the answer comes so much later than usual."""
+        """The send is accepted, but the response is delayed."""
         raise NotTried("the bench has no `delay_response`")
 
     async def reset_connection(self) -> None:
-        """The connection breaks while the request is under way: nobody knows whether it was accepted."""
+        """The connection breaks during the request: it may or may not be accepted."""
         raise NotTried("the bench has no `reset_connection`")
 
     async def refuse_connection(self) -> None:
-        """The platform cannot be reached at all. In a hybrid adapter: by the direct transport."""
+        """The platform cannot be reached at all; in a hybrid adapter, only by the direct transport."""
         raise NotTried("the bench has no `refuse_connection`")
 
     async def rate_limit(self, seconds: float) -> None:
-        """The platform does not take it, and asks to wait so long."""
+        """The platform rejects the send and asks to wait."""
         raise NotTried("the bench has no `rate_limit`")
 
     async def refuse(self) -> None:
-        """The platform refuses it for good."""
+        """The platform rejects the send for good."""
         raise NotTried("the bench has no `refuse`")
 
     # ------------------------------------------------------------ other provocations
@@ -103,7 +103,7 @@ class Bench(ABC):
         raise NotTried("the bench has no `fail_look_up`")
 
     async def say(self, place: Address, text: str) -> None:
-        """Somebody writes this there; it comes to the open connection, or else to the next."""
+        """A person writes a message; it is delivered to the open connection, or else to the next one."""
         raise NotTried("the bench has no `say`")
 
     async def break_stream(self) -> None:
@@ -115,5 +115,5 @@ class Bench(ABC):
         raise NotTried("the bench has no `unready`")
 
 
-#: makes an adapter and what stands behind it; called once for each check
+#: creates a bench; called once for each check
 MakeAdapter = Callable[[], AbstractAsyncContextManager[Bench]]

@@ -1,4 +1,4 @@
-"""What the kit says of an adapter."""
+"""The report of the adapter kit."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class ContractBroken(TrunklineError):
 
 
 class CheckVerdict(StrEnum):
-    """What came of one check."""
+    """The verdict of one check."""
 
     PASSED = "passed"
     FAILED = "failed"
-    #: the adapter has no such thing, or the bench cannot provoke it
+    #: the adapter lacks the capability, or the bench cannot provoke the case
     NOT_TRIED = "not tried"
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One check: what it is about, what came of it, and what was seen."""
+    """The result of one check: its sentence, verdict and evidence."""
 
     id: str
-    #: what a conforming adapter does
+    #: the sentence that says what a conforming adapter does
     sentence: str
     verdict: CheckVerdict
     evidence: tuple[str, ...] = ()
@@ -41,25 +41,25 @@ class KitReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
-        """The checks that it failed."""
+        """The failed checks."""
         return self._with(CheckVerdict.FAILED)
 
     @property
     def not_tried(self) -> tuple[CheckResult, ...]:
-        """The checks of which nothing is known."""
+        """The checks that were not tried."""
         return self._with(CheckVerdict.NOT_TRIED)
 
     def _with(self, verdict: CheckVerdict) -> tuple[CheckResult, ...]:
         return tuple(check for check in self.checks if check.verdict is verdict)
 
     def raise_for_failures(self) -> None:
-        """Raise `ContractBroken`, with every failed check, unless there is none."""
+        """Raise `ContractBroken` if any check failed."""
         if self.failures:
-            told = "; ".join(f"{check.id}: {', '.join(check.evidence)}" for check in self.failures)
-            raise ContractBroken(f"{self.adapter}: {told}")
+            failed = "; ".join(f"{check.id}: {', '.join(check.evidence)}" for check in self.failures)
+            raise ContractBroken(f"{self.adapter}: {failed}")
 
     def __str__(self) -> str:
-        """The report as lines for people."""
+        """The report as text."""
         counts = ", ".join(f"{len(self._with(verdict))} {verdict.value}" for verdict in CheckVerdict)
         lines = [f"{self.adapter}: {counts}"]
         for check in self.checks:
