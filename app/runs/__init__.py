@@ -1,1 +1,1 @@
-"""Runs as the app knows them: loaded, live, explored in a pool."""
+"""Loads, follows and explores runs for the command line and the app."""

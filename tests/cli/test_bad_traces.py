@@ -1,4 +1,4 @@
-"""Traces that somebody may hand over: cut, flipped, foreign. They end in a sentence with its place, or are shown."""
+"""Damaged traces: truncated, with flipped bytes, or another kind of file. Each is shown, or reported with its line."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_trace_without_its_end_is_opened_when_asked(trunkline, given, whole, t
     assert f"cut        {path}:3" in out and "violations that only the end of a run can prove were not judged" in out
 
 
-def test_what_was_broken_before_the_cut_is_judged(trunkline, given, whole):
+def test_violations_before_the_cut_are_judged(trunkline, given, whole):
     path = given(cut_after(whole, 80))
     code, out, _ = trunkline("replay", path, "--cut")
     assert code == 1 and "violated: D2 R1" in out and f"  cut       {path}:81: " in out
@@ -108,7 +108,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize(("make", "says"), FOREIGN.values(), ids=FOREIGN)
-def test_a_file_that_is_something_else_is_told_what_it_is(trunkline, given, whole, make, says):
+def test_another_kind_of_file_is_recognized(trunkline, given, whole, make, says):
     code, out, err = trunkline("replay", given(make(whole)))
     assert (code, out) == (2, "") and err.count("\n") == 1
     assert says in err

@@ -84,7 +84,7 @@ def test_two_runs_write_the_same_bytes(trunkline, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_a_trace_on_standard_output_is_the_same_and_the_report_stands_aside(trunkline, tmp_path):
+def test_a_trace_on_standard_output_is_the_same_and_the_report_goes_to_standard_error(trunkline, tmp_path):
     code, plain, _ = trunkline("run", TOUR, "--bug", "hand-announces-too", "--trace", tmp_path / "t")
     piped, out, told = trunkline("run", TOUR, "--bug", "hand-announces-too", "--trace", "-")
     assert (code, piped) == (1, 1)
@@ -141,7 +141,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
-def test_wrong_use_is_told_and_exits_with_2(trunkline, arguments, message):
+def test_wrong_usage_is_reported_and_exits_with_2(trunkline, arguments, message):
     code, out, err = trunkline(*arguments)
     assert (code, out) == (2, "")
     assert err.startswith("trunkline: ") and message in err

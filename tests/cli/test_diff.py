@@ -15,7 +15,7 @@ def traces(trunkline, tmp_path):
     return sound, defective
 
 
-def test_what_differs_is_told_and_the_rest_is_counted(trunkline, traces):
+def test_differences_are_listed_and_equal_events_are_counted(trunkline, traces):
     code, out, err = trunkline("diff", *traces)
     lines = out.splitlines()
     assert (code, err) == (1, "")
@@ -33,7 +33,7 @@ def test_a_run_is_the_same_as_itself(trunkline, traces):
     assert out.splitlines()[-1].startswith("no difference")
 
 
-def test_what_is_no_trace_is_said(trunkline, traces, tmp_path):
+def test_a_file_that_is_not_a_trace_is_reported(trunkline, traces, tmp_path):
     code, _, err = trunkline("diff", traces[0], tmp_path / "nothing.jsonl")
     assert code == 2
     assert "nothing.jsonl" in err

@@ -20,7 +20,7 @@ def without_times(path):
     return {name: value for name, value in report.items() if "second" not in name}
 
 
-def test_crashes_everywhere_are_told_with_counts(trunkline):
+def test_crashes_everywhere_are_reported_with_counts(trunkline):
     code, out, err = trunkline("explore", B043, "--crash-everywhere", *SOME)
     lines = out.splitlines()
     assert (code, err) == (0, "")
@@ -89,7 +89,7 @@ def test_one_run_again(trunkline, tmp_path, options, ends):
     assert [(type(body), body.why) for body in bodies if isinstance(body, ProcessCrashed | ProcessStopped)] == ends
 
 
-def test_what_is_otherwise_in_a_run_is_told(trunkline, tmp_path):
+def test_visible_differences_of_a_run_are_reported(trunkline, tmp_path):
     trunkline("explore", "B001", "--every-step", "10", "--jobs", "1", "--json", tmp_path / "found.json")
     explored = json.loads((tmp_path / "found.json").read_text())["explored"][0]
     lost = next(found for found in explored["differences"] if found["cause"] == "hand-lost")
@@ -104,7 +104,7 @@ def test_a_crash_that_does_not_happen_is_a_violation(trunkline):
     assert "✗ PLACED the kill at step:100000 did not happen" in out
 
 
-def test_an_interrupted_exploration_tells_what_it_knows(trunkline, monkeypatch, tmp_path):
+def test_an_interrupted_exploration_reports_its_results_so_far(trunkline, monkeypatch, tmp_path):
     whole = explore.explore
 
     def interrupted(*arguments):
@@ -149,7 +149,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
-def test_wrong_use_is_told_and_exits_with_2(trunkline, arguments, message):
+def test_wrong_usage_is_reported_and_exits_with_2(trunkline, arguments, message):
     code, out, err = trunkline("explore", *arguments)
     assert (code, out) == (2, "")
     assert err.startswith("trunkline: ") and message in err

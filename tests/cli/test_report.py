@@ -161,7 +161,7 @@ def test_a_larger_limit_opens_it(trunkline, tmp_path, recorded):
     assert code == 2 and "--limit must be at least 1" in err
 
 
-def test_what_makes_no_sense_is_told_as_that():
+def test_an_inconsistent_trace_is_reported_as_such():
     with pytest.raises(UsageError) as refused, inconsistent_as_error("run.jsonl"):
         {}["no such intent"]
     assert "run.jsonl: its lines are valid" in refused.value.facts
@@ -195,7 +195,7 @@ def changes(lines: list[bytes], seed: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_whatever_a_readable_trace_tells_there_is_an_answer(trunkline, recorded, seed):
+def test_every_readable_trace_gets_a_report_or_an_error(trunkline, recorded, seed):
     recorded.write_bytes(b"\n".join(changes(recorded.read_bytes().splitlines(), seed)) + b"\n")
     code, out, err = trunkline("report", recorded, "--plain")
     assert code in (0, 1, 2) and "Traceback" not in err

@@ -22,7 +22,7 @@ from trunkline.sim import scenario_home
 
 @pytest.fixture
 def shell(tmp_path):
-    """Runs a line as somebody would who has installed it."""
+    """Runs a command line as with an installed trunkline."""
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin" / "trunkline"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m trunkline "$@"\n')

@@ -57,7 +57,7 @@ def test_an_encoding_without_our_signs_gets_their_twins(monkeypatch, capsys, arg
         ("file\udcf6.yaml", b"file?.yaml"),
     ],
 )
-def test_a_twin_is_as_wide_as_what_it_stands_for(monkeypatch, text, written):
+def test_a_substitute_is_as_wide_as_its_character(monkeypatch, text, written):
     output = stream("ascii")
     monkeypatch.setattr(sys, "stdout", output)
     set_encoding_fallback()
@@ -76,7 +76,7 @@ def test_bytes_of_a_file_name_that_are_no_text_do_not_break_utf8(monkeypatch):
 
 
 @pytest.mark.parametrize("gone", ["stdin", "stdout", "stderr"])
-def test_without_a_stream_there_is_nobody_to_draw_for(monkeypatch, gone):
+def test_without_a_stream_the_app_cannot_draw(monkeypatch, gone):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
     for name in ("stdin", "stdout", "stderr"):
@@ -90,14 +90,14 @@ def test_without_a_stream_there_is_nobody_to_draw_for(monkeypatch, gone):
     assert not can_draw()
 
 
-def test_the_encoding_of_what_is_drawn_on_decides_about_signs(monkeypatch):
+def test_the_encoding_of_standard_error_decides_about_signs(monkeypatch):
     monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
     for encoding, plain in (("utf-8", False), ("UTF8", False), ("ascii", True), ("latin-1", True), ("cp437", True)):
         monkeypatch.setattr(sys, "__stderr__", stream(encoding))
         assert only_ascii() is plain, encoding
 
 
-def test_whoever_has_seen_enough_is_told_nothing_more(monkeypatch, capsys):
+def test_a_closed_pipe_ends_quietly(monkeypatch, capsys):
     reading, writing = os.pipe()
     os.close(reading)
     monkeypatch.setattr(sys, "stdout", os.fdopen(writing, "w", encoding="utf-8"))

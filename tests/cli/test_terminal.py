@@ -85,7 +85,7 @@ class Terminal:
         self.process.send_signal(signal.SIGWINCH)
 
     def hang_up(self) -> None:
-        """The terminal is gone, and no signal tells the process."""
+        """The terminal is gone, and the process gets no signal."""
         os.close(self._own)
 
     def end(self) -> int:

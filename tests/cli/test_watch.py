@@ -93,7 +93,7 @@ def test_on_a_terminal_the_trace_needs_a_reader():
 
 
 def test_the_example_of_a_gateway_is_watched_from_another_process(tmp_path: Path):
-    """docs/embedding.md tells how."""
+    """As in docs/embedding.md."""
     path = tmp_path / "process-1.jsonl"
     with trunkline("watch", path) as shown:
         shown.until("waiting for the first line")
@@ -110,7 +110,7 @@ def test_the_example_of_a_gateway_is_watched_from_another_process(tmp_path: Path
         restored(shown)
 
 
-def test_a_writer_that_dies_is_told_and_what_was_read_stays(trace: Path):
+def test_a_dead_writer_is_reported_and_what_was_read_stays(trace: Path):
     python = shlex.quote(sys.executable)
     with terminal("sh", "-c", f"head -c 5000 {shlex.quote(str(trace))} | {python} -m trunkline watch -") as shown:
         shown.until("the writer is gone before 'run.ended'", "CUT OFF", "told-twice")

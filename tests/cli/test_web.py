@@ -94,7 +94,7 @@ def test_it_listens_on_loopback_only():
     with served() as url:
         port = int(url.rsplit(":", 1)[1])
         socket.create_connection(("127.0.0.1", port)).close()
-        # Another address of the same machine: whoever listens everywhere answers there too.
+        # Another address of the same machine: a server on all interfaces would answer there too.
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.2", port))
 
@@ -110,13 +110,13 @@ def test_it_listens_on_loopback_only():
         "no port": (["--port", "99999"], "port 99999 on 127.0.0.1"),
     }.values(),
 )
-def test_what_cannot_be_served_is_told_at_once(trunkline, arguments, message):
+def test_errors_are_reported_before_serving(trunkline, arguments, message):
     code, out, err = trunkline("web", *arguments)
     assert (code, out) == (2, "") and message in err and "Traceback" not in err
 
 
 @needs_server
-def test_a_port_that_is_taken_is_told(trunkline):
+def test_a_taken_port_is_reported(trunkline):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

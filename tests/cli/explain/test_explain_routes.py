@@ -43,7 +43,7 @@ def test_there_is_a_message_for_every_tier():
 
 
 @pytest.mark.parametrize("tier", BY_TIER)
-def test_a_tier_is_told_as_json(trunkline, config, tier):
+def test_a_tier_in_json(trunkline, config, tier):
     name, options = BY_TIER[tier]
     answer = told(trunkline, "inbound", *options.split(), "--config", config)
     assert (answer["agent"], answer["matched_by"], answer["binding"]) == ("ops", tier, name)
@@ -53,7 +53,7 @@ def test_a_tier_is_told_as_json(trunkline, config, tier):
 
 
 @pytest.mark.parametrize("tier", BY_TIER)
-def test_a_tier_is_told_as_text(trunkline, config, tier):
+def test_a_tier_in_text(trunkline, config, tier):
     name, options = BY_TIER[tier]
     found = lines(trunkline, "inbound", *options.split(), "--config", config)
     assert found["route"] == [f"agent ops, by route rule {name} ({tier})"]
@@ -133,7 +133,7 @@ def test_a_thread_of_discord_is_a_conversation_and_one_of_slack_is_not(trunkline
     assert slack["notes"] == []
 
 
-def test_a_session_that_people_share_is_told(trunkline, tmp_path):
+def test_a_shared_session_is_shown(trunkline, tmp_path):
     path = tmp_path / "g.json"
     path.write_text('{\n\t"session": {"dmScope": "main", "identityLinks": {"ana": ["discord:1"]}}\n}\n')
     assert told(trunkline, *INBOUND[1:], "--config", path)["shared_as"] == "*ana"
@@ -141,7 +141,7 @@ def test_a_session_that_people_share_is_told(trunkline, tmp_path):
     assert lines(trunkline, *INBOUND[1:], "--config", path)["shared"][0].endswith("this sender is *ana")
 
 
-def test_all_of_many_bindings_are_told_or_those_that_are_near(trunkline, tmp_path):
+def test_many_route_rules_are_listed_in_full_or_only_the_related_ones(trunkline, tmp_path):
     path = tmp_path / "many.yaml"
     match = "match: {{channel: discord, peer: {{kind: direct, id: '{}'}}}}"
     path.write_text("bindings:\n" + "".join(f"  - {{agent: main, {match.format(number)}}}\n" for number in range(120)))
@@ -162,7 +162,7 @@ def test_a_profile_of_upstream_speaks_its_keys(trunkline, config):
 # ---------------------------------------------------------------- sends
 
 
-def test_a_send_tells_place_session_entry_and_steps(trunkline):
+def test_a_send_shows_place_session_entry_and_steps(trunkline):
     found = lines(trunkline, "send", "channel:C1", "--channel", "slack", "--thread", "1712.55", "--account", "work")
     assert found["place"] == ["slack:work/C1/1712.55 (channel)"]
     assert (found["peer"], found["from"], found["to"]) == (["channel C1"], ["slack:channel:C1"], ["channel:C1"])
@@ -267,7 +267,7 @@ def test_a_key_is_taken_apart(trunkline):
     assert lines(trunkline, "key", "ops:discord:main:guild:acme:channel:1")["guild"] == ["acme"]
 
 
-def test_what_the_other_form_cannot_say_is_told(trunkline):
+def test_parts_that_the_other_form_loses_are_listed(trunkline):
     answer = told(trunkline, "key", "main:signal:work:group:%41bc")
     # March folds the ids of groups, August does not.
     assert answer["openclaw"] == "agent:main:signal:group:abc"

@@ -49,7 +49,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
-def test_wrong_use_is_told_and_exits_with_2(trunkline, tmp_path, monkeypatch, arguments, message, as_json):
+def test_wrong_usage_is_reported_and_exits_with_2(trunkline, tmp_path, monkeypatch, arguments, message, as_json):
     monkeypatch.chdir(tmp_path)
     Path("bad.yaml").write_text("agents: [{id: main, default: 7}]\n")
     code, out, err = trunkline(*arguments, *(["--json"] if as_json else []))
@@ -108,7 +108,7 @@ def routed(file: ScenarioFile) -> list[tuple[GatewayConfig, InboundReceived, Rou
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
-def test_what_is_explained_is_what_is_lived(path):
+def test_explain_agrees_with_the_runs(path):
     file = load_scenario(path)
     for config, received, lived in routed(file):
         if lived.matched_by == BOUND_TIER:
@@ -125,7 +125,7 @@ def test_that_there_is_something_to_compare():
     assert any(decided.reply_reason == "reply-in-opened-thread" for _, _, decided in found)
 
 
-def test_the_command_tells_a_target_as_a_run_resolved_it(trunkline):
+def test_the_command_resolves_a_target_as_the_run_did(trunkline):
     path = ROOT / "scenarios" / "faults" / "sent-by-clients.yaml"
     bodies = [event.body for event in run_scenario(load_scenario(path)).trace.events]
     resolved = [body for body in bodies if isinstance(body, TargetResolved)]

@@ -81,7 +81,7 @@ def test_chapters_are_those_of_the_app(run):
     assert chapters == ["Run", "Verdicts", "Messages", "Sessions", "Bindings", "Queue", "Hands", "Timeline"]
 
 
-def test_both_forms_tell_the_same_facts(run):
+def test_both_forms_have_the_same_facts(run):
     def words(lines):
         """Without labels, headings and signs."""
         return [fact.text for part in sections(RunView(run)) for fact in part.facts]
@@ -125,7 +125,7 @@ def test_every_session_has_its_transcript_beside_what_people_saw(run):
             assert f"\nline: #{pair.seq} " in text or f"\nreset: #{pair.seq} " in text
 
 
-def test_every_task_of_a_hand_is_told(run):
+def test_every_task_of_a_hand_has_a_section(run):
     view, text = RunView(run), "\n".join(told(run))
     tasks = [event for event in view.events if isinstance(event.body, DelegationAccepted)]
     for event in tasks:
@@ -144,7 +144,7 @@ def test_the_queue_loses_nothing_unseen(run):
     assert fact.tone is Tone.GOOD
 
 
-def test_the_report_tells_what_the_screens_tell(run):
+def test_the_report_agrees_with_the_screens(run):
     """One model of each thing: what stands in a row of the app stands in the report."""
     view, lines = RunView(run), told(run, plain=False)
     histories = MessageHistories(view.events)
@@ -164,7 +164,7 @@ def test_the_report_tells_what_the_screens_tell(run):
             assert fact.text in text
 
 
-def test_a_promise_that_was_broken_thousands_of_times_is_told_five_times():
+def test_an_invariant_violated_thousands_of_times_is_printed_five_times():
     found = ran("tour/told-twice", own=True)
     many = tuple(
         msgspec.structs.replace(verdict, violations=verdict.violations * 3000) if verdict.violations else verdict
@@ -192,7 +192,7 @@ def test_long_lists_of_one_violation_are_cut_and_the_first_wrong_step_is_kept():
     assert sum(line.endswith("(first wrong step)") for line in lines) == 2
 
 
-def test_a_duplicate_is_told_in_words():
+def test_a_duplicate_is_described_in_words():
     lines = told(ran("tour/told-twice", own=True))
     assert "verdict: violated: D2 R1, " in "\n".join(lines)
     assert any(line.startswith("copy: #78 is number 2 of 2 of the same thing, with #77") for line in lines)
@@ -210,13 +210,13 @@ def test_bindings_have_their_record_and_story():
     assert any(line.startswith("story: #") for line in lines[at:])
 
 
-def test_a_label_stands_on_every_line_that_it_is_for():
+def test_a_label_is_repeated_on_each_of_its_lines():
     part = Section(title="Two", facts=(Fact(label="path", text="a → b"), Fact(label="", text="c", mark="✗ wrong here")))
     assert list(plain_lines([part])) == ["# Two", "path: a to b", "path: c (wrong here)"]
     assert list(normal_lines([part])) == ["Two", "  path       a → b", "             c   ✗ wrong here"]
 
 
-def test_what_is_wrong_says_so_without_its_colour():
+def test_a_wrong_fact_says_so_without_color():
     bad, held = Fact(label="copies", text="2", tone=Tone.BAD), Fact(label="verdict", text="held", mark="✓")
     assert list(plain_lines([Section(title="x", facts=(bad, held))])) == ["# x", "copies: 2 (wrong)", "verdict: held"]
 

@@ -116,7 +116,7 @@ def test_no_more_than_the_budget_of_time(path: Path):
         (HEADER + b"[" * 100_000 + b"\n", ":2: "),
     ],
 )
-def test_a_bad_line_is_told_with_its_place_and_what_came_before_stays(path: Path, written: bytes, said: str):
+def test_a_bad_line_is_reported_with_its_number_and_earlier_events_stay(path: Path, written: bytes, said: str):
     append(path, written)
     feed = Feed(path)
     before = feed.pull(ALL)
@@ -158,7 +158,7 @@ def test_a_file_that_was_removed_and_one_that_was_replaced_before_anything_was_r
     assert feed.problem == f"{path}:3: the file was removed while it was read"
 
 
-def test_what_is_above_the_limit_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_trace_above_the_limit_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("trunkline.app.runs.trace_follower.CHUNK", 1 << 16)
     text = LINES[0][:-1]
     append(path, HEADER, text + b" " * (1 << 20) + b"\n")
@@ -231,7 +231,7 @@ def test_a_paused_one_reads_nothing(path: Path):
     assert live.feed.lines == 0
 
 
-def test_lines_that_make_no_sense_are_told(path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_inconsistent_lines_are_reported(path: Path, monkeypatch: pytest.MonkeyPatch):
     def confused(_judge: Judge, event: Event) -> None:
         if event.seq == 3:
             raise KeyError("discord")

@@ -45,7 +45,7 @@ def test_a_run_is_the_same_as_itself():
     assert list(as_lines(diff))[-1].startswith("no difference")
 
 
-def test_what_only_one_has_stands_where_it_has_it(defect):
+def test_an_event_of_one_run_only_keeps_its_place(defect):
     only = [defect.event(row)[1] for row in defect.rows if row.mark is DiffMark.ONLY_B]
     assert any(isinstance(event.body, WireAccepted) for event in only)
     back = Diff(defect.b, defect.a)

@@ -91,7 +91,7 @@ def test_a_step_comes_after_what_happens_then_and_moves_nothing():
     assert with_step(more, {"note": "again"}, 0.5).id == "told-twice-branch"
 
 
-def test_times_that_are_told_from_the_step_before_stay():
+def test_times_derived_from_the_step_before_stay():
     text = text_of(tree_of(scenario(THREE[0]).scenario)).replace("at: 2s", "after: 1s")
     file = load_text(text)
     assert with_step(file, {"crash": {}}, 1.5).times == (0.0, 1.0, 1.5, 2.0)
@@ -173,7 +173,7 @@ def _check_strike(option: FaultOption, moment: FaultTime, view: RunView, branch:
     # What waits may strike what comes in the instant of the cursor, after it; all else comes after that instant.
     here = seq if option.id in _WAITING else view.seq_at(view.time(seq))
     if option.id != "token":
-        # Where tokens are replaced, every request tells from the start which one it has.
+        # Where tokens are replaced, every request has its token from the start.
         assert list(branch[:here]) == view.events[:here], where
     struck = [event for event in branch[here:] if isinstance(event.body, _STRUCK)]
     named = re.search(r"#([0-9]+), ", moment.sentence)
@@ -245,7 +245,7 @@ def test_faults_add_up_in_the_order_in_which_they_were_placed():
 
 @pytest.mark.slow(every=5)
 @pytest.mark.parametrize("path", find_scenarios((SCENARIOS,)), ids=lambda path: path.stem)
-def test_what_is_written_holds_and_each_defect_fails_it(path):
+def test_the_saved_scenario_holds_and_each_defect_fails_it(path):
     file = load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)
     seen = run_scenario(file)
     kept = load_text(saved_text(file, seen), known_bugs=BUGS, known_invariants=INVARIANTS)
@@ -258,7 +258,7 @@ def test_what_is_written_holds_and_each_defect_fails_it(path):
 _UNSEEN = {"outbound-key-loses-account", "orphans-scanned-twice", "shared-in-silence", "cancelled-is-not-told"}
 
 
-def test_what_is_expected_catches_the_defects_by_itself():
+def test_the_saved_expectations_alone_catch_the_defects():
     seen: set[str] = set()
     for path in find_scenarios((SCENARIOS / "museum",)):
         file = load_scenario(path, known_bugs=BUGS, known_invariants=INVARIANTS)

@@ -40,7 +40,7 @@ def words(row) -> dict[str, str]:
     return {name: cell.text for name, cell in row.cells.items()}
 
 
-def test_families_tell_which_member_broke_and_where():
+def test_families_show_which_member_is_violated_and_where():
     view = RunView(bound_completion())
     rows = {row.cells["letter"].text: row for row in family_rows(Verdicts(view), view.last)}
     at = view.marks.stops[0]
@@ -60,7 +60,7 @@ def test_families_tell_which_member_broke_and_where():
     assert (words(before["D"])["ids"], words(before["D"])["sign"]) == ("later", "◐")
 
 
-def test_the_latest_violation_shows_both_copies_and_what_was_expected():
+def test_the_latest_violation_shows_both_copies_and_the_expectation():
     run = bound_completion()
     view = RunView(run)
     stop = view.marks.stops[0]
@@ -81,7 +81,7 @@ def test_copies_of_one_place_are_marked_as_copies():
     assert [mark for label, _, mark in facts if label in ("1×", "2×")] == ["", "✗ copy"]
 
 
-def test_before_the_first_violation_the_run_is_told():
+def test_before_the_first_violation_the_run_is_summarized():
     run = bound_completion()
     view = RunView(run)
     facts = told(run, 0, story="Ana asks.\n\nThe agent hands it on.")
@@ -101,7 +101,7 @@ def test_a_sound_run_says_how_much_of_it_was_judged():
     assert told(idle, 0)[0] == ("verdict", "nothing happened that an invariant speaks of", "")
 
 
-def test_expectations_that_were_missed_are_told_where_nothing_is_broken():
+def test_missed_expectations_are_shown_when_no_invariant_is_violated():
     run = bound_completion()
     sound = Run(trace=run.trace, verdicts=verdicts(), unmet=run.unmet)
     assert ("unmet", "D2 holds", "") in told(sound, 0)
@@ -118,7 +118,7 @@ def test_the_queue_counts_what_became_of_everything():
     ]
 
 
-def test_a_sum_that_does_not_hold_is_told_by_its_signs():
+def test_a_wrong_sum_is_marked_by_its_signs():
     ledger = QueueBalance(prepared=3, found=0, terms=(("delivered", 2), ("dead", 0)), missing=("i3",))
     assert queue_line(ledger) == "✗ prepared 3 ≠ delivered 2"
     assert queue_line(QueueBalance(prepared=1, found=0, terms=(), missing=("i1",)), brief=True) == "✗ prepared 1 ≠ 0"
@@ -186,7 +186,7 @@ def test_sessions_to_come_are_marked_as_later():
     }
 
 
-def test_bindings_tell_what_they_are_worth():
+def test_bindings_show_their_status():
     view = RunView(bound_threads())
     rows = {row.id: words(binding_row(view, row, view.last)) for row in view.bindings.rows(view.last)}
     assert rows["b2"]["status"] == "ended"

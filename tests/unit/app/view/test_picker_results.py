@@ -55,7 +55,7 @@ PLAIN = ScenarioEntry(path=Path("b.yaml"), id="b", title="B")
         ("replay: {}", "the platform delivers old messages again"),
     ],
 )
-def test_what_goes_wrong_is_told_in_words(step, told):
+def test_faults_of_a_scenario_are_described_in_words(step, told):
     file = load_text(f"{HEAD}  - {{at: 0s, as: ana, in: ops, say: hi}}\n  - {{at: 2.5s, {step}}}\n")
     assert fault_labels(file) == (f"2.5s  {told}",)
 
@@ -64,7 +64,7 @@ def test_where_people_only_talk_nothing_goes_wrong():
     assert fault_labels(load_text(f"{HEAD}  - {{at: 0s, as: ana, in: ops, say: hi}}\n")) == ()
 
 
-def test_every_shipped_scenario_tells_its_troubles():
+def test_every_shipped_scenario_describes_its_faults():
     entries = SimSource((Path("scenarios"),)).scenarios()
     told = {entry.id: entry.troubles for entry in entries}
     assert told["crash-while-taking"] == ("1s  the gateway is killed, at inbound.received, and is back after 3s",)
@@ -77,7 +77,7 @@ def test_every_shipped_scenario_tells_its_troubles():
 # ---------------------------------------------------------------- what came of it
 
 
-def test_what_was_not_run_is_told_as_such():
+def test_scenarios_that_did_not_run_are_marked():
     results = Results()
     assert results.sound(ENTRY) is NOT_RUN
     assert results.defect(ENTRY) is NOT_RUN
@@ -137,7 +137,7 @@ def test_the_result_of_a_run():
 # ---------------------------------------------------------------- hints
 
 
-def test_hints_fit_the_moment_and_leave_out_what_is_known():
+def test_hints_fit_the_situation_and_leave_out_known_keys():
     broken = Situation(broken=True, twin=True, defect=True)
     assert timeline_hints(broken, ()) == "broken here: e explains  t twin  c chain  d without the defect"
     assert timeline_hints(Situation(broken=True), {"why"}) == "broken here: c chain"
@@ -147,7 +147,7 @@ def test_hints_fit_the_moment_and_leave_out_what_is_known():
     assert timeline_hints(Situation(), ()) == ""
 
 
-def test_the_overview_tells_the_title_when_nothing_is_left_to_hint():
+def test_the_overview_shows_the_title_when_no_hint_is_left():
     assert card_hints("the queue", "A story", ()) == "Enter: the queue   Tab: the next card"
     assert card_hints("the queue", "A story", {"overview:enter"}) == "Tab: the next card"
     assert card_hints("the queue", "A story", {"enter"}).startswith("Enter"), "Enter elsewhere is another thing"
@@ -182,7 +182,7 @@ def test_the_gateway_can_not_be_hidden():
 # ---------------------------------------------------------------- two conversations
 
 
-def test_both_copies_of_a_doubled_message_stand_side_by_side():
+def test_both_copies_of_a_duplicate_are_side_by_side():
     view = OpenRun(bound_completion(bug=True, seed=7)).view
     places = pair_of(view, 57)
     assert [view.places.short(view.places.at(place)) for place in places] == ["#ops", "#ops/deploy"]
@@ -191,7 +191,7 @@ def test_both_copies_of_a_doubled_message_stand_side_by_side():
     assert [one.seen.seq for one in shown] == sorted(one.seen.seq for one in shown)
 
 
-def test_without_a_copy_the_two_that_spoke_last_stand_side_by_side():
+def test_without_a_copy_the_two_latest_conversations_are_side_by_side():
     view = OpenRun(bound_completion(bug=False, seed=7)).view
     assert len(pair_of(view, view.last)) == 2
     assert len(pair_of(view, 0)) == 2, "before anything happened: those that will speak first"
@@ -204,7 +204,7 @@ def test_a_run_with_one_conversation_has_one_column():
     assert {one.side for one in beside(view, places)} == {0}
 
 
-def test_every_sign_is_told_once():
+def test_every_sign_is_explained_once():
     told = [word for sign in LEGEND for word in sign.text.split()]
     assert len(told) == len(set(told))
     assert all(sign.meaning for sign in LEGEND)

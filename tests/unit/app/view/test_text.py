@@ -41,6 +41,6 @@ def test_words_wrap_and_long_ones_break():
     assert all(cell_len(line) <= 5 for line in wrap("会话绑定 x 通道不可知", 5))
 
 
-def test_what_is_counted_has_its_plural():
+def test_counted_nouns_have_a_plural():
     assert [count(0, "row"), count(1, "row"), count(2, "row")] == ["0 rows", "1 row", "2 rows"]
     assert [count(1, "breach", "breaches"), count(2, "breach", "breaches")] == ["1 breach", "2 breaches"]

@@ -110,7 +110,7 @@ def test_what_was_not_exercised_says_that_it_proves_nothing():
     assert list(judged.facts("X9", 0)) == []
 
 
-def test_of_many_violations_those_around_the_cursor_are_told():
+def test_of_many_violations_those_around_the_cursor_are_shown():
     judged = many(80)
     at_start, at_end = list(judged.facts("D1", 0)), list(judged.facts("D1", 84))
     assert at_start[-1].text == "20 violations after these: n goes there"
@@ -122,6 +122,6 @@ def test_of_many_violations_those_around_the_cursor_are_told():
     assert "later" in middle
 
 
-def test_a_run_that_nobody_judged():
+def test_a_run_without_verdicts():
     judged = of(msgspec.structs.replace(bound_completion(), verdicts=()))
     assert (judged.rows(9), judged.families(9), judged.latest(9), judged.broken(9)) == ([], [], [], 0)

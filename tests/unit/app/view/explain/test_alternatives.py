@@ -20,7 +20,7 @@ def test_every_place_has_an_answer_once():
         assert {view.places.label(place.address) for place in view.places.in_order()} <= set(names)
 
 
-def test_the_candidates_of_the_router_are_told_with_their_reasons():
+def test_the_candidates_of_the_router_have_their_reasons():
     view = view_of()
     decided = next(event for event in view.events if isinstance(event.body, RouterDecided))
     assert isinstance(decided.body, RouterDecided)
@@ -32,7 +32,7 @@ def test_the_candidates_of_the_router_are_told_with_their_reasons():
         assert answer.seq == decided.seq
 
 
-def test_what_no_decision_looked_at_is_told_as_that():
+def test_a_place_that_no_decision_considered_says_so():
     view = view_of()
     answers = why_not(view, 1)
     assert answers
@@ -49,7 +49,7 @@ def test_the_taken_place_comes_first():
             assert first.name == view.places.label(event.body.address)
 
 
-def test_what_lies_in_the_future_of_the_event_is_not_told():
+def test_later_decisions_are_left_out():
     view = view_of()
     for event in view.events:
         assert all(answer.seq <= event.seq for answer in why_not(view, event.seq))

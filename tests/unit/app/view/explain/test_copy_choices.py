@@ -31,7 +31,7 @@ def test_the_row_of_the_screen_goes_before_that_of_the_event():
     assert copy_choices(VIEW, 0, "what is selected")[0].key == "r"
 
 
-def test_the_intent_is_the_most_telling_id():
+def test_the_intent_is_the_most_specific_id():
     event = next(one for one in VIEW.events if isinstance(one.body, IntentPrepared))
     names = [name for name, _ in ids_of(VIEW, event.seq)]
     assert names[0] == "intent" and dict(ids_of(VIEW, event.seq))["intent"] == event.intent

@@ -55,7 +55,7 @@ def test_expected_and_actual_come_first():
     assert why.title.endswith("✗ D2 R1")
 
 
-def test_the_first_wrong_step_is_marked_and_what_is_before_it_is_right():
+def test_the_first_wrong_step_is_marked_and_the_steps_before_it_are_right():
     view, why = at_violation(bound_completion())
     path = [line for line in why.lines if line.seq and line.text[0].isdigit() and "#" in line.text]
     marks = [line.mark for line in path]
@@ -77,7 +77,7 @@ def test_every_step_leads_to_its_event():
     assert all(0 <= line.seq <= view.last for line in why.lines)
 
 
-def test_a_route_tells_why_each_binding_won_or_lost():
+def test_a_route_says_why_each_rule_won_or_lost():
     view = RunView(bound_completion())
     said = next(event.seq for event in view.events if event.kind == "peer.said")
     lines = explain(view, said).lines
@@ -87,7 +87,7 @@ def test_a_route_tells_why_each_binding_won_or_lost():
     ]
 
 
-def test_a_send_tells_who_asked_for_it_and_how_its_target_was_understood():
+def test_a_send_names_its_client_and_how_its_target_was_resolved():
     view = RunView(changed_sessions())
     wire = [event.seq for event in view.events if event.kind == "wire.accepted"][-1]
     lines = explain(view, wire).lines
@@ -115,14 +115,14 @@ def test_a_send_tells_who_asked_for_it_and_how_its_target_was_understood():
         ("config.reloaded", ["config", "scope"], "direct conversations per-account-channel-peer, groups per-group"),
     ],
 )
-def test_what_stands_for_itself_tells_itself_first(kind, labels, said):
+def test_a_decision_is_explained_by_its_own_fields_first(kind, labels, said):
     view = RunView(changed_sessions())
     lines = explain(view, seq_of(view, kind)).lines
     assert [line.label for line in lines if line.label][: len(labels)] == labels
     assert said in [line.text for line in lines]
 
 
-def test_a_message_with_a_reply_chain_tells_what_became_of_it():
+def test_a_message_with_a_reply_chain_says_what_happens_to_the_chain():
     author = Author()
     author.world([(OPS, "ops", None)])
     body = InboundReceived(address=OPS, peer=ANA, message_id="1", text="hi", reply_chain="88")
@@ -131,7 +131,7 @@ def test_a_message_with_a_reply_chain_tells_what_became_of_it():
     assert texts(explain(view, seq), "chain") == ["88 is a reply chain, not a thread: it is not part of the place"]
 
 
-def test_a_dry_run_tells_place_session_and_texts():
+def test_a_dry_run_shows_place_session_and_texts():
     author = Author()
     author.world([(OPS, "ops", None)])
     body = SendPreviewed(
@@ -149,7 +149,7 @@ def test_a_dry_run_tells_place_session_and_texts():
     ]
 
 
-def test_an_intent_tells_of_hooks_waiting_other_paths_and_operators():
+def test_an_intent_lists_hooks_waits_fallbacks_and_operators():
     author = Author()
     author.world([(OPS, "ops", None)])
     sending = HookSending(verdict="modified", by=("sign",), reason=Reason.MODIFIED_BY_HOOK)
@@ -180,7 +180,7 @@ def test_an_intent_tells_of_hooks_waiting_other_paths_and_operators():
     ]
 
 
-def test_what_a_hook_took_back_tells_which_one_and_who_was_told():
+def test_a_cancelled_intent_names_the_hook_and_who_was_notified():
     author = Author()
     author.world([(OPS, "ops", None)])
     for body in (
@@ -222,7 +222,7 @@ def test_before_the_first_event_there_is_a_hint():
     assert "nothing has happened" in why.lines[0].text
 
 
-def test_the_end_tells_all_verdicts_and_what_was_not_met():
+def test_the_end_lists_all_verdicts_and_missed_expectations():
     view = RunView(bound_completion())
     why = explain(view, view.last)
     assert len(texts(why, "broken")) == 2
@@ -235,7 +235,7 @@ def test_one_line_reproduces_the_run():
     assert reproduction(header) == "trunkline run 'my scenarios/x.yaml' --seed 9 --bug a --bug b"
 
 
-def test_the_chip_counts_what_was_seen_so_far():
+def test_the_chip_counts_violations_so_far():
     view = RunView(bound_completion())
     stop = view.marks.stops[0]
     assert verdict_chip(view, stop - 1).text == "2 violations ahead"
@@ -243,7 +243,7 @@ def test_the_chip_counts_what_was_seen_so_far():
     assert verdict_chip(view, stop).short == "✗ D2 R1"
 
 
-def test_green_tells_how_much_was_exercised():
+def test_green_says_how_much_was_exercised():
     view = RunView(bound_completion(bug=False))
     assert verdict_chip(view, 1).text == "✓ all hold (7 of 10 exercised)"
 

@@ -36,7 +36,7 @@ def shown(facts) -> list[tuple[str, str]]:
     return [(fact.label, fact.text) for fact in facts]
 
 
-def test_a_route_tells_agent_session_scope_and_answers():
+def test_a_route_shows_agent_session_scope_and_reply_address():
     assert shown(route_facts(decided(), place_of)) == [
         ("route", "agent ops, by route rule the room (binding.peer)"),
         ("session", "ops:discord:default:channel:777"),
@@ -49,7 +49,7 @@ def test_a_route_tells_agent_session_scope_and_answers():
     ]
 
 
-def test_bindings_stand_in_columns_with_mark_name_tier_reason_and_sentence():
+def test_route_rules_are_in_columns_with_mark_name_tier_reason_and_sentence():
     body = decided(
         candidate("the room", "binding.peer", Reason.MATCHED),
         candidate("admins", "binding.guild+roles", Reason.ROLE_MISSING),
@@ -88,12 +88,12 @@ def test_wide_letters_keep_the_columns():
         ({"matched_by": "binding.channel", "binding": None}, "agent ops, by binding.channel"),
     ],
 )
-def test_without_a_binding_the_way_is_told(fields, text):
+def test_without_a_route_rule_the_default_is_named(fields, text):
     (route, *_) = route_facts(decided(**fields), place_of)
     assert text in route.text
 
 
-def test_what_older_traces_do_not_tell_is_left_out():
+def test_fields_missing_in_older_traces_are_left_out():
     assert "scope" not in dict(shown(route_facts(decided(scope=""), place_of)))
 
 
@@ -107,13 +107,13 @@ def test_the_event_is_named_where_there_is_one():
     assert {fact.seq for fact in facts} == {12}
 
 
-def test_more_facts_stand_before_the_bindings():
+def test_additional_facts_come_before_the_route_rules():
     body = decided(candidate("the room", "binding.peer", Reason.MATCHED))
     more = [Fact(label="main", text="ops:main")]
     assert [fact.label for fact in route_facts(body, place_of, more=more)][-2:] == ["main", "rules"]
 
 
-def test_a_target_tells_place_session_and_steps():
+def test_a_target_shows_place_session_and_steps():
     body = TargetResolved(
         channel="slack", target="channel:C1", address=room("C1", channel="slack"), session_key="k", steps=("one", "two")
     )
@@ -128,7 +128,7 @@ def test_a_target_tells_place_session_and_steps():
     ]
 
 
-def test_an_entry_tells_what_a_session_says_of_its_conversation():
+def test_an_entry_shows_how_a_session_describes_its_conversation():
     entry = SessionEntry(
         provider="telegram",
         surface="telegram",
@@ -160,7 +160,7 @@ def test_control_characters_do_not_reach_the_terminal():
     assert all(fact.text.isprintable() for fact in facts)
 
 
-def test_an_event_that_is_part_of_a_message_tells_nothing_here():
+def test_an_event_of_a_message_has_no_facts_of_its_own():
     assert list(own_facts(decided(), place_of)) == []
     assert list(own_facts(ProcessStopped(why="end"), place_of)) == []
 

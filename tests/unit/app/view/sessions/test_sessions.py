@@ -82,7 +82,7 @@ def test_a_chunk_accepted_again_is_a_copy():
 
 
 def repeated(text: str) -> Sessions:
-    """Ana is told yes, and then this, which is the same chunk again."""
+    """Ana gets "yes", and then this, the same chunk again."""
     author = room()
     author.say(OPS, ANA, "hello")
     intent = author.prepare(OPS, "yes", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
@@ -102,7 +102,7 @@ def test_a_repeat_that_says_so_is_no_copy():
     assert sides(repeated("yes"), KEYS[OPS])[-1][1:] == (TranscriptDifference.COPY, "yes")
 
 
-def test_the_names_of_files_stand_for_what_came_with_them():
+def test_file_names_stand_for_files_without_text():
     def mirrored(text: str) -> TranscriptDifference:
         author = room()
         author.say(OPS, ANA, "hello")
@@ -125,7 +125,7 @@ def test_the_names_of_files_stand_for_what_came_with_them():
     assert mirrored("plan.png") is TranscriptDifference.TEXT
 
 
-def test_a_mirror_of_what_nobody_accepted():
+def test_a_mirror_of_a_message_that_was_never_accepted():
     author = room()
     author.say(OPS, ANA, "hello")
     intent = author.prepare(OPS, "lost", 1, kind=IntentKind.REPLY, reason=Reason.REPLY_TO_ORIGIN)
@@ -193,7 +193,7 @@ def test_a_conversation_without_a_session_is_listed():
     assert sessions.owner_of(wire) == OPS.lane
 
 
-def test_what_a_hand_told_has_no_other_side():
+def test_a_completion_of_a_hand_has_no_visible_side():
     author = room()
     author.say(OPS, ANA, "hello")
     author.gateway.record(TranscriptAppended(session_id="s", session_key=KEYS[OPS], role="hand", text="done"))
@@ -208,7 +208,7 @@ def test_an_event_belongs_to_a_session_or_to_none():
     assert sessions.owner_of(0) is None
 
 
-# ---------------------------------------------------------------- sessions that move, are left, begin anew
+# ---------------------------------------------------------------- sessions that move, are left, or are reset
 
 
 def changed() -> Sessions:
@@ -248,7 +248,7 @@ def test_a_conversation_that_left_has_its_later_messages_in_its_new_session():
     assert all(row.differences == 0 for row in sessions.rows(sessions.view.last))
 
 
-def test_the_list_tells_which_conversations_a_session_has_at_the_moment():
+def test_the_list_shows_the_current_conversations_of_a_session():
     sessions = changed()
     left = seq_of(sessions, "session.left")
     places = {seq: {row.key: row.place for row in sessions.rows(seq)} for seq in (left - 1, left)}
@@ -266,7 +266,7 @@ def test_a_reset_begins_a_generation_that_counts_from_nothing():
     assert (row.heard, row.said) == (1, 1)
 
 
-def test_a_reset_stands_in_the_transcript_and_what_comes_late_is_of_the_session_before():
+def test_a_reset_is_in_the_transcript_and_late_results_belong_to_the_session_before():
     sessions = changed()
     lines = [pair.line for pair in sessions.pairs(BOS) if pair.line]
     (mark,) = [line for line in lines if line.role == "reset"]
@@ -331,7 +331,7 @@ def test_a_session_that_the_sender_named_is_no_difference():
     assert notes == ["mirrored for telegram/@bo, as asked", "said in discord/ops, for this session"]
 
 
-def test_a_session_at_a_place_that_nobody_announced_can_be_listed():
+def test_a_session_at_an_unannounced_place_can_be_listed():
     author = room()
     elsewhere = telegram_dm("4711")
     author.gateway.record(created("jeeves:telegram:main:direct:4711", "s", elsewhere))
@@ -341,7 +341,7 @@ def test_a_session_at_a_place_that_nobody_announced_can_be_listed():
 # ---------------------------------------------------------------- what a session broke
 
 
-def test_what_the_rows_of_a_transcript_broke_is_told_from_then_on():
+def test_violations_of_transcript_rows_are_shown_from_their_event_on():
     sessions = Sessions(RunView(foreign_mirror()))
     blame = SessionViolations(sessions)
     last = sessions.view.last

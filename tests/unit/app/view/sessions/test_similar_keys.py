@@ -40,7 +40,7 @@ def test_other_keys_are_left_alone(one, other):
     assert group_similar([one, other]) == ([0, 1], {})
 
 
-def test_near_keys_stand_together_where_the_first_of_them_stood():
+def test_similar_keys_are_grouped_at_the_first_of_them():
     keys = ["a:dc:x:channel:ops", "a:tg:x:direct:1234567", "a:dc:x:channel:OPS", "", "a:dc:x:channel:random"]
     order, spots = group_similar(keys)
     assert [keys[at] for at in order] == [keys[2], keys[0], keys[1], keys[3], keys[4]]
