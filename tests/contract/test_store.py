@@ -98,7 +98,7 @@ class DiskBench:
         return open_sqlite(self._disk.connect, self._durable)
 
     def _durable(self, db: Db) -> int:
-        """There is nobody else who could look: it counts when no transaction is open."""
+        """No other process can read the disk: a row is durable when no transaction is open."""
         raw = self._disk.open()
         return -1 if raw.in_transaction else raw.execute("SELECT count(*) FROM inbox").fetchone()[0]
 
@@ -120,7 +120,7 @@ def test_sqlite_in_virtual_time(check: Check) -> None:
         await check(bench)
 
     try:
-        # In the order in which tasks begin, as on a real loop: checks tell which write was asked for first.
+        # In the order in which tasks begin, as on a real loop: checks rely on the order of writes.
         run(main, order="fifo")
     finally:
         bench.discard()

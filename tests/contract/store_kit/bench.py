@@ -52,18 +52,18 @@ class Opened:
 
     store: Store
     log: EventLog
-    #: no more room on the disk / room again
+    #: fill the disk / make room again
     fill_disk: Callable[[], Awaitable[None]]
     free_disk: Callable[[], Awaitable[None]]
     #: transactions committed so far
     commits: Callable[[], int]
-    #: messages that a crash now would leave stored; callable from a story
+    #: number of inbounds that would survive a crash now; callable from a story
     durable: Callable[[], int]
-    #: as far as other processes can see, this one is dead
+    #: drop the process lock: to other processes this one is dead
     die: Callable[[], None]
     #: the writer has ended, because another process holds the store
     ended: anyio.Event
-    #: put something into a column of an intent, or of a row of another table, that no gateway would have put there
+    #: corrupt a column of an intent, or of a row of another table
     spoil: Callable[..., Awaitable[None]]
 
     async def open_rows(self) -> tuple[IntentRow, ...]:
@@ -76,11 +76,11 @@ class Opened:
 
     @property
     def refusals(self) -> int:
-        """How often the store told that a write was refused."""
+        """How often the store recorded a refused write."""
         return sum(isinstance(event.body, StoreFailed) for event in self.log.events)
 
     async def refused(self) -> None:
-        """Wait until the store tells that a write was refused."""
+        """Wait until the store records a refused write."""
         told = anyio.Event()
         self.log.subscribe(lambda _: told.set(), StoreFailed)
         await told.wait()

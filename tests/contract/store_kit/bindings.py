@@ -51,7 +51,7 @@ async def change(it: Opened, name: str, event: BindingEvent, **changes: Any) -> 
 
 
 async def touch(it: Opened, name: str, at: float) -> list[SessionBindingRecord | None]:
-    """What a touch told, after it is durable."""
+    """Touch a binding; the answer, once it is durable."""
     told: list[SessionBindingRecord | None] = []
     it.store.submit(TouchBinding(binding=name, at=at), same, then=told.append)
     # Writes are stored in their order.

@@ -110,7 +110,7 @@ async def a_receipt_ends_the_doubts_and_detours_of_its_chunk(bench: Bench) -> No
         assert await it.open_rows() == (replace(row, acked=1, reason=Reason.ACCEPTED),)
 
 
-# ---------------------------------------------------------------- what is left to be told
+# ---------------------------------------------------------------- hooks that are still to be notified
 
 
 @check
@@ -227,7 +227,7 @@ async def a_broken_row_is_buried_and_stops_nobody(bench: Bench) -> None:
         [row] = await it.store.read(ListIntents(which=QueueFilter(ids=("bad",))))
         assert (row.state, row.reason, row.chunks, row.text, row.updated_at) == (S.DEAD, Reason.BROKEN_ROW, 0, "", 9.0)
         assert [one.id for one in await it.store.read(ListOpenIntents(after=0, limit=10))] == ["good"]
-        # Nobody can be told of it, and it can be removed.
+        # No hook can be notified of it, and it can be removed.
         assert await it.store.read(ListUnnotified(after=0, limit=10)) == ()
         assert await it.store.write(PurgeIntents(which=QueueFilter(channel="discord", states=(S.DEAD,))), same) == 1
 

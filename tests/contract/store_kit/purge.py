@@ -103,7 +103,7 @@ async def a_key_is_free_when_the_try_that_counts_is_gone(bench: Bench) -> None:
 
 @check
 async def a_key_stays_taken_when_an_earlier_try_is_gone(bench: Bench) -> None:
-    """The row of the try that failed was all that told, once."""
+    """Of the first try only the row of the later one is left."""
     async with bench.opened() as it:
         first = await begin(it, send())
         assert first.intent is not None
@@ -141,7 +141,7 @@ async def an_earlier_try_that_is_left_alone_has_not_said_anything(bench: Bench) 
 
 
 async def prune(it: Opened, cutoff: float = LATER) -> PruneCounts:
-    """Remove all that is old, and tell how much that was."""
+    """Prune until nothing old is left; the counts in total."""
     total = PruneCounts(intents=0, inbounds=0, sends=0)
     while (one := await it.store.write(Prune(cutoff=cutoff), same)) != PruneCounts(intents=0, inbounds=0, sends=0):
         total = PruneCounts(

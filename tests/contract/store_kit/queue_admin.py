@@ -1,4 +1,4 @@
-"""What every store must do for operators: tell what is in the queue, have it tried again, take their word for it."""
+"""What every store must do for operators: list and show intents, retry them, and record their verdicts."""
 
 from functools import partial
 from typing import Any

@@ -59,12 +59,12 @@ async def mirrors(it: Opened, name: str, key: str, key_of: Keys, place: Address 
 
 
 def known(name: str) -> str:
-    """Nobody is linked."""
+    """Identity links that link no one."""
     return name
 
 
 async def joins(it: Opened, person: str, today: Callable[[str], str] = known, key: str = MAIN) -> int:
-    """Somebody comes into a session; what is told of it."""
+    """A participant writes in a session; returns the number of participants to report."""
     asked = session(key, f"s-{person}", address=None, participant=Participant(name=person, today=today))
     return (await it.store.write(EnsureSession(session=asked, now=1.0), same)).people
 

@@ -215,7 +215,7 @@ async def keys_that_cannot_be_read_stay_and_are_told_of_once(bench: Bench) -> No
         for key, name in ((odd, "a"), (refused, "b")):
             assert await it.store.read(FindSession(key=key)) == row(key, name)
             assert len(await it.lines(key)) == 1
-        # Another row with an old key does not have them told again.
+        # Another row with an old key does not report them again.
         await stored(it, "agent:main:telegram:dm:2", "d", 1.0)
         migration = await migrate(it)
         assert migration is not None
@@ -276,7 +276,7 @@ async def places_of_sessions_that_were_merged_belong_to_the_one_that_is_kept(ben
         await stored(it, OLD, "a", 2.0, address=direct("1", channel="telegram"), key_of=lambda _: OLD)
         await stored(it, OLDER, "b", 1.0, address=other, key_of=lambda _: OLDER)
         await migrate(it)
-        # Nobody leaves anything when they speak again, and both go along when the scope changes.
+        # No place leaves a session when both write again, and both move when the scope changes.
         asked = await says(it, "m1", other, lambda _: KEY_1)
         assert asked == row(KEY_1, "a")
         assert await says(it, "m2", other, moved) == row("main:telegram:*:direct:1", "a", moved_from=KEY_1)

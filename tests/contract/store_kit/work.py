@@ -373,7 +373,7 @@ async def a_result_for_a_session_that_was_reset_is_not_stored(bench: Bench) -> N
         assert [item.id for item, _ in left.works] == ["m1"]
         assert [one.state.value for one in left.delegations] == ["running"]
         assert (left.intents, await it.lines()) == (0, [])
-        # It is told by what is posted, once.
+        # The posted intents deliver the result, once.
         assert await finish(it, intent("post"), callback=False) == HandFinish(first=True)
         assert await finish(it, intent("again"), callback=False) == HandFinish(first=False)
         assert await finish(it) == HandFinish(first=False)

@@ -1,4 +1,4 @@
-"""Writes in bulk do what they do singly: the same rows, the same answers, and none is lost when one is odd."""
+"""Bulk handlers store the same rows and give the same answers as single ones, also when one command fails."""
 
 import contextlib
 import sqlite3

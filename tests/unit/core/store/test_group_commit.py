@@ -1,4 +1,4 @@
-"""What comes of a write comes in the order of the commits, whoever wakes first."""
+"""`then` callbacks run in the order of the commits, whatever order callers resume in."""
 
 import anyio
 import pytest
@@ -105,7 +105,7 @@ def commits_of(*groups: tuple[int, int, bool]) -> int:
 
 def test_many_writes_wait_for_those_whose_turn_has_come() -> None:
     assert commits_of((0, 20, True), (2, 20, True)) == 1
-    # A few do not wait: nobody comes after most of them.
+    # A small batch does not wait.
     assert commits_of((0, 1, True), (2, 1, True)) == 2
 
 
